@@ -1,26 +1,26 @@
 public import Foundation
 public import SettingsKeys
 
-/// Classes that archive themselves (`NSSecureCoding`, `NSCoding`): a keyed archive as Base64 text.
+/// The bridge of classes that conform to `NSSecureCoding` or `NSCoding`. It stores a keyed archive as Base64 text.
 ///
 /// The class must be final, not private, and declared at the top level of a module. Other classes have no name that an
 /// archive can contain. The name includes the name of the module, so a program that renames the class or the module
 /// cannot read older values.
 ///
-/// A value that is not an archive of this class is an error. But `NSKeyedUnarchiver` ends the process when it reads an
-/// archive that names this class and contains objects of unexpected classes. So only clients that may end the program
-/// should have write access to such a setting. The archive of an object with an `NSDictionary` or an `NSSet` differs in
-/// each run, so its default never equals the default of a schema. Other programs can hardly use an archive. `Codable`
-/// is the better choice for a new type.
+/// The bridge throws an error for a value that is not an archive of this class. But if an archive of this class
+/// contains objects of unexpected classes, `NSKeyedUnarchiver` may end the process. So give write access to such a
+/// setting only to clients that are allowed to end the program. The archive of an object with an `NSDictionary` or an
+/// `NSSet` differs in each run, so its default never equals the default of a schema. Other programs can hardly read an
+/// archive. Use `Codable` for a new type.
 public struct ArchiveBridge<Value: NSObject & NSCoding & Sendable>: DefaultsBridge {
-    /// Makes a bridge for the class.
+    /// Creates a bridge for the class.
     public init() {}
 
     /// Throws if an archive cannot name the class, or if archiving fails.
     public func encode(_ value: Value) throws(BridgeError) -> JSONValue {
         guard let name = Self.className else { throw Self.unnamed }
         let archiver = NSKeyedArchiver(requiringSecureCoding: Self.isSecure)
-        // The binary form has its members in another order each time, so equal objects would have different archives.
+        // The binary format has no fixed order of members, so equal objects would have different archives.
         archiver.outputFormat = .xml
         archiver.encode(value, forKey: NSKeyedArchiveRootObjectKey)
         archiver.finishEncoding()
@@ -28,7 +28,7 @@ public struct ArchiveBridge<Value: NSObject & NSCoding & Sendable>: DefaultsBrid
         return try Data.defaultsBridge.encode(archiver.encodedData)
     }
 
-    /// Takes a keyed archive of the class.
+    /// Decodes a keyed archive. Throws if it is not an archive of the class.
     public func decode(_ json: JSONValue) throws(BridgeError) -> Value {
         let data = try Data.defaultsBridge.decode(json)
         guard let name = Self.className else { throw Self.unnamed }
@@ -43,9 +43,9 @@ public struct ArchiveBridge<Value: NSObject & NSCoding & Sendable>: DefaultsBrid
                 : unarchiver.decodeObject(forKey: NSKeyedArchiveRootObjectKey)
             if let value = object as? Value, unarchiver.error == nil { return value }
         } catch {
-            // The message of the unarchiver does not help a reader.
+            // The error of the unarchiver does not help the user, so it is not part of the message.
         }
-        throw BridgeError("must be a whole archive of \(name)")
+        throw BridgeError("must be a complete archive of \(name)")
     }
 
     /// Base64 text.
@@ -93,8 +93,8 @@ extension DefaultsSerializable where Self: NSObject & NSCoding {
     }
 }
 
-// If a class has several of these conformances, the raw value comes first, then `Codable`. Other programs can read
-// both.
+// If a class has several of these conformances, its raw value is stored. Without a raw value, `Codable` is used. Other
+// programs can read both forms, but not an archive.
 
 extension DefaultsSerializable where Self: NSObject & NSCoding & Codable {
     /// The bridge by `Codable`.

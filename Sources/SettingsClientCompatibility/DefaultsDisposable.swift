@@ -1,6 +1,6 @@
 public import SettingsClient
 
-/// `DefaultsObservation` under the name that SwiftyUserDefaults has for it.
+/// `DefaultsObservation` with its name in the library SwiftyUserDefaults.
 public typealias DefaultsDisposable = DefaultsObservation
 
 extension DefaultsObservation {

@@ -5,7 +5,7 @@ public import SettingsKeys
 /// The settings of a namespace in an adapter, by the cases of its `Key`: `Defaults.namespace(Account.self)`.
 public struct NamespaceSettings<Namespace: DefaultsNamespace>: Sendable {
     let core: AdapterCore
-    /// The reason why the settings cannot be used: another type has the namespace. Nil if they can.
+    /// The error of each access, if another type has the namespace. Nil if the settings can be used.
     let refusal: DefaultsError?
 
     init(core: AdapterCore) {
@@ -20,26 +20,26 @@ public struct NamespaceSettings<Namespace: DefaultsNamespace>: Sendable {
 
     /// The setting of a key. Nil if another type has the namespace.
     public subscript(_ key: Namespace.Key) -> UntypedSetting? {
-        allowed(key, .read).map { UntypedSetting(core: core, name: $0) }
+        reportingRefusal(key, .read).map { UntypedSetting(core: core, name: $0) }
     }
 
     /// Stores a value.
     public func set<Value: DefaultsSerializable>(_ value: Value, forKey key: Namespace.Key) {
-        if let name = allowed(key, .write) { core.setUntyped(name, encoding: value) }
+        if let name = reportingRefusal(key, .write) { core.setUntyped(name, encoding: value) }
     }
 
     /// Removes the stored value.
     public func remove(forKey key: Namespace.Key) {
-        if let name = allowed(key, .write) { core.setUntyped(name, nil) }
+        if let name = reportingRefusal(key, .write) { core.setUntyped(name, nil) }
     }
 
     /// True if a value is stored.
     public func isSet(forKey key: Namespace.Key) -> Bool {
-        allowed(key, .read).map { core.isSet(named: $0) } ?? false
+        reportingRefusal(key, .read).map { core.isSet(named: $0) } ?? false
     }
 
-    /// Returns the name of a key. Returns nil if another type has the namespace, which is reported.
-    private func allowed(_ key: Namespace.Key, _ attempt: DefaultsIssue.Attempt) -> String? {
+    /// Returns the name of a key. If another type has the namespace, reports the error and returns nil.
+    private func reportingRefusal(_ key: Namespace.Key, _ attempt: DefaultsIssue.Attempt) -> String? {
         let name = Namespace.name(of: key)
         guard let refusal else { return name }
         core.report(refusal, name, attempt)
@@ -61,7 +61,7 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     }
 }
 
-/// A namespace with an adapter, so that a program uses the settings through the type alone:
+/// A namespace with its adapter. The program accesses the settings with static methods of the type:
 ///
 ///     enum Account: AdapterNamespace {
 ///         enum Key: String { case isUserLoggedIn }
@@ -72,7 +72,7 @@ public protocol AdapterNamespace: DefaultsNamespace {
     /// The keys of the adapter.
     associatedtype KeyStore: DefaultsKeyStore
 
-    /// The adapter that has the settings.
+    /// The adapter that contains the settings.
     static var defaults: DefaultsAdapter<KeyStore> { get }
 }
 

@@ -9,7 +9,7 @@ public struct SettingOperand<Value: DefaultsSerializable>: Sendable {
     fileprivate let reference: DefaultsReference<Value>
 }
 
-// Where a value is asked for, the subscripts of SettingsClient win.
+// The subscripts are disfavored, so the compiler prefers the subscripts of SettingsClient where a value fits.
 extension KeyedAccess {
     /// A key as the operand of an operator.
     @_disfavoredOverload
@@ -30,8 +30,8 @@ extension KeyedAccess {
     }
 }
 
-/// Stores a value if nothing is stored. The daemon decides. The right side is evaluated only if nothing seems to be
-/// stored.
+/// Stores a value if nothing is stored. The daemon decides. The right side is evaluated only if the client knows of no
+/// stored value.
 public func ?= <Value>(setting: SettingOperand<Value>, value: @autoclosure () throws -> Value) rethrows {
     try setting.reference.setIfAbsent(value)
 }
@@ -42,8 +42,8 @@ where Value: AdditiveArithmetic & ExpressibleByIntegerLiteral {
     setting.reference.change { $0 += 1 }
 }
 
-// Without these overloads, the compiler (Swift 6.3) does not finish a sum of five terms such as
-// `(Defaults["a"].int ?? 0)`: it tries every `+` before it knows the type of a term.
+// Without these overloads, the compiler (Swift 6.3) cannot type-check a sum of five terms such as
+// `(Defaults["a"].int ?? 0)` in reasonable time: it tries every overload of `+` before it knows the type of a term.
 
 /// The value of an optional integer, or a default.
 @inlinable

@@ -1,8 +1,8 @@
 public import SettingsClient
 public import SettingsKeys
 
-// Forms of SwiftyUserDefaults and of Foundation's user defaults that do not exist here. Each refuses to compile with a
-// sentence that says what to write instead.
+// Expressions of SwiftyUserDefaults and of Foundation's UserDefaults that this library does not support. The compiler
+// reports an error that says what to write instead.
 
 extension DefaultsAdapter {
     /// Not available. Assign to the setting instead.
@@ -12,7 +12,7 @@ extension DefaultsAdapter {
     @_disfavoredOverload
     public func set<Value, Name: SettingName>(_ value: Value, forKey name: Name) { fatalError("unavailable") }
 
-    /// Not available. A value has to be of a type that can be a setting.
+    /// Not available. The type of the value must conform to `DefaultsSerializable`.
     @available(*, unavailable, message: "only a value whose type conforms to DefaultsSerializable can be stored")
     @_disfavoredOverload
     public subscript<Name: SettingName>(_ name: Name) -> Any? {
@@ -41,10 +41,10 @@ extension KeyedAccess {
     public func remove<Key: KeyWithoutLabel>(_ key: Key) { fatalError("unavailable") }
 }
 
-/// A key that is given without a label.
+/// The type of a key that the program passes without a label.
 ///
-/// It asks for several protocols because the compiler reports the nearest overload for a misspelt key path. An overload
-/// that takes a `DefaultsKey` would be nearer than the one that takes a key path.
+/// It consists of several protocols, because the compiler reports an error about the best overload for a misspelt key
+/// path. It would choose an overload with a `DefaultsKey` before the overload with a key path.
 public typealias KeyWithoutLabel = AnyDefaultsKey & CustomReflectable & CustomStringConvertible & TextOutputStreamable
 
 /// A key of any type.
@@ -57,7 +57,7 @@ extension DefaultsKey: AnyDefaultsKey, CustomReflectable, CustomStringConvertibl
     /// The name of the key.
     public var description: String { name }
 
-    /// The name of the key alone.
+    /// A mirror that contains only the name of the key.
     public var customMirror: Mirror { Mirror(self, children: ["name": name]) }
 
     /// Writes the name of the key.
@@ -65,7 +65,7 @@ extension DefaultsKey: AnyDefaultsKey, CustomReflectable, CustomStringConvertibl
 }
 
 extension UntypedSetting {
-    /// Not available. The adapter says whether a name has a value.
+    /// Not available. The method `hasKey(_:)` of the adapter tells whether a name has a value.
     @available(*, unavailable, message: "write Defaults.hasKey(\"name\") instead")
     public var exists: Bool { fatalError("unavailable") }
 }

@@ -78,7 +78,8 @@ extension DefaultsAdapter {
         }
     }
 
-    // All names are Sendable. The constraint makes the compiler prefer this subscript for JSON.
+    // All names are Sendable. The additional constraint makes the compiler prefer this subscript to the generic
+    // subscript.
     /// The value of a name as JSON. Assigning nil removes the stored value.
     @_disfavoredOverload
     public subscript<Name: SettingName & Sendable>(_ name: Name) -> JSONValue? {
@@ -128,16 +129,16 @@ public postfix func ++ (setting: UntypedSetting) {
     setting += 1
 }
 
-/// Stores a value if nothing is stored. The daemon decides. The right side is evaluated only if nothing seems to be
-/// stored.
+/// Stores a value if nothing is stored. The daemon decides. The right side is evaluated only if the client knows of no
+/// stored value.
 public func ?= <Value: DefaultsSerializable>(
     setting: UntypedSetting, value: @autoclosure () throws -> Value
 ) rethrows {
     try setting.core.setUntypedIfAbsent(setting.name) { setting.core.untypedJSON(try value(), setting.name) }
 }
 
-/// Stores JSON if nothing is stored. The daemon decides. The right side is evaluated only if nothing seems to be
-/// stored.
+/// Stores JSON if nothing is stored. The daemon decides. The right side is evaluated only if the client knows of no
+/// stored value.
 @_disfavoredOverload
 public func ?= (setting: UntypedSetting, value: @autoclosure () throws -> JSONValue) rethrows {
     try setting.core.setUntypedIfAbsent(setting.name) { .some(try value()) }

@@ -4,14 +4,15 @@ internal import SettingsHTTP
 internal import SettingsKeys
 internal import Synchronization
 
-/// A suite in memory, whose requests fail as the condition of a ``TestDaemon`` says.
+/// A suite in memory. Its requests succeed or fail according to the condition of a ``TestDaemon``.
 final class TestBackend: SuiteBackend {
     private struct State {
         var condition = TestDaemon.Condition.available
         var beforeNextWrite: [@Sendable () -> Void] = []
-        /// True while news are held, because the daemon is away, or because held news are being delivered.
-        var holdsNews = false
-        var heldNews: [@Sendable () -> Void] = []
+        /// True while observations are delayed, because the daemon is unreachable, or because earlier observations are
+        /// being delivered.
+        var delaysObservations = false
+        var delayedObservations: [@Sendable () -> Void] = []
     }
 
     let inner: InMemoryBackend
@@ -29,27 +30,27 @@ final class TestBackend: SuiteBackend {
         let isAway = if case .away = condition { true } else { false }
         state.withLock { state in
             state.condition = condition
-            if isAway { state.holdsNews = true }
+            if isAway { state.delaysObservations = true }
         }
-        if !isAway { deliverNews() }
+        if !isAway { deliverDelayedObservations() }
     }
 
     func beforeNextWrite(_ action: @escaping @Sendable () -> Void) {
         state.withLock { $0.beforeNextWrite.append(action) }
     }
 
-    /// Delivers the held news. News that arrive meanwhile are delivered after them.
-    private func deliverNews() {
+    /// Delivers the delayed observations. Observations that arrive during this are delivered after them.
+    private func deliverDelayedObservations() {
         while true {
-            let held = state.withLock { state -> [@Sendable () -> Void] in
+            let delayed = state.withLock { state -> [@Sendable () -> Void] in
                 // The daemon may be away again.
                 if case .away = state.condition { return [] }
-                if state.heldNews.isEmpty { state.holdsNews = false }
-                defer { state.heldNews = [] }
-                return state.heldNews
+                if state.delayedObservations.isEmpty { state.delaysObservations = false }
+                defer { state.delayedObservations = [] }
+                return state.delayedObservations
             }
-            if held.isEmpty { return }
-            for news in held { news() }
+            if delayed.isEmpty { return }
+            for deliver in delayed { deliver() }
         }
     }
 
@@ -97,8 +98,8 @@ final class TestBackend: SuiteBackend {
         }
     }
 
-    func news(since place: Cursor) async throws(BackendError) -> SettingsObservation {
-        try await request { () throws(BackendError) in try inner.news(since: place) }
+    func changes(since cursor: Cursor) async throws(BackendError) -> SettingsObservation {
+        try await request { () throws(BackendError) in try inner.changes(since: cursor) }
     }
 
     func send<Output>(_ call: PastCall<Output>) async throws(BackendError) -> Output {
@@ -106,15 +107,15 @@ final class TestBackend: SuiteBackend {
     }
 
     func follow(
-        from cursor: Cursor, onTrouble: @escaping @Sendable (BackendError) -> Void,
+        from cursor: Cursor, onFailure: @escaping @Sendable (BackendError) -> Void,
         _ handler: @escaping @Sendable (SettingsObservation) -> Void
-    ) -> any Following {
-        inner.follow(from: cursor, onTrouble: onTrouble) { [weak self] observation in
-            let isHeld = self?.state.withLock { state in
-                if state.holdsNews { state.heldNews.append { handler(observation) } }
-                return state.holdsNews
+    ) -> any BackendSubscription {
+        inner.follow(from: cursor, onFailure: onFailure) { [weak self] observation in
+            let isDelayed = self?.state.withLock { state in
+                if state.delaysObservations { state.delayedObservations.append { handler(observation) } }
+                return state.delaysObservations
             }
-            if isHeld != true { handler(observation) }
+            if isDelayed != true { handler(observation) }
         }
     }
 }

@@ -3,10 +3,10 @@ internal import SettingsAPI
 package import SettingsClient
 internal import Synchronization
 
-/// A clock that a test controls. It stands still until the test advances it.
+/// A clock that a test controls. Its time changes only when the test advances it.
 ///
-/// The clock governs the pauses of the client before it tries again, the answers of a slow daemon, and the timestamps
-/// of commits. The timeouts of callers always count real time.
+/// The clock determines the pauses of the client between attempts, the delays of a slow daemon, and the timestamps of
+/// commits. The timeouts of callers always count real time.
 public final class TestClock: Sendable {
     private struct State {
         var elapsed = Duration.zero
@@ -18,7 +18,9 @@ public final class TestClock: Sendable {
     private let startDate: Date
     private let state = Mutex(State())
 
-    /// Makes a clock that shows a date.
+    /// Creates a clock.
+    ///
+    /// - Parameter date: the date that the clock shows.
     public init(date: Date = Date()) {
         startDate = date
     }
@@ -64,7 +66,7 @@ extension TestClock: SessionClock {
         guard let waiters else { return }
         for waiter in waiters { waiter.fulfill(()) }
         _ = await promise.value()
-        // Another event may have ended the pause.
+        // If another event has ended the pause, it is still in the list.
         state.withLock { $0.pauses.removeAll { $0.promise === promise } }
     }
 }

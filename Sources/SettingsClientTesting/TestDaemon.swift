@@ -4,28 +4,28 @@ public import SettingsClient
 public import SettingsKeys
 internal import SettingsModel
 
-/// A daemon in the memory of a test, which can fail as the test says.
+/// A daemon in the memory of a test. The test can make its requests fail.
 ///
 ///     let daemon = TestDaemon(values: ["player.volume": 0.8])
 ///     let settings = DefaultsAdapter.inMemory(keyStore: DefaultsKeys(), daemon: daemon)
 ///     daemon.setCondition(.refusing(.forbidden, "the token does not allow it"))
 ///     await #expect(throws: DefaultsError.self) { try await settings.set(\.volume, 0.5) }
 ///
-/// It decides writes with the code of the real daemon, so its refusals have the same messages. Several adapters can use
-/// one daemon. Each of them then is a program of its own. A mistake of the test, such as a name that no key can have,
-/// ends the process with a message.
+/// It uses the code of the real daemon for writes, so its refusals have the same messages. Several adapters can use one
+/// daemon, as several programs would. A mistake of the test, such as an invalid name of a key, ends the process with a
+/// message.
 public final class TestDaemon: Sendable {
     /// The way in which the daemon treats requests.
     public enum Condition: Sendable {
         /// The daemon answers at once.
         case available
-        /// No request gets an answer, and no program hears of the writes of others.
+        /// No request gets an answer, and no adapter gets the changes of other adapters.
         case away
-        /// The daemon answers each request after this time of its clock.
+        /// The daemon answers each request after this delay, which its clock measures.
         case slow(Duration)
-        /// The daemon refuses each write with this code and this text. Reads succeed, unless they are included. After a
-        /// refusal that may pass, such as `insufficientStorage` for a full disk, the client keeps the write and tries
-        /// again.
+        /// The daemon refuses each write with this code and this text. With `includingReads`, it refuses reads, too.
+        /// After a temporary refusal, such as `insufficientStorage` for a full disk, the client keeps the write and
+        /// sends it again.
         case refusing(ErrorCode, String, includingReads: Bool = false)
     }
 
@@ -33,7 +33,7 @@ public final class TestDaemon: Sendable {
     public let clock: TestClock?
     let backend: TestBackend
 
-    /// Makes a daemon with one suite.
+    /// Creates a daemon with one suite.
     ///
     /// - Parameters:
     ///   - suite: the name of the suite.
@@ -51,31 +51,32 @@ public final class TestDaemon: Sendable {
             backend = TestBackend(
                 InMemoryBackend(suite: try SuiteName(suite), schema: schema, now: now), clock ?? RealSessionClock())
         } catch {
-            fatalError("cannot make a test daemon with the suite \"\(suite)\": \(error)")
+            fatalError("cannot create a test daemon with the suite \"\(suite)\": \(error)")
         }
         for (name, value) in values.sorted(by: { $0.key < $1.key }) { store(value, forKey: name) }
     }
 
     /// Changes how the daemon treats requests from now on.
     ///
-    /// After ``Condition/away``, the clients get the news that they have missed. They send waiting writes after their
-    /// pause, which a ``TestClock`` can end.
+    /// After ``Condition/away``, the clients get the changes that they have missed. They send waiting writes at the end
+    /// of their pause, which a ``TestClock`` can end.
     public func setCondition(_ condition: Condition) {
         backend.setCondition(condition)
     }
 
-    /// The stored value of a key, or its default of the schema. Nil if there is none.
+    /// Returns the stored value of a key, or its default in the schema. Returns nil if there is no value.
     public func value(forKey name: String) -> JSONValue? {
         Self.attempt("read", name) { key throws(BackendError) in try backend.inner.setting(key).value }
     }
 
-    /// Stores a value as another program would, whatever the condition of the daemon is. Nil removes the stored value.
+    /// Stores a value as another program would. Succeeds in every condition of the daemon. Nil removes the stored
+    /// value.
     public func store(_ value: JSONValue?, forKey name: String) {
         Self.store(value, name, in: backend.inner)
     }
 
-    /// Stores a value as another program would, when the next write of a client arrives and before the daemon decides
-    /// it. So a change in place meets a conflict.
+    /// Stores a value as another program would, immediately before the daemon decides the next write of a client. Use
+    /// it to test a conflict.
     public func storeBeforeNextWrite(_ value: JSONValue?, forKey name: String) {
         backend.beforeNextWrite { [inner = backend.inner] in Self.store(value, name, in: inner) }
     }
@@ -101,14 +102,14 @@ public final class TestDaemon: Sendable {
 }
 
 extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
-    /// Settings in memory, without a daemon. They behave the same and last as long as the adapter. A setter waits until
-    /// the write is done, so an issue is there when the setter returns.
+    /// Creates an adapter for settings in memory, without a daemon. The settings last as long as the adapter. A setter
+    /// returns after the write, so its issue has been reported when the setter returns.
     ///
     /// - Parameters:
-    ///   - keyStore: where the keys are defined.
+    ///   - keyStore: the object that defines the keys.
     ///   - values: the stored values.
     ///   - schema: the schema of the suite. By default, the suite has none.
-    ///   - arguments: a command line without the program's name. By default, it is empty.
+    ///   - arguments: command line arguments without the program's name. By default, there are none.
     ///   - log: the log of the issues. By default ``DefaultsLog/default``.
     public static func inMemory(
         keyStore: KeyStore, values: [String: JSONValue] = [:], schema: Schema? = nil, arguments: [String] = [],
@@ -119,14 +120,14 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
             arguments: arguments, log: log)
     }
 
-    /// The settings of a test daemon.
+    /// Creates an adapter for the settings of a test daemon.
     ///
     /// - Parameters:
-    ///   - keyStore: where the keys are defined.
+    ///   - keyStore: the object that defines the keys.
     ///   - daemon: the daemon.
-    ///   - timeout: how long a caller waits for the daemon, in real time.
-    ///   - writes: whether a setter waits for the daemon.
-    ///   - arguments: a command line without the program's name. By default, it is empty.
+    ///   - timeout: the maximum time for which a caller waits for the daemon, in real time.
+    ///   - writes: determines whether a setter waits for the daemon.
+    ///   - arguments: command line arguments without the program's name. By default, there are none.
     ///   - log: the log of the issues. By default ``DefaultsLog/default``.
     public static func inMemory(
         keyStore: KeyStore, daemon: TestDaemon, timeout: Duration = .seconds(2), writes: WriteMode = .background,

@@ -4,17 +4,17 @@ internal import SettingsKeys
 internal import SettingsModel
 internal import Synchronization
 
-/// The state that an adapter shares with its scopes, references and observers: resolved keys, the layers over and under the
-/// stored values, and the session of the suite.
+/// The state that an adapter shares with its scopes, references and observers: the resolved keys, the command line
+/// arguments, and the session of the suite.
 package final class AdapterCore: Sendable {
     let session: SuiteSession
     let arguments: LaunchArguments
     /// The adapter's own key store.
     let keyStore: any Sendable
     let keys: KeyTable
-    let issues: IssueBoard
+    let issues: IssueReporter
     let namespaces = Mutex(NamespaceRegistry())
-    /// The reported differences between keys and the schema.
+    /// The differences between a key and the schema that were reported last, by the name of the key.
     let reportedDifferences = Mutex<[UTF8Text: [SchemaDifference]]>([:])
     let observers: ObserverTable
     let writeMode: WriteMode
@@ -28,22 +28,22 @@ package final class AdapterCore: Sendable {
         self.arguments = LaunchArguments(arguments)
         writeMode = writes
         observers = ObserverTable(session)
-        let issues = IssueBoard(log: log)
+        let issues = IssueReporter(log: log)
         self.issues = issues
         let suite = session.suite
         keys = KeyTable(session: session, arguments: self.arguments) { key, error in
             issues.report(DefaultsIssue(suite: suite, key: key, attempt: .read, error: error))
         }
-        session.join(
+        session.setHandlers(
             SuiteSession.Handlers(
                 report: { issues.report($0) },
-                // Not weakly to the core: counting references to an object that has weak references is slow, and each read
-                // counts.
-                onLoaded: { [weak observers] in observers?.beginWaiting() }))
+                // The closure refers weakly to the table, not to the core: each read retains and releases the core, and
+                // this is slow for an object with weak references.
+                onLoaded: { [weak observers] in observers?.startWaitingObservers() }))
     }
 
     deinit {
-        session.leave()
+        session.close()
     }
 
     var suite: SuiteName { session.suite }
@@ -53,14 +53,14 @@ package final class AdapterCore: Sendable {
     }
 
     /// Reports that a value could not be read. A failure to load the suite is reported once for each attempt.
-    func reportUnread(_ error: DefaultsError, _ key: String?) {
-        if session.isNews(error) { report(error, key, .read) }
+    func reportReadFailure(_ error: DefaultsError, _ key: String?) {
+        if session.mustReport(error) { report(error, key, .read) }
     }
 }
 
-/// The session, with errors of adapters.
+/// Calls of the session that throw `DefaultsError` instead of `BackendError`.
 extension AdapterCore {
-    /// Loads the suite for a getter, which blocks the calling thread.
+    /// Loads the suite for a getter. Blocks the calling thread.
     func load(for key: KeyName? = nil, until deadline: ContinuousClock.Instant) throws(DefaultsError) {
         do throws(BackendError) {
             try session.load(for: key, until: deadline)
@@ -85,26 +85,26 @@ extension AdapterCore {
         if case .failure(let error) = result { throw DefaultsError(error) }
     }
 
-    /// Carries out a write of a setter: in the background, or with a wait for the answer.
+    /// Carries out the write of a setter, in the background or with a wait for the answer, as the write mode says.
     ///
     /// - Parameters:
-    ///   - start: when the setter began. Its timeout counts from there.
-    ///   - isInTurn: true if the caller has the turn of changes in place. The caller then announces the change.
-    ///   - isAllowed: returns true if a value that a conflict has merged is a value of the key.
+    ///   - start: the time at which the setter began. The timeout of the setter counts from this time.
+    ///   - holdsLock: true if the caller holds the lock of changes in place. The caller then announces the change.
+    ///   - isAllowed: returns true if the key allows a value that the session computed to resolve a conflict.
     func submit(
-        _ change: PendingChange, since start: ContinuousClock.Instant = .now, isInTurn: Bool = false,
+        _ change: PendingChange, since start: ContinuousClock.Instant = .now, holdsLock: Bool = false,
         isAllowed: (@Sendable (JSONValue) -> Bool)? = nil
     ) throws(DefaultsError) {
         do throws(BackendError) {
             switch writeMode {
-            case .background: try session.enqueue(change, isInTurn: isInTurn, isAllowed: isAllowed)
+            case .background: try session.enqueue(change, holdsLock: holdsLock, isAllowed: isAllowed)
             case .confirmed:
                 let deadline = start + session.options.timeout
                 _ = try session.commitBlocking(
-                    change, until: deadline, isInTurn: isInTurn, isAllowed: isAllowed)
+                    change, until: deadline, holdsLock: holdsLock, isAllowed: isAllowed)
             }
         } catch {
-            // A write that gives way to a stored value is no error.
+            // A set-if-absent write that finds a stored value has not failed.
             if case .refused(let problem) = error, change.conflict == .yielding, problem.conflicting != nil { return }
             throw DefaultsError(error)
         }
@@ -116,8 +116,8 @@ extension AdapterCore {
         try await throwingDefaultsError { () async throws(BackendError) in try await session.commit(change) }
     }
 
-    /// Runs a setter. Errors are reported, because a setter cannot throw. A queued write has not failed.
-    func attempt(_ key: String?, _ body: () throws(DefaultsError) -> Void) {
+    /// Runs a setter, and reports an error as an issue, because a setter cannot throw. A queued write has not failed.
+    func runSetter(for key: String?, _ body: () throws(DefaultsError) -> Void) {
         do {
             try body()
         } catch {
@@ -127,7 +127,7 @@ extension AdapterCore {
     }
 }
 
-/// Runs a call of the session, whose errors are thrown as the errors of an adapter.
+/// Runs a call of the session, and converts its error into a `DefaultsError`.
 nonisolated(nonsending) func throwingDefaultsError<Result>(
     _ body: nonisolated(nonsending) () async throws(BackendError) -> Result
 ) async throws(DefaultsError) -> Result {

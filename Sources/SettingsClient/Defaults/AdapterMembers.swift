@@ -1,9 +1,10 @@
 package import SettingsModel
 
-/// The members of adapters and scopes that hide keys of the same name: `Defaults.value` is a method even if there is a
+/// The members of adapters and scopes that hide keys of the same name. `Defaults.value` is a method even if there is a
 /// key `value`. `Defaults[\.value]` is the key.
 ///
-/// Other members, such as `removeAll` and `issues`, hide no key: the compiler takes the key where a key fits.
+/// Other members, such as `removeAll` and `issues`, hide no key. For these names the compiler chooses the key where the
+/// expression needs a key.
 package enum AdapterMembers {
     /// The names in alphabetical order.
     package static let names = [
@@ -12,8 +13,8 @@ package enum AdapterMembers {
 }
 
 extension Schema {
-    /// The keys whose names are members of an adapter. If the property of such a key has the name of the key,
-    /// `Defaults.name` does not reach the key.
+    /// The keys of the schema that have the name of a member of an adapter. If the property of the key has this name,
+    /// too, `Defaults.name` is the member and not the key.
     package var keysShadowedByAdapter: [String] {
         AdapterMembers.names.filter { lists($0) }
     }

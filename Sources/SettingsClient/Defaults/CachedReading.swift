@@ -1,11 +1,11 @@
 internal import SettingsKeys
 internal import SettingsModel
 
-/// The result of reading a key, which is valid until the key changes.
+/// The cached result of reading a key. It is valid until the key changes.
 ///
 /// The class has no type parameter, because the lookup of generic metadata takes longer than the rest of a read.
 final class CachedReading: Sendable {
-    /// True if no layer has a value, so that the default holds.
+    /// True if neither the command line nor the suite has a value, so that `value` is the default of the key.
     let isDefault: Bool
     private let value: any DefaultsSerializable
     private let base: JSONValue?
@@ -14,11 +14,12 @@ final class CachedReading: Sendable {
     private let cell: KeyCell
     private let version: UInt64
     private let tracker: ValueTracker
-    /// Retained, so that no other object gets the identity of the key path. Nil for a reading by a key.
+    /// The key path with which the value was read. It is retained so that its identity stays unique. Nil if the value
+    /// was read with a key.
     private let path: RetainedPath?
 
     /// - Parameters:
-    ///   - defaultValue: the value if no layer has a value.
+    ///   - defaultValue: the value to cache if the reading has no value.
     ///   - version: the version of the key before it was read.
     init<Value>(
         _ reading: Reading<Value>, defaultValue: Value, of cell: KeyCell, version: UInt64, tracker: ValueTracker
@@ -34,7 +35,7 @@ final class CachedReading: Sendable {
         path = nil
     }
 
-    /// A reading by a key path, whose key may have another default.
+    /// Creates the cached reading for a key path. The key of the path may have another default.
     init<Value: DefaultsSerializable>(_ reading: CachedReading, by path: AnyKeyPath, defaultValue: Value) {
         isDefault = reading.isDefault
         value = reading.isDefault ? defaultValue : reading.value
@@ -53,7 +54,7 @@ final class CachedReading: Sendable {
     /// Registers a read for Swift's Observation.
     func registerRead() { tracker.registerRead() }
 
-    /// The value. The type is the type with which the key was read.
+    /// Returns the value. The type must be the type with which the key was read.
     func value<Value: DefaultsSerializable>(as _: Value.Type) -> Value {
         value.cast(to: Value.self)
     }
@@ -65,13 +66,14 @@ final class CachedReading: Sendable {
     }
 }
 
-/// A key path that is neither evaluated nor handed out, so its isolation does not matter.
+/// A key path that is only retained. It is unchecked Sendable because no code evaluates it.
 struct RetainedPath: @unchecked Sendable {
     let path: AnyKeyPath
 }
 
 extension DefaultsSerializable {
-    /// Casts a value to its own type. This is a comparison of two types; the cast of an existential value takes longer.
+    /// Casts a value to its own type. This only compares two types, and is faster than the cast of an existential
+    /// value.
     fileprivate func cast<Value>(to _: Value.Type) -> Value {
         // swift-format-ignore: NeverForceUnwrap
         self as! Value

@@ -2,32 +2,34 @@ internal import Platform
 public import SettingsKeys
 internal import SettingsModel
 
-// It reads as what it stands for: `Defaults.launchCount`.
+// The name is that of the type in the libraries that users come from: `Defaults.launchCount`.
 // swift-format-ignore: AlwaysUseLowerCamelCase
-/// The settings of this program, ready-made: extend `DefaultsKeys` with its keys, and use them.
+/// The adapter for the settings of this program. Extend `DefaultsKeys` with the keys of the program.
 ///
 ///     extension DefaultsKeys {
 ///         var launchCount: DefaultsKey<Int> { .init("launchCount", defaultValue: 0) }
 ///     }
 ///     Defaults.launchCount += 1
 ///
-/// With `SETTINGS_URL=memory:` the settings are in memory and last as long as the program, for tests and previews. Otherwise
-/// the server is the one that `SETTINGS_URL` names, else `http://127.0.0.1:7070`; the suite the one that `SETTINGS_SUITE`
-/// names, else the program's name with a hyphen for each character that no suite may have in its name. If a variable is
-/// wrong, every access is an issue that says so, and reads give defaults.
+/// The environment variable `SETTINGS_URL` contains the address of the daemon. Without it, the address is
+/// `http://127.0.0.1:7070`. With `SETTINGS_URL=memory:` the settings are in memory until the program ends, for tests
+/// and previews. The variable `SETTINGS_SUITE` contains the name of the suite. Without it, the suite has the name of
+/// the program, in which a hyphen replaces each character that is not allowed in the name of a suite. If the value of a
+/// variable is not valid, reads return defaults, and each read or write reports an issue that describes the mistake.
 ///
-/// A program's own global of this name is used in its place:
+/// A program can declare its own global variable with this name. Its files then use that variable:
 ///
 ///     let Defaults = DefaultsAdapter(suite: "com.my.app", keyStore: DefaultsKeys())
 ///
-/// It does not belong in `main.swift`, whose variables other files can use before they are there. One that is in a module
-/// besides the program's is meant where that is imported by name: `import let Kit.Defaults`.
+/// Do not declare the variable in `main.swift`: other files could use a variable of `main.swift` before it is
+/// initialized. If a module other than the program declares the variable, import the variable by name:
+/// `import let Kit.Defaults`.
 public let Defaults = DefaultsAdapter<DefaultsKeys>(
     keyStore: DefaultsKeys(),
     session: ProgramEnvironment.current.session(suite: nil, server: nil, timeout: .seconds(2), outbox: .usual),
-    arguments: DefaultsAdapter<DefaultsKeys>.ownArguments, writes: .background)
+    arguments: DefaultsAdapter<DefaultsKeys>.processArguments, writes: .background)
 
-/// The environment of a program, which says where its settings are.
+/// The parts of a program's environment that determine its daemon and its suite.
 struct ProgramEnvironment: Sendable {
     /// The variable that names the suite.
     static let suiteVariable = "SETTINGS_SUITE"
@@ -49,15 +51,16 @@ struct ProgramEnvironment: Sendable {
             suite: EnvironmentVariables.value(of: suiteVariable), program: CommandLine.arguments.first ?? "")
     }
 
-    /// The session of a suite on the given server, else on that of the environment. If a variable is wrong, nothing can be
-    /// read or written: the values of another suite would be worse than none.
+    /// Returns a session for the given suite and server, or for those of the environment.
+    ///
+    /// If a variable is not valid, every request of the session fails. A fallback could read and write a wrong suite.
     func session(
         suite given: SuiteName?, server address: ServerAddress?, token: DefaultsToken? = nil, timeout: Duration,
         outbox: FileLocation = .none, cache: FileLocation = .none
     ) -> SuiteSession {
-        let suite = given ?? suiteOfProgram
+        let suite = given ?? suiteNamedAfterProgram
         do {
-            let named = try given ?? suiteOfEnvironment() ?? suite
+            let named = try given ?? suiteFromEnvironment() ?? suite
             if address == nil, server == Self.memoryServer {
                 return SuiteSession(InMemoryBackend(suite: named), options: .init(timeout: timeout))
             }
@@ -71,26 +74,26 @@ struct ProgramEnvironment: Sendable {
         }
     }
 
-    /// An empty variable says nothing.
-    private func suiteOfEnvironment() throws(NameError) -> SuiteName? {
+    /// Returns nil if the variable is not set or empty.
+    private func suiteFromEnvironment() throws(NameError) -> SuiteName? {
         guard let suite, !suite.isEmpty else { return nil }
         return try SuiteName(suite)
     }
 
-    /// The name of the program, with a hyphen for what no suite may have in its name.
-    private var suiteOfProgram: SuiteName {
+    /// The name of the program, with a hyphen for each character that is not allowed in the name of a suite.
+    private var suiteNamedAfterProgram: SuiteName {
         let name = program.unicodeScalars.split(separator: "/").last ?? "".unicodeScalars[...]
         var bytes: [UInt8] = []
         for scalar in name {
-            bytes.append(Self.isOfSuite(scalar) ? UInt8(scalar.value) : UInt8(ascii: "-"))
+            bytes.append(Self.isAllowedInSuiteName(scalar) ? UInt8(scalar.value) : UInt8(ascii: "-"))
         }
-        let legal = bytes.drop { $0 == UInt8(ascii: ".") }.prefix(SuiteName.maximumLength)
-        if let suite = try? SuiteName(String(decoding: legal, as: UTF8.self)) { return suite }
-        guard let suite = try? SuiteName("program") else { preconditionFailure("the name is a suite's") }
+        let allowed = bytes.drop { $0 == UInt8(ascii: ".") }.prefix(SuiteName.maximumLength)
+        if let suite = try? SuiteName(String(decoding: allowed, as: UTF8.self)) { return suite }
+        guard let suite = try? SuiteName("program") else { preconditionFailure("\"program\" is a valid suite name") }
         return suite
     }
 
-    private static func isOfSuite(_ scalar: Unicode.Scalar) -> Bool {
+    private static func isAllowedInSuiteName(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar {
         case "a"..."z", "A"..."Z", "0"..."9", ".", "_", "-": true
         default: false

@@ -1,27 +1,29 @@
 internal import SettingsAPI
 public import SettingsKeys
 
-/// The settings of a suite, by their keys.
+/// Reads and writes the settings of one suite with typed keys.
 ///
 ///     Defaults[\.launchCount] += 1            Defaults.launchCount += 1            Defaults[key: looseKey] = "red"
 ///     Defaults[\.libraries].append("x")       Defaults[\.username] = nil
 ///
-/// Reads come from a replica of the suite. The adapter loads the replica at the first use and follows all later changes. A
-/// setter changes the replica, writes the outbox file and returns, and the adapter sends the write in the background. With
-/// ``WriteMode/confirmed``, a setter waits until the daemon has confirmed the write. A setter cannot throw, so the adapter rolls
-/// a refused write back and reports it in ``issues`` and the log. A change in place applies only to the value that it was
-/// computed from, unless the key has a merge rule. A change in place that throws or changes nothing sends nothing.
+/// Reads come from a replica of the suite. The adapter loads the replica at the first use and follows all later
+/// changes. A setter changes the replica, writes the outbox file and returns, and the adapter sends the write in the
+/// background. With ``WriteMode/confirmed``, a setter waits until the daemon has confirmed the write. A setter cannot
+/// throw, so the adapter rolls a refused write back and reports it in ``issues`` and the log.
 ///
-/// While the server is away, writes wait in the outbox file. The adapter sends them in order when the server is back, or a
-/// later run of the program sends them. The async forms wait until the daemon has confirmed the write, and throw
-/// ``DefaultsError/kept(_:)`` if the write has to wait.
+/// A change in place, such as `+= 1`, is refused if another program has changed the value since the read, unless the
+/// key has a merge rule. A change in place that throws or leaves the value as it is sends nothing.
 ///
-/// A few members of the adapter hide keys of the same name, as `value` and `update`; `Defaults[\.name]` always means
-/// the key. Keys that are hidden so are reported when a schema is made of them.
+/// While the daemon does not answer, writes wait in the outbox file. The adapter sends them in order when the daemon
+/// answers again, or a later run of the program sends them. The async methods wait until the daemon has confirmed the
+/// write, and throw ``DefaultsError/kept(_:)`` if the write has to wait.
+///
+/// A few members of the adapter, such as `value` and `update`, hide keys of the same name. `Defaults[\.name]` always
+/// means the key. ``publishSchema(additionalProperties:onConflict:keys:)`` reports hidden keys as an issue.
 @dynamicMemberLookup
 public final class DefaultsAdapter<KeyStore: Sendable>: KeyedAccess {
-    // Members that hide no key stand in extensions that ask for a `DefaultsKeyStore`, which the store of every adapter is.
-    // Beside a member of such an extension the compiler considers the dynamic one, too, and takes what fits.
+    // Members that must hide no key are in extensions with the constraint `KeyStore: DefaultsKeyStore`, which every
+    // adapter satisfies. With the constraint, the compiler also considers the dynamic member, and chooses by the type.
     let core: AdapterCore
 
     init(
@@ -32,67 +34,72 @@ public final class DefaultsAdapter<KeyStore: Sendable>: KeyedAccess {
         core = AdapterCore(keyStore: keyStore, session: session, arguments: arguments, writes: writes, log: log)
     }
 
-    /// The scope of all keys of the adapter's store.
+    /// Returns the scope that contains all keys of the adapter's store.
     public static func scope(of access: DefaultsAdapter) -> DefaultsScope<KeyStore> {
         DefaultsScope(core: access.core, instance: nil)
     }
 
     /// Reads the value of a key.
     public static func read<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>, in access: DefaultsAdapter) -> Value {
-        guard let reading = access.core.keys.reading(path, in: nil) else { return scope(of: access).readAndKeep(path) }
+        guard let reading = access.core.keys.reading(path, in: nil) else { return scope(of: access).readAndCache(path) }
         return reading.value(as: Value.self)
     }
 }
 
 extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
-    /// What went wrong in getters and setters, from here on.
+    /// The errors of getters and setters that occur after this property is read.
     public var issues: AsyncStream<DefaultsIssue> {
         core.issues.issues()
     }
 
-    /// Removes everything that is stored in this suite.
+    /// Removes all stored values of the suite.
     public func removeAll() {
-        core.attempt(nil) { () throws(DefaultsError) in
+        core.runSetter(for: nil) { () throws(DefaultsError) in
             try core.submit(PendingChange(action: .reset, requestKey: .unique()))
         }
     }
 
-    /// Gives values to read where nothing is stored. They are never stored, nor visible to other programs; those registered
-    /// later win.
+    /// Registers values that this adapter returns for keys without a stored value.
+    ///
+    /// The adapter does not store the values, so other programs do not see them. A later registration of a key replaces
+    /// the earlier value.
     public func register(defaults: [String: JSONValue]) {
         core.register(defaults)
     }
 }
 
-/// Settings in a daemon.
+/// Creating an adapter for the settings of a daemon.
 extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
-    /// The settings of a suite, by its name as it stands in the source.
+    /// Creates an adapter for a suite whose name is a literal.
     ///
     ///     let Defaults = DefaultsAdapter(suite: "com.my.app", keyStore: DefaultsKeys())
     ///
-    /// A name that no suite can have is a defect of the program, which ends here with a message. A name that is made at run
-    /// time goes through `try SuiteName(_:)`.
+    /// A literal that is not a valid name is a mistake of the programmer, so the process ends with a message. Check a
+    /// name that is computed at run time with `try SuiteName(_:)`.
     ///
-    /// Nothing is sent before the first access. While the daemon is away, writes wait on disk, also beyond the end of the
-    /// program, which sees them at once. Getters give the last known values if there is a cache; without one they give
-    /// defaults, with an issue.
+    /// The adapter sends no request before the first read or write. While the daemon does not answer, writes wait in
+    /// the outbox file, and the program reads its own writes. Getters return the last known values if the adapter has a
+    /// cache file. Without a cache file they return defaults and report an issue.
     ///
     /// - Parameters:
-    ///   - suite: 1 to 128 of `A-Z a-z 0-9 . _ -`, not beginning with a dot.
-    ///   - keyStore: where the keys are defined.
-    ///   - server: where the daemon is; by default what `SETTINGS_URL` says, else `http://127.0.0.1:7070`.
-    ///   - token: the token for a daemon with access control. By default the file that `SETTINGS_TOKEN_FILE` names, or the
-    ///     text of `SETTINGS_TOKEN`. The adapter also sends the writes that earlier runs have left with this token.
-    ///   - timeout: how long a request to the daemon may take; the requests of one getter or setter share it.
-    ///   - outbox: where writes wait that could not be sent; with `.none` they are rolled back, with an issue.
-    ///   - cache: where the known values of the suite are saved, for a start without a daemon. Programs that can read the
-    ///     user's files can read it, secrets included.
-    ///   - writes: whether a setter waits for the daemon.
-    ///   - arguments: the command line without the program's name, for settings that lie over what is stored; by default
-    ///     this program's own.
-    ///   - log: the log of the issues; by default ``DefaultsLog/default``.
-    ///   - file: the place in the source that a message about the name gives.
-    ///   - line: the line there.
+    ///   - suite: the name of the suite: 1 to 128 of the characters `A-Z a-z 0-9 . _ -`, the first of which is not a
+    ///     dot.
+    ///   - keyStore: the object that defines the keys.
+    ///   - server: the address of the daemon. By default the value of `SETTINGS_URL`, or `http://127.0.0.1:7070`.
+    ///   - token: the token for a daemon with access control. By default the contents of the file that
+    ///     `SETTINGS_TOKEN_FILE` names, or the value of `SETTINGS_TOKEN`. Writes that earlier runs left in the outbox
+    ///     are sent with this token.
+    ///   - timeout: the maximum duration of a request. All requests of one getter or setter share this time.
+    ///   - outbox: the location of the outbox file. With `.none`, waiting writes are in memory only and are lost when
+    ///     the program ends.
+    ///   - cache: the location of the cache file, which contains the last known values for a start without a daemon.
+    ///     Each program that can read the user's files can read it, including secret values.
+    ///   - writes: determines whether a setter waits for the daemon.
+    ///   - arguments: the command line arguments without the program's name. Their values override stored values. By
+    ///     default the arguments of this process.
+    ///   - log: the log of the issues. By default ``DefaultsLog/default``.
+    ///   - file: the source file that the message about an invalid name contains.
+    ///   - line: the line that the message about an invalid name contains.
     public convenience init(
         suite: StaticString, keyStore: KeyStore, server: ServerAddress? = nil, token: DefaultsToken? = nil,
         timeout: Duration = .seconds(2), outbox: FileLocation = .usual, cache: FileLocation = .none,
@@ -103,7 +110,6 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
         do {
             name = try SuiteName(suite.description)
         } catch {
-            // The name stands in the source: a mistake of the program, seen when it is first started.
             fatalError("\"\(suite)\" is no suite: \(error)", file: file, line: line)
         }
         self.init(
@@ -111,20 +117,22 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
             cache: cache, writes: writes, arguments: arguments, log: log)
     }
 
-    /// The settings of a suite.
+    /// Creates an adapter for a suite.
     ///
     /// - Parameters:
     ///   - suite: the suite.
-    ///   - keyStore: where the keys are defined.
-    ///   - server: where the daemon is; by default what `SETTINGS_URL` says, else `http://127.0.0.1:7070`.
-    ///   - token: the token for a daemon with access control. By default the file that `SETTINGS_TOKEN_FILE` names, or the
-    ///     text of `SETTINGS_TOKEN`. The adapter also sends the writes that earlier runs have left with this token.
-    ///   - timeout: how long a request to the daemon may take; the requests of one getter or setter share it.
-    ///   - outbox: where writes wait that could not be sent; with `.none` they are rolled back, with an issue.
-    ///   - cache: where the known values of the suite are saved, for a start without a daemon.
-    ///   - writes: whether a setter waits for the daemon.
-    ///   - arguments: the command line without the program's name; by default this program's own.
-    ///   - log: the log of the issues; by default ``DefaultsLog/default``.
+    ///   - keyStore: the object that defines the keys.
+    ///   - server: the address of the daemon. By default the value of `SETTINGS_URL`, or `http://127.0.0.1:7070`.
+    ///   - token: the token for a daemon with access control. By default the contents of the file that
+    ///     `SETTINGS_TOKEN_FILE` names, or the value of `SETTINGS_TOKEN`. Writes that earlier runs left in the outbox
+    ///     are sent with this token.
+    ///   - timeout: the maximum duration of a request. All requests of one getter or setter share this time.
+    ///   - outbox: the location of the outbox file. With `.none`, waiting writes are in memory only and are lost when
+    ///     the program ends.
+    ///   - cache: the location of the cache file, which contains the last known values for a start without a daemon.
+    ///   - writes: determines whether a setter waits for the daemon.
+    ///   - arguments: the command line arguments without the program's name. By default the arguments of this process.
+    ///   - log: the log of the issues. By default ``DefaultsLog/default``.
     public convenience init(
         suite: SuiteName, keyStore: KeyStore, server: ServerAddress? = nil, token: DefaultsToken? = nil,
         timeout: Duration = .seconds(2), outbox: FileLocation = .usual, cache: FileLocation = .none,
@@ -134,32 +142,32 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
             keyStore: keyStore,
             session: ProgramEnvironment.current.session(
                 suite: suite, server: server, token: token, timeout: timeout, outbox: outbox, cache: cache),
-            arguments: arguments ?? Self.ownArguments, writes: writes, log: log)
+            arguments: arguments ?? Self.processArguments, writes: writes, log: log)
     }
 
-    /// A name that is made at run time may be none of a suite: that is thrown where it is read.
-    @available(*, unavailable, message: "a name that is made at run time is checked first: suite: try SuiteName(name)")
+    /// Not available. A name that is computed at run time has to be checked first.
+    @available(*, unavailable, message: "check a name that is computed at run time: suite: try SuiteName(name)")
     @_disfavoredOverload
     public convenience init(
         suite: String, keyStore: KeyStore, server: ServerAddress? = nil, token: DefaultsToken? = nil,
         timeout: Duration = .seconds(2), outbox: FileLocation = .usual, cache: FileLocation = .none,
         writes: WriteMode = .background, arguments: [String]? = nil, log: DefaultsLog? = nil
     ) {
-        // Nothing that compiles can call this.
         fatalError("unavailable")
     }
 
-    /// The command line without the program's name.
-    static var ownArguments: [String] {
+    /// The command line arguments of the process without the program's name.
+    static var processArguments: [String] {
         Array(CommandLine.arguments.dropFirst())
     }
 }
 
-/// The mode of setters: with or without a wait for the daemon. Async forms always wait.
+/// Determines whether setters wait for the daemon. Async methods always wait.
 public enum WriteMode: Hashable, Sendable {
-    /// The setter updates the replica, writes the outbox file and returns. The write is sent in the background. A refusal rolls
-    /// the value back and is an issue.
+    /// The setter updates the replica, writes the outbox file and returns. The adapter sends the write in the
+    /// background. If the daemon refuses the write, the adapter rolls the value back and reports an issue.
     case background
-    /// The setter blocks the calling thread until the daemon has confirmed the write, at most for the timeout of the adapter.
+    /// The setter blocks the calling thread until the daemon has confirmed the write, or the timeout of the adapter is
+    /// over.
     case confirmed
 }

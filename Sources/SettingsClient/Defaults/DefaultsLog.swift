@@ -8,9 +8,10 @@ internal import Synchronization
 ///
 ///     DefaultsLog.default = DefaultsLog { level, message, metadata in logger.warning("\(message)") }
 ///
-/// The messages report what no call throws: a refused or waiting write, a getter that returned the default because the suite
-/// could not be read, a difference between the keys and the schema, a file that cannot be used. ``DefaultsAdapter/issues`` has
-/// the same reports as values. A message contains no stored value of a secret key and no token.
+/// The messages report errors that no call throws: a refused or waiting write, a getter that returned the default
+/// because the suite could not be read, a difference between the keys and the schema, a file that cannot be used.
+/// ``DefaultsAdapter/issues`` delivers the same reports as values. A message contains no stored value of a secret key
+/// and no token.
 public struct DefaultsLog: Sendable {
     /// The severity of a message. The raw values are the names of the levels in common logging libraries.
     public enum Level: String, Sendable {
@@ -24,16 +25,17 @@ public struct DefaultsLog: Sendable {
 
     /// Creates a log.
     ///
-    /// The adapter calls the handler on a dispatch queue, one message after the other, and never under a lock. The handler may
-    /// therefore block and may use the adapter. The message is a sentence without a line end. The keys of the metadata are
-    /// `suite`, `attempt` (`read`, `write` or `check`), and, if they apply, `key` and `code` (the code of the daemon's refusal).
+    /// The adapter calls the handler on a dispatch queue, one message after the other, and never holds a lock during
+    /// the call. The handler may therefore block and may use the adapter. The message is a sentence without a line end.
+    /// The keys of the metadata are `suite`, `attempt` (`read`, `write` or `check`), and, if they apply, `key` and
+    /// `code` (the code of the daemon's refusal).
     public init(
         _ handler: @escaping @Sendable (_ level: Level, _ message: String, _ metadata: [String: String]) -> Void
     ) {
         self.handler = { handler($0.level, $0.message, $0.metadata) }
     }
 
-    /// Creates a log that gets the issues themselves.
+    /// Creates a log whose handler gets the issue instead of its message.
     package init(issues handler: @escaping @Sendable (DefaultsIssue) -> Void) {
         self.handler = handler
     }
@@ -47,7 +49,8 @@ public struct DefaultsLog: Sendable {
 
     /// The log of all adapters of the process that have no log of their own, and of the ready-made `Defaults`.
     ///
-    /// A new value applies to all later messages, also to those of existing adapters. The first value is ``standardError``.
+    /// A new value applies to all later messages, also to those of existing adapters. The first value is
+    /// ``standardError``.
     public static var `default`: DefaultsLog {
         get { processLog.withLock { $0 } }
         set { processLog.withLock { $0 = newValue } }

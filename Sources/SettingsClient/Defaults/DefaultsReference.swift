@@ -1,6 +1,6 @@
 package import SettingsKeys
 
-/// A key of an adapter.
+/// A key together with its adapter. It implements the access to the value.
 package struct DefaultsReference<Value: DefaultsSerializable>: Sendable {
     let core: AdapterCore
     let resolved: ResolvedKey<Value>
@@ -15,7 +15,7 @@ package struct DefaultsReference<Value: DefaultsSerializable>: Sendable {
 
     /// Stores a value if nothing is stored, as a setter does. The daemon decides.
     ///
-    /// - Parameter value: evaluated only if nothing seems to be stored.
+    /// - Parameter value: the value. It is evaluated only if the replica has no stored value.
     package func setIfAbsent(_ value: () throws -> Value) rethrows {
         let start = ContinuousClock.now
         guard seemsAbsent() else { return }
@@ -24,17 +24,17 @@ package struct DefaultsReference<Value: DefaultsSerializable>: Sendable {
 
     /// Changes the value in place, as a setter does.
     package func change(_ body: (inout Value) -> Void) {
-        var change = begin()
+        var change = beginChange()
         defer { change.end() }
         body(&change.value)
         change.write()
     }
 
-    /// True if nothing seems to be stored. An error is reported.
+    /// Returns true if nothing is stored, as far as the client knows. Reports an error.
     private func seemsAbsent() -> Bool {
         do {
             _ = try resolved.codec.get()
-            loadForRename()
+            loadAndMoveValue()
             return try resolved.name.map { key throws(DefaultsError) in try core.isAbsent(key) } ?? false
         } catch {
             report(error, .write)
@@ -42,10 +42,10 @@ package struct DefaultsReference<Value: DefaultsSerializable>: Sendable {
         }
     }
 
-    /// Reads the value for an async form. Throws if the stored value is no value of the key.
+    /// Reads the value for an async method. Throws if the stored value is not a valid value of the key.
     nonisolated(nonsending) func readValue() async throws(DefaultsError) -> Value {
         _ = try resolved.codec.get()
-        let reading = try await readInsisting()
+        let reading = try await readOrThrow()
         if reading.isStoredUnreadable, resolved.argument == nil, let problem = reading.problem { throw problem }
         return reading.value ?? defaultValue
     }

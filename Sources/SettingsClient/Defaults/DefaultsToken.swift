@@ -13,9 +13,9 @@ public struct DefaultsToken: Hashable, Sendable {
 
     /// A token in a regular file that contains only the token.
     ///
-    /// The adapter reads the file for the first request, and again after the daemon refuses the token. If the file cannot be
-    /// read or contains no valid token, reads fail with ``DefaultsError/unusableToken(_:)``, and writes wait until the file can
-    /// be read. The next request reads the file again.
+    /// The adapter reads the file for the first request, and again after the daemon refuses the token. If the file
+    /// cannot be read or contains no valid token, reads fail with ``DefaultsError/unusableToken(_:)``, and writes wait
+    /// until the file can be read. The next request reads the file again.
     ///
     /// - Parameter path: the path of the file.
     public static func file(_ path: String) -> DefaultsToken { DefaultsToken(source: .file(path)) }

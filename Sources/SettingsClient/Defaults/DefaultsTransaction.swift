@@ -3,11 +3,12 @@ public import SettingsKeys
 internal import SettingsModel
 internal import Synchronization
 
-/// Reads and writes of several keys that are done together or not at all.
+/// The reads and writes of a transaction on several keys. The daemon stores all of the writes or none of them.
 ///
-/// A read returns the value at the first read of the transaction, or the value that the transaction wrote. If another program
-/// changes one of the keys that were read before the end, the transaction runs again. So all values that were read existed at
-/// one moment, also if the transaction writes nothing.
+/// A read returns the value that the transaction wrote, or the value at the first read of the key. If another program
+/// changes a key after the transaction has read it and before the daemon has stored the writes, the transaction runs
+/// again. All values that a transaction reads therefore belong to one revision of the suite, even if the transaction
+/// writes nothing.
 @dynamicMemberLookup
 public struct DefaultsTransaction<KeyStore: Sendable>: ~Copyable {
     private let scope: DefaultsScope<KeyStore>
@@ -23,9 +24,9 @@ public struct DefaultsTransaction<KeyStore: Sendable>: ~Copyable {
         mutating get { record.value(scope.reference(path)) }
         set { record.set(scope.reference(path), to: newValue) }
         _modify {
-            var change = record.begin(scope.reference(path))
+            var change = record.beginChange(scope.reference(path))
             yield &change.value
-            record.finish(change)
+            record.finishChange(change)
         }
     }
 
@@ -34,21 +35,21 @@ public struct DefaultsTransaction<KeyStore: Sendable>: ~Copyable {
         mutating get { record.value(scope.reference(key: key)) }
         set { record.set(scope.reference(key: key), to: newValue) }
         _modify {
-            var change = record.begin(scope.reference(key: key))
+            var change = record.beginChange(scope.reference(key: key))
             yield &change.value
-            record.finish(change)
+            record.finishChange(change)
         }
     }
 
-    /// The value of a key, as if it were a property.
+    /// The value of a key, with the syntax of a property.
     public subscript<Value>(dynamicMember path: KeyPath<KeyStore, DefaultsKey<Value>>) -> Value {
         mutating get { self[path] }
         set { self[path] = newValue }
-        // Not through `self[path]`: that would write after a change that throws, too.
+        // `self[path]` would also write after a change that throws.
         _modify {
-            var change = record.begin(scope.reference(path))
+            var change = record.beginChange(scope.reference(path))
             yield &change.value
-            record.finish(change)
+            record.finishChange(change)
         }
     }
 
@@ -62,17 +63,19 @@ public struct DefaultsTransaction<KeyStore: Sendable>: ~Copyable {
         record.unset(scope.reference(key: key))
     }
 
-    /// The value of a name as JSON, without a declared type. Nil for no value. Assigning nil removes the stored value.
+    /// The value of a name as JSON, without a declared type. Nil if there is no value. Assigning nil removes the stored
+    /// value.
     public subscript<Name: SettingName>(name name: Name) -> JSONValue? {
         mutating get { record.value(ofName: String(name)) }
         set { record.set(String(name), to: newValue) }
     }
 
-    /// The keys of a store within this one: `t.player.volume`.
+    /// The keys of a nested store: `t.player.volume`.
     public subscript<Inner: DefaultsKeyStore>(
         dynamicMember path: KeyPath<KeyStore, Inner>
     ) -> DefaultsTransaction<Inner> {
-        // Reading notes what was read, so only a part that can be changed can be read.
+        // A read of a value records the read, so it needs a mutable transaction and uses `_modify`. Swift requires
+        // `_read`.
         _read { yield DefaultsTransaction<Inner>(scope.inner(path), record) }
         _modify {
             var inner = DefaultsTransaction<Inner>(scope.inner(path), record)
@@ -94,13 +97,13 @@ private struct TransactionRecord {
     }
 
     let core: AdapterCore
-    /// The keys that were prepared after an earlier run. What is still unknown of them is accepted.
+    /// The keys that were prepared after an earlier run. If their source is still unknown, the run goes on without it.
     let prepared: Set<KeyName>
-    /// The keys of which the replica lacks something. The body runs without a suspension, so they are prepared after the run,
-    /// and the body runs again.
-    private(set) var lacking: [KeyName: @Sendable () async -> Void] = [:]
+    /// The keys that need a request before their value is certain, with functions that send the request. The body
+    /// cannot suspend, so the functions run after the body, and then the body runs again.
+    private(set) var missing: [KeyName: @Sendable () async -> Void] = [:]
     /// The state of each key at its first read.
-    private(set) var read: [KeyName: KeySight] = [:]
+    private(set) var read: [KeyName: KeyState] = [:]
     private var written: [KeyName: JSONValue?] = [:]
     /// The keys that were written, in order.
     private var order: [KeyName] = []
@@ -114,8 +117,8 @@ private struct TransactionRecord {
     /// The transaction to send. Throws the first error of the run.
     func finished() throws(DefaultsError) -> Transaction {
         if let failure { throw failure }
-        let conditions = read.sorted { $0.key < $1.key }.flatMap { key, sight in
-            sight.tests.map { Transaction.Condition.setting(core.suite, key, $0) }
+        let conditions = read.sorted { $0.key < $1.key }.flatMap { key, keyState in
+            keyState.tests.map { Transaction.Condition.setting(core.suite, key, $0) }
         }
         return Transaction(
             if: conditions,
@@ -123,57 +126,57 @@ private struct TransactionRecord {
     }
 
     mutating func value<Value>(_ reference: DefaultsReference<Value>) -> Value {
-        note { () throws(DefaultsError) in _ = try reference.resolved.codec.get() }
+        recordError { () throws(DefaultsError) in _ = try reference.resolved.codec.get() }
         guard let key = reference.resolved.name else { return reference.defaultValue }
-        // Fails if no value that the schema allows is a value of the key's type.
-        note { [core] () throws(DefaultsError) in try core.refuseAnotherType(reference.differences()) }
-        let sight = read[key] ?? reference.sight(key)
-        if sight.isUnsure || reference.resolved.rename?.isOpen ?? false { prepare(reference, key) }
+        // Fails if the schema allows no value of the key's type.
+        recordError { [core] () throws(DefaultsError) in try core.throwIfTypesDiffer(reference.differences()) }
+        let keyState = read[key] ?? reference.keyState(key)
+        if keyState.needsSource || reference.resolved.valueMove?.isOpen ?? false { prepare(reference, key) }
         if let written = written[key] {
             let own = VisibleSetting(value: written, source: written == nil ? .unset : .stored, revision: nil)
             return reference.resolve(own, over: core.registered(key)).value ?? reference.defaultValue
         }
-        read[key] = sight
-        let reading = reference.reading(of: sight)
+        read[key] = keyState
+        let reading = reference.reading(of: keyState)
         if reading.isStoredUnreadable, let problem = reading.problem { failure = failure ?? problem }
         return reading.value ?? reference.defaultValue
     }
 
     mutating func set<Value>(_ reference: DefaultsReference<Value>, to value: Value) {
         var json: JSONValue?
-        guard note({ () throws(DefaultsError) in json = try reference.resolved.encode(value) }),
+        guard recordError({ () throws(DefaultsError) in json = try reference.resolved.encode(value) }),
             let key = reference.resolved.name
         else { return }
-        if reference.resolved.rename?.isOpen ?? false { prepare(reference, key) }
+        if reference.resolved.valueMove?.isOpen ?? false { prepare(reference, key) }
         write(key, json)
     }
 
     private mutating func prepare<Value>(_ reference: DefaultsReference<Value>, _ key: KeyName) {
         guard !prepared.contains(key) else { return }
-        lacking[key] = {
-            await reference.takeOverAndWait()
-            if reference.sight(key).isUnsure { _ = try? await reference.core.fetchSource(key) }
+        missing[key] = {
+            await reference.moveValueAndWait()
+            if reference.keyState(key).needsSource { _ = try? await reference.core.fetchSource(key) }
         }
     }
 
     mutating func unset<Value>(_ reference: DefaultsReference<Value>) {
         guard let key = reference.resolved.name else { return }
-        for name in [key] + (reference.resolved.rename?.openNames ?? []) { write(name, nil) }
+        for name in [key] + (reference.resolved.valueMove?.openNames ?? []) { write(name, nil) }
     }
 
     mutating func value(ofName name: String) -> JSONValue? {
         guard let key = key(name) else { return nil }
         if let written = written[key] { return written }
-        let sight =
+        let keyState =
             read[key]
-            ?? KeySight(visible: core.session.visible(key), origin: core.session.visible(key), registered: nil)
-        read[key] = sight
-        return sight.visible.value
+            ?? KeyState(visible: core.session.visible(key), origin: core.session.visible(key), registered: nil)
+        read[key] = keyState
+        return keyState.visible.value
     }
 
     mutating func set(_ name: String, to json: JSONValue?) {
         guard let key = key(name) else { return }
-        note { [core] () throws(DefaultsError) in try core.refuseNonFinite(json, name) }
+        recordError { [core] () throws(DefaultsError) in try core.refuseNonFinite(json, name) }
         write(key, json)
     }
 
@@ -190,21 +193,21 @@ private struct TransactionRecord {
         if written.updateValue(json, forKey: key) == nil { order.append(key) }
     }
 
-    mutating func begin<Value>(_ reference: DefaultsReference<Value>) -> Change<Value> {
+    mutating func beginChange<Value>(_ reference: DefaultsReference<Value>) -> Change<Value> {
         let value = value(reference)
         return Change(reference: reference, value: value, before: reference.resolved.encoded(value))
     }
 
-    /// Stores a value, if it became another value.
-    mutating func finish<Value>(_ change: Change<Value>) {
+    /// Stores the value of a change in place, if the change has modified it.
+    mutating func finishChange<Value>(_ change: Change<Value>) {
         if !isSameJSON(change.before, change.reference.resolved.encoded(change.value)) {
             set(change.reference, to: change.value)
         }
     }
 
-    /// Keeps the first error of the run. Returns true if there is no error here.
+    /// Runs a function, and records its error if it is the first error of the run. Returns true if there was no error.
     @discardableResult
-    private mutating func note(_ body: () throws(DefaultsError) -> Void) -> Bool {
+    private mutating func recordError(_ body: () throws(DefaultsError) -> Void) -> Bool {
         do {
             try body()
             return true
@@ -218,26 +221,26 @@ private struct TransactionRecord {
 extension DefaultsScope {
     private static var maxAttempts: Int { 1000 }
 
-    /// Runs a transaction until nothing that it read has changed meanwhile.
+    /// Runs a transaction until no value that it has read changes before the daemon stores its writes.
     nonisolated(nonsending) func transaction<Result>(
         _ body: (inout DefaultsTransaction<KeyStore>) throws -> Result
     ) async throws -> Result {
         if Task.isCancelled { throw DefaultsError.cancelled }
         try await core.load()
-        if let place = core.session.schema { _ = try? await core.session.fetchSchema(at: place) }
+        if let schema = core.session.schema { _ = try? await core.session.fetchSchema(at: schema) }
         var prepared: Set<KeyName> = []
         for attempt in 1...Self.maxAttempts {
-            let submission = try await core.session.changeTurn.run { () throws in
+            let submission = try await core.session.changeLock.withLock { () throws in
                 var transaction = DefaultsTransaction(self, TransactionRecord(core, prepared: prepared))
                 let outcome = Swift.Result { try body(&transaction) }
                 let record = transaction.record
-                // A run that lacked something may have failed because of that.
-                guard record.lacking.isEmpty else { return Submission<Result>.lacks(record.lacking) }
+                // The error of a run with incomplete values does not count.
+                guard record.missing.isEmpty else { return Submission<Result>.needsPreparation(record.missing) }
                 let result = try outcome.get()
-                return try core.submit(record.finished(), holds: core.holds(record.read), result)
+                return try core.submit(record.finished(), isCurrent: core.areUnchanged(record.read), result)
             }
             switch submission {
-            case .lacks(let keys):
+            case .needsPreparation(let keys):
                 for prepare in keys.values { await prepare() }
                 prepared.formUnion(keys.keys)
                 continue
@@ -250,27 +253,30 @@ extension DefaultsScope {
         }
         throw DefaultsError.refused(
             Refusal(
-                .preconditionFailed, "suite \(core.suite) is changed all the time, so the transaction cannot be done"))
+                .preconditionFailed,
+                "cannot complete the transaction: other programs changed suite \(core.suite) during each of "
+                    + "\(Self.maxAttempts) attempts; retry later"))
     }
 }
 
 /// The outcome of one run of a transaction.
 private enum Submission<Result> {
-    case lacks([KeyName: @Sendable () async -> Void])
+    case needsPreparation([KeyName: @Sendable () async -> Void])
     /// The transaction has read a consistent state and writes nothing.
     case done(Result)
-    /// The transaction writes nothing, and something that it read has changed.
+    /// The transaction writes nothing, and a value that it read has changed.
     case changed
     /// The transaction is in the queue.
     case sent(Promise<WriteResult>, Result)
 }
 
 extension AdapterCore {
-    /// Adds a transaction to the queue, still in turn, so that the next transaction of the process sees its writes.
+    /// Adds a transaction to the queue. The caller still holds the change lock, so the next transaction of the process
+    /// reads the writes of this transaction.
     fileprivate func submit<Result>(
-        _ transaction: Transaction, holds: Bool, _ result: Result
+        _ transaction: Transaction, isCurrent: Bool, _ result: Result
     ) throws(DefaultsError) -> Submission<Result> {
-        guard !transaction.operations.isEmpty else { return holds ? .done(result) : .changed }
+        guard !transaction.operations.isEmpty else { return isCurrent ? .done(result) : .changed }
         let waiter = Promise<WriteResult>()
         do throws(BackendError) {
             try session.enqueueInBackground(
@@ -292,7 +298,7 @@ extension AdapterCore {
             guard !isLast, case .refused(let problem) = error, problem.code == .preconditionFailed,
                 !problem.failed.isEmpty
             else { throw DefaultsError(error) }
-            // A refusal does not contain secrets.
+            // A refusal does not contain secret values, so they have to be fetched.
             for failed in problem.failed {
                 if case .setting(let current) = failed.current, current.isConcealed {
                     _ = try? await session.fetch(current.key)
@@ -304,28 +310,30 @@ extension AdapterCore {
 }
 
 extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
-    /// Reads and writes several keys, all or none, and waits until the daemon has confirmed the writes. The body runs again if
-    /// another program changes something that the body has read, and if the replica lacks something.
+    /// Reads and writes several keys atomically, and waits until the daemon has confirmed the writes.
     ///
-    /// If the daemon does not answer in time, the call throws ``DefaultsError/kept(_:)``. The transaction then stays in the queue,
-    /// and the daemon carries it out only if the values that it read are still the same.
+    /// The body runs again if another program changes a value that the body has read, or if the adapter first has to
+    /// ask the daemon about a key that the body uses.
+    ///
+    /// If the daemon does not answer in time, the call throws ``DefaultsError/kept(_:)``. The transaction then stays in
+    /// the queue, and the daemon carries it out only if the values that it read are still the same.
     public nonisolated(nonsending) func transaction<Result>(
         _ body: (inout DefaultsTransaction<KeyStore>) throws -> Result
     ) async throws -> Result {
         try await Self.scope(of: self).transaction(body)
     }
 
-    /// Waits until the suite is loaded. Getters then never wait.
+    /// Waits until the suite is loaded. After that, getters do not wait for the load.
     ///
     /// Throws if the daemon does not answer within the timeout of the adapter, or refuses the suite.
     public nonisolated(nonsending) func ready() async throws(DefaultsError) {
         try await core.load()
     }
 
-    /// Waits until the daemon has confirmed everything that was written before the call.
+    /// Waits until the daemon has answered all writes that the program made before the call.
     ///
-    /// Throws ``DefaultsError/kept(_:)`` if a write has to wait longer than the timeout of the adapter. Refused writes are no
-    /// error here: they are reported in ``issues``.
+    /// Throws ``DefaultsError/kept(_:)`` if a write has to wait longer than the timeout of the adapter. A refused write
+    /// is not an error of this method: the adapter reports it in ``issues``.
     public nonisolated(nonsending) func flush() async throws(DefaultsError) {
         let result = await Result { () async throws(BackendError) in
             try await core.session.flush(until: core.session.deadline)
@@ -334,14 +342,14 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
         if case .failure(let error) = result { throw DefaultsError(error) }
     }
 
-    /// Waits until the daemon has everything that was written here, and the replica has everything that the daemon had
-    /// confirmed before the call.
+    /// Waits until the daemon has answered all writes of this adapter, and the replica contains all changes that the
+    /// daemon stored before the call.
     public nonisolated(nonsending) func synchronize() async throws(DefaultsError) {
         try await core.synchronize()
     }
 
-    /// Blocks the calling thread until the daemon has everything that was written here, and the replica has everything that the
-    /// daemon had confirmed before the call.
+    /// Blocks the calling thread until the daemon has answered all writes of this adapter, and the replica contains all
+    /// changes that the daemon stored before the call.
     public func synchronize() throws(DefaultsError) {
         defer { core.issues.finishReporting(until: core.session.deadline) }
         let session = core.session

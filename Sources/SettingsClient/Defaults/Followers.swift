@@ -3,15 +3,17 @@ internal import SettingsKeys
 internal import SettingsModel
 internal import Synchronization
 
-/// A follower of the effective value of one key. A change below another layer, or to another spelling of the same value,
-/// is no update.
+/// Makes the updates of one key from notices.
+///
+/// Only a change of the effective value is an update. If a value from the command line hides the change, or the new
+/// JSON means the same value, there is no update.
 final class KeyFollower<Value: DefaultsSerializable>: Sendable {
     private typealias Observed = (value: Value, json: Result<JSONValue?, DefaultsError>)
 
     private struct State {
-        /// Nil before observing began.
+        /// The value of the last notice. Nil before the first notice.
         var last: Observed?
-        /// The problem that was reported, as long as it lasts.
+        /// The problem of the present value, which was reported. Nil if the value has no problem.
         var problem: DefaultsError?
     }
 
@@ -24,7 +26,7 @@ final class KeyFollower<Value: DefaultsSerializable>: Sendable {
         self.options = options
     }
 
-    /// Returns the update that a notice leads to. Called with one notice after the other.
+    /// Returns the update for a notice. The caller passes one notice after the other.
     func follow(_ notice: ObserverNotice) -> DefaultsUpdate<Value>? {
         let found = notice.settings.first { $0.key == setting.resolved.name }
         guard found != nil || notice.isBeginning else { return nil }
@@ -42,13 +44,14 @@ final class KeyFollower<Value: DefaultsSerializable>: Sendable {
             guard options.contains(.initial), isReadable else { return nil }
             return DefaultsUpdate(key: setting.name, oldValue: nil, newValue: value, isInitial: true)
         }
-        // Types need not be Equatable. A value that has no JSON is taken to differ.
+        // The value type may not be Equatable, so the JSON is compared. A value without a JSON form counts as
+        // different.
         guard let old, !isSameJSON(old.json, new.json) else { return nil }
         return DefaultsUpdate(
             key: setting.name, oldValue: options.contains(.old) ? old.value : nil, newValue: value, isInitial: false)
     }
 
-    /// Reads the effective value. A stored value that is none of the key is reported.
+    /// Reads the effective value. Reports a stored value that is not a valid value of the key.
     private func read(_ observed: ObservedSetting) -> Reading<Value> {
         let reading = setting.resolve(observed.visible, over: observed.registered)
         let problem = setting.resolved.argument == nil ? reading.problem : nil
@@ -61,11 +64,11 @@ final class KeyFollower<Value: DefaultsSerializable>: Sendable {
     }
 }
 
-/// A follower of all keys of a suite, as JSON.
+/// Makes the updates of all keys of a suite from notices, as JSON.
 final class SuiteFollower: Sendable {
     private let core: AdapterCore
     private let options: ObservingOptions
-    /// Nil before observing began.
+    /// The values of the last notices. Nil before the first notice.
     private let last = Mutex<[KeyName: JSONValue]?>(nil)
 
     init(_ core: AdapterCore, _ options: ObservingOptions) {
@@ -73,7 +76,7 @@ final class SuiteFollower: Sendable {
         self.options = options
     }
 
-    /// Returns the updates that a notice leads to. Called with one notice after the other.
+    /// Returns the updates for a notice. The caller passes one notice after the other.
     func follow(_ notice: ObserverNotice) -> [UntypedUpdate] {
         notice.isBeginning ? begin(notice.settings) : notice.settings.compactMap(advance)
     }
@@ -89,7 +92,7 @@ final class SuiteFollower: Sendable {
     }
 
     private func advance(to setting: ObservedSetting) -> UntypedUpdate? {
-        // A value of the command line holds as long as the program runs.
+        // A value of the command line hides all changes.
         guard core.arguments.forms(of: setting.key.text).isEmpty else { return nil }
         let new = value(of: setting)
         return last.withLock { last in
@@ -102,7 +105,7 @@ final class SuiteFollower: Sendable {
         }
     }
 
-    /// The value of a name through all layers.
+    /// Returns the effective value, including the command line and registered defaults.
     private func value(of setting: ObservedSetting) -> JSONValue? {
         if let argument = core.arguments.forms(of: setting.key.text).first { return argument }
         return core.untyped(setting.visible, over: setting.registered)

@@ -2,13 +2,15 @@ internal import SettingsKeys
 internal import SettingsModel
 internal import Synchronization
 
-/// The keys of an adapter that were resolved, by key path and by name.
+/// The resolved keys of an adapter, by key path and by name.
 ///
-/// Evaluating a computed key takes longer than the rest of a read, so the table finds a key path by its identity: a key path
-/// literal without captures is one object for the whole program. Keys of the same name, type and rules share one resolved key,
-/// so a stored value is decoded once for all of them.
+/// A read with a key path would spend most of its time on the computed property that creates the key. So the table
+/// finds the last reading by the identity of the key path: a key path literal without captures is one object for the
+/// whole program. Keys of the same name, type and rules share one resolved key, so a stored value is decoded once for
+/// all of them.
 ///
-/// The table is bounded: a program may make names and key paths at run time. When it is full, it forgets everything.
+/// The table has a maximum size, because a program may create names and key paths at run time. When the table is full,
+/// it removes all entries.
 final class KeyTable: Sendable {
     private struct TypedName: Hashable {
         let name: UTF8Text
@@ -28,7 +30,7 @@ final class KeyTable: Sendable {
     /// The table keeps at most this number of resolved keys, and of key paths.
     static let capacity = 4096
     /// The table keeps at most this number of resolved keys of one name and type, which differ in their rules.
-    private static let mostVariants = 8
+    private static let maxVariants = 8
 
     private let session: SuiteSession
     private let arguments: LaunchArguments
@@ -56,10 +58,12 @@ final class KeyTable: Sendable {
         return reading
     }
 
+    /// Stores a reading for the next read with the same key path.
+    ///
     /// - Parameter path: the key path that the reading retains.
-    func keep(_ reading: CachedReading, by path: AnyKeyPath, in store: StoreInstance?) {
+    func cache(_ reading: CachedReading, by path: AnyKeyPath, in store: StoreInstance?) {
         let identity = PathIdentity(path, in: store)
-        // Values of the program are freed without the lock.
+        // The deinitializer of a value may run code of the program, so values are released without the lock.
         let old = contents.withLock { contents in
             let old = contents.readings.count < Self.capacity ? [:] : contents.readings
             if !old.isEmpty { contents.readings = [:] }
@@ -68,7 +72,7 @@ final class KeyTable: Sendable {
         withExtendedLifetime(old) {}
     }
 
-    /// The resolved key of a key.
+    /// Returns the resolved key of a key.
     func resolve<Value>(_ key: DefaultsKey<Value>) -> ResolvedKey<Value> {
         let name = TypedName(name: UTF8Text(key.name), type: ObjectIdentifier(Value.self))
         let known = contents.withLock { $0.resolved[name] ?? [] }
@@ -76,22 +80,22 @@ final class KeyTable: Sendable {
         for case let resolved as ResolvedKey<Value> in known where resolved.key.hasSameRules(as: key) {
             return resolved
         }
-        let resolved = make(key, name.type)
+        let resolved = makeResolvedKey(key, type: name.type)
         let (oldest, isFull) = contents.withLock { contents -> ((any AnyObject & Sendable)?, Bool) in
             contents.resolved[name, default: []].append(resolved)
-            if let variants = contents.resolved[name], variants.count > Self.mostVariants {
+            if let variants = contents.resolved[name], variants.count > Self.maxVariants {
                 return (contents.resolved[name]?.removeFirst(), false)
             }
             contents.keyCount += 1
             return (nil, contents.keyCount > Self.capacity)
         }
-        // Values of the program are freed without the lock.
+        // The deinitializer of a value may run code of the program, so values are released without the lock.
         withExtendedLifetime(oldest) {}
-        if isFull { forgetAll() }
+        if isFull { removeAllKeys() }
         return resolved
     }
 
-    private func make<Value>(_ key: DefaultsKey<Value>, _ type: ObjectIdentifier) -> ResolvedKey<Value> {
+    private func makeResolvedKey<Value>(_ key: DefaultsKey<Value>, type: ObjectIdentifier) -> ResolvedKey<Value> {
         // The compiled schema of a key without rules is the same for all keys of its type.
         let model = key.rules == nil ? contents.withLock { $0.models[type] } as? ResolvedKey<Value> : nil
         let resolved = ResolvedKey(key, like: try? model?.codec.get(), session: session, arguments: arguments)
@@ -106,7 +110,7 @@ final class KeyTable: Sendable {
         return resolved
     }
 
-    /// A store within another store that holds something. It is evaluated once for each key path.
+    /// Returns the instance of a nested store that has stored properties. It is evaluated once for each key path.
     func instance<Inner: Sendable>(
         _ path: AnyKeyPath, in store: StoreInstance?, evaluate: () -> Inner
     ) -> StoreInstance {
@@ -116,7 +120,7 @@ final class KeyTable: Sendable {
         // Values of the program are freed without the lock.
         var old: [PathIdentity: (path: RetainedPath, instance: StoreInstance)] = [:]
         return contents.withLock { contents in
-            // Of two threads that evaluate the store at the same time, the first counts.
+            // If two threads evaluate the store at the same time, both use the instance of the first thread.
             if let known = contents.stores[identity]?.instance { return known }
             if contents.stores.count >= Self.capacity { swap(&old, &contents.stores) }
             contents.storeCount += 1
@@ -126,13 +130,14 @@ final class KeyTable: Sendable {
         }
     }
 
-    /// Forgets the resolved keys. Functions that track their values read the values again, and track the new resolved keys.
-    private func forgetAll() {
-        forgetKeys()
+    /// Removes the resolved keys. Functions that track their values with Observation read the values again, and then
+    /// track the new resolved keys.
+    private func removeAllKeys() {
+        removeKeysAndAnnounce()
         session.forgetUnusedEntries()
     }
 
-    private func forgetKeys() {
+    private func removeKeysAndAnnounce() {
         let old = contents.withLock { contents in
             let old = contents
             contents.resolved = [:]
@@ -140,7 +145,7 @@ final class KeyTable: Sendable {
             contents.readings = [:]
             return old
         }
-        // The resolved keys own the trackers, so they are freed after the announcement, and without the lock.
+        // The resolved keys own the trackers, so they are released after the announcement, and without the lock.
         withExtendedLifetime(old) { session.announceAllKeys() }
     }
 }
@@ -148,7 +153,7 @@ final class KeyTable: Sendable {
 /// The identity of a key path in a store.
 struct PathIdentity: Hashable, Sendable {
     private let path: ObjectIdentifier
-    /// The number of the store; 0 for the adapter's own store and for stores that hold nothing.
+    /// The number of the store. 0 for the adapter's own store and for stores without stored properties.
     private let store: UInt
 
     init(_ path: AnyKeyPath, in store: StoreInstance?) {
@@ -156,8 +161,8 @@ struct PathIdentity: Hashable, Sendable {
         self.store = store?.number ?? 0
     }
 
-    /// The hash that a dictionary uses. The default implementation protects against chosen keys, which a key path cannot be,
-    /// and takes a quarter of the time of a read.
+    /// The hash that a dictionary uses. The default implementation protects against keys that an attacker chooses. An
+    /// attacker cannot choose key paths, and the default implementation would take a quarter of the time of a read.
     // swift-format-ignore: NoLeadingUnderscores
     func _rawHashValue(seed: Int) -> Int {
         let hash = (UInt(bitPattern: path) ^ store &* 0x9E37_79B9_7F4A_7C15) &* 0x9E37_79B9_7F4A_7C15
@@ -165,7 +170,7 @@ struct PathIdentity: Hashable, Sendable {
     }
 }
 
-/// A store within an adapter's store that holds something, so that the names of its keys may depend on the instance.
+/// A nested store that has stored properties, so that the names of its keys may depend on the instance.
 final class StoreInstance: Sendable {
     let number: UInt
     let store: any Sendable

@@ -1,26 +1,29 @@
 public import SettingsKeys
 
-/// A place where settings are read and written by the keys of a store: an adapter, or a scope of one.
+/// An object with which a program reads and writes settings by their keys: an adapter, or a scope of an adapter.
 ///
-/// Access is the same by key path, by key and as a member. `=` runs `set`; every change in place runs `_modify`, which
-/// writes after the change, so that one that throws writes nothing.
+/// A program can use a key path, a key or a member with the same result. An assignment runs `set`. A change in place
+/// runs `_modify`, which writes after the change, so a change that throws writes nothing.
 ///
-/// A form whose only argument is a key has an empty parameter before it. Without that parameter, the compiler (Swift 6.3) takes
-/// a misspelt key path for a key without a label, and does not say that the store has no such member.
+/// A method whose only argument is a key has an empty parameter before the key. Without that parameter, the compiler
+/// (Swift 6.3) would read a misspelt key path as a key without a label, and would not say that the store has no such
+/// member.
 @dynamicMemberLookup
 public protocol KeyedAccess<KeyStore>: Sendable {
     /// The store that defines the keys.
     associatedtype KeyStore: Sendable
 
-    /// The scope whose keys these are. It is static, as a member of the value would hide a key of the same name.
+    /// Returns the scope that contains the keys. It is static because an instance member would hide a key of the same
+    /// name.
     static func scope(of access: Self) -> DefaultsScope<KeyStore>
 
-    // A scope retains the adapter, and threads that read at once would wait for each other to count that.
+    // Reads do not create a scope: a scope retains the adapter, and the reference count would slow down concurrent
+    // reads.
     /// Reads the value of a key.
     ///
     /// - Parameters:
     ///   - path: the path of the key.
-    ///   - access: where it is read.
+    ///   - access: the adapter or the scope.
     static func read<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>, in access: Self) -> Value
 }
 
@@ -43,7 +46,7 @@ extension KeyedAccess {
         get { Self.read(path, in: self) }
         nonmutating set { reference(path).assign(newValue) }
         nonmutating _modify {
-            var change = reference(path).begin()
+            var change = reference(path).beginChange()
             defer { change.end() }
             yield &change.value
             change.write()
@@ -55,27 +58,27 @@ extension KeyedAccess {
         get { reference(key: key).value }
         nonmutating set { reference(key: key).assign(newValue) }
         nonmutating _modify {
-            var change = reference(key: key).begin()
+            var change = reference(key: key).beginChange()
             defer { change.end() }
             yield &change.value
             change.write()
         }
     }
 
-    /// The value of a key, as if it were a property.
+    /// The value of a key, with the syntax of a property.
     public subscript<Value>(dynamicMember path: KeyPath<KeyStore, DefaultsKey<Value>>) -> Value {
         get { Self.read(path, in: self) }
         nonmutating set { reference(path).assign(newValue) }
-        // Not through `self[path]`: that would write after a change that throws, too.
+        // `self[path]` would also write after a change that throws.
         nonmutating _modify {
-            var change = reference(path).begin()
+            var change = reference(path).beginChange()
             defer { change.end() }
             yield &change.value
             change.write()
         }
     }
 
-    /// The keys of a store within this one: `Defaults.player.volume`.
+    /// The keys of a nested store: `Defaults.player.volume`.
     public subscript<Inner: DefaultsKeyStore>(dynamicMember path: KeyPath<KeyStore, Inner>) -> DefaultsScope<Inner> {
         Self.scope(of: self).inner(path)
     }
@@ -102,7 +105,7 @@ extension KeyedAccess {
         reference(key: key).isSet()
     }
 
-    /// Removes the stored value of a key, so that the default holds; that nothing is stored is no error.
+    /// Removes the stored value of a key, so that the key has its default. Does nothing if no value is stored.
     public func remove<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) {
         reference(path).remove()
     }
@@ -113,19 +116,20 @@ extension KeyedAccess {
     }
 }
 
-// The async forms block no thread and throw errors. The writes among them return when the daemon has confirmed the write. If the
-// daemon does not answer in time, they throw `DefaultsError.kept`, and the write stays in the queue. A key path may not leave its
-// isolation, so each is resolved at once.
+// The async methods block no thread. A method that writes returns when the daemon has confirmed the write. If the
+// daemon does not answer in time, the method throws `DefaultsError.kept`, and the write stays in the queue. A key path
+// is not Sendable, so each method resolves it before the first suspension.
 extension KeyedAccess {
-    /// The value of a key. Throws if the suite could not be loaded, or if what is stored is no value of the key.
+    /// Returns the value of a key. Throws if the suite cannot be loaded, or if the stored value is not a valid value of
+    /// the key.
     public nonisolated(nonsending) func value<Value>(
         _ path: KeyPath<KeyStore, DefaultsKey<Value>>
     ) async throws(DefaultsError) -> Value {
         try await reference(path).readValue()
     }
 
-    // Without a second form for paths, the compiler has no message at all for one with a typo.
-    /// The value of a key, in place of which the form that is not optional is used.
+    // Without a second overload for key paths, the compiler reports no error message for a misspelt key path.
+    /// Not available. Use the overload that returns a value that is not optional.
     @available(*, unavailable)
     @_disfavoredOverload
     public nonisolated(nonsending) func value<Value>(
@@ -134,47 +138,48 @@ extension KeyedAccess {
         try await reference(path).readValue()
     }
 
-    /// The value of a key. Throws if the suite could not be loaded, or if what is stored is no value of the key.
+    /// Returns the value of a key. Throws if the suite cannot be loaded, or if the stored value is not a valid value of
+    /// the key.
     public nonisolated(nonsending) func value<Value>(
         _: Void = (), key: DefaultsKey<Value>
     ) async throws(DefaultsError) -> Value {
         try await reference(key: key).readValue()
     }
 
-    /// Stores a value and waits until the daemon has confirmed it. Throws ``DefaultsError/kept(_:)`` if that takes longer than
-    /// the timeout of the adapter.
+    /// Stores a value and waits until the daemon has confirmed it. Throws ``DefaultsError/kept(_:)`` if that takes
+    /// longer than the timeout of the adapter.
     public nonisolated(nonsending) func set<Value>(
         _ path: KeyPath<KeyStore, DefaultsKey<Value>>, _ value: Value
     ) async throws(DefaultsError) {
         try await reference(path).set(value)
     }
 
-    /// Stores a value and waits until the daemon has confirmed it. Throws ``DefaultsError/kept(_:)`` if that takes longer than
-    /// the timeout of the adapter.
+    /// Stores a value and waits until the daemon has confirmed it. Throws ``DefaultsError/kept(_:)`` if that takes
+    /// longer than the timeout of the adapter.
     public nonisolated(nonsending) func set<Value>(
         key: DefaultsKey<Value>, _ value: Value
     ) async throws(DefaultsError) {
         try await reference(key: key).set(value)
     }
 
-    /// Changes a value and waits until the daemon has confirmed the change. If another program changes the value meanwhile, the
-    /// body runs again.
+    /// Changes a value and waits until the daemon has confirmed the change. If another program changes the value
+    /// meanwhile, the body runs again.
     public nonisolated(nonsending) func update<Value>(
         _ path: KeyPath<KeyStore, DefaultsKey<Value>>, _ body: (inout Value) throws -> Void
     ) async throws {
         try await Self.scope(of: self).transaction { try body(&$0[path]) }
     }
 
-    /// Changes a value and waits until the daemon has confirmed the change. If another program changes the value meanwhile, the
-    /// body runs again.
+    /// Changes a value and waits until the daemon has confirmed the change. If another program changes the value
+    /// meanwhile, the body runs again.
     public nonisolated(nonsending) func update<Value>(
         key: DefaultsKey<Value>, _ body: (inout Value) throws -> Void
     ) async throws {
         try await Self.scope(of: self).transaction { try body(&$0[key: key]) }
     }
 
-    /// Stores a value if nothing is stored. The daemon decides. Returns true if the daemon stored the value. The body runs only
-    /// if nothing seems to be stored.
+    /// Stores a value if nothing is stored. The daemon decides. Returns true if the daemon stored the value. The body
+    /// runs only if the client knows of no stored value.
     @discardableResult
     public nonisolated(nonsending) func setIfAbsent<Value>(
         _ path: KeyPath<KeyStore, DefaultsKey<Value>>, _ body: nonisolated(nonsending) () async throws -> Value
@@ -182,8 +187,8 @@ extension KeyedAccess {
         try await reference(path).setIfAbsent(body)
     }
 
-    /// Stores a value if nothing is stored. The daemon decides. Returns true if the daemon stored the value. The body runs only
-    /// if nothing seems to be stored.
+    /// Stores a value if nothing is stored. The daemon decides. Returns true if the daemon stored the value. The body
+    /// runs only if the client knows of no stored value.
     @discardableResult
     public nonisolated(nonsending) func setIfAbsent<Value>(
         key: DefaultsKey<Value>, _ body: nonisolated(nonsending) () async throws -> Value
@@ -193,7 +198,8 @@ extension KeyedAccess {
 }
 
 extension KeyedAccess where KeyStore: DefaultsKeyStore {
-    /// Removes the stored value of a key, so that the default applies, and waits until the daemon has confirmed the removal.
+    /// Removes the stored value of a key, so that the default applies, and waits until the daemon has confirmed the
+    /// removal.
     public nonisolated(nonsending) func unset<Value>(
         _ path: KeyPath<KeyStore, DefaultsKey<Value>>
     ) async throws(DefaultsError) {
@@ -236,29 +242,32 @@ extension KeyedAccess where KeyStore: DefaultsKeyStore {
     }
 }
 
-/// The keys of one store within an adapter's: what `Defaults.player` is.
+/// The keys of a nested store, for example `Defaults.player`.
 ///
-/// It has what the adapter has for keys, and hides keys of the same names.
+/// A scope has the same members for keys as the adapter. The members hide keys of the same names.
 @dynamicMemberLookup
 public struct DefaultsScope<KeyStore: Sendable>: KeyedAccess {
     let core: AdapterCore
-    /// Nil for the adapter's own store, and for stores that hold nothing: all of one type have the same keys.
+    /// The nested store. Nil for the adapter's own store, and for a store without stored properties, all of whose
+    /// instances have the same keys.
     let instance: StoreInstance?
 
-    /// The scope itself.
+    /// Returns the scope itself.
     public static func scope(of access: DefaultsScope) -> DefaultsScope { access }
 
     /// Reads the value of a key.
     public static func read<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>, in access: DefaultsScope) -> Value {
-        guard let reading = access.core.keys.reading(path, in: access.instance) else { return access.readAndKeep(path) }
+        guard let reading = access.core.keys.reading(path, in: access.instance) else {
+            return access.readAndCache(path)
+        }
         return reading.value(as: Value.self)
     }
 
-    /// The store whose keys these are.
+    /// The store that defines the keys of the scope.
     var keyStore: KeyStore {
         if let store = (instance?.store ?? core.keyStore) as? KeyStore { return store }
         guard let empty = (KeyStore.self as? any DefaultsKeyStore.Type)?.init() as? KeyStore else {
-            preconditionFailure("a scope without an instance is of the adapter's store or of one that holds nothing")
+            preconditionFailure("a scope without an instance needs the adapter's store or a store without properties")
         }
         return empty
     }
@@ -268,18 +277,19 @@ public struct DefaultsScope<KeyStore: Sendable>: KeyedAccess {
         return DefaultsReference(core: core, resolved: core.keys.resolve(key), defaultValue: key.defaultValue)
     }
 
-    /// Reads the value of a key, and keeps it for the next reader of the same path.
-    func readAndKeep<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> Value {
+    /// Reads the value of a key, and caches it for the next read with the same key path.
+    func readAndCache<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> Value {
         let reference = reference(path)
         let value = reference.value
         if let reading = reference.resolved.cached {
             let reading = CachedReading(reading, by: path, defaultValue: reference.defaultValue)
-            core.keys.keep(reading, by: path, in: instance)
+            core.keys.cache(reading, by: path, in: instance)
         }
         return value
     }
 
-    /// The scope of a store within this one. Consumes this one, as each count of a reference takes as long as half a read.
+    /// Returns the scope of a nested store. Consumes this scope, because each change of a reference count takes half as
+    /// long as a read.
     consuming func inner<Inner: DefaultsKeyStore>(_ path: KeyPath<KeyStore, Inner>) -> DefaultsScope<Inner> {
         if MemoryLayout<Inner>.size == 0 {
             assertHasPrefix(Inner.self)

@@ -1,20 +1,20 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// The settings on the command line: they lie over what is stored, and last as long as the program.
+/// The settings on the command line. They override stored values while the program runs.
 ///
-/// `-key value` and `-key=value` give text that the key's type reads; `--set key=JSON` gives JSON. A value that begins with
-/// a hyphen is one only if it is a number, or after `=`. The last of several for one key holds.
+/// `-key value` and `-key=value` set text, which is converted to the type of the key. `--set key=JSON` sets JSON. The
+/// argument after `-key` may begin with a hyphen only if it is a number. The last argument for a key counts.
 package struct LaunchArguments: Sendable {
     /// A value on the command line.
-    enum Given: Equatable, Sendable {
+    enum Argument: Equatable, Sendable {
         case text(String)
         case json(JSONValue)
     }
 
-    private var values: [UTF8Text: Given] = [:]
+    private var values: [UTF8Text: Argument] = [:]
 
-    /// Reads the arguments after the program's name.
+    /// Parses the arguments. They do not contain the program's name.
     init(_ arguments: some Sequence<String>) {
         var rest = arguments.makeIterator()
         var next = rest.next()
@@ -24,10 +24,10 @@ package struct LaunchArguments: Sendable {
             if argument == "--set" {
                 guard let assignment = next else { return }
                 next = rest.next()
-                let (key, json) = Self.parted(assignment)
+                let (key, json) = Self.splitAtEquals(assignment)
                 if let value = json.flatMap({ try? JSONValue(parsing: $0) }) { values[UTF8Text(key)] = .json(value) }
             } else if argument.hasPrefix("-"), !argument.hasPrefix("--"), argument != "-" {
-                let (key, value) = Self.parted(String(argument.dropFirst()))
+                let (key, value) = Self.splitAtEquals(String(argument.dropFirst()))
                 if let value {
                     values[UTF8Text(key)] = .text(value)
                 } else if let value = next, Self.isValue(value) {
@@ -38,7 +38,7 @@ package struct LaunchArguments: Sendable {
         }
     }
 
-    private static func parted(_ text: String) -> (key: String, value: String?) {
+    private static func splitAtEquals(_ text: String) -> (key: String, value: String?) {
         guard let equals = text.firstIndex(of: "=") else { return (text, nil) }
         return (String(text[..<equals]), String(text[text.index(after: equals)...]))
     }
@@ -47,7 +47,7 @@ package struct LaunchArguments: Sendable {
         !text.hasPrefix("-") || Double(text) != nil
     }
 
-    /// The value given for a key in the forms that it may be read in, the likeliest first.
+    /// The JSON values that the argument for a key may mean, the most likely value first. Empty without an argument.
     func forms(of key: String) -> [JSONValue] {
         switch values[UTF8Text(key)] {
         case nil: []
@@ -56,7 +56,7 @@ package struct LaunchArguments: Sendable {
         }
     }
 
-    /// The argument that gives a value for a key, as it stands on the command line.
+    /// The argument for a key as the user typed it.
     func spelling(of key: String, hidesValue: Bool) -> String {
         switch values[UTF8Text(key)] {
         case nil: "-\(key)"
@@ -74,7 +74,7 @@ package struct LaunchArguments: Sendable {
         return forms
     }
 
-    /// The words for true and false, in any case.
+    /// Returns the boolean that a word means, in upper or lower case. Returns nil for other words.
     package static func truth(of text: String) -> Bool? {
         switch text.lowercased() {
         case "true", "t", "yes", "y", "1": true
@@ -84,22 +84,23 @@ package struct LaunchArguments: Sendable {
     }
 }
 
-/// The layers over and under what is stored.
+/// The effective value of a key. It comes from the first of these sources that has a valid value: the command line, the
+/// stored value, the registered default, the default of the schema, the default of the key.
 extension DefaultsReference {
-    /// Reads a key from its layers: the command line, the stored value, the registered one, the schema's default.
+    /// Reads a key. The value of the result is nil if only the default of the key remains.
     func resolve(_ visible: VisibleSetting, over registered: JSONValue?) -> Reading<Value> {
         var reading = resolveWithoutArgument(visible, over: registered)
         reading.value = resolved.argument ?? reading.value
         return reading
     }
 
-    /// Reads a key from its layers but the command line.
+    /// Reads a key and ignores the command line.
     func resolveWithoutArgument(_ visible: VisibleSetting, over registered: JSONValue?) -> Reading<Value> {
         guard case .success(let codec) = resolved.codec else { return Reading() }
         var reading = Reading<Value>(base: visible.value)
         if visible.source == .invalid {
             reading.problem = .refused(
-                Refusal(.invalidStored, "what is stored for \(name) of suite \(core.suite) does not fit the schema"))
+                Refusal(.invalidStored, "the stored value of \(name) of suite \(core.suite) does not fit the schema"))
             reading.isStoredUnreadable = true
         }
         let isStored = visible.value != nil && visible.source != .default
@@ -124,7 +125,7 @@ extension AdapterCore {
         session.registered[key]
     }
 
-    /// Lays values under what is stored.
+    /// Registers defaults.
     func register(_ defaults: [String: JSONValue]) {
         var values: [KeyName: JSONValue] = [:]
         for (name, value) in defaults {

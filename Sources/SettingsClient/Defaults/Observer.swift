@@ -3,26 +3,27 @@ internal import Platform
 internal import SettingsModel
 internal import Synchronization
 
-/// A notice to an observer. Notices come in the order in which readers could see the changes.
+/// A notice to an observer. Notices arrive in the order in which the replica changed.
 struct ObserverNotice: Equatable, Sendable {
-    /// True if observing begins here, with these settings; else one key may have another value.
+    /// True for the first notice of an observer, which contains the present settings. A later notice contains a setting
+    /// that may have changed.
     let isBeginning: Bool
     let settings: [ObservedSetting]
 }
 
-/// The keys whose notices an observer wants, and the function that makes updates of them.
+/// The keys that an observer observes, and the function that converts a notice into updates.
 struct UpdateSource<Update: Sendable>: Sendable {
     /// Nil for all keys of the suite.
     let keys: [KeyName]?
-    /// Called with one notice after the other, in order, of whatever key.
+    /// Called with one notice after the other, in order. A notice may be about other keys.
     let follow: @Sendable (ObserverNotice) -> [Update]
 }
 
-/// An observer as the table knows it, whatever its updates are.
+/// An observer without the type of its updates.
 protocol AnyObserver: AnyObject, Sendable {
     var id: UInt64 { get }
     var core: AdapterCore { get }
-    /// The keys that are observed; nil for all.
+    /// The keys that are observed. Nil for all keys.
     var keys: [KeyName]? { get }
 
     /// Adds a notice to the observer's queue.
@@ -30,19 +31,20 @@ protocol AnyObserver: AnyObject, Sendable {
 
     /// Ends observing.
     ///
-    /// - Parameter waits: true to return only when a call of the handler on another thread has ended.
+    /// - Parameter waits: true to wait until a running call of the handler on another thread has ended.
     func end(waits: Bool)
 }
 
-/// An observer that queues notices, until its handler is called or a task takes updates.
+/// An observer that queues notices until its handler is called or a task asks for updates.
 ///
-/// Notices are made into updates when they are taken: so leaving one out changes no old value.
+/// The observer converts a notice into updates when it removes the notice from the queue. The old value of an update is
+/// therefore correct even if the queue has dropped a notice.
 final class Observer<Update: Sendable>: AnyObserver {
     private typealias Waiter = CheckedContinuation<ObserverNotice?, Never>
 
     private struct State {
         var backlog = NoticeBacklog()
-        /// How many calls for the handler are on the adapter's queue.
+        /// The number of handler calls that are on the adapter's queue.
         var scheduled = 0
         /// The task that waits for the next notice.
         var waiter: Waiter?
@@ -56,7 +58,7 @@ final class Observer<Update: Sendable>: AnyObserver {
     let core: AdapterCore
     let keys: [KeyName]?
     private let sources: [UpdateSource<Update>]
-    /// Nil if tasks take the updates.
+    /// Nil if tasks ask for the updates.
     private let handler: (@Sendable (Update) -> Void)?
     private let state = Mutex(State())
 
@@ -78,7 +80,7 @@ final class Observer<Update: Sendable>: AnyObserver {
             return (nil, true)
         }
         waiter?.resume(returning: notice)
-        // A call for each notice, so that handlers of an adapter run in the order of the changes.
+        // There is one call for each notice, so that all handlers of an adapter run in the order of the changes.
         if isCall { core.observers.queue.async { [weak self] in self?.handleNext() } }
     }
 
@@ -113,14 +115,14 @@ final class Observer<Update: Sendable>: AnyObserver {
         }
         core.observers.remove(self)
         waiter?.resume(returning: nil)
-        // Within the handler itself there is nothing to wait for.
+        // A handler that ends its own observation must not wait for itself.
         if waits, let running, running.thread != CurrentThread.identifier { running.end.waitForever() }
     }
 }
 
-/// For tasks.
+/// Updates for a task.
 extension Observer {
-    /// True for the first caller: only one can take updates, as each is given once.
+    /// Returns true for the first caller. Only one iterator can get updates, because each update is delivered once.
     func claim() -> Bool {
         state.withLock { state in
             defer { state.isClaimed = true }
@@ -128,7 +130,7 @@ extension Observer {
         }
     }
 
-    /// Waits for the next updates, at least one; nil if observing has ended, also because the task is cancelled.
+    /// Waits for the next updates. Returns at least one update, or nil if observing has ended or the task is cancelled.
     func next(isolation actor: isolated (any Actor)?) async -> [Update]? {
         while let notice = await nextNotice(isolation: actor) {
             let updates = sources.flatMap { $0.follow(notice) }
@@ -143,7 +145,7 @@ extension Observer {
                 let (notice, former) = state.withLock { state -> (ObserverNotice??, Waiter?) in
                     if state.isEnded { return (.some(nil), nil) }
                     if let notice = state.backlog.popFirst() { return (notice, nil) }
-                    // Copies of the one iterator may wait at the same time; the update is for the last caller.
+                    // Copies of the iterator may wait at the same time. The last caller gets the update.
                     let former = state.waiter
                     state.waiter = continuation
                     return (nil, former)
@@ -157,10 +159,10 @@ extension Observer {
     }
 }
 
-/// A queue of notices. It is bounded: beyond that, of each key only the newest is kept, so there are never more than
-/// twice as many as keys, or the bound.
+/// A queue of notices. When it is full, it drops all notices of a key except the newest. The queue therefore contains
+/// at most 1024 notices, or twice as many notices as there are keys.
 struct NoticeBacklog: Sendable {
-    /// So many may wait before any is left out.
+    /// The number of notices from which the queue drops notices.
     static let bound = 1024
 
     private var notices: ArraySlice<ObserverNotice> = []
@@ -169,7 +171,7 @@ struct NoticeBacklog: Sendable {
     var count: Int { notices.count }
 
     mutating func append(_ notice: ObserverNotice) {
-        if count >= limit { thinOut() }
+        if count >= limit { dropSupersededNotices() }
         notices.append(notice)
     }
 
@@ -178,8 +180,8 @@ struct NoticeBacklog: Sendable {
         return notices.popFirst()
     }
 
-    /// Keeps the newest of each key, in its place. The beginning is kept: it holds the first old values.
-    private mutating func thinOut() {
+    /// Keeps the newest notice of each key and the first notice, which has the first old values. Keeps the order.
+    private mutating func dropSupersededNotices() {
         var seen: Set<KeyName> = []
         let kept = notices.reversed().filter { notice in
             notice.isBeginning || notice.settings.contains { seen.insert($0.key).inserted }

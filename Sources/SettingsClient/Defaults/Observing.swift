@@ -2,22 +2,23 @@ public import SettingsKeys
 internal import SettingsModel
 internal import Synchronization
 
-// A key path may not leave its isolation, so each is resolved at once.
+// A key path is not Sendable, so each method resolves it before it returns.
 
 extension KeyedAccess {
-    /// Calls a handler with every new value of a key, until the returned observation is dropped or cancelled.
+    /// Calls a handler with every new value of a key, until the returned observation is released or cancelled.
     ///
     ///     let observation = Defaults.observe(\.theme, options: [.initial, .old, .new]) { update in
     ///         print(update.oldValue as Any, update.newValue)
     ///     }
     ///
-    /// Handlers of an adapter run one after the other on a queue of its own, in the order of the changes: the program's own
-    /// writes come when readers see them, which is before they are acknowledged, others' when they arrive. A write that is
-    /// rolled back is another change. Reading, writing and cancelling are allowed within a handler. Slow handlers get every
-    /// update as long as no more than about a thousand changes wait; beyond that, of each key the newest.
+    /// The handlers of an adapter run one after the other on a queue of the adapter, in the order of the changes. A
+    /// write of the program causes an update before the daemon has confirmed it. If the write is rolled back, this
+    /// causes another update. A handler may read, write and cancel its observation. A slow handler gets every update
+    /// unless more than about a thousand changes wait. It then gets only the newest change of each key.
     ///
-    /// The suite is loaded first, if it was not, as a getter does. If that fails, it is an issue, and observing begins when the
-    /// suite is loaded. A stored value that is no value of the key is an issue, too, and no update.
+    /// If the suite is not loaded, the method first loads it, as a getter does. If the load fails, the adapter reports
+    /// an issue, and observing begins when the suite is loaded. If a stored value is not a valid value of the key, the
+    /// adapter reports an issue instead of an update.
     public func observe<Value>(
         _ path: KeyPath<KeyStore, DefaultsKey<Value>>, options: ObservingOptions = [.old, .new],
         handler: @escaping @Sendable (DefaultsUpdate<Value>) -> Void
@@ -25,7 +26,7 @@ extension KeyedAccess {
         reference(path).observe(options, handler)
     }
 
-    /// Calls a handler with every new value of a key, until the returned observation is dropped or cancelled.
+    /// Calls a handler with every new value of a key, until the returned observation is released or cancelled.
     public func observe<Value>(
         key: DefaultsKey<Value>, options: ObservingOptions = [.old, .new],
         handler: @escaping @Sendable (DefaultsUpdate<Value>) -> Void
@@ -33,7 +34,8 @@ extension KeyedAccess {
         reference(key: key).observe(options, handler)
     }
 
-    /// Calls a handler with every new value of several keys; each update says of which: `update[\.volume]?.newValue`.
+    /// Calls a handler with every new value of several keys. The subscript of an update has the value of the key that
+    /// has changed: `update[\.volume]?.newValue`.
     public func observe<First, Second, each More>(
         _ first: KeyPath<KeyStore, DefaultsKey<First>>, _ second: KeyPath<KeyStore, DefaultsKey<Second>>,
         _ more: repeat KeyPath<KeyStore, DefaultsKey<each More>>, options: ObservingOptions = [.old, .new],
@@ -42,27 +44,28 @@ extension KeyedAccess {
         core.observe(Self.scope(of: self).sources(first, second, repeat each more, options: options), options, handler)
     }
 
-    /// Every new value of a key, from here on: nothing is missed between this call and the loop.
+    /// Returns a sequence of every new value of a key. It begins with this call, so the loop misses no change.
     ///
     ///     for await update in Defaults.updates(of: \.theme) { apply(update.newValue) }
     ///
-    /// It gets the updates that a handler of ``observe(_:options:handler:)`` gets, but the call never waits. If the suite is not
-    /// loaded, it is loaded in the background. A stored value that is not the default is then the first update; with the
-    /// option ``ObservingOptions/initial`` the loop begins with the loaded value.
+    /// The sequence has the same updates as a handler of ``observe(_:options:handler:)``, but this method never waits.
+    /// If the suite is not loaded, the adapter loads it in the background. If the loaded value is not the default, it
+    /// is the first update. With the option ``ObservingOptions/initial`` the loaded value is always the first update.
     public func updates<Value>(
         of path: KeyPath<KeyStore, DefaultsKey<Value>>, options: ObservingOptions = [.old, .new]
     ) -> DefaultsUpdates<DefaultsUpdate<Value>> {
         reference(path).updates(options)
     }
 
-    /// Every new value of a key, from here on.
+    /// Returns a sequence of every new value of a key.
     public func updates<Value>(
         key: DefaultsKey<Value>, options: ObservingOptions = [.old, .new]
     ) -> DefaultsUpdates<DefaultsUpdate<Value>> {
         reference(key: key).updates(options)
     }
 
-    /// Every new value of several keys, from here on; each update says of which: `update[\.volume]?.newValue`.
+    /// Returns a sequence of every new value of several keys. The subscript of an update has the value of the key that
+    /// has changed: `update[\.volume]?.newValue`.
     public func updates<First, Second, each More>(
         of first: KeyPath<KeyStore, DefaultsKey<First>>, _ second: KeyPath<KeyStore, DefaultsKey<Second>>,
         _ more: repeat KeyPath<KeyStore, DefaultsKey<each More>>, options: ObservingOptions = [.old, .new]
@@ -72,14 +75,14 @@ extension KeyedAccess {
 }
 
 extension DefaultsAdapter {
-    /// Calls a handler with every new value of the suite, of whatever key.
+    /// Calls a handler with every new value of any key of the suite.
     public func observe(
         options: ObservingOptions = [.old, .new], handler: @escaping @Sendable (UntypedUpdate) -> Void
     ) -> DefaultsObservation {
         core.observe([core.source(options)], options, handler)
     }
 
-    /// Every new value of the suite, of whatever key, from here on.
+    /// Returns a sequence of every new value of any key of the suite.
     public func updates(options: ObservingOptions = [.old, .new]) -> DefaultsUpdates<UntypedUpdate> {
         core.updates([core.source(options)], options)
     }
@@ -99,7 +102,7 @@ extension DefaultsReference {
     fileprivate func source<Update: Sendable>(
         _ options: ObservingOptions, _ make: @escaping @Sendable (DefaultsUpdate<Value>) -> Update
     ) -> UpdateSource<Update> {
-        if core.session.isLoaded { takeOver() }
+        if core.session.isLoaded { moveValue() }
         let follower = KeyFollower(self, options)
         return UpdateSource(keys: resolved.name.map { [$0] } ?? []) { notice in
             follower.follow(notice).map { [make($0)] } ?? []
@@ -134,7 +137,7 @@ extension AdapterCore {
         do {
             try load(until: session.deadline)
         } catch {
-            reportUnread(error, observer.keys?.first?.text)
+            reportReadFailure(error, observer.keys?.first?.text)
         }
         start(observer, options)
         return DefaultsObservation(observer)
@@ -149,38 +152,39 @@ extension AdapterCore {
         return DefaultsUpdates(observer)
     }
 
-    /// Starts an observer: at once, or when the suite is loaded if the observer begins with the loaded value.
+    /// Starts an observer. If its first update is the loaded value, it starts when the suite is loaded.
     private func start(_ observer: any AnyObserver, _ options: ObservingOptions) {
         guard options.contains(.initial) else {
-            // At once, so that no later change is missed. A value whose source is not known counts as stored.
-            mark(observer, false)
+            // The observer starts now, so that it misses no later change. A value whose source is unknown counts as
+            // stored.
+            addBeginning(of: observer, isLate: false)
             return session.isLoaded ? () : session.loadForObservers()
         }
         if session.isLoaded { return begin(observer) }
-        observers.wait(observer)
+        observers.startWhenLoaded(observer)
         session.loadForObservers()
         // The suite may have been loaded before the observer waited.
-        if session.isLoaded { observers.beginWaiting() }
+        if session.isLoaded { observers.startWaitingObservers() }
     }
 
-    /// Marks the place in the news at which an observer begins. The sources of values under registered defaults are needed at
-    /// that place, so they are fetched first.
+    /// Adds the beginning of an observer to the events of the replica. If a key has a registered default, its effective
+    /// value depends on the source of its value, so an unknown source is fetched first.
     func begin(_ observer: any AnyObserver, isLate: Bool = false) {
         let registered = session.registered
-        let unsure = (observer.keys ?? Array(registered.keys)).filter {
+        let withoutSource = (observer.keys ?? Array(registered.keys)).filter {
             registered[$0] != nil && session.visible($0).source == nil
         }
-        if unsure.isEmpty { return mark(observer, isLate) }
+        if withoutSource.isEmpty { return addBeginning(of: observer, isLate: isLate) }
         session.startTask { [self] in
-            for key in unsure.sorted() {
+            for key in withoutSource.sorted() {
                 // If the daemon does not answer, the value counts as stored.
                 guard (try? await fetchSource(key)) != nil else { break }
             }
-            mark(observer, isLate)
+            addBeginning(of: observer, isLate: isLate)
         }
     }
 
-    private func mark(_ observer: any AnyObserver, _ isLate: Bool) {
-        session.change { $0.begin(observer.id, observer.keys, isLate: isLate) }
+    private func addBeginning(of observer: any AnyObserver, isLate: Bool) {
+        session.change { $0.beginObserving(observer.id, observer.keys, isLate: isLate) }
     }
 }

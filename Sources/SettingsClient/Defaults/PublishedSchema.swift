@@ -3,21 +3,21 @@ internal import SettingsHTTP
 public import SettingsKeys
 internal import Synchronization
 
-// The schema that a program's keys make, and the one that the server has: publishing, comparing.
+// Publishing the schema of the program's keys, and comparing it with the schema of the daemon.
 
 extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
-    /// Publishes the schema of these keys: the type, limits and default of each. True if that changed anything; the schema
-    /// in force is not written again.
+    /// Publishes a schema with the type, the limits and the default of each listed key. Returns true if the schema has
+    /// changed. Does not write a schema that the suite already has.
     ///
     ///     try await Defaults.publishSchema { \.username; \.launchCount; \.player.volume }
     ///
-    /// Throws if the keys make no schema, as when two types have one name or a store within the store lacks a prefix.
-    /// Throws also if a stored value does not fit the schema: the error names each such key. With
-    /// `onConflict`, such values can be kept or removed instead.
+    /// Throws if the keys cannot form a schema, for example because two keys of different types have the same name, or
+    /// because a nested store has no prefix. Throws also if a stored value does not fit the schema, unless `onConflict`
+    /// says to keep or to remove the value. The error names each key with such a value.
     ///
     /// - Parameters:
-    ///   - additionalProperties: the schema of keys that are not listed; by default there may be none.
-    ///   - policy: what to do with stored values that the schema does not allow.
+    ///   - additionalProperties: the schema of keys that are not listed. By default, other keys are not allowed.
+    ///   - policy: determines what happens to stored values that the schema does not allow.
     ///   - keys: the paths of the keys.
     @discardableResult
     public nonisolated(nonsending) func publishSchema(
@@ -27,7 +27,7 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
         try await publishSchema(of: listed(keys()), additionalProperties: additionalProperties, onConflict: policy)
     }
 
-    /// Publishes the schema of all keys that the store holds in stored properties. Throws if there are none.
+    /// Publishes the schema of all keys in stored properties of the store. Throws if there are no such keys.
     @discardableResult
     public nonisolated(nonsending) func publishSchema(
         additionalProperties: JSONValue = false, onConflict policy: ConflictPolicy = .refuse
@@ -35,8 +35,8 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
         try await publishSchema(of: storedKeys(), additionalProperties: additionalProperties, onConflict: policy)
     }
 
-    /// Throws if these keys and the server's schema disagree: which of them, and on what. Without a schema there is nothing
-    /// to disagree with.
+    /// Compares the listed keys with the schema of the daemon. Throws an error that lists all differences. Does not
+    /// throw if the suite has no schema.
     ///
     ///     try await Defaults.checkSchema { \.username; \.player.volume }
     public nonisolated(nonsending) func checkSchema(
@@ -45,7 +45,8 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
         try await checkSchema(of: listed(keys()))
     }
 
-    /// Checks all keys that the store holds in stored properties. Throws if there are none.
+    /// Compares all keys in stored properties of the store with the schema of the daemon. Throws if there are no such
+    /// keys.
     public nonisolated(nonsending) func checkSchema() async throws(DefaultsError) {
         try await checkSchema(of: storedKeys())
     }
@@ -53,7 +54,7 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     private nonisolated(nonsending) func publishSchema(
         of keys: [any AnyDefaultsKey], additionalProperties: JSONValue, onConflict policy: ConflictPolicy
     ) async throws(DefaultsError) -> Bool {
-        let schema = try usable { () throws(SchemaError) in
+        let schema = try throwingUnusableSchema { () throws(SchemaError) in
             try Schema(keys: keys, additionalProperties: additionalProperties)
         }
         let shadowed = schema.keysShadowedByAdapter
@@ -68,16 +69,16 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
 
     private func listed(_ keys: [ListedKey<KeyStore>]) throws(DefaultsError) -> [any AnyDefaultsKey] {
         let store = Self.scope(of: self).keyStore
-        return try usable { () throws(SchemaError) in try listedKeys(keys, of: store) }
+        return try throwingUnusableSchema { () throws(SchemaError) in try listedKeys(keys, of: store) }
     }
 
     private func storedKeys() throws(DefaultsError) -> [any AnyDefaultsKey] {
         let store = Self.scope(of: self).keyStore
-        return try usable { () throws(SchemaError) in try SettingsKeys.storedKeys(of: store) }
+        return try throwingUnusableSchema { () throws(SchemaError) in try SettingsKeys.storedKeys(of: store) }
     }
 }
 
-private func usable<Result>(_ body: () throws(SchemaError) -> Result) throws(DefaultsError) -> Result {
+private func throwingUnusableSchema<Result>(_ body: () throws(SchemaError) -> Result) throws(DefaultsError) -> Result {
     do {
         return try body()
     } catch {
@@ -86,24 +87,24 @@ private func usable<Result>(_ body: () throws(SchemaError) -> Result) throws(Def
 }
 
 extension AdapterCore {
-    /// Puts a schema to the server unless it is in force already.
+    /// Sets the schema of the suite, unless the suite already has this schema.
     fileprivate nonisolated(nonsending) func publish(
         _ schema: Schema, onConflict policy: ConflictPolicy
     ) async throws(DefaultsError) -> Bool {
         let isChange = try await throwingDefaultsError { () async throws(BackendError) in
             if try await session.backend.schema()?.document == schema.document { return false }
-            // The schema is to be checked against the writes that the queue contains.
+            // The daemon checks the stored values against the schema, so it must have the queued writes first.
             try await session.flush(until: session.deadline)
             let summary = try await session.backend.setSchema(
                 schema.document, onConflict: policy, requestKey: .unique())
             return summary.changed
         }
-        // The effects are visible here when this returns, unless the daemon went away meanwhile.
+        // When this returns, the replica contains the new schema, unless the daemon stopped answering after the write.
         if isChange { try? await synchronize() }
         return isChange
     }
 
-    /// The differences between keys and the schema in force now.
+    /// Returns the differences between keys and the current schema of the daemon.
     fileprivate nonisolated(nonsending) func differences(
         of keys: [any AnyDefaultsKey]
     ) async throws(DefaultsError) -> [SchemaDifference] {
@@ -111,7 +112,7 @@ extension AdapterCore {
             try await session.backend.schema()
         }
         guard let document else { return [] }
-        let schema = try usable { () throws(SchemaError) in try Schema(stored: document.document) }
+        let schema = try throwingUnusableSchema { () throws(SchemaError) in try Schema(stored: document.document) }
         var differences: [SchemaDifference] = []
         for key in keys {
             do {
@@ -124,44 +125,47 @@ extension AdapterCore {
     }
 }
 
-/// The result of comparing a key with the schema of a place in history.
-struct KeyAgreement: Sendable {
+/// The result of comparing a key with a schema.
+struct KeyComparison: Sendable {
+    /// The commit that set the schema. Nil before the first comparison.
     var schema: Cursor?
     var differences: [SchemaDifference] = []
 }
 
-/// Each key is compared with the server's schema before its first read, and again when the schema is another.
+/// Comparing a key with the schema of the daemon: before the first read of the key, and again when the schema changes.
 extension DefaultsReference {
-    /// The differences between a key and the current schema. They are reported once. While the schema is not known there are
-    /// none, and known values are read all the same.
+    /// Returns the differences between the key and the current schema, and reports new differences. Returns no
+    /// differences while the schema is unknown, so that getters return known values meanwhile.
     func differences() -> [SchemaDifference] { knownDifferences() ?? [] }
 
-    /// The differences between a key and the current schema. Nil while the schema is not known.
+    /// Returns the differences between the key and the current schema. Returns nil while the schema is unknown.
     func knownDifferences() -> [SchemaDifference]? {
-        guard let place = core.session.schema else { return [] }
-        if let known = resolved.agreement.withLock({ $0.schema == place ? $0.differences : nil }) { return known }
+        guard let cursor = core.session.schema else { return [] }
+        if let known = resolved.schemaComparison.withLock({ $0.schema == cursor ? $0.differences : nil }) {
+            return known
+        }
         let server = core.session.knownSchema
-        if server.isSet(at: place) { return differences(from: server.schema, at: place) }
+        if server.isSet(at: cursor) { return differences(from: server.schema, at: cursor) }
         return core.session.isPaused ? [] : nil
     }
 
-    private func differences(from schema: Schema?, at place: Cursor) -> [SchemaDifference] {
-        // Encoding the key's default may run code of the program, so nothing is locked. A key whose default has no JSON is
-        // reported as one that cannot be used.
+    private func differences(from schema: Schema?, at cursor: Cursor) -> [SchemaDifference] {
+        // Encoding the default may run code of the program, so no lock is held. A default without a JSON form is not
+        // reported here: the key was reported as unusable when it was resolved.
         let differences = (try? schema?.differences(from: resolved.key)) ?? []
-        resolved.agreement.withLock { $0 = KeyAgreement(schema: place, differences: differences) }
-        let isNews = core.reportedDifferences.withLock { reported in
+        resolved.schemaComparison.withLock { $0 = KeyComparison(schema: cursor, differences: differences) }
+        let isNew = core.reportedDifferences.withLock { reported in
             defer { reported[UTF8Text(name)] = differences.isEmpty ? nil : differences }
             return !differences.isEmpty && reported[UTF8Text(name)] != differences
         }
-        if isNews { report(.disagreement(differences), .check) }
+        if isNew { report(.disagreement(differences), .check) }
         return differences
     }
 }
 
 extension AdapterCore {
-    /// Throws if these are such that no value that the server may hold is one of the key's type.
-    func refuseAnotherType(_ differences: [SchemaDifference]) throws(DefaultsError) {
+    /// Throws if the schema allows no value of the key's type.
+    func throwIfTypesDiffer(_ differences: [SchemaDifference]) throws(DefaultsError) {
         let differences = differences.filter { $0.aspect == .type }
         if !differences.isEmpty { throw .disagreement(differences) }
     }

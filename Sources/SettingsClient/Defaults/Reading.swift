@@ -1,9 +1,9 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// Reading: from the replica, and from the daemon if the replica is not enough.
+/// Reading from the replica. If the replica lacks the source of a value, the source is read from the daemon.
 extension DefaultsReference {
-    /// The value for a plain getter. Errors are reported.
+    /// The value for a getter. Reports errors.
     var value: Value {
         if let cached = resolved.cached {
             cached.registerRead()
@@ -12,8 +12,8 @@ extension DefaultsReference {
         return readAndReport().value ?? defaultValue
     }
 
-    /// Reads a key that is not cached. If the suite is not loaded, the calling thread waits for the first load. An error is
-    /// reported, and the default is read.
+    /// Reads a key that is not cached. If the suite is not loaded, the calling thread waits for the load. Reports an
+    /// error; the result then has no stored value.
     func readAndReport() -> Reading<Value> {
         do {
             return try read()
@@ -21,95 +21,97 @@ extension DefaultsReference {
             resolved.registerRead()
             // The suite may have been loaded before the read was registered.
             if core.session.isLoaded, let reading = try? read() { return reading }
-            core.reportUnread(error, name)
+            core.reportReadFailure(error, name)
             return Reading(value: resolved.argument, problem: error, isStoredUnreadable: true)
         }
     }
 
     private func read() throws(DefaultsError) -> Reading<Value> {
-        // An unusable key was reported when its resolved key was made.
+        // The error of an unusable key was reported when the key was resolved.
         guard let cell = resolved.cell, case .success = resolved.codec else { return Reading() }
         let deadline = core.session.deadline
         try core.load(for: cell.name, until: deadline)
         _ = differences()
-        takeOver(until: deadline)
-        // Before the value, so that no change is missed.
+        moveValue(until: deadline)
+        // The version and the tracker are read before the value, so that a change after the read invalidates the cache.
         let (version, tracker) = (cell.version, cell.tracker)
         tracker.registerRead()
-        // The value of a renamed key may still be under a former name.
+        // A renamed key may still be read under a former name, so a change of that name is tracked, too.
         for cell in resolved.formerCells { cell.tracker.registerRead() }
-        var sight = sight(cell.name)
-        if sight.isUnsure { sight.learn(core.withSource(sight.origin, cell.name, until: deadline)) }
-        let reading = reading(of: sight)
-        if sight.isLasting {
-            resolved.keep(
+        var keyState = keyState(cell.name)
+        if keyState.needsSource { keyState.update(from: core.withSource(keyState.origin, cell.name, until: deadline)) }
+        let reading = reading(of: keyState)
+        if keyState.isCacheable {
+            resolved.cache(
                 CachedReading(
                     reading, defaultValue: defaultValue, of: cell, version: version, tracker: tracker))
         }
-        if resolved.isNews(reading), let problem = reading.problem { report(problem, .read) }
+        if resolved.isNewProblem(reading), let problem = reading.problem { report(problem, .read) }
         return reading
     }
 
-    /// Reads a key for an async form, which insists on an answer of the daemon, and on a key that the schema allows.
-    nonisolated(nonsending) func readInsisting() async throws(DefaultsError) -> Reading<Value> {
+    /// Reads a key for an async method. Throws if the suite cannot be loaded, or if the schema does not allow the key's
+    /// type.
+    nonisolated(nonsending) func readOrThrow() async throws(DefaultsError) -> Reading<Value> {
         guard let key = resolved.name, case .success = resolved.codec else { return Reading() }
-        if let reading = readingAtOnce() { return reading }
+        if let reading = readingWithoutRequest() { return reading }
         try await core.load()
-        if let place = core.session.schema, knownDifferences() == nil {
+        if let schema = core.session.schema, knownDifferences() == nil {
             _ = try await throwingDefaultsError { () async throws(BackendError) in
-                try await core.session.fetchSchema(at: place)
+                try await core.session.fetchSchema(at: schema)
             }
         }
-        try core.refuseAnotherType(differences())
-        await takeOverAndWait()
-        var sight = sight(key)
-        if sight.isUnsure { sight.learn(try await core.fetchSource(key)) }
-        return reading(of: sight)
+        try core.throwIfTypesDiffer(differences())
+        await moveValueAndWait()
+        var keyState = keyState(key)
+        if keyState.needsSource { keyState.update(from: try await core.fetchSource(key)) }
+        return reading(of: keyState)
     }
 
-    /// Reads a key if that needs no request; otherwise nil.
-    private func readingAtOnce() -> Reading<Value>? {
-        guard let key = resolved.name, core.session.isLoaded, !(resolved.rename?.isOpen ?? false),
+    /// Reads a key without a request. Returns nil if a request is necessary.
+    private func readingWithoutRequest() -> Reading<Value>? {
+        guard let key = resolved.name, core.session.isLoaded, !(resolved.valueMove?.isOpen ?? false),
             knownDifferences()?.isEmpty ?? false
         else { return nil }
         if let cached = resolved.cached { return cached.reading(as: Value.self) }
-        let sight = sight(key)
-        return sight.isUnsure ? nil : reading(of: sight)
+        let keyState = keyState(key)
+        return keyState.needsSource ? nil : reading(of: keyState)
     }
 
-    func reading(of sight: KeySight) -> Reading<Value> {
-        var reading = resolve(sight.origin, over: sight.registered)
-        reading.base = sight.visible.value
+    func reading(of keyState: KeyState) -> Reading<Value> {
+        var reading = resolve(keyState.origin, over: keyState.registered)
+        reading.base = keyState.visible.value
         return reading
     }
 
-    /// The state from which a key is read. Until the value of a renamed key is taken over, the key is read under its former
-    /// name.
-    func sight(_ key: KeyName) -> KeySight {
-        let seen = core.session.visible(key)
+    /// Returns the state from which a key is read. Until the value of a renamed key has been moved to its new name, the
+    /// key is read under its former name.
+    func keyState(_ key: KeyName) -> KeyState {
+        let visible = core.session.visible(key)
         let registered = core.registered(key)
-        if let former = formerName(insteadOf: seen) {
+        if let former = formerName(insteadOf: visible) {
             let old = VisibleSetting(value: core.session.visible(former).value, source: .stored, revision: nil)
-            return KeySight(visible: seen, origin: old, registered: registered, isLasting: false)
+            return KeyState(visible: visible, origin: old, registered: registered, isCacheable: false)
         }
-        var sight = KeySight(visible: seen, origin: seen, registered: registered)
-        // The source may become known at any time, without a change of the key. A value may appear under a former name.
-        if sight.isUnsure || !(resolved.rename?.openNames.isEmpty ?? true) { sight.isLasting = false }
-        return sight
+        var keyState = KeyState(visible: visible, origin: visible, registered: registered)
+        // The source may become known at any time without a change of the key's version. A value may appear under a former
+        // name.
+        if keyState.needsSource || !(resolved.valueMove?.openNames.isEmpty ?? true) { keyState.isCacheable = false }
+        return keyState
     }
 
-    /// True if any layer above the defaults has a value for a key.
+    /// Returns true if the command line, the suite or a registered default has a value for the key.
     func hasKey() -> Bool {
         resolved.registerRead()
         guard let key = resolved.name else { return false }
         return resolved.argument != nil || core.registered(key) != nil || isSet()
     }
 
-    /// True if a value is stored for a key. False if that cannot be determined.
+    /// Returns true if a value is stored for the key. Returns false and reports an error if this is unknown.
     func isSet() -> Bool {
         resolved.registerRead()
         guard let key = resolved.name else { return false }
-        loadForRename()
+        loadAndMoveValue()
         return core.isSet(key)
     }
 
@@ -117,7 +119,7 @@ extension DefaultsReference {
         _ = try resolved.codec.get()
         guard let key = resolved.name else { return false }
         try await core.load()
-        await takeOverAndWait()
+        await moveValueAndWait()
         return try await core.isStored(key)
     }
 
@@ -128,46 +130,47 @@ extension DefaultsReference {
     }
 }
 
-/// The state from which a key is read, at one moment.
-struct KeySight: Sendable {
-    /// The state of the key itself.
+/// A snapshot of the state from which a key is read.
+struct KeyState: Sendable {
+    /// The setting under the key's own name.
     var visible: VisibleSetting
-    /// The state that the value is read from: the same state, or the state of a former name.
+    /// The setting that has the value: the setting under the own name or under a former name.
     var origin: VisibleSetting
     /// The registered default.
     let registered: JSONValue?
-    /// True if the state is valid until the key changes.
-    var isLasting = true
+    /// True if the state is valid until the version of the key changes.
+    var isCacheable = true
 
-    /// True if it is not known which layer is the upper layer: a stored value lies over the registered default, a default of
-    /// the schema lies under it.
-    var isUnsure: Bool { registered != nil && origin.source == nil }
+    /// True if the effective value depends on the source of the value, and the source is unknown. A stored value
+    /// overrides the registered default. The registered default overrides a default of the schema.
+    var needsSource: Bool { registered != nil && origin.source == nil }
 
-    /// Takes over the setting with its source.
-    mutating func learn(_ answer: VisibleSetting) {
+    /// Replaces the setting by the answer of the daemon, which has the source.
+    mutating func update(from answer: VisibleSetting) {
         visible = answer
         origin = answer
-        isLasting = answer.source != nil
+        isCacheable = answer.source != nil
     }
 
-    /// The conditions of a write that was computed from the state. Not the revision: a transaction may wait until the daemon
-    /// is replaced by another daemon, where the number means another value.
+    /// The conditions of a write that was computed from the state. They do not contain the revision: if another daemon
+    /// replaces the daemon while the transaction waits, the same revision may mean another value.
     var tests: [Transaction.Condition.Test] {
-        // The registered default lies between a stored value and an equal default of the schema.
+        // The value alone is not enough if there is a registered default: a stored value overrides it, and an equal
+        // default of the schema does not.
         let source = visible.source.map { [Transaction.Condition.Test.stored($0.isStored)] } ?? []
         guard let value = visible.value else { return source.isEmpty ? [.stored(false)] : source }
         return source + [.value(value)]
     }
 
-    /// True if the state is still the same, as far as is known.
-    func holds(over now: VisibleSetting) -> Bool {
+    /// Returns true if the setting is unchanged, as far as the client knows.
+    func isUnchanged(from now: VisibleSetting) -> Bool {
         visible.value == now.value && (visible.source == now.source || visible.source == nil || now.source == nil)
     }
 }
 
 extension AdapterCore {
-    /// Returns a setting with its source. If the source is not known, the calling thread waits for an answer of the daemon,
-    /// unless the daemon did not answer just before.
+    /// Returns a setting with its source. If the source is unknown, the calling thread waits for an answer of the
+    /// daemon, unless the previous request had no answer.
     func withSource(
         _ visible: VisibleSetting, _ key: KeyName, until deadline: ContinuousClock.Instant
     ) -> VisibleSetting {
@@ -191,11 +194,11 @@ extension AdapterCore {
         return VisibleSetting(value: setting.value, source: setting.source, revision: setting.revision)
     }
 
-    /// True if a value is stored under a key. The calling thread may wait for the daemon.
+    /// Returns true if a value is stored under a key. May block the calling thread.
     func isStored(_ key: KeyName) throws(DefaultsError) -> Bool {
         let deadline = session.deadline
         try load(for: key, until: deadline)
-        // Without an answer, a value that is there counts as stored.
+        // Without an answer, a value with an unknown source counts as stored.
         return withSource(session.visible(key), key, until: deadline).source?.isStored ?? true
     }
 
@@ -205,8 +208,8 @@ extension AdapterCore {
         return try await fetchSource(key).source?.isStored ?? true
     }
 
-    /// True if nothing is stored under a key, as far as is known. While the daemon is away, the write itself decides, because
-    /// the daemon carries it out only if nothing is stored.
+    /// Returns true if nothing is stored under a key, as far as the client knows. Returns true while the daemon does
+    /// not answer: the write of a set-if-absent has a condition, which the daemon checks.
     func isAbsent(_ key: KeyName) throws(DefaultsError) -> Bool {
         do {
             return try !isStored(key)
@@ -216,19 +219,19 @@ extension AdapterCore {
         }
     }
 
-    /// True if a value is stored. False if that cannot be determined.
+    /// Returns true if a value is stored. Returns false and reports an error if this is unknown.
     func isSet(_ key: KeyName) -> Bool {
         do {
             return try isStored(key)
         } catch {
-            reportUnread(error, key.text)
+            reportReadFailure(error, key.text)
             return false
         }
     }
 
-    /// True if all that was read is the current state, at one moment.
-    func holds(_ sights: [KeyName: KeySight]) -> Bool {
-        let now = session.visible(Array(sights.keys))
-        return sights.allSatisfy { key, sight in sight.holds(over: now[key] ?? .unset) }
+    /// Returns true if none of the keys has changed since its state was read.
+    func areUnchanged(_ keyStates: [KeyName: KeyState]) -> Bool {
+        let now = session.visible(Array(keyStates.keys))
+        return keyStates.allSatisfy { key, keyState in keyState.isUnchanged(from: now[key] ?? .unset) }
     }
 }

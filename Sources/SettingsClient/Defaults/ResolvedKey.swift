@@ -2,19 +2,19 @@ internal import SettingsKeys
 internal import SettingsModel
 internal import Synchronization
 
-/// A key resolved for one adapter: its codec, its cell in the replica, and the value that was decoded last.
+/// A key with its state in one adapter: the codec, the cell in the replica, and the last decoded value.
 final class ResolvedKey<Value: DefaultsSerializable>: Sendable {
     let key: DefaultsKey<Value>
     let codec: Result<KeyCodec<Value>, DefaultsError>
     let cell: KeyCell?
-    /// The value on the command line, which holds whatever is stored.
+    /// The value on the command line, which overrides the stored value.
     let argument: Value?
-    /// The reason why the value on the command line is no value of the key. Nil if it is a value, or if there is none.
+    /// The reason why the value on the command line is not a valid value of the key. Nil if it is valid or missing.
     let argumentProblem: InvalidValue?
     /// The result of comparing the key with the server's schema.
-    let agreement = Mutex(KeyAgreement())
-    /// The state of taking over the value of a former name; nil for a key that has none.
-    let rename: RenameTakeover?
+    let schemaComparison = Mutex(KeyComparison())
+    /// The move of the value from a former name or type. Nil for a key without a former name and type.
+    let valueMove: ValueMove?
     /// The cells of the former names.
     let formerCells: [KeyCell]
 
@@ -23,7 +23,8 @@ final class ResolvedKey<Value: DefaultsSerializable>: Sendable {
     /// The problem that was reported last, with the stored value that it is about.
     private let reported = Mutex<(problem: DefaultsError, base: JSONValue?)?>(nil)
 
-    /// - Parameter model: the codec of a key that differs only in name and default, if there is one.
+    /// - Parameter model: the codec of a key that differs only in its name and its default. Nil if there is no such
+    ///   key.
     init(_ key: DefaultsKey<Value>, like model: KeyCodec<Value>?, session: SuiteSession, arguments: LaunchArguments) {
         self.key = key
         var codec: Result<KeyCodec<Value>, DefaultsError>
@@ -33,13 +34,13 @@ final class ResolvedKey<Value: DefaultsSerializable>: Sendable {
             codec = .failure(.unusableKey(key.name, error))
         }
         do {
-            rename = try RenameTakeover(of: key)
+            valueMove = try ValueMove(of: key)
         } catch {
-            rename = nil
+            valueMove = nil
             if case .success = codec { codec = .failure(.unusableName(error)) }
         }
         self.codec = codec
-        formerCells = rename?.formerNames.map { session.cell(for: $0) } ?? []
+        formerCells = valueMove?.formerNames.map { session.cell(for: $0) } ?? []
         cell = (try? KeyName(key.name)).map { session.cell(for: $0) }
         var argument: Value?
         var problem: InvalidValue?
@@ -48,7 +49,7 @@ final class ResolvedKey<Value: DefaultsSerializable>: Sendable {
                 do {
                     argument = try codec.decode(form)
                 } catch {
-                    // The error about the last form is the most specific error: a number is tried after a text.
+                    // The error of the last form is the most specific error, because text is tried before numbers.
                     problem = error
                 }
             }
@@ -66,8 +67,8 @@ final class ResolvedKey<Value: DefaultsSerializable>: Sendable {
         return reading
     }
 
-    func keep(_ reading: CachedReading) {
-        // The old value may run code of the program when it is freed: not under the lock.
+    func cache(_ reading: CachedReading) {
+        // The deinitializer of the old value may run code of the program, so the value is released without the lock.
         let old = lastReading.withLock { last in
             defer { last = reading }
             return last
@@ -80,9 +81,9 @@ final class ResolvedKey<Value: DefaultsSerializable>: Sendable {
         cell?.tracker.registerRead()
     }
 
-    /// Returns true if the problem of a reading has not been reported for this stored value. A value may be read again, for
-    /// example when its revision becomes known.
-    func isNews(_ reading: Reading<Value>) -> Bool {
+    /// Returns true if the problem of a reading has not been reported for this stored value. A value may be read again,
+    /// for example when its revision becomes known.
+    func isNewProblem(_ reading: Reading<Value>) -> Bool {
         reported.withLock { reported in
             guard let problem = reading.problem else {
                 reported = nil
@@ -108,19 +109,20 @@ final class ResolvedKey<Value: DefaultsSerializable>: Sendable {
     }
 }
 
-/// True if two values have the same JSON, or both have none. Those of which one cannot be written are taken to differ.
+/// Returns true if two values have the same JSON, or if both are stored as no value. Values that cannot be encoded
+/// count as different.
 func isSameJSON(_ one: Result<JSONValue?, DefaultsError>, _ other: Result<JSONValue?, DefaultsError>) -> Bool {
     if case .success(let one) = one, case .success(let other) = other { one == other } else { false }
 }
 
-/// The outcome of reading a key.
+/// The result of reading a key.
 struct Reading<Value: DefaultsSerializable>: Sendable {
-    /// Nil if no layer has a value, so that the key's own default holds.
+    /// The value. Nil if only the default of the key remains.
     var value: Value?
-    /// The effective value on the server from which this was read, or over which it lies.
+    /// The effective value on the daemon at the time of the read, even if a value of the command line overrides it.
     var base: JSONValue?
-    /// The reason why a layer could not be read.
+    /// The reason why the stored value or a default could not be decoded.
     var problem: DefaultsError?
-    /// True if that layer is the stored one: a value computed from another layer must not overwrite it.
+    /// True if the stored value could not be decoded. A value that was computed from a default must not overwrite it.
     var isStoredUnreadable = false
 }

@@ -1,20 +1,20 @@
 public import SettingsKeys
 internal import Synchronization
 
-/// What a ``Setting`` caches.
+/// Determines how a ``Setting`` caches its value.
 public struct SettingOptions: OptionSet, Hashable, Sendable {
     /// The options as bits.
     public let rawValue: UInt8
 
-    /// Options of these bits.
+    /// Creates options from bits.
     public init(rawValue: UInt8) {
         self.rawValue = rawValue
     }
 
-    /// Read once, and keep that value until the property itself is written, whatever others write.
+    /// The setting reads the value once, and returns this value until the property itself is written.
     public static let cached = SettingOptions(rawValue: 1)
-    /// Follow every write. Alone or with ``cached``, each read gives the newest value, as without options: the adapter
-    /// caches the decoded value until the next write.
+    /// Each read returns the newest value, with or without ``cached``. This is the same as no options, because the
+    /// adapter caches the decoded value until the next change.
     public static let observed = SettingOptions(rawValue: 2)
 }
 
@@ -27,55 +27,57 @@ public struct SettingOptions: OptionSet, Hashable, Sendable {
 ///     appearance.theme = .dark                            // stored
 ///     for await update in appearance.$theme.updates() {}   // $theme is the setting itself
 ///
-/// A property is a variable, which a Sendable class cannot have, nor a type a static one that belongs to no actor; and a
-/// global has no wrapper. There a constant does the same:
+/// A wrapped property is a variable. A Sendable class cannot have a stored variable, a static variable needs an actor,
+/// and a global variable cannot have a wrapper. Use a constant there:
 ///
 ///     final class Model: Sendable { let theme = Setting(\.theme, in: Defaults) }
 ///     enum Shared { static let theme = Setting(\.theme, in: Defaults) }
 ///     let theme = Setting(\.theme, in: Defaults)
 ///     theme.value = .dark
 ///
-/// Copies are one setting. It may be used from any thread; a change in place is done to what is stored, also where something
-/// older is kept. Only of a property that is declared within a function Swift makes a read and a write: there, say
-/// `$theme.value` to change it in place.
+/// All copies of a setting access the same value. Thread-safe. A change in place starts from the current value, even
+/// with the option ``SettingOptions/cached``.
 ///
-/// So do for a change that may throw: of a property what such a change left is stored, of `$theme.value` nothing. The
-/// property's accessors are made by the compiler, which resumes those of the wrapper in the same way after a change that
-/// threw as after one that returned, and calls a setter after both (Swift 6.3). So the wrapper cannot tell the two apart.
+/// Use `$theme.value` instead of `theme` for a change in place in two cases:
+///
+/// - The property is a local variable of a function. The compiler then replaces a change in place by a read and a
+///   write.
+/// - The change may throw an error. A change of `theme` stores the value even if the change throws, because the
+///   compiler (Swift 6.3) does not tell the wrapper about the error. A change of `$theme.value` then stores nothing.
 @propertyWrapper
 public struct Setting<Value: DefaultsSerializable>: Sendable {
     private let reference: DefaultsReference<Value>
-    private let kept: KeptValue<Value>?
+    private let cache: ValueCache<Value>?
 
     private init(_ reference: DefaultsReference<Value>, _ options: SettingOptions) {
         self.reference = reference
-        kept = options == .cached ? KeptValue() : nil
+        cache = options == .cached ? ValueCache() : nil
     }
 
-    /// The setting of a key in an adapter, or in a store within an adapter's.
-    public init<Place: KeyedAccess>(
-        _ path: KeyPath<Place.KeyStore, DefaultsKey<Value>>, in place: Place, options: SettingOptions = []
+    /// Creates the setting of a key in an adapter or in a nested store.
+    public init<Access: KeyedAccess>(
+        _ path: KeyPath<Access.KeyStore, DefaultsKey<Value>>, in access: Access, options: SettingOptions = []
     ) {
-        self.init(place.reference(path), options)
+        self.init(access.reference(path), options)
     }
 
-    /// The setting of a key.
-    public init(key: DefaultsKey<Value>, in place: some KeyedAccess, options: SettingOptions = []) {
-        self.init(place.reference(key: key), options)
+    /// Creates the setting of a key.
+    public init(key: DefaultsKey<Value>, in access: some KeyedAccess, options: SettingOptions = []) {
+        self.init(access.reference(key: key), options)
     }
 
     /// The value.
     public var wrappedValue: Value {
         get { value }
         nonmutating set { value = newValue }
-        // Not by way of `value`: that would be written after a change that throws, too.
+        // `value` would also write after a change that throws.
         nonmutating _modify {
-            var change = reference.begin()
+            var change = reference.beginChange()
             defer { change.end() }
             yield &change.value
-            kept?.forget()
+            cache?.clear()
             change.write()
-            kept?.forget()
+            cache?.clear()
         }
     }
 
@@ -85,26 +87,26 @@ public struct Setting<Value: DefaultsSerializable>: Sendable {
     /// The value.
     public var value: Value {
         get {
-            if let kept {
-                // The kept value is read without the adapter.
+            if let cache {
+                // A cached value is read without the adapter.
                 reference.resolved.registerRead()
-                return kept.value { reference.value }
+                return cache.value { reference.value }
             }
             return reference.value
         }
         nonmutating set {
             // Functions that track the value read it before the assignment returns.
-            kept?.forget()
+            cache?.clear()
             reference.assign(newValue)
-            kept?.forget()
+            cache?.clear()
         }
         nonmutating _modify {
-            var change = reference.begin()
+            var change = reference.beginChange()
             defer { change.end() }
             yield &change.value
-            kept?.forget()
+            cache?.clear()
             change.write()
-            kept?.forget()
+            cache?.clear()
         }
     }
 }
@@ -118,32 +120,32 @@ extension Setting {
         reference.isSet()
     }
 
-    /// Removes what is stored, so that the default holds.
+    /// Removes the stored value, so that the setting has its default.
     public func remove() {
         reference.remove()
-        kept?.forget()
+        cache?.clear()
     }
 
-    /// Calls a handler with every new value, until the returned observation is dropped or cancelled.
+    /// Calls a handler with every new value, until the returned observation is released or cancelled.
     public func observe(
         options: ObservingOptions = [.old, .new], handler: @escaping @Sendable (DefaultsUpdate<Value>) -> Void
     ) -> DefaultsObservation {
         reference.observe(options, handler)
     }
 
-    /// Every new value, from here on.
+    /// Returns a sequence of every new value.
     public func updates(options: ObservingOptions = [.old, .new]) -> DefaultsUpdates<DefaultsUpdate<Value>> {
         reference.updates(options)
     }
 }
 
-/// A cache of one value, which is read once and kept until it is forgotten.
-private final class KeptValue<Value: Sendable>: Sendable {
+/// A cache of one value. It returns the first value until it is cleared.
+private final class ValueCache<Value: Sendable>: Sendable {
     private let shared = Mutex(Shared())
 
     private struct Shared {
         var value: Value?
-        /// Counts how often it was forgotten: a value read before that is not kept.
+        /// The number of calls of `clear()`. A value that was read before such a call is not cached.
         var generation = 0
     }
 
@@ -152,15 +154,15 @@ private final class KeptValue<Value: Sendable>: Sendable {
         if let known { return known }
         let value = read()
         return shared.withLock { shared in
-            // Threads that read at the same time all get the value of the first.
+            // Threads that read at the same time all return the value of the first thread.
             if let first = shared.value { return first }
             if shared.generation == generation { shared.value = value }
             return value
         }
     }
 
-    func forget() {
-        // The old value may run code of the program when it is freed: not under the lock.
+    func clear() {
+        // The old value may run code of the program when it is freed, so the lock is not held then.
         let old = shared.withLock { shared in
             shared.generation += 1
             return shared.value.take()

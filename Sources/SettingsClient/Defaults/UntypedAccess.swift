@@ -3,10 +3,10 @@ package import SettingsKeys
 internal import SettingsModel
 internal import Synchronization
 
-/// Access by name, without a declared type. The module SettingsClientCompatibility has the public forms.
+/// Access by name, without a declared type. The module SettingsClientCompatibility has the public methods.
 extension AdapterCore {
-    /// Reads the value of a name in all layers. Text of the command line is tried in each form that it may have. If all
-    /// forms fail, the layers below count.
+    /// Reads the effective value of a name. A text of the command line may mean several JSON values, which are tried in
+    /// order. If `read` accepts none of them, the command line is ignored.
     package func untyped<Value>(_ name: String, as read: (JSONValue) -> Value?) -> Value? {
         registerRead(named: name)
         for form in arguments.forms(of: name) {
@@ -26,7 +26,7 @@ extension AdapterCore {
         do {
             try load(for: key, until: deadline)
         } catch {
-            reportUnread(error, name)
+            reportReadFailure(error, name)
             return registered(key)
         }
         let visible = session.visible(key)
@@ -34,12 +34,13 @@ extension AdapterCore {
         return untyped(withSource(visible, key, until: deadline), over: registered)
     }
 
-    /// The layers below the command line: the stored value, the registered default, the schema's default.
+    /// Returns the effective value without the command line: the stored value, the registered default, or the schema's
+    /// default.
     func untyped(_ visible: VisibleSetting, over registered: JSONValue?) -> JSONValue? {
         visible.source == .default ? registered ?? visible.value : visible.value ?? registered
     }
 
-    /// Returns true if any layer above the defaults has a value for a name.
+    /// Returns true if the command line, the suite or a registered default has a value for a name.
     package func hasKey(named name: String) -> Bool {
         registerRead(named: name)
         guard let key = keyName(name, .read) else { return false }
@@ -52,19 +53,20 @@ extension AdapterCore {
         return keyName(name, .read).map { isSet($0) } ?? false
     }
 
-    /// Stores JSON under a name, or removes what is stored.
+    /// Stores JSON under a name. Nil removes the stored value.
     package func setUntyped(_ name: String, _ json: JSONValue?) {
         writeUntyped(name, json) { key throws(DefaultsError) in try submit(write(json, to: key)) }
     }
 
-    /// Stores a value under a name. An error is reported.
+    /// Stores a value under a name. Reports an error.
     package func setUntyped<Value: DefaultsSerializable>(_ name: String, encoding value: Value) {
         if let json = untypedJSON(value, name) { setUntyped(name, json) }
     }
 
     /// Stores JSON under a name if nothing is stored. The daemon decides.
     ///
-    /// - Parameter json: evaluated only if nothing seems to be stored. The outer nil means an error that was reported.
+    /// - Parameter json: returns the JSON. It is called only if the client knows of no stored value. It returns nil
+    ///   after it has reported an error.
     package func setUntypedIfAbsent(_ name: String, _ json: () throws -> JSONValue??) rethrows {
         let start = ContinuousClock.now
         guard seemsAbsent(name), let json = try json() else { return }
@@ -101,16 +103,17 @@ extension AdapterCore {
         }
     }
 
-    /// Writes under a name as a setter does: an error is reported.
+    /// Writes under a name as a setter does. Reports an error.
     private func writeUntyped(_ name: String, _ json: JSONValue?, _ write: (KeyName) throws(DefaultsError) -> Void) {
         guard let key = keyName(name, .write) else { return }
-        attempt(name) { () throws(DefaultsError) in
+        runSetter(for: name) { () throws(DefaultsError) in
             try refuseNonFinite(json, name)
             try write(key)
         }
     }
 
-    /// Returns the JSON of a value. The outer nil means that it has none, which is reported.
+    /// Returns the JSON of a value, or `.some(nil)` for an optional that is nil. If the value has no JSON form, reports
+    /// an error and returns nil.
     package func untypedJSON<Value: DefaultsSerializable>(_ value: Value, _ name: String) -> JSONValue?? {
         do {
             return .some(try encode(value, under: DefaultsKey<Value?>(name)))
@@ -134,13 +137,13 @@ extension AdapterCore {
         }
     }
 
-    /// Throws if the value has no JSON text. A number that is not finite would be sent as null.
+    /// Throws if the JSON contains a number that is not finite. The number would be sent as null.
     func refuseNonFinite(_ json: JSONValue?, _ name: String) throws(DefaultsError) {
         guard let json else { return }
         _ = try encode(json, under: DefaultsKey<JSONValue>(name, defaultValue: .null))
     }
 
-    /// Returns the name as the name of a key. Returns nil if it cannot be one, which is reported.
+    /// Returns the name as a key name. If it is not a valid name, reports an error and returns nil.
     func keyName(_ name: String, _ attempt: DefaultsIssue.Attempt) -> KeyName? {
         do {
             return try KeyName(name)
@@ -150,7 +153,7 @@ extension AdapterCore {
         }
     }
 
-    /// Gives a namespace to a type. Throws if another type has it.
+    /// Registers the namespace of a type. Throws if another type has the namespace.
     package func register<Namespace: DefaultsNamespace>(_ type: Namespace.Type) throws(NamespaceConflict) {
         try namespaces.withLock { namespaces throws(NamespaceConflict) in try namespaces.register(type) }
     }

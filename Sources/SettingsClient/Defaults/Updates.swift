@@ -1,41 +1,41 @@
 public import SettingsKeys
 
-/// The contents that an observer wants in its updates.
+/// The updates that an observer gets, and their contents.
 public struct ObservingOptions: OptionSet, Hashable, Sendable {
     /// The options as bits.
     public let rawValue: UInt8
 
-    /// Options of these bits.
+    /// Creates options from bits.
     public init(rawValue: UInt8) {
         self.rawValue = rawValue
     }
 
-    /// Begin with an update that holds the present value.
+    /// The first update contains the present value.
     public static let initial = ObservingOptions(rawValue: 1)
-    /// Include the value before.
+    /// Each update contains the value before the change.
     public static let old = ObservingOptions(rawValue: 2)
-    /// Include the new value, as every update does.
+    /// Each update contains the new value. This option has no effect, because every update contains the new value.
     public static let new = ObservingOptions(rawValue: 4)
 }
 
 /// A change of a setting's value.
 ///
-/// Both values are what a reader gets: after a removal the default is the new one. A write that leaves a reader's value as
-/// it is, as under a launch argument, is no update.
+/// Both values are effective values. After a removal, the new value is therefore the default. A write that does not
+/// change the effective value, for example because a command line argument overrides it, causes no update.
 public struct DefaultsUpdate<Value: DefaultsSerializable>: Sendable {
     /// The name of the key.
     public let key: String
-    /// The value before; nil in an initial update, and without the option ``ObservingOptions/old``.
+    /// The value before the change. Nil in an initial update, and without the option ``ObservingOptions/old``.
     public let oldValue: Value?
     /// The new value.
     public let newValue: Value
-    /// True if nothing has changed yet: the value is the one at the time when observing began.
+    /// True if the update is not a change: it contains the value at the time when observing began.
     public let isInitial: Bool
 }
 
 extension DefaultsUpdate: Equatable where Value: Equatable {}
 
-/// A change of one of several observed settings. Its subscript gives the values by the path of the key:
+/// A change of one of several observed settings. Its subscript returns the update of a key:
 ///
 ///     for await update in Defaults.updates(of: \.volume, \.theme) {
 ///         if let volume = update[\.volume] { player.volume = volume.newValue }
@@ -44,7 +44,7 @@ extension DefaultsUpdate: Equatable where Value: Equatable {}
 public struct KeyedUpdate<KeyStore: Sendable>: Sendable {
     /// The name of the key.
     public let key: String
-    /// True if nothing has changed yet: the value is the one at the time when observing began.
+    /// True if the update is not a change: it contains the value at the time when observing began.
     public let isInitial: Bool
     private let update: any Sendable
     private let keyStore: KeyStore
@@ -56,7 +56,7 @@ public struct KeyedUpdate<KeyStore: Sendable>: Sendable {
         self.update = update
     }
 
-    /// The update of a key; nil if it is of another one.
+    /// The update of a key. Nil if another key has changed.
     public subscript<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> DefaultsUpdate<Value>? {
         guard let update = update as? DefaultsUpdate<Value>,
             update.key.utf8.elementsEqual(keyStore[keyPath: path].name.utf8)
@@ -65,21 +65,23 @@ public struct KeyedUpdate<KeyStore: Sendable>: Sendable {
     }
 }
 
-/// A change of any setting of the suite. The defaults of keys are not known here.
+/// A change of any setting of the suite. The values do not include the defaults of the program's keys.
 public struct UntypedUpdate: Equatable, Sendable {
     /// The name of the key.
     public let key: String
-    /// The value before; nil if there was none, in an initial update, and without the option ``ObservingOptions/old``.
+    /// The value before the change. Nil if there was no value, in an initial update, and without the option
+    /// ``ObservingOptions/old``.
     public let oldValue: JSONValue?
-    /// The new value; nil if there is none.
+    /// The new value. Nil if there is no value.
     public let newValue: JSONValue?
-    /// True if nothing has changed yet: the value is the one at the time when observing began.
+    /// True if the update is not a change: it contains the value at the time when observing began.
     public let isInitial: Bool
 }
 
-/// The observation of a handler: when it is dropped, the handler is not called any more.
+/// An observation with a handler. The adapter calls the handler until the observation is released or cancelled.
 ///
-/// It keeps the adapter alive. A handler that captures the owner of its observation keeps both alive: capture weakly.
+/// The observation retains the adapter and the handler. If the owner of the observation is captured by the handler,
+/// capture it weakly to avoid a retain cycle.
 public final class DefaultsObservation: Sendable {
     private let observer: any AnyObserver
 
@@ -88,26 +90,27 @@ public final class DefaultsObservation: Sendable {
     }
 
     deinit {
-        // The thread that drops it may hold a lock that the handler waits for.
+        // The thread that releases the observation may hold a lock that the handler waits for, so this does not wait.
         observer.end(waits: false)
     }
 
-    /// Ends observing. When this returns, the handler is not running and is not called again; if it is running on
-    /// another thread, this waits for it, so do not call it while holding what the handler waits for. Within the handler
-    /// itself it returns at once.
+    /// Ends observing. When this method returns, the handler is not running and is not called again.
+    ///
+    /// If the handler is running on another thread, the method waits until the handler returns. Do not hold a lock that
+    /// the handler needs. Within the handler itself the method returns at once.
     public func cancel() {
         observer.end(waits: true)
     }
 }
 
-/// The updates of settings as a sequence, from the moment when it was asked for.
+/// A sequence of updates of settings. It begins when the program creates the sequence.
 ///
-/// It is for one loop: updates are given once, to the first iterator. It ends when the task is cancelled or the iterator
-/// is dropped, and its memory is freed. A loop that falls behind gets every update as long as no more than about
-/// a thousand changes wait for it; beyond that, of each key the newest.
+/// Only one loop can use the sequence: the first iterator gets the updates. The sequence ends when the task is
+/// cancelled or the iterator is released. A slow loop gets every update unless more than about a thousand changes wait.
+/// It then gets only the newest change of each key.
 public struct DefaultsUpdates<Update: Sendable>: AsyncSequence, Sendable {
     private let observer: Observer<Update>
-    /// Ends observing when sequence and iterator are dropped.
+    /// Ends observing when the sequence and its iterator are released.
     private let observation: DefaultsObservation
 
     init(_ observer: Observer<Update>) {
@@ -115,7 +118,7 @@ public struct DefaultsUpdates<Update: Sendable>: AsyncSequence, Sendable {
         observation = DefaultsObservation(observer)
     }
 
-    /// Begins to listen. Any but the first iterator is at its end.
+    /// Returns an iterator. Only the first iterator of a sequence returns updates.
     public func makeAsyncIterator() -> Iterator {
         Iterator(observer.claim() ? self : nil)
     }
@@ -124,9 +127,9 @@ public struct DefaultsUpdates<Update: Sendable>: AsyncSequence, Sendable {
     public struct Iterator: AsyncIteratorProtocol {
         /// Retained so that the sequence does not end observing when it is freed first.
         private let sequence: DefaultsUpdates?
-        /// Ends observing when the iterator is dropped.
+        /// Ends observing when the iterator is released.
         private let observation: DefaultsObservation?
-        /// The rest of what the last change led to: several updates if several keys share a name.
+        /// The updates of the last change that were not returned yet. There are several if several keys share a name.
         private var rest: ArraySlice<Update> = []
 
         init(_ sequence: DefaultsUpdates?) {
@@ -134,12 +137,12 @@ public struct DefaultsUpdates<Update: Sendable>: AsyncSequence, Sendable {
             observation = sequence.map { DefaultsObservation($0.observer) }
         }
 
-        /// The next update; nil once the task is cancelled.
+        /// Returns the next update. Returns nil after the task is cancelled.
         public mutating func next() async -> Update? {
             await next(isolation: nil)
         }
 
-        /// The next update; nil once the task is cancelled.
+        /// Returns the next update. Returns nil after the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Update? {
             if rest.isEmpty { rest = await sequence?.observer.next(isolation: actor)?[...] ?? [] }
             return rest.popFirst()

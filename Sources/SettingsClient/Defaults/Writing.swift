@@ -4,9 +4,9 @@ internal import SettingsModel
 
 /// Writing.
 extension DefaultsReference {
-    /// Stores a value as a setter does: errors are reported.
+    /// Stores a value as a setter does. Reports an error.
     func assign(_ value: Value) {
-        core.attempt(name) { () throws(DefaultsError) in
+        core.runSetter(for: name) { () throws(DefaultsError) in
             guard let change = write(try resolved.encode(value)) else { return }
             try core.submit(change)
         }
@@ -14,7 +14,7 @@ extension DefaultsReference {
 
     /// Removes the stored value as a setter does.
     func remove() {
-        core.attempt(name) { () throws(DefaultsError) in
+        core.runSetter(for: name) { () throws(DefaultsError) in
             guard let change = write(nil) else { return }
             try core.submit(change)
         }
@@ -31,25 +31,27 @@ extension DefaultsReference {
         try await core.commit(change)
     }
 
-    /// The write of a value, or with nil the removal. The value under a former name must not come back later. If the suite is
-    /// loaded, it is moved first; otherwise it is removed in the same transaction.
+    /// Returns the write of a value. Nil removes the stored value.
+    ///
+    /// A value under a former name of the key must not replace the new value later. If the suite is loaded, the value
+    /// is moved before the write. Otherwise the write removes the former names, too.
     private func write(_ json: JSONValue?) -> PendingChange? {
         guard let key = resolved.name else { return nil }
-        if core.session.isLoaded { takeOver() }
-        return core.write(json, to: key, removing: resolved.rename?.openNames ?? [])
+        if core.session.isLoaded { moveValue() }
+        return core.write(json, to: key, removing: resolved.valueMove?.openNames ?? [])
     }
 
     /// Stores a value if nothing is stored, as a setter does. The daemon decides.
     ///
-    /// - Parameter start: when the setter began.
+    /// - Parameter start: the time at which the setter began.
     func assignIfAbsent(_ value: Value, since start: ContinuousClock.Instant) {
-        core.attempt(name) { () throws(DefaultsError) in
+        core.runSetter(for: name) { () throws(DefaultsError) in
             guard let json = try resolved.encode(value), let key = resolved.name else { return }
             try core.submit(core.writeIfAbsent(json, to: key), since: start)
         }
     }
 
-    /// Returns true if the daemon stored the value. The body runs only if nothing seems to be stored.
+    /// Returns true if the daemon stored the value. The body runs only if the client knows of no stored value.
     nonisolated(nonsending) func setIfAbsent(
         _ body: nonisolated(nonsending) () async throws -> Value
     ) async throws -> Bool {
@@ -64,15 +66,15 @@ extension DefaultsReference {
         }
     }
 
-    /// Begins a change in place. The caller calls ``InPlaceChange/end()`` in any case.
-    func begin() -> InPlaceChange<Value> {
+    /// Begins a change in place. The caller must call ``InPlaceChange/end()``, even if the change throws.
+    func beginChange() -> InPlaceChange<Value> {
         let start = ContinuousClock.now
-        let hasTurn = core.session.changeTurn.begin()
+        let holdsLock = core.session.changeLock.acquire()
         let reading = resolved.cached?.reading(as: Value.self) ?? readAndReport()
         let value = reading.value ?? defaultValue
         return InPlaceChange(
             setting: self, value: value, before: resolved.encoded(value), reading: reading, start: start,
-            hasTurn: hasTurn)
+            holdsLock: holdsLock)
     }
 }
 
@@ -84,22 +86,22 @@ struct InPlaceChange<Value: DefaultsSerializable> {
     /// The JSON of the value that was read. Nil for no value. A failure if the value has no JSON.
     fileprivate let before: Result<JSONValue?, DefaultsError>
     fileprivate let reading: Reading<Value>
-    /// When the change began. The timeout of the setter counts from there.
+    /// The time at which the change began. The timeout of the setter counts from this time.
     fileprivate let start: ContinuousClock.Instant
-    fileprivate let hasTurn: Bool
+    fileprivate let holdsLock: Bool
 
     private var core: AdapterCore { setting.core }
     private var resolved: ResolvedKey<Value> { setting.resolved }
 
-    /// Writes the value if it is another value now.
+    /// Writes the value if the change has modified it.
     func write() {
-        core.attempt(setting.name) { () throws(DefaultsError) in
+        core.runSetter(for: setting.name) { () throws(DefaultsError) in
             let codec = try resolved.codec.get()
             let after = resolved.encoded(value)
             guard !isSameJSON(before, after), let key = resolved.name else { return }
             // A newer program may have stored elements that this program does not know.
             let new = try after.get().map { codec.keepingUnknownElements(of: reading.base, in: $0) ?? $0 }
-            try core.submit(change(to: new, of: key), since: start, isInTurn: hasTurn) { merged in
+            try core.submit(change(to: new, of: key), since: start, holdsLock: holdsLock) { merged in
                 (try? codec.decode(merged)) != nil
             }
         }
@@ -107,8 +109,8 @@ struct InPlaceChange<Value: DefaultsSerializable> {
 
     /// Ends the change, also if the program's code threw an error.
     func end() {
-        guard hasTurn else { return }
-        core.session.changeTurn.end()
+        guard holdsLock else { return }
+        core.session.changeLock.release()
         core.session.announceOwnChanges()
     }
 
@@ -121,15 +123,17 @@ struct InPlaceChange<Value: DefaultsSerializable> {
         }
         let set = new.map { Transaction.Operation.Action.set($0) } ?? .delete
         if reading.isStoredUnreadable, let problem = reading.problem {
-            // A stored value that cannot be decoded must not be overwritten by a value that was computed from the default.
+            // A stored value that cannot be decoded must not be overwritten by a value that was computed from the
+            // default.
             guard case .unreachable = problem else { throw problem }
-            // The suite is not loaded, so the change was computed from the default. The daemon applies it to the stored value
-            // if the merge rule allows that, and otherwise only if nothing is stored.
+            // The suite is not loaded, so the change was computed from the default. The daemon applies it to the stored
+            // value if the merge rule allows that, and otherwise only if nothing is stored.
             if let operation = plan.delta?.operation { return change(.change(operation), if: nil) }
             return change(set, if: .stored(false))
         }
-        // If other writes wait, the value may be another value when this write is sent. An operation of the daemon then avoids a
-        // conflict. The daemon does not know a registered default, so the change must have been computed from its value.
+        // If other writes wait, the value may have changed when this write is sent. An operation of the daemon then
+        // avoids a conflict. The operation starts from the daemon's value, so it must give the same result as the
+        // change. This is not so if the change started from a registered default, which the daemon does not know.
         if core.session.hasUnsentWrites, let base = plan.base, let operation = plan.delta?.operation,
             plan.delta?.applied(to: base) == new
         {
@@ -160,14 +164,14 @@ extension AdapterCore {
         Transaction.Operation(suite: suite, key: key, action)
     }
 
-    /// The write of JSON, or with nil the removal of the stored value.
+    /// Returns the write of JSON. Nil removes the stored value.
     ///
     /// - Parameter others: names whose values are removed in the same transaction.
     func write(_ json: JSONValue?, to key: KeyName, removing others: [KeyName] = []) -> PendingChange {
         transaction([operation(key, json.map { .set($0) } ?? .delete)] + others.map { operation($0, .delete) })
     }
 
-    /// The write of JSON on the condition that nothing is stored.
+    /// Returns the write of JSON on the condition that nothing is stored.
     func writeIfAbsent(_ json: JSONValue, to key: KeyName) -> PendingChange {
         transaction([operation(key, .set(json))], if: [.setting(suite, key, .stored(false))], conflict: .yielding)
     }

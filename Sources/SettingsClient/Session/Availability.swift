@@ -1,11 +1,12 @@
 internal import SettingsHTTP
 
-/// A state machine that says whether the daemon of a suite is likely to answer. It does no input and output.
+/// Tracks whether the daemon is likely to answer. A state machine without I/O.
 struct Availability: Sendable {
     enum Phase: Equatable, Sendable {
+        /// The daemon has answered the last request.
         case up
         /// The last request had no answer. Requests that can wait are not sent before this moment.
-        case away(until: ContinuousClock.Instant)
+        case unreachable(until: ContinuousClock.Instant)
         /// The daemon answers, but accepts no writes before this moment.
         case refusing(until: ContinuousClock.Instant)
     }
@@ -15,38 +16,39 @@ struct Availability: Sendable {
     private var firstFailure: ContinuousClock.Instant?
     private var backOff = BackOff()
 
-    /// True if a request had no answer a moment ago. Another request at each read would delay each read.
-    func isAway(at now: ContinuousClock.Instant) -> Bool {
-        if case .away(let until) = phase { now < until } else { false }
+    /// True if the last request had no answer. Getters then send no request, because each request would delay the
+    /// getter.
+    func isUnreachable(at now: ContinuousClock.Instant) -> Bool {
+        if case .unreachable(let until) = phase { now < until } else { false }
     }
 
-    /// Returns true if a caller may wait for the daemon: it has failed for less time than the caller waits.
-    func isWorthWaiting(_ timeout: Duration, at now: ContinuousClock.Instant) -> Bool {
+    /// Returns false if the daemon has failed for longer than the timeout, so that a caller should not wait for it.
+    func mayAnswerInTime(_ timeout: Duration, at now: ContinuousClock.Instant) -> Bool {
         firstFailure.map { $0 + timeout > now } ?? true
     }
 
-    /// Notes an answer. Returns true if the daemon was away until now. An answer to a read says nothing about writes that the
-    /// daemon refuses.
-    mutating func noteAnswer(toWrite isWrite: Bool) -> Bool {
+    /// Records an answer. Returns true if the daemon was unreachable until now. An answer to a read does not end the
+    /// phase in which the daemon refuses writes.
+    mutating func recordAnswer(toWrite isWrite: Bool) -> Bool {
         if case .refusing = phase, !isWrite { return false }
-        let wasAway = if case .away = phase { true } else { false }
+        let wasUnreachable = if case .unreachable = phase { true } else { false }
         phase = .up
         firstFailure = nil
         backOff.reset()
-        return wasAway
+        return wasUnreachable
     }
 
-    /// Notes a failure, and returns the pause before the next attempt.
+    /// Records a failure, and returns the pause before the next attempt.
     ///
     /// - Parameters:
     ///   - isAnswer: true if the daemon answered that it does not accept a write at present.
     ///   - requestedPause: the pause that the daemon asks for.
-    mutating func noteFailure(
+    mutating func recordFailure(
         isAnswer: Bool, atLeast requestedPause: Duration = .zero, at now: ContinuousClock.Instant,
         using generator: inout some RandomNumberGenerator
     ) -> Duration {
         let pause = backOff.next(notBefore: requestedPause, using: &generator)
-        phase = isAnswer ? .refusing(until: now + pause) : .away(until: now + pause)
+        phase = isAnswer ? .refusing(until: now + pause) : .unreachable(until: now + pause)
         if firstFailure == nil { firstFailure = now }
         return pause
     }

@@ -3,62 +3,63 @@ internal import Synchronization
 
 /// Announces changes of values to Swift's Observation.
 ///
-/// A function that reads a value begins to track the value only when the function returns. If the value changes between the
-/// read and the return, the announcement comes too early. So each change is announced again a moment later. The second
-/// announcement reaches only functions that read the old value, because the new value has another tracker.
+/// Observation begins to track the values that a function reads when the function returns. If a value changes between
+/// the read and the return, the function does not get the announcement. So each change is announced a second time 0.5
+/// to 1 seconds later. The second announcement reaches only functions that read the old value, because the new value
+/// has another tracker.
 final class ChangeAnnouncer: Sendable {
     static let shared = ChangeAnnouncer()
 
     private struct State {
-        /// The trackers of changes since the last round.
+        /// The trackers of the changes since the last round of second announcements.
         var recent: [ValueTracker] = []
-        /// The trackers of earlier changes. The next round announces them again.
+        /// The trackers of earlier changes. The next round announces them a second time.
         var older: [ValueTracker] = []
-        var isRoundPlanned = false
+        var isRoundScheduled = false
     }
 
     private let state = Mutex(State())
-    /// The queue on which code of the program runs, unless the program has made the change itself.
+    /// The queue that makes the announcements, except those of the program's own changes.
     private let queue = DispatchQueue(label: "changes for Observation")
     private static let interval = Duration.milliseconds(500)
-    /// If more changes wait for the second announcement, the older half is announced at once, to bound the memory.
-    private static let mostWaiting = 2048
+    /// The number of recent trackers from which the older trackers are announced at once, to limit the memory.
+    private static let maxWaiting = 2048
 
     /// Announces that values have changed.
     ///
-    /// - Parameter isOwnChange: true if the calling thread belongs to the program, which has made the change. Its functions are
-    ///   then called before this returns.
+    /// - Parameter isOwnChange: true if the program has made the change on the calling thread. The functions that track
+    ///   the values are then called before this method returns.
     func announce(_ trackers: [ValueTracker], isOwnChange: Bool) {
         guard !trackers.isEmpty else { return }
         if isOwnChange { Self.announce(trackers) } else { queue.async { Self.announce(trackers) } }
-        let (overdue, mustPlan) = state.withLock { state in
+        let (overdue, mustSchedule) = state.withLock { state in
             state.recent += trackers
             var overdue: [ValueTracker] = []
-            if state.recent.count > Self.mostWaiting {
+            if state.recent.count > Self.maxWaiting {
                 overdue = state.older
                 state.older = state.recent
                 state.recent = []
             }
-            defer { state.isRoundPlanned = true }
-            return (overdue, !state.isRoundPlanned)
+            defer { state.isRoundScheduled = true }
+            return (overdue, !state.isRoundScheduled)
         }
         if !overdue.isEmpty { queue.async { Self.announce(overdue) } }
-        if mustPlan { planRound() }
+        if mustSchedule { scheduleRound() }
     }
 
-    private func planRound() {
+    private func scheduleRound() {
         ClientThread.shared.schedule(at: .now + Self.interval) { self.queue.async { self.runRound() } }
     }
 
     private func runRound() {
-        let (due, mustPlan) = state.withLock { state in
+        let (due, mustSchedule) = state.withLock { state in
             let due = state.older
             (state.older, state.recent) = (state.recent, [])
-            state.isRoundPlanned = !state.older.isEmpty
-            return (due, state.isRoundPlanned)
+            state.isRoundScheduled = !state.older.isEmpty
+            return (due, state.isRoundScheduled)
         }
         Self.announce(due)
-        if mustPlan { planRound() }
+        if mustSchedule { scheduleRound() }
     }
 
     private static func announce(_ trackers: [ValueTracker]) {

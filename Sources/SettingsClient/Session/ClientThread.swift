@@ -3,10 +3,10 @@ internal import Platform
 internal import SettingsHTTP
 internal import Synchronization
 
-/// The thread that executes the tasks of all suite sessions of the process, and works with their files.
+/// The thread that runs the tasks and the file operations of all suite sessions of the process.
 ///
-/// A getter may block a thread of Swift's pool until such a task has finished, so these tasks must not need a thread of that
-/// pool. The thread starts with the first task and ends when it has had nothing to do for a while.
+/// The tasks must not need a thread of Swift's cooperative pool, because a getter may block a thread of that pool until
+/// a task has finished. The thread starts with the first task, and ends after it has been idle for one second.
 final class ClientThread: TaskExecutor {
     static let shared = ClientThread()
 
@@ -36,7 +36,7 @@ final class ClientThread: TaskExecutor {
         add { $0.actions.append(action) }
     }
 
-    /// Calls the function on the thread when a moment has come. Returns a number for ``cancelTimer(_:)``.
+    /// Calls the function on the thread at a moment. Returns a number for ``cancelTimer(_:)``.
     @discardableResult
     func schedule(at moment: ContinuousClock.Instant, _ action: @escaping @Sendable () -> Void) -> UInt64 {
         add { $0.timers.add(at: moment, action) }
@@ -62,7 +62,7 @@ final class ClientThread: TaskExecutor {
         do throws(SystemError) {
             try DetachedThread.start { self.run() }
         } catch {
-            // The system has no thread to spare. Dispatch may have an idle thread.
+            // The system cannot create a thread. Dispatch may have an idle thread.
             DispatchQueue.global().async { self.run() }
         }
     }
@@ -71,7 +71,7 @@ final class ClientThread: TaskExecutor {
         state.withLock { $0.identifier = CurrentThread.identifier }
         var idleSince = ContinuousClock.now
         while true {
-            let (jobs, actions, next) = takeWork()
+            let (jobs, actions, next) = removeDueWork()
             for job in jobs { job.runSynchronously(on: asUnownedTaskExecutor()) }
             for action in actions { action() }
             let now = ContinuousClock.now
@@ -80,14 +80,14 @@ final class ClientThread: TaskExecutor {
                 continue
             }
             let limit = idleSince + Self.idleLimit
-            if next == nil, now >= limit, end() { return }
+            if next == nil, now >= limit, stopIfIdle() { return }
             let pause = (next ?? limit) - now
             _ = signal.wait(timeout: .after(max(pause, .zero)))
         }
     }
 
-    /// Removes everything that the thread can do now. Returns also the moment of the next timer.
-    private func takeWork() -> ([UnownedJob], [@Sendable () -> Void], next: ContinuousClock.Instant?) {
+    /// Removes and returns the work that is due, and returns the moment of the next timer.
+    private func removeDueWork() -> ([UnownedJob], [@Sendable () -> Void], next: ContinuousClock.Instant?) {
         let now = ContinuousClock.now
         return state.withLock { state in
             let due = state.timers.removeDue(at: now)
@@ -99,8 +99,8 @@ final class ClientThread: TaskExecutor {
         }
     }
 
-    /// Returns false if there is work again.
-    private func end() -> Bool {
+    /// Marks the thread as ended, unless there is work. Returns true if the thread has to end.
+    private func stopIfIdle() -> Bool {
         state.withLock { state in
             guard state.jobs.isEmpty, state.actions.isEmpty, state.timers.isEmpty else { return false }
             state.isRunning = false

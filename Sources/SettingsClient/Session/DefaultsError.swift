@@ -2,26 +2,26 @@ internal import SettingsAPI
 public import SettingsKeys
 internal import SettingsModel
 
-/// An error where nothing could be thrown: in a getter or a setter.
+/// The report of an error that no call throws, for example because a getter or a setter cannot throw.
 public struct DefaultsIssue: Equatable, Sendable {
     /// The kind of access that failed.
     public enum Attempt: Hashable, Sendable {
-        /// A read; the default was given.
+        /// A read. The getter returned the default.
         case read
-        /// A write. The value is what it was before, or with the error ``DefaultsError/kept(_:)`` what was written, which
-        /// waits.
+        /// A write. The value was rolled back. With the error ``DefaultsError/kept(_:)`` the write waits, and the
+        /// program reads the new value.
         case write
-        /// A comparison of keys with the server's schema; what is read is what is there.
+        /// A comparison of keys with the schema of the daemon. Reads are not affected.
         case check
     }
 
     /// The suite.
     public let suite: SuiteName
-    /// The key; nil if it was about the whole suite.
+    /// The key. Nil if the issue is about the whole suite.
     public let key: String?
-    /// What was tried.
+    /// The kind of access that failed.
     public let attempt: Attempt
-    /// Why it failed.
+    /// The reason.
     public let error: DefaultsError
 }
 
@@ -34,51 +34,53 @@ extension DefaultsIssue {
 }
 
 extension DefaultsIssue: CustomStringConvertible {
-    /// The line that the issue has in a log.
+    /// The issue as a line of a log.
     public var description: String { "settings: \(message)" }
 }
 
 /// An error of reading or writing a setting.
 public enum DefaultsError: Error, Equatable, Sendable {
-    /// The server refused it; ``code`` says why.
+    /// The daemon refused the request. ``code`` has the reason.
     case refused(Refusal)
-    /// The value is beyond the key's type or limits, or what is stored is no value of the key.
+    /// The value is not allowed by the key's type or limits, or the stored value is not a valid value of the key.
     case invalid(InvalidValue)
-    /// The key cannot be one: its name, its limits or its default.
+    /// The name, the limits or the default of the key are not valid.
     case unusableKey(String, SchemaError)
-    /// An argument of the command line is ignored, because its value is no value of the key.
+    /// A command line argument is ignored, because its value is not a valid value of the key.
     case invalidArgument(String, InvalidValue)
-    /// The name cannot be a key's.
+    /// The name is not a valid name of a key.
     case unusableName(NameError)
-    /// The program's keys and the server's schema disagree.
+    /// The program's keys differ from the schema of the daemon.
     case disagreement([SchemaDifference])
-    /// The keys make no schema, or the server's is none that is known here.
+    /// The keys cannot form a schema, or this version of the library cannot read the schema of the daemon.
     case unusableSchema(SchemaError)
-    /// Keys that are hidden by members of the adapter: only `Defaults[\.name]` reaches them.
+    /// Members of the adapter hide these keys. Only `Defaults[\.name]` accesses them.
     case shadowedKeys([String])
-    /// What is stored under the former name of a key was left there, for this reason.
+    /// The value under a former name of a key could not be moved to the key, for this reason. It stays under the former
+    /// name.
     indirect case notTakenOver(from: String, DefaultsError)
-    /// Two types claim one namespace.
+    /// Two types have the same namespace.
     indirect case namespaceTaken(NamespaceConflict)
-    /// The server does not answer, or answers that it cannot do it at present, for this reason.
+    /// The daemon does not answer, or cannot carry out the request at present, for this reason.
     case unreachable(String)
-    /// The server does not take it at present, for this reason. The write is kept: it is seen here, and is sent as soon as
-    /// that works, also by a later run of the program. If it is refused then, that is an issue.
+    /// The daemon has not confirmed the write yet, for this reason. The write waits in the outbox. The program reads
+    /// its value, and the adapter, or a later run of the program, sends the write again. If the daemon then refuses the
+    /// write, the adapter reports an issue.
     case kept(String)
-    /// The task was cancelled before it was its turn: nothing was done.
+    /// The task was cancelled before the request was sent.
     case cancelled
-    /// The request was not sent, because its token cannot be read or is not a valid token. The text is a complete message,
-    /// which contains the path of a token file and the name of an environment variable.
+    /// The request was not sent, because its token cannot be read or is not a valid token. The text is a complete
+    /// message, which contains the path of a token file and the name of an environment variable.
     case unusableToken(String)
-    /// A file of kept writes or of the cache cannot be used as it is, for this reason.
+    /// An outbox file or a cache file cannot be used, for this reason.
     case unusableFile(path: String, reason: String)
 
-    /// The server's code, if it was the server that refused.
+    /// The code of the daemon's refusal. Nil for other errors.
     public var code: ErrorCode? {
         if case .refused(let refusal) = self { refusal.code } else { nil }
     }
 
-    /// True if the setting had been changed meanwhile.
+    /// True if the daemon refused a write because another program had changed the setting.
     public var isConflict: Bool {
         code == .preconditionFailed
     }
@@ -110,19 +112,20 @@ extension DefaultsError: CustomStringConvertible {
         case .shadowedKeys(let names):
             "members of the adapter hide \(names.joined(separator: ", ")): read by path, as "
                 + "Defaults[\\.\(names.first ?? "")]"
-        case .notTakenOver(let name, let error): "what is stored under the former name \(name) was left there: \(error)"
+        case .notTakenOver(let name, let error):
+            "the value under the former name \(name) was not moved to the key: \(error)"
         case .namespaceTaken(let conflict): conflict.description
         case .unreachable(let reason), .unusableToken(let reason): reason
-        case .kept(let reason): "kept until the server takes it: \(reason)"
+        case .kept(let reason): "the write waits for the daemon: \(reason)"
         case .cancelled: "the task was cancelled before anything was done"
         case .unusableFile(let path, let reason): "\(path): \(reason)"
         }
     }
 }
 
-/// A refusal of the server.
+/// A refusal by the daemon.
 public struct Refusal: Equatable, Sendable {
-    /// The reason; nil for one that this program does not know.
+    /// The code of the reason. Nil if this version of the library does not know the code.
     public let code: ErrorCode?
     /// The reason in a sentence.
     public let message: String
@@ -136,13 +139,13 @@ public struct Refusal: Equatable, Sendable {
         message = problem.conflicts.isEmpty ? problem.description : Self.listing(problem.conflicts)
     }
 
-    /// Each key that a new schema does not fit, as far as there is room.
+    /// Returns a message with the first 16 keys whose stored values do not fit a new schema.
     private static func listing(_ conflicts: [SchemaConflict]) -> String {
-        let most = 16
-        let listed = conflicts.prefix(most).map { conflict in
+        let maxListed = 16
+        let listed = conflicts.prefix(maxListed).map { conflict in
             conflict.errors.first?.sentence ?? conflict.key?.text ?? "the suite"
         }
-        let more = conflicts.count > most ? " (and \(conflicts.count - most) more)" : ""
-        return "what is stored does not fit the schema: \(listed.joined(separator: "; "))\(more)"
+        let more = conflicts.count > maxListed ? " (and \(conflicts.count - maxListed) more)" : ""
+        return "stored values do not fit the schema: \(listed.joined(separator: "; "))\(more)"
     }
 }

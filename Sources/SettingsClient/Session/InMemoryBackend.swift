@@ -6,10 +6,11 @@ package import SettingsHTTP
 package import SettingsModel
 internal import Synchronization
 
-/// A suite in the memory of the program, for tests and previews, under the engine of the daemon: same decisions, same
-/// messages. Several sessions may share one; each hears of the others as it would of other programs: a little later.
+/// A suite in the memory of the program, for tests and previews. It uses the engine of the daemon, so it makes the same
+/// decisions and has the same messages. Several sessions may share a backend. Each session gets the changes of the
+/// others from a queue, as it would get the changes of other programs.
 ///
-/// This file and the calls about the past in `PastCall` are the only users of the engine in the client.
+/// In the client, only this file and `PastCall` use the engine.
 package final class InMemoryBackend: SuiteBackend {
     package let suite: SuiteName
 
@@ -29,7 +30,7 @@ package final class InMemoryBackend: SuiteBackend {
         let handler: @Sendable (SettingsObservation) -> Void
     }
 
-    private struct Token: Following {
+    private struct Subscription: BackendSubscription {
         weak let backend: InMemoryBackend?
         let id: UInt64
 
@@ -37,7 +38,7 @@ package final class InMemoryBackend: SuiteBackend {
             backend?.shared.withLock { $0.followers[id] = nil }
         }
 
-        // The handler gets everything as soon as it happens.
+        // The handler gets each change at once.
         func refresh() {}
     }
 
@@ -53,7 +54,7 @@ package final class InMemoryBackend: SuiteBackend {
         if let schema { _ = try? write(.setSchema(suite, schema, onConflict: .refuse), "", as: .unique()) }
     }
 
-    /// How many followers there are.
+    /// The number of subscriptions.
     var followerCount: Int {
         shared.withLock { $0.followers.count }
     }
@@ -62,10 +63,10 @@ package final class InMemoryBackend: SuiteBackend {
         shared.withLock { $0.staged.state.watchReader.all(of: subject, isReset: false) }
     }
 
-    package func news(since place: Cursor) throws(BackendError) -> SettingsObservation {
+    package func changes(since cursor: Cursor) throws(BackendError) -> SettingsObservation {
         shared.withLock { shared in
-            shared.staged.state.watchReader.news(of: subject, since: place)
-                ?? .changes(shared.staged.state.watchReader.observed(subject, [], from: place.revision))
+            shared.staged.state.watchReader.news(of: subject, since: cursor)
+                ?? .changes(shared.staged.state.watchReader.observed(subject, [], from: cursor.revision))
         }
     }
 
@@ -103,46 +104,46 @@ package final class InMemoryBackend: SuiteBackend {
     }
 
     package func send<Output>(_ call: PastCall<Output>) throws(BackendError) -> Output {
-        try staged { staged throws(Problem) in try call.answer(&staged, now()) }
+        try withStagedState { staged throws(Problem) in try call.answer(&staged, now()) }
     }
 
     package func follow(
-        from cursor: Cursor, onTrouble: @escaping @Sendable (BackendError) -> Void,
+        from cursor: Cursor, onFailure: @escaping @Sendable (BackendError) -> Void,
         _ handler: @escaping @Sendable (SettingsObservation) -> Void
-    ) -> any Following {
+    ) -> any BackendSubscription {
         let id = shared.withLock { shared in
             shared.lastFollower += 1
             shared.followers[shared.lastFollower] = Follower(cursor: cursor, handler: handler)
             return shared.lastFollower
         }
         queue.async { [weak self] in self?.notify() }
-        return Token(backend: self, id: id)
+        return Subscription(backend: self, id: id)
     }
 
-    /// The suite as one of several: so one that does not exist is no refusal.
+    /// The suite as a list of suites. The engine then does not refuse a suite that does not exist.
     private var subject: WatchSubject { WatchSubject([suite]) }
 }
 
 extension InMemoryBackend {
-    /// Stores a value as another program would, or removes what is stored.
+    /// Stores a value as another program would. Nil removes the stored value.
     package func store(_ value: JSONValue?, for key: KeyName) throws(BackendError) {
         let operation = Transaction.Operation(suite: suite, key: key, value.map { .set($0) } ?? .delete)
         let change = Transaction(if: [], do: [operation])
         _ = try write(.transaction(change), change.jsonText(), as: .unique())
     }
 
-    /// - Parameter digest: tells a repeat of the request from another one under the same key.
+    /// - Parameter digest: a text that differs between different requests with the same request key.
     private func write(
         _ command: WriteRequest.Command, _ digest: String, as requestKey: RequestKey
     ) throws(BackendError) -> WriteSummary {
         var request = WriteRequest(command)
         request.requestKey = requestKey
         request.digest = digest
-        return try staged { [request] staged throws(Problem) in try staged.summary(of: request, at: now()) }
+        return try withStagedState { [request] staged throws(Problem) in try staged.summary(of: request, at: now()) }
     }
 
-    /// Runs a body that may write, and has the followers called.
-    private func staged<Output: Sendable>(
+    /// Runs a function that may write, and then notifies the followers.
+    private func withStagedState<Output: Sendable>(
         _ body: (inout StagedState) throws(Problem) -> Output
     ) throws(BackendError) -> Output {
         let result = shared.withLock { shared in
@@ -156,7 +157,7 @@ extension InMemoryBackend {
         }
     }
 
-    /// Calls each follower with what it does not know yet. The queue is serial, so the order is kept.
+    /// Calls each follower with the changes after its cursor. Runs on the serial queue, which keeps the order.
     private func notify() {
         let news = shared.withLock { shared in
             var news: [(@Sendable (SettingsObservation) -> Void, SettingsObservation)] = []
@@ -174,7 +175,7 @@ extension InMemoryBackend {
 }
 
 extension StagedState {
-    /// Writes at a moment. Returns the summary of what is answered to a write of several keys.
+    /// Carries out a write with this time of the commit. Returns the summary that the daemon would send.
     mutating func summary(of request: WriteRequest, at now: Timestamp) throws(Problem) -> WriteSummary {
         guard case .summary(let summary) = try write(request, at: now).answer.body else {
             throw Problem(.storageFailed, "internal error: no summary; this is a bug, please report it")
@@ -184,24 +185,25 @@ extension StagedState {
 }
 
 extension Timestamp {
-    /// The present moment by the clock of the system.
+    /// The current time of the system's clock.
     package static var ofSystem: Timestamp {
         Timestamp(milliseconds: Int64((Date().timeIntervalSince1970 * 1000).rounded(.down)))
     }
 }
 
 extension WatchReader {
-    /// The state of the watched settings. A subject of several suites always has one.
+    /// Returns the state of the watched settings. A list of suites has a state even if no suite exists.
     fileprivate func all(of subject: WatchSubject, isReset: Bool) -> ObservedState {
         observed(subject, isReset: isReset)
             ?? ObservedState(.several([], missing: subject.suites), cursor: state.cursor)
     }
 
-    /// What happened after a cursor; nil if nothing happened.
-    fileprivate func news(of subject: WatchSubject, since place: Cursor) -> SettingsObservation? {
-        switch find(subject, since: .cursor(place)) {
+    /// Returns the changes after a cursor, or the state if the history does not reach back. Returns nil if there is no
+    /// change.
+    fileprivate func news(of subject: WatchSubject, since cursor: Cursor) -> SettingsObservation? {
+        switch find(subject, since: .cursor(cursor)) {
         case .state(let isReset): .state(all(of: subject, isReset: isReset))
-        case .commits(let commits): .changes(observed(subject, commits, from: place.revision))
+        case .commits(let commits): .changes(observed(subject, commits, from: cursor.revision))
         case .missingSuite, .nothing, .tooCostly: nil
         }
     }

@@ -23,7 +23,7 @@ final class KeyCell: Sendable {
         counter.wrappingAdd(1, ordering: .acquiringAndReleasing)
     }
 
-    /// The tracker of the current value. A reader takes it before the value, so that it misses no change.
+    /// The tracker of the current value. A reader gets the tracker before the value, so that it misses no change.
     var tracker: ValueTracker {
         currentTracker.withLock { current in
             if let current { return current }
@@ -33,7 +33,7 @@ final class KeyCell: Sendable {
         }
     }
 
-    /// Removes the tracker because the value has changed. Nil if nobody has read the value.
+    /// Removes the tracker because the value has changed. Returns nil if no reader has used the tracker.
     func takeTracker() -> ValueTracker? {
         let tracker = currentTracker.withLock { $0.take() }
         // A reader may have cached the new value with the tracker of the old value.
@@ -42,7 +42,8 @@ final class KeyCell: Sendable {
     }
 }
 
-/// One value of one key, as Swift's Observation sees it. When the value changes, the key gets another tracker.
+/// The object that Swift's Observation tracks for one value of a key. When the value changes, the key gets a new
+/// tracker.
 final class ValueTracker: Observable, Sendable {
     private let registrar = ObservationRegistrar()
 
@@ -50,7 +51,7 @@ final class ValueTracker: Observable, Sendable {
     private var value: Void { () }
     private static let valuePath: any KeyPath<ValueTracker, Void> & Sendable = \.value
 
-    /// Registers a read, if it happens within `withObservationTracking` or `Observations`.
+    /// Registers a read with Observation. Has an effect only within `withObservationTracking` or `Observations`.
     func registerRead() {
         registrar.access(self, keyPath: Self.valuePath)
     }

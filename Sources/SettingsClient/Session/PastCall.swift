@@ -3,23 +3,24 @@ internal import SettingsEngine
 internal import SettingsHTTP
 internal import SettingsModel
 
-/// A call about the past of a suite, as a daemon answers it and as a suite in memory does.
+/// A request about the past of a suite, for a daemon and for a suite in memory.
 package struct PastCall<Output: Sendable>: Sendable {
+    /// The request for a daemon.
     let endpoint: Endpoint<Output>
-    /// Answers it from a suite in memory, at a moment.
+    /// Carries out the request on a suite in memory. The second argument is the present time.
     let answer: @Sendable (inout StagedState, Timestamp) throws(Problem) -> Output
 
     package var isWrite: Bool { endpoint.isWrite }
 }
 
 extension PastCall where Output == SettingState {
-    /// A setting as it was. Refused, or without a value, if there was none.
+    /// Reads a setting at a moment. If there was no value, the call is refused or the setting has no value.
     static func setting(_ key: KeyName, in suite: SuiteName, at moment: Moment) -> PastCall {
         PastCall(endpoint: Endpoint<Answer<SettingState>>.setting(key, in: suite, at: moment).map { $0.body }) {
             staged, _ throws(Problem) in
-            let place = try staged.state.recentPast.revision(at: moment, of: suite)
-            guard let past = try staged.state.recentPast.suite(suite, at: place) else {
-                throw staged.state.recentPast.unknownSuite(suite, for: nil, at: place)
+            let revision = try staged.state.recentPast.revision(at: moment, of: suite)
+            guard let past = try staged.state.recentPast.suite(suite, at: revision) else {
+                throw staged.state.recentPast.unknownSuite(suite, for: nil, at: revision)
             }
             return past.setting(key)
         }
@@ -27,7 +28,8 @@ extension PastCall where Output == SettingState {
 }
 
 extension PastCall where Output == SuiteHistory {
-    /// A page of the commits that changed one of these keys; for none, of all that touched the suite.
+    /// Reads a page of the commits that changed one of these keys. An empty list of keys means all commits to the
+    /// suite.
     static func history(of suite: SuiteName, _ keys: [KeyName], before: Revision?, limit: Int) -> PastCall {
         let pages = Endpoint<Answer<SuiteHistory>>.history(of: suite, keys: keys, before: before, limit: limit)
         return PastCall(endpoint: pages.map { $0.body }) { staged, _ throws(Problem) in
@@ -40,7 +42,7 @@ extension PastCall where Output == SuiteHistory {
 }
 
 extension PastCall where Output == SuiteDifference {
-    /// What differs between two places; without the second, until now.
+    /// Reads the differences between two moments. Without a second moment, the present counts.
     static func difference(of suite: SuiteName, from: Moment, to: Moment?) -> PastCall {
         PastCall(endpoint: .difference(of: suite, from: from, to: to)) { staged, _ throws(Problem) in
             try staged.state.recentPast.difference(of: suite, from: from, to: to ?? .revision(staged.state.revision))
@@ -49,27 +51,27 @@ extension PastCall where Output == SuiteDifference {
 }
 
 extension PastCall where Output == WriteSummary {
-    /// What a commit did to a suite, undone.
+    /// Reverts the changes of a commit to a suite.
     static func undo(_ revision: Revision, in suite: SuiteName, isForced: Bool, note: String?) -> PastCall {
         write(
             .undo(UndoRequest(revision, isForced: isForced), of: suite, onConflict: .refuse), note
         ) { .undo(revision, in: suite, isForced: isForced, $0) }
     }
 
-    /// What a suite stores made what it was: of all keys, or of these.
+    /// Restores the stored values of a suite, or of these keys, to a moment.
     static func restore(_ suite: SuiteName, to moment: Moment, keys: [KeyName]?, note: String?) -> PastCall {
         write(
             .restore(suite, RestoreRequest(to: moment, keys: keys), skipsConflicts: false), note
         ) { .restore(suite, to: moment, keys: keys, $0) }
     }
 
-    /// A value stored again.
+    /// Stores a value.
     static func set(_ key: KeyName, to value: JSONValue, in suite: SuiteName, note: String?) -> PastCall {
         let change = Transaction(if: [], do: [Transaction.Operation(suite: suite, key: key, .set(value))])
         return write(.transaction(change), note) { .commit(change, $0) }
     }
 
-    /// - Parameter endpoint: makes the request that a daemon gets for the same.
+    /// - Parameter endpoint: makes the request for a daemon that has the same effect as the command.
     private static func write(
         _ command: WriteRequest.Command, _ note: String?,
         _ endpoint: (WriteOptions) -> Endpoint<Answer<WriteSummary>>

@@ -1,96 +1,98 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// A setting as the program sees it, its own writes included.
+/// A setting as the program reads it, including its own pending writes.
 struct VisibleSetting: Equatable, Sendable {
-    /// The effective value; nil if there is none.
+    /// The effective value. Nil if there is no value.
     var value: JSONValue?
-    /// The source; nil if it is not known: the value is stored or a default of the schema.
+    /// The source. Nil if it is unknown whether the value is stored or a default of the schema.
     var source: Source?
-    /// The last commit that changed it; nil if it is not known, or if a write of the program's own is on its way.
+    /// The last commit that changed the setting. Nil if it is unknown, or if the value is from a pending write.
     var revision: Revision?
 
     static let unset = VisibleSetting(value: nil, source: .unset, revision: nil)
 
-    /// True if a reader sees no difference.
-    func looksLike(_ other: VisibleSetting) -> Bool {
+    /// Returns true if both settings have the same value and source. Only their revisions may differ.
+    func isSameForReaders(_ other: VisibleSetting) -> Bool {
         value == other.value && source == other.source
     }
 }
 
-/// A key at one moment in the layers that can change: not the command line and the key's own default.
+/// A snapshot of a key for observers, without the command line and the key's own default, which cannot change.
 struct ObservedSetting: Equatable, Sendable {
     let key: KeyName
     var visible: VisibleSetting
     /// The registered default.
     var registered: JSONValue?
 
-    /// True if the source matters and is not known: a registered default lies over one of the schema and under a stored value.
-    var lacksSource: Bool {
+    /// True if the effective value depends on the source, and the source is unknown. A registered default overrides a
+    /// default of the schema, and a stored value overrides a registered default.
+    var needsSource: Bool {
         registered != nil && visible.source == nil
     }
 }
 
-/// An event for listeners. They get events in the order in which readers could see them.
-enum ReplicaNews: Equatable, Sendable {
+/// An event for the listeners of a session. Listeners get events in the order in which the replica changed.
+enum ReplicaEvent: Equatable, Sendable {
     /// A key has another value or another registered default.
     case changed(ObservedSetting)
-    /// The observer of this number begins, with these settings.
+    /// The observer with this number begins. The settings are the values at this moment.
     case began(UInt64, [ObservedSetting])
 }
 
 /// An entry of the replica: one key.
 struct ReplicaEntry: Sendable {
-    /// The last state that the daemon told.
+    /// The last state that the daemon has sent.
     var confirmed = VisibleSetting.unset
-    /// The revision of that state, where it is ahead of the replica's.
-    var asOf = Revision.zero
-    /// Writes on their way, the latest last.
+    /// The revision of the confirmed state, if it is later than the revision of the replica. Otherwise zero.
+    var confirmedRevision = Revision.zero
+    /// The program's own writes to the key that the confirmed state does not contain.
     var pending = PendingWrites()
-    /// Retained by readers and writers of the key, so that nothing stays of a name that is used once.
+    /// The cell of the key. Users of the key retain the cell, so the entry of a key that is used once can be removed.
     weak var cell: KeyCell?
 
-    /// The setting as the program sees it: its latest write, else what is confirmed.
+    /// The setting as the program reads it: with its pending writes applied to the confirmed state.
     var visible: VisibleSetting {
-        pending.seen ?? confirmed
+        pending.visible ?? confirmed
     }
 
-    /// Takes a change in if it is newer than the entry.
-    mutating func take(_ change: Change, after known: Revision) {
-        guard change.revision > max(known, asOf) else { return }
+    /// Applies a change if it is newer than the entry.
+    mutating func update(with change: Change, after known: Revision) {
+        guard change.revision > max(known, confirmedRevision) else { return }
         confirm(
             VisibleSetting(value: change.new, source: change.source, revision: change.revision), at: change.revision)
     }
 
-    /// Takes over the state at a revision ahead of the replica's. Writes that were acknowledged up to there do not hide it.
-    mutating func confirm(_ setting: VisibleSetting, at place: Revision) {
+    /// Sets the confirmed state, which is newer than the replica. Removes the pending writes that the state contains.
+    mutating func confirm(_ setting: VisibleSetting, at revision: Revision) {
         confirmed = setting
-        asOf = place
-        pending.removeSettled(upTo: place)
+        confirmedRevision = revision
+        pending.removeAcknowledged(upTo: revision)
     }
 
-    /// True if nothing would be lost with the entry.
+    /// True if the entry contains no information, so that it can be removed.
     var isEmpty: Bool {
         cell == nil && pending.isEmpty && confirmed.value == nil && confirmed.source == .unset
     }
 }
 
-/// A write of the program's own to one key that the daemon has not confirmed, or whose change the replica lacks.
+/// An operation of the program on one key that the confirmed state does not contain.
 struct PendingWrite: Sendable {
-    /// The request key. All operations of one transaction share it.
-    let ticket: RequestKey
+    /// The request key of the write. All operations of one transaction share it.
+    let requestKey: RequestKey
     let action: Transaction.Operation.Action
-    /// The value that the program computed. It is shown if the value that the operation applies to is not known.
+    /// The value that the program has computed. It is the result of the operation if the previous value is unknown.
     let expected: JSONValue?
-    /// The setting with this write and all before it.
-    fileprivate(set) var seen: VisibleSetting
-    /// Set once it was acknowledged: it is shown until the key is known as of this revision, and as long as one before it
-    /// is on its way.
-    fileprivate(set) var settledAt: Revision?
+    /// The setting after this operation and all operations before it.
+    fileprivate(set) var visible: VisibleSetting
+    /// The revision at which the daemon has acknowledged the write. Nil before the acknowledgement. The write stays
+    /// pending until the confirmed state has this revision, and until all writes before it are acknowledged.
+    fileprivate(set) var acknowledgedAt: Revision?
 }
 
 extension PendingWrite {
-    /// Returns the setting after the action. An operation that is not possible leaves the setting as it is.
+    /// Returns the setting after an operation on the setting `below`. An operation that fails leaves the setting as it
+    /// is.
     fileprivate static func setting(
         after action: Transaction.Operation.Action, expected: JSONValue?, over below: VisibleSetting
     ) -> VisibleSetting {
@@ -98,7 +100,7 @@ extension PendingWrite {
         case .set(let value):
             return VisibleSetting(value: value, source: .stored, revision: nil)
         case .delete:
-            // A default is still there after a removal.
+            // The default of the schema stays after a removal.
             guard below.source == .default else { return .unset }
             return VisibleSetting(value: below.value, source: .default, revision: nil)
         case .change(let operation):
@@ -108,101 +110,109 @@ extension PendingWrite {
     }
 }
 
-/// The program's own writes to one key that are on their way, in order. They may be many while the daemon is away, so
-/// removing the first takes constant time.
+/// The program's pending writes to one key, in order. There may be many during an outage, so the removal of the first
+/// write takes constant time.
 struct PendingWrites: Sendable {
     private var writes: ArraySlice<PendingWrite> = []
-    private var settledCount = 0
+    private var acknowledgedCount = 0
 
     init() {}
 
-    /// Makes writes that each remove the key.
-    init(removing tickets: [RequestKey]) {
-        for ticket in tickets { append(ticket, .delete, expected: nil, over: .unset) }
+    /// Creates writes that each remove the key.
+    init(removing requestKeys: [RequestKey]) {
+        for requestKey in requestKeys { append(requestKey, .delete, expected: nil, over: .unset) }
     }
 
     var isEmpty: Bool { writes.isEmpty }
     var count: Int { writes.count }
 
-    /// The setting with all of them; nil if there is none.
-    var seen: VisibleSetting? { writes.last?.seen }
+    /// The setting after all writes. Nil if there are no writes.
+    var visible: VisibleSetting? { writes.last?.visible }
 
-    /// True if some were acknowledged and are still shown.
-    var hasSettled: Bool { settledCount > 0 }
+    /// True if the list contains writes that the daemon has acknowledged.
+    var hasAcknowledged: Bool { acknowledgedCount > 0 }
 
     mutating func append(
-        _ ticket: RequestKey, _ action: Transaction.Operation.Action, expected: JSONValue?,
+        _ requestKey: RequestKey, _ action: Transaction.Operation.Action, expected: JSONValue?,
         over confirmed: VisibleSetting
     ) {
-        let seen = PendingWrite.setting(after: action, expected: expected, over: writes.last?.seen ?? confirmed)
-        writes.append(PendingWrite(ticket: ticket, action: action, expected: expected, seen: seen))
+        let visible = PendingWrite.setting(after: action, expected: expected, over: writes.last?.visible ?? confirmed)
+        writes.append(PendingWrite(requestKey: requestKey, action: action, expected: expected, visible: visible))
     }
 
-    /// Takes back one operation of a write. Later ones then have another base.
-    mutating func takeBack(_ ticket: RequestKey, over confirmed: VisibleSetting, knownUpTo place: Revision) {
-        guard let index = writes.firstIndex(where: { $0.ticket == ticket }) else { return }
+    /// Removes one operation of a refused write, and applies the later operations again.
+    mutating func rollBack(_ requestKey: RequestKey, over confirmed: VisibleSetting, knownUpTo revision: Revision) {
+        guard let index = writes.firstIndex(where: { $0.requestKey == requestKey }) else { return }
         let next = remove(at: index)
-        removeSettled(upTo: place)
+        removeAcknowledged(upTo: revision)
         refresh(from: max(next, writes.startIndex), over: confirmed)
     }
 
-    /// Notes that a write was acknowledged, at a revision.
-    mutating func settle(_ ticket: RequestKey, at place: Revision) {
-        guard var index = writes.firstIndex(where: { $0.ticket == ticket && $0.settledAt == nil }) else { return }
-        // The operations of one write stand together, and only the last is seen.
-        while index + 1 < writes.endIndex, writes[index + 1].ticket == ticket { index = remove(at: index) }
-        writes[index].settledAt = place
-        settledCount += 1
-        // Of two acknowledged neighbours only the one of the later revision counts, so they never become many.
-        if index + 1 < writes.endIndex, let above = writes[index + 1].settledAt {
-            if above < place { _ = remove(at: index + 1) } else { index = remove(at: index) }
+    /// Marks a write as acknowledged at a revision.
+    mutating func acknowledge(_ requestKey: RequestKey, at revision: Revision) {
+        guard var index = writes.firstIndex(where: { $0.requestKey == requestKey && $0.acknowledgedAt == nil }) else {
+            return
         }
-        if index > writes.startIndex, let below = writes[index - 1].settledAt, let own = writes[index].settledAt {
+        // The operations of one write follow each other. Only the last operation determines the visible setting.
+        while index + 1 < writes.endIndex, writes[index + 1].requestKey == requestKey { index = remove(at: index) }
+        writes[index].acknowledgedAt = revision
+        acknowledgedCount += 1
+        // Of two acknowledged neighbours, only the write with the later revision is kept, to limit the memory.
+        if index + 1 < writes.endIndex, let above = writes[index + 1].acknowledgedAt {
+            if above < revision { _ = remove(at: index + 1) } else { index = remove(at: index) }
+        }
+        if index > writes.startIndex, let below = writes[index - 1].acknowledgedAt,
+            let own = writes[index].acknowledgedAt
+        {
             _ = remove(at: below <= own ? index - 1 : index)
         }
     }
 
-    /// Removes those that were acknowledged up to a revision; with nil, all that were acknowledged.
+    /// Removes the writes that were acknowledged up to a revision. Nil removes all acknowledged writes.
     ///
-    /// One behind others stays while those are on their way: they may have been done before it, and would be seen again.
-    mutating func removeSettled(upTo place: Revision?) {
-        guard hasSettled else { return }
-        guard let place else {
-            writes.removeAll { $0.settledAt != nil }
-            settledCount = 0
+    /// An acknowledged write stays while an earlier write has no answer. Otherwise the visible setting would be that of
+    /// the earlier write, which the daemon may have carried out before the later write.
+    mutating func removeAcknowledged(upTo revision: Revision?) {
+        guard hasAcknowledged else { return }
+        guard let revision else {
+            writes.removeAll { $0.acknowledgedAt != nil }
+            acknowledgedCount = 0
             return
         }
-        while let settled = writes.first?.settledAt, settled <= place { _ = remove(at: writes.startIndex) }
+        while let acknowledged = writes.first?.acknowledgedAt, acknowledged <= revision {
+            _ = remove(at: writes.startIndex)
+        }
     }
 
-    /// Removes a write and returns the index of the next.
+    /// Removes a write and returns the index of the next write.
     private mutating func remove(at index: Int) -> Int {
-        if writes[index].settledAt != nil { settledCount -= 1 }
+        if writes[index].acknowledgedAt != nil { acknowledgedCount -= 1 }
         guard index == writes.startIndex else {
             writes.remove(at: index)
             return index
         }
         writes.removeFirst()
-        // Release the storage.
+        // An empty slice still retains its storage.
         if writes.isEmpty { writes = [] }
         return writes.startIndex
     }
 
-    /// Applies all of them to the first confirmed setting. Later ones are not applied to: they may be of these very writes,
-    /// before their answers come.
+    /// Applies all writes again, to the first confirmed setting. Not used for later confirmed settings: they may
+    /// already contain writes whose answers have not arrived.
     mutating func refresh(over confirmed: VisibleSetting) {
         refresh(from: writes.startIndex, over: confirmed)
     }
 
-    /// Applies the writes again from an index on, until one makes no difference: those behind it then make none either.
+    /// Applies the writes again from an index on. Stops at the first write whose result is unchanged, because the
+    /// results of all later writes are then unchanged, too.
     private mutating func refresh(from first: Int, over confirmed: VisibleSetting) {
         guard first < writes.endIndex else { return }
         for index in writes[first...].indices {
-            let below = index == writes.startIndex ? confirmed : writes[index - 1].seen
-            let seen = PendingWrite.setting(
+            let below = index == writes.startIndex ? confirmed : writes[index - 1].visible
+            let visible = PendingWrite.setting(
                 after: writes[index].action, expected: writes[index].expected, over: below)
-            if seen == writes[index].seen { return }
-            writes[index].seen = seen
+            if visible == writes[index].visible { return }
+            writes[index].visible = visible
         }
     }
 }

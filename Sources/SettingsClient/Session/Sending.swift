@@ -3,7 +3,8 @@ internal import SettingsAPI
 internal import SettingsModel
 internal import Synchronization
 
-/// The part of a session's state that numbers the writes, and says what the sending task does.
+/// The part of a session's state about sending: the numbers of the writes, their waiting callers, and the state of the
+/// sending task.
 struct Sending: Sendable {
     /// A caller that waits until every write up to a number has an answer.
     private struct Flush: Sendable {
@@ -19,18 +20,18 @@ struct Sending: Sendable {
     private(set) var nextNumber: Int64 = 1
     /// The callers that wait for the result of their write.
     private var waiters: [Int64: Promise<WriteResult>] = [:]
-    /// The functions that wait for the result of a write, however long that takes.
+    /// The promises of writes whose waiters have no timeout.
     private var handlers: [Int64: Promise<WriteResult>] = [:]
-    /// Functions that return true if a value that a conflict has merged is a value of the key.
+    /// Functions that return true if the key of a write allows a merged value.
     private var validators: [Int64: @Sendable (JSONValue) -> Bool] = [:]
     /// The numbers of the writes in `waiters`.
     private var waiterNumbers: [ObjectIdentifier: Int64] = [:]
     /// The flushes in the order of their numbers.
     private var flushes = Deque<Flush>()
     private var attempts = 0
-    /// Set while the suite is loaded. Writes with higher numbers wait for the end of the load.
+    /// Set while the suite is being loaded. Writes with higher numbers wait for the end of the load.
     private var hold: (lastNumber: Int64, end: Promise<Void>)?
-    /// The load, which waits for the answer to the first write.
+    /// The wait of the load for the answer to the first write. Nil if the load does not wait.
     private var load: Flush?
     /// The number of writes that have no number yet, because the outbox is not open.
     var waitingForOutbox = 0
@@ -38,27 +39,27 @@ struct Sending: Sendable {
     /// True while an attempt to send the first write has no answer.
     private var isAttempting = false
     /// True if the queue has changed since the sending task read it.
-    private var hasNews = false
-    /// The pause of the sending task, which another thread can end.
+    private var hasChanged = false
+    /// The pause of the sending task. Another thread ends the pause by fulfilling the promise.
     var pause: Promise<Void>?
     /// The reason why the first write waits. Nil if nothing prevents it from being sent.
-    private(set) var obstacle: String?
+    private(set) var blockingReason: String?
     /// True if an issue has reported that writes wait.
     private var isStallReported = false
-    /// True until the first write, if the environment names no directory for the outbox.
+    /// True if there is no directory for the outbox, which the first write reports. False after the report.
     var lacksDirectory = false
     /// The unusable files that were reported.
-    private var reportedTroubles: Set<OutboxStore.Trouble> = []
+    private var reportedProblems: Set<OutboxStore.FileProblem> = []
 
     /// The number of writes without an answer.
     var count: Int { Int(lastNumber + 1 - nextNumber) }
 
     mutating func addWrite(
-        waiter: Promise<WriteResult>? = nil, isPatient: Bool = false,
+        waiter: Promise<WriteResult>? = nil, waitsWithoutTimeout: Bool = false,
         isAllowed: (@Sendable (JSONValue) -> Bool)? = nil
     ) -> Int64 {
         lastNumber += 1
-        if isPatient {
+        if waitsWithoutTimeout {
             handlers[lastNumber] = waiter
         } else if let waiter {
             waiters[lastNumber] = waiter
@@ -68,7 +69,8 @@ struct Sending: Sendable {
         return lastNumber
     }
 
-    /// Removes the waiter of a caller that waits no longer. A refusal of its write is then reported.
+    /// Removes the waiter of a caller whose timeout is over. If the write is refused later, the refusal is reported as
+    /// an issue.
     ///
     /// Returns false if the write has no waiter, because its answer has arrived.
     mutating func removeWaiter(_ waiter: Promise<WriteResult>) -> Bool {
@@ -77,34 +79,35 @@ struct Sending: Sendable {
         return true
     }
 
-    /// Returns true if a merged value is a value of the key that the first write changes. Runs code of the program.
+    /// A function that returns true if the key of the first write allows a merged value. It runs code of the program.
     var validator: @Sendable (JSONValue) -> Bool { validators[nextNumber] ?? { _ in true } }
 
-    /// Notes a change of the queue. Returns true if the caller has to start the sending task.
+    /// Records a change of the queue. Returns true if the caller has to start the sending task.
     mutating func wake() -> Bool {
-        hasNews = true
+        hasChanged = true
         defer { isRunning = true }
         return !isRunning
     }
 
-    /// The sending task begins to look at the queue.
-    mutating func beginLook() { hasNews = false }
+    /// Called by the sending task before it reads the queue.
+    mutating func beginQueueRead() { hasChanged = false }
 
-    /// The sending task has found no write that it can send. Returns true if the task ends.
+    /// Called by the sending task if it finds no write to send. Returns false if the queue has changed since the task
+    /// has read it.
     mutating func endTask() -> Bool {
-        guard !hasNews else { return false }
+        guard !hasChanged else { return false }
         isRunning = false
         return true
     }
 
-    /// Ends the task although writes are left. Returns all callers that wait.
+    /// Marks the task as ended although there are writes in the queue. Removes and returns the waiters of all writes.
     mutating func stopTask() -> [Promise<WriteResult>] {
         isRunning = false
         defer { handlers = [:] }
         return removeWaiters() + handlers.values
     }
 
-    /// Removes the waiter of the first write, whose answer has arrived.
+    /// Removes and returns the waiter of the first write, because its answer has arrived.
     mutating func takeFirstWaiter() -> Promise<WriteResult>? {
         guard let waiter = waiters.removeValue(forKey: nextNumber) else {
             return handlers.removeValue(forKey: nextNumber)
@@ -113,11 +116,11 @@ struct Sending: Sendable {
         return waiter
     }
 
-    /// Ends the first write. Returns the finished flushes.
+    /// Ends the first write. Removes and returns the flushes that have now finished.
     mutating func endFirst() -> [Promise<Result<Void, BackendError>>] {
         validators[nextNumber] = nil
         nextNumber += 1
-        obstacle = nil
+        blockingReason = nil
         isAttempting = false
         isStallReported = false
         return removeFlushes { [nextNumber] in $0.number < nextNumber }
@@ -128,15 +131,16 @@ struct Sending: Sendable {
         attempts += 1
     }
 
-    /// Notes that the first write has to wait. Returns the flushes that do not wait with it, because an attempt was made for
-    /// them.
+    /// Records that the first write has to wait. Removes and returns the flushes that began before the failed attempt.
+    /// They fail, and later flushes wait for another attempt.
     mutating func block(by reason: String) -> [Promise<Result<Void, BackendError>>] {
-        obstacle = reason
+        blockingReason = reason
         isAttempting = false
         return removeFlushes { [attempts] in $0.attempts < attempts }
     }
 
-    /// Removes the flushes for which a condition holds. It holds for a flush only if it holds for all earlier flushes.
+    /// Removes and returns the flushes that satisfy a condition. If a flush satisfies it, all earlier flushes must
+    /// satisfy it.
     private mutating func removeFlushes(while condition: (Flush) -> Bool) -> [Promise<Result<Void, BackendError>>] {
         var removed: [Promise<Result<Void, BackendError>>] = []
         if let load, condition(load) {
@@ -150,16 +154,16 @@ struct Sending: Sendable {
         return removed
     }
 
-    /// True if a caller waits for another attempt.
+    /// True if a flush or the load waits for another attempt.
     var needsAttempt: Bool { !flushes.isEmpty || load != nil }
 
-    /// Removes all waiters, because waiting does not help.
+    /// Removes and returns all waiters with a timeout, because further waiting is useless.
     mutating func removeWaiters() -> [Promise<WriteResult>] {
         defer { (waiters, waiterNumbers) = ([:], [:]) }
         return Array(waiters.values)
     }
 
-    /// Waits for all present writes. Returns nil if there are none.
+    /// Adds a flush of all present writes. Returns nil if there are no writes.
     mutating func addFlush() -> Promise<Result<Void, BackendError>>? {
         guard count > 0 else { return nil }
         let flush = Flush(number: lastNumber, result: Promise(), attempts: attempts)
@@ -167,16 +171,18 @@ struct Sending: Sendable {
         return flush.result
     }
 
-    /// Lets no write be sent until the end of a load, except the first one if the load waits for it.
+    /// Holds all writes until the end of a load. With `afterFirst`, the first write is still sent, and the returned
+    /// promise is fulfilled with its result.
     mutating func beginHold(afterFirst: Bool) -> Promise<Result<Void, BackendError>>? {
-        // The attempt in progress is enough. Another attempt would come before the pause that the daemon may ask for.
+        // The result of an attempt in progress counts. A new attempt would ignore the pause that the daemon may ask
+        // for.
         let attempts = isAttempting ? attempts - 1 : attempts
         load = afterFirst && count > 0 ? Flush(number: nextNumber, result: Promise(), attempts: attempts) : nil
         hold = (load == nil ? nextNumber - 1 : nextNumber, hold?.end ?? Promise())
         return load?.result
     }
 
-    /// Returns the promise of the end of the load if the write has to wait for that.
+    /// Returns the promise of the end of the load, if the write has to wait for it.
     func hold(ofWrite number: Int64) -> Promise<Void>? {
         hold.flatMap { number > $0.lastNumber ? $0.end : nil }
     }
@@ -186,16 +192,16 @@ struct Sending: Sendable {
         return hold?.end
     }
 
-    /// Returns the report that writes wait. Returns nil if it was made.
+    /// Returns the message that writes wait. Returns nil if it was reported before.
     mutating func stallReport(_ reason: String) -> String? {
         if isStallReported { return nil }
         isStallReported = true
         return count == 1 ? "a write waits: \(reason)" : "\(count) writes wait: \(reason)"
     }
 
-    /// Returns the troubles that were not reported before.
-    mutating func newTroubles(_ troubles: [OutboxStore.Trouble]) -> [OutboxStore.Trouble] {
-        troubles.filter { reportedTroubles.insert($0).inserted }
+    /// Returns the problems that were not reported before.
+    mutating func newProblems(_ problems: [OutboxStore.FileProblem]) -> [OutboxStore.FileProblem] {
+        problems.filter { reportedProblems.insert($0).inserted }
     }
 }
 

@@ -1,6 +1,6 @@
-/// The time by which a session pauses before it tries again.
+/// The clock for the pauses of a session between attempts. A test can control it.
 ///
-/// The timeouts of callers do not depend on it: they always count real time.
+/// The timeouts of callers always count real time, with any clock.
 package protocol SessionClock: Sendable {
     var now: ContinuousClock.Instant { get }
 

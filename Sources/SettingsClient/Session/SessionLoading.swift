@@ -3,7 +3,8 @@ internal import SettingsHTTP
 internal import SettingsModel
 internal import Synchronization
 
-/// The part of a session's state that says whether the suite is loaded, and whether the daemon has confirmed the replica.
+/// The part of a session's state that says whether the suite is loaded, and whether the daemon has confirmed the
+/// replica.
 struct Loading: Sendable {
     typealias Attempt = Promise<Result<Void, BackendError>>
 
@@ -21,74 +22,79 @@ struct Loading: Sendable {
     enum Step: Sendable {
         case loaded
         case failed(BackendError)
-        /// The caller waits for the attempt. `isRunning` is true if the attempt began before.
+        /// The caller waits for the attempt. `isRunning` is true if another caller has started the attempt.
         case wait(Attempt, mustStart: Bool, isRunning: Bool = false)
     }
 
     private var phase = Phase.idle
-    var following: (any Following)?
-    /// True if the replica comes from the cache, and the daemon has not confirmed it.
+    var subscription: (any BackendSubscription)?
+    /// True if the replica is from the cache file, and the daemon has not confirmed it.
     var isStale = false
-    /// Functions that wait until the daemon confirms the replica.
+    /// Functions that are called when the daemon has confirmed the replica.
     var onConfirmed: [@Sendable () -> Void] = []
     /// The failure of the last attempt.
     private var failure: (error: BackendError, moment: ContinuousClock.Instant)?
-    /// True if a getter has reported that failure.
+    /// True if a getter has reported the failure.
     private var isFailureReported = false
-    /// True if observers wait for the suite, so that the task goes on even after a refusal.
-    private var isWanted = false
+    /// True if observers wait for the suite. The task then continues even after a refusal.
+    private var hasWaitingObservers = false
 
-    /// How long getters do not try again after the daemon refused the suite.
+    /// The time after a refusal in which getters make no new attempt.
     private static let pauseAfterRefusal = Duration.seconds(1)
 
     var isLoaded: Bool { if case .loaded = phase { true } else { false } }
 
-    /// The pause of the task that loads, which another thread can end.
+    /// The pause of the loading task. Another thread ends the pause by fulfilling the promise.
     var pause: Promise<Void>? { if case .pausing(let pause, _) = phase { pause } else { nil } }
 
     /// Returns the next step of a caller.
     ///
-    /// - Parameter insists: true if the caller needs an attempt that ends from now on, not an earlier failure.
-    mutating func join(insists: Bool, at now: ContinuousClock.Instant) -> Step {
+    /// - Parameter needsNewAttempt: true if an earlier failure is not an answer, so that the caller waits for an
+    ///   attempt.
+    mutating func nextStep(needsNewAttempt: Bool, at now: ContinuousClock.Instant) -> Step {
         switch phase {
         case .loaded: return .loaded
         case .attempting(let attempt): return .wait(attempt, mustStart: false, isRunning: true)
         case .pausing(let pause, let next):
-            guard insists else { return failure.map { .failed($0.error) } ?? .wait(next, mustStart: false) }
+            guard needsNewAttempt else { return failure.map { .failed($0.error) } ?? .wait(next, mustStart: false) }
             pause.fulfill(())
             return .wait(next, mustStart: false)
         case .idle:
-            if !insists, let failure, failure.moment + Self.pauseAfterRefusal > now { return .failed(failure.error) }
+            if !needsNewAttempt, let failure, failure.moment + Self.pauseAfterRefusal > now {
+                return .failed(failure.error)
+            }
             let attempt = Attempt()
             phase = .attempting(attempt)
             return .wait(attempt, mustStart: true)
         }
     }
 
-    /// Asks for the suite on behalf of observers. Returns true if the caller has to start the task.
-    mutating func want(at now: ContinuousClock.Instant) -> Bool {
-        isWanted = true
-        if case .wait(_, let mustStart, _) = join(insists: false, at: now) { return mustStart }
+    /// Requests the suite for observers. Returns true if the caller has to start the task.
+    mutating func requestForObservers(at now: ContinuousClock.Instant) -> Bool {
+        hasWaitingObservers = true
+        if case .wait(_, let mustStart, _) = nextStep(needsNewAttempt: false, at: now) { return mustStart }
         guard case .idle = phase else { return false }
         phase = .attempting(Attempt())
         return true
     }
 
-    /// Ends the attempt without an error. Returns its promise.
-    mutating func succeed(_ following: any Following) -> Attempt? {
-        self.following = following
+    /// Ends the attempt successfully. Returns its promise.
+    mutating func endAttempt(_ subscription: any BackendSubscription) -> Attempt? {
+        self.subscription = subscription
         failure = nil
-        isWanted = false
+        hasWaitingObservers = false
         defer { phase = .loaded }
         return attempt
     }
 
     /// Ends the attempt with an error. Returns its promise, and the pause before the next attempt if there is one.
-    mutating func fail(_ error: BackendError, at now: ContinuousClock.Instant) -> (Attempt?, pause: Promise<Void>?) {
+    mutating func endAttempt(with error: BackendError, at now: ContinuousClock.Instant) -> (
+        Attempt?, pause: Promise<Void>?
+    ) {
         failure = (error, now)
         isFailureReported = false
         let attempt = attempt
-        guard isWanted || !error.isFinal else {
+        guard hasWaitingObservers || !error.isFinal else {
             phase = .idle
             return (attempt, nil)
         }
@@ -102,7 +108,8 @@ struct Loading: Sendable {
         if case .pausing(_, let next) = phase { phase = .attempting(next) }
     }
 
-    /// Ends the task without another attempt, because the adapter is gone.
+    /// Ends the task without another attempt, because the adapter was released. Returns the promise of the pending
+    /// attempt.
     mutating func stop() -> Attempt? {
         defer { phase = .idle }
         if case .pausing(_, let next) = phase { return next }
@@ -111,26 +118,26 @@ struct Loading: Sendable {
 
     private var attempt: Attempt? { if case .attempting(let attempt) = phase { attempt } else { nil } }
 
-    /// Returns true if an error is to be reported. A program reads far more often than attempts fail, so each failure is
-    /// reported once.
-    mutating func isNews(_ error: DefaultsError) -> Bool {
+    /// Returns true if an error must be reported. Each failed attempt is reported once, although many reads return its
+    /// error.
+    mutating func mustReport(_ error: DefaultsError) -> Bool {
         guard let failure, DefaultsError(failure.error) == error else { return true }
         defer { isFailureReported = true }
         return !isFailureReported
     }
 }
 
-/// Loading the suite, and following it from there.
+/// Loading the suite, and following its changes.
 extension SuiteSession {
     /// True if the suite is loaded and followed.
     var isLoaded: Bool { loaded.load(ordering: .acquiring) }
 
-    /// True if the replica comes from the cache, and the daemon has not confirmed it.
+    /// True if the replica is from the cache file, and the daemon has not confirmed it.
     var isStale: Bool { state.withLock { $0.loading.isStale } }
 
     /// Loads the suite, and blocks the calling thread until it is loaded or the attempt fails.
     ///
-    /// - Parameter key: the key that the caller reads. A failure does not matter if the program's own writes determine it.
+    /// - Parameter key: the key that the caller reads. If the client already knows its value, the call does not wait.
     func load(for key: KeyName? = nil, until deadline: ContinuousClock.Instant) throws(BackendError) {
         guard !isLoaded else { return }
         guard !ClientThread.shared.isCurrent else { throw .unreachable("the suite is being loaded", outcome: .notDone) }
@@ -139,7 +146,7 @@ extension SuiteSession {
             startLoading()
             return
         }
-        switch join(insists: false) {
+        switch nextStep(needsNewAttempt: false) {
         case .loaded: return
         case .failed(let error): throw error
         case .wait(let attempt, _, _):
@@ -151,10 +158,10 @@ extension SuiteSession {
     /// Loads the suite without blocking a thread. Begins an attempt even if an earlier attempt failed just before.
     nonisolated(nonsending) func load(until deadline: ContinuousClock.Instant? = nil) async throws(BackendError) {
         guard !isLoaded else { return }
-        guard case .wait(let attempt, _, let isRunning) = join(insists: true) else { return }
+        guard case .wait(let attempt, _, let isRunning) = nextStep(needsNewAttempt: true) else { return }
         guard let result = await attempt.value(until: deadline) else { throw Task.isCancelled ? .cancelled : .timedOut }
         // An attempt that began before the call may have failed because of an earlier outage.
-        guard case .failure = result, isRunning, case .wait(let next, _, _) = join(insists: true) else {
+        guard case .failure = result, isRunning, case .wait(let next, _, _) = nextStep(needsNewAttempt: true) else {
             return try result.get()
         }
         guard let result = await next.value(until: deadline) else { throw Task.isCancelled ? .cancelled : .timedOut }
@@ -163,40 +170,43 @@ extension SuiteSession {
 
     /// Starts loading in the background, unless the suite is loaded or an attempt failed just before.
     func startLoading() {
-        if !isLoaded { _ = join(insists: false) }
+        if !isLoaded { _ = nextStep(needsNewAttempt: false) }
     }
 
     /// Loads the suite in the background until that succeeds, for observers that wait for it.
     func loadForObservers() {
-        if state.withLock({ $0.loading.want(at: options.clock.now) }) { startTask { await self.loadUntilSuccess() } }
+        if state.withLock({ $0.loading.requestForObservers(at: options.clock.now) }) {
+            startTask { await self.loadUntilSuccess() }
+        }
     }
 
-    private func join(insists: Bool) -> Loading.Step {
-        let step = state.withLock { $0.loading.join(insists: insists, at: options.clock.now) }
+    private func nextStep(needsNewAttempt: Bool) -> Loading.Step {
+        let step = state.withLock { $0.loading.nextStep(needsNewAttempt: needsNewAttempt, at: options.clock.now) }
         if case .wait(_, mustStart: true, _) = step { startTask { await self.loadUntilSuccess() } }
         return step
     }
 
-    /// Makes attempts until one succeeds, the daemon refuses the suite, or the adapter is gone. Runs on the client thread.
+    /// Makes attempts until an attempt succeeds, the daemon refuses the suite, or the adapter is released. Runs on the
+    /// client thread.
     private func loadUntilSuccess() async {
         var backOff = BackOff()
         var generator = SystemRandomNumberGenerator()
         while true {
             do throws(BackendError) {
-                let following = try await loadAndFollow()
-                let attempt = state.withLock { $0.loading.succeed(following) }
+                let subscription = try await loadAndFollow()
+                let attempt = state.withLock { $0.loading.endAttempt(subscription) }
                 loaded.store(true, ordering: .releasing)
                 attempt?.fulfill(.success(()))
                 startWaitingObservers()
-                if state.withLock({ $0.hasLeft }) { following.stop() }
+                if state.withLock({ $0.isClosed }) { subscription.stop() }
                 return
             } catch {
-                let (attempt, pause) = state.withLock { $0.loading.fail(error, at: options.clock.now) }
+                let (attempt, pause) = state.withLock { $0.loading.endAttempt(with: error, at: options.clock.now) }
                 attempt?.fulfill(.failure(error))
                 guard let pause else { return }
                 let clock = options.clock
                 await clock.wait(for: pause, until: clock.now + backOff.next(using: &generator))
-                let isOver = state.withLock { $0.hasLeft }
+                let isOver = state.withLock { $0.isClosed }
                 guard !isOver else {
                     state.withLock { $0.loading.stop() }?.fulfill(.failure(error))
                     return
@@ -206,13 +216,13 @@ extension SuiteSession {
         }
     }
 
-    private func loadAndFollow() async throws(BackendError) -> any Following {
+    private func loadAndFollow() async throws(BackendError) -> any BackendSubscription {
         openOutbox()
         let beginning: ObservedState
         do {
             beginning = try await loadState()
             // Each key is compared with the schema at its first read.
-            if let place = schema { _ = try? await fetchSchema(at: place) }
+            if let cursor = schema { _ = try? await fetchSchema(at: cursor) }
         } catch {
             guard !error.isFinal, let cached = cache?.read() else { throw error }
             mutate { state in
@@ -223,12 +233,12 @@ extension SuiteSession {
             beginning = cached
         }
         return backend.follow(
-            from: beginning.cursor, onTrouble: { [weak self] in self?.report(DefaultsError($0), nil, .read) }
+            from: beginning.cursor, onFailure: { [weak self] in self?.report(DefaultsError($0), nil, .read) }
         ) { [weak self] observation in
             guard let self else { return }
-            noteAnswer()
+            recordAnswer()
             apply(observation)
-            if !observation.isPartial { confirm() }
+            if !observation.isPartial { markConfirmed() }
         }
     }
 
@@ -237,7 +247,7 @@ extension SuiteSession {
         let isFirstWriteAnswered = await holdSending()
         var loaded = try await read { () async throws(BackendError) in try await backend.load() }
         if !isFirstWriteAnswered {
-            // The daemon may have come back between the two requests. Then it can answer the write now.
+            // The write had no answer, but the load had one. So the daemon can answer the write now.
             _ = await holdSending()
             loaded = try await read { () async throws(BackendError) in try await backend.load() }
         }
@@ -245,18 +255,18 @@ extension SuiteSession {
         return loaded
     }
 
-    /// Returns true if an error of loading has not been reported since the attempt that caused it.
-    func isNews(_ error: DefaultsError) -> Bool {
-        state.withLock { $0.loading.isNews(error) }
+    /// Returns true if an error must be reported. Each failed attempt to load is reported once.
+    func mustReport(_ error: DefaultsError) -> Bool {
+        state.withLock { $0.loading.mustReport(error) }
     }
 
-    /// Calls a function once the daemon has confirmed the replica.
+    /// Calls a function when the daemon has confirmed the replica.
     func whenConfirmed(_ body: @escaping @Sendable () -> Void) {
         state.withLock { $0.loading.onConfirmed.append(body) }
     }
 
-    /// Notes that the replica is the state of the daemon.
-    private func confirm() {
+    /// Records that the daemon has confirmed the replica, and calls the waiting functions.
+    private func markConfirmed() {
         let functions = state.withLock { state in
             state.loading.isStale = false
             defer { state.loading.onConfirmed = [] }
@@ -264,88 +274,89 @@ extension SuiteSession {
         }
         guard !functions.isEmpty else { return }
         for function in functions { function() }
-        // Cached readings do not try what was waited for.
-        change { $0.touchAllKeys() }
+        // The next read of each key may now succeed in moving a renamed value, so no read may use a cached value.
+        change { $0.invalidateAllKeys() }
     }
 }
 
 /// Requests that read.
 extension SuiteSession {
-    /// Reads one setting with its source and its revision, which a state does not contain.
+    /// Reads a setting with its source and its revision, which a state of the suite does not contain.
     ///
-    /// - Parameter isNewest: true to take the answer over even if the replica has the setting at the same revision.
+    /// - Parameter isNewest: true to record the answer even if the replica already has the revision of the setting.
     nonisolated(nonsending) func fetch(
         _ key: KeyName, isNewest: Bool = true
     ) async throws(BackendError) -> SettingState {
         let setting = try await read { () async throws(BackendError) in try await backend.setting(key) }
-        change { $0.learn(setting, fromRefusal: isNewest) }
+        change { $0.record(setting, fromRefusal: isNewest) }
         return setting
     }
 
-    /// True if the daemon did not answer a moment ago. Getters then make no requests.
-    var isPaused: Bool { state.withLock { $0.availability.isAway(at: options.clock.now) } }
+    /// True if the last request had no answer. Getters then send no requests until the pause is over.
+    var isPaused: Bool { state.withLock { $0.availability.isUnreachable(at: options.clock.now) } }
 
-    /// Waits until the daemon has all writes, and brings the replica up to date with every change in between.
+    /// Waits until the daemon has answered all writes, and then applies all later changes to the replica.
     nonisolated(nonsending) func synchronize(until deadline: ContinuousClock.Instant) async throws(BackendError) {
         try await load(until: deadline)
         try await flush(until: deadline)
         try await catchUp()
-        if let place = schema { _ = try? await fetchSchema(at: place) }
-        confirm()
+        if let cursor = schema { _ = try? await fetchSchema(at: cursor) }
+        markConfirmed()
     }
 
-    /// Brings the replica up to date.
+    /// Reads all changes after the cursor of the replica, and applies them.
     nonisolated(nonsending) func catchUp() async throws(BackendError) {
         var hasMore = true
-        while hasMore, let place = cursor {
-            let news = try await read { () async throws(BackendError) in try await backend.news(since: place) }
-            apply(news)
-            hasMore = news.isPartial
-            if hasMore, cursor == place {
+        while hasMore, let cursor {
+            let observation = try await read { () async throws(BackendError) in try await backend.changes(since: cursor)
+            }
+            apply(observation)
+            hasMore = observation.isPartial
+            if hasMore, self.cursor == cursor {
                 throw .unreachable("the daemon announces more changes but does not send them")
             }
         }
     }
 
-    /// Lets the follower bring the replica up to date soon.
+    /// Asks the follower to update the replica soon.
     func refresh() {
-        state.withLock { $0.loading.following }?.refresh()
+        state.withLock { $0.loading.subscription }?.refresh()
     }
 
-    /// Runs a request that reads, and notes whether there was an answer.
+    /// Runs a request that reads, and records whether there was an answer.
     nonisolated(nonsending) func read<Value>(
         _ request: nonisolated(nonsending) () async throws(BackendError) -> Value
     ) async throws(BackendError) -> Value {
         do {
             let value = try await request()
-            noteAnswer()
+            recordAnswer()
             return value
         } catch {
-            if error.isFinal { noteAnswer() } else if error != .cancelled { noteSilence() }
+            if error.isFinal { recordAnswer() } else if error != .cancelled { recordMissingAnswer() }
             throw error
         }
     }
 
-    /// Notes an answer. If the daemon was away, the queue is sent at once.
-    func noteAnswer(toWrite isWrite: Bool = false) {
+    /// Records an answer. If the daemon was unreachable, the sending task sends the queue at once.
+    func recordAnswer(toWrite isWrite: Bool = false) {
         let pause = state.withLock { state in
-            state.availability.noteAnswer(toWrite: isWrite) ? state.sending.pause : nil
+            state.availability.recordAnswer(toWrite: isWrite) ? state.sending.pause : nil
         }
         pause?.fulfill(())
     }
 
-    /// Notes that a read had no answer. While the daemon refuses writes, the answers to writes say more.
-    private func noteSilence() {
+    /// Records that a read had no answer. Does nothing in the phase in which the daemon refuses writes.
+    private func recordMissingAnswer() {
         var generator = SystemRandomNumberGenerator()
         state.withLock { state in
             if case .refusing = state.availability.phase { return }
-            _ = state.availability.noteFailure(isAnswer: false, at: options.clock.now, using: &generator)
+            _ = state.availability.recordFailure(isAnswer: false, at: options.clock.now, using: &generator)
         }
     }
 }
 
 extension SettingsObservation {
-    /// True if more has happened than the observation contains.
+    /// True if there are more changes than the observation contains.
     var isPartial: Bool {
         if case .changes(let changes) = self { changes.hasMore } else { false }
     }

@@ -3,7 +3,7 @@ internal import Platform
 internal import SettingsAPI
 internal import Synchronization
 
-/// The part of a session's state that says which version of the replica the cache file contains.
+/// The part of a session's state about the cache file.
 struct Saving: Sendable {
     /// The version of the replica that the file contains. Nil if it is not known.
     var savedVersion: Int?
@@ -12,7 +12,7 @@ struct Saving: Sendable {
     /// True if the last save failed. Failures in a row are reported once.
     var hasFailed = false
 
-    /// Plans a save, and returns the pause before it. Returns nil if a save is planned.
+    /// Plans a save, and returns the pause before the save. Returns nil if a save is already planned.
     mutating func plan(after interval: Duration) -> Duration? {
         if isPlanned { return nil }
         isPlanned = true
@@ -21,7 +21,7 @@ struct Saving: Sendable {
 }
 
 extension SuiteSession {
-    /// Saves the cache when the planned moment has come. Runs on the client thread.
+    /// Carries out the planned save. Runs on the client thread.
     func saveAsPlanned() {
         state.withLock { $0.saving.isPlanned = false }
         saveCache()
@@ -44,18 +44,19 @@ extension SuiteSession {
                 if isSaved { state.saving.hasFailed = false } else { state.saving.savedVersion = nil }
             }
         } catch {
-            let isNews = state.withLock { state in
+            let isFirst = state.withLock { state in
                 state.saving.savedVersion = nil
                 defer { state.saving.hasFailed = true }
                 return !state.saving.hasFailed
             }
-            if isNews { report(.unusableFile(path: cache.path, reason: error.reason), nil, .write) }
+            if isFirst { report(.unusableFile(path: cache.path, reason: error.reason), nil, .write) }
         }
     }
 }
 
-/// The sessions of the process. When the process exits, they send their writes, save their caches and finish their logs: a
-/// session that a global variable holds is never released.
+/// The sessions of the process. When the process exits, the exit handler sends their writes, saves their cache files
+/// and waits for their logs. The deinitializers cannot do this, because an adapter in a global variable is never
+/// released.
 enum SessionsAtExit {
     private struct Entry {
         weak var session: SuiteSession?
@@ -63,10 +64,10 @@ enum SessionsAtExit {
 
     private static let entries = Mutex<[Entry]>([])
     private static let isRegistered: Bool = CurrentProcess.addExitHandler { SessionsAtExit.finish() }
-    /// How long the exit of the process may be delayed until the daemon has the writes of all sessions.
-    private static let longestFlush = Duration.seconds(1)
-    /// How long the exit of the process may be delayed until the logs have all issues.
-    private static let longestLog = Duration.milliseconds(200)
+    /// The maximum time for which the exit of the process waits until the daemon has all writes.
+    private static let maxFlushTime = Duration.seconds(1)
+    /// The maximum time for which the exit of the process waits until the logs have all issues.
+    private static let maxLogTime = Duration.milliseconds(200)
 
     static func add(_ session: SuiteSession) {
         _ = isRegistered
@@ -80,12 +81,12 @@ enum SessionsAtExit {
     }
 
     private static func finish() {
-        let deadline = ContinuousClock.now + longestFlush
+        let deadline = ContinuousClock.now + maxFlushTime
         let sessions = entries.withLock { $0.compactMap(\.session) }
         // All sessions send at the same time.
         let flushes = sessions.compactMap { $0.beginFlush() }
         for flush in flushes { _ = flush.wait(until: deadline) }
         for session in sessions { session.saveCache() }
-        IssueBoard.finishAllReporting(until: .now + longestLog)
+        IssueReporter.finishAllReporting(until: .now + maxLogTime)
     }
 }

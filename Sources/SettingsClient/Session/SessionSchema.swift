@@ -3,25 +3,25 @@ internal import SettingsHTTP
 internal import SettingsModel
 internal import Synchronization
 
-/// The part of a session's state that has the schema of the suite.
+/// The part of a session's state about the schema of the suite.
 struct SchemaState: Sendable {
     /// The schema that was fetched last.
     fileprivate(set) var known = ServerSchema()
     /// The fetch in progress.
-    fileprivate var fetching: (place: Cursor, result: Promise<Result<ServerSchema, BackendError>>)?
+    fileprivate var fetching: (cursor: Cursor, result: Promise<Result<ServerSchema, BackendError>>)?
 }
 
-/// The schema of the suite at a place in history.
+/// A schema of the suite that was fetched from the daemon.
 struct ServerSchema: Sendable {
-    /// The commit that had set the schema when it was fetched, as the replica knew it.
-    var place: Cursor?
-    /// The commit that set the schema. Nil if there was no schema.
+    /// The commit that had set the schema according to the replica when the request was sent.
+    var cursor: Cursor?
+    /// The commit that set the schema according to the answer. Nil if there was no schema.
     var revision: Revision?
     var schema: Schema?
 
     /// Returns true if the schema was set by this commit.
-    func isSet(at place: Cursor) -> Bool {
-        self.place == place || self.place?.epoch == place.epoch && revision == place.revision
+    func isSet(at cursor: Cursor) -> Bool {
+        self.cursor == cursor || self.cursor?.epoch == cursor.epoch && revision == cursor.revision
     }
 }
 
@@ -37,33 +37,33 @@ extension SuiteSession {
     var knownSchema: ServerSchema { state.withLock { $0.schema.known } }
 
     func fetchSchemaInBackground() {
-        guard let place = schema, !isPaused, state.withLock({ $0.schema.fetching?.place != place }) else { return }
-        startTask { _ = try? await self.fetchSchema(at: place) }
+        guard let cursor = schema, !isPaused, state.withLock({ $0.schema.fetching?.cursor != cursor }) else { return }
+        startTask { _ = try? await self.fetchSchema(at: cursor) }
     }
 
-    /// Returns the schema that this commit set. Callers at the same time share one request.
-    nonisolated(nonsending) func fetchSchema(at place: Cursor) async throws(BackendError) -> ServerSchema {
+    /// Returns the schema that this commit set. Concurrent callers share a request.
+    nonisolated(nonsending) func fetchSchema(at cursor: Cursor) async throws(BackendError) -> ServerSchema {
         typealias Join = (known: ServerSchema?, result: Promise<Result<ServerSchema, BackendError>>, isFirst: Bool)
         let join = state.withLock { state -> Join in
             let known = state.schema.known
-            if known.isSet(at: place) { return (known, Promise(), false) }
-            if let fetching = state.schema.fetching, fetching.place == place { return (nil, fetching.result, false) }
+            if known.isSet(at: cursor) { return (known, Promise(), false) }
+            if let fetching = state.schema.fetching, fetching.cursor == cursor { return (nil, fetching.result, false) }
             let result = Promise<Result<ServerSchema, BackendError>>()
-            state.schema.fetching = (place, result)
+            state.schema.fetching = (cursor, result)
             return (nil, result, true)
         }
         if let known = join.known { return known }
-        if join.isFirst { startTask { join.result.fulfill(await self.requestSchema(at: place)) } }
+        if join.isFirst { startTask { join.result.fulfill(await self.requestSchema(at: cursor)) } }
         guard let result = await join.result.value() else { throw .cancelled }
         return try result.get()
     }
 
-    private func requestSchema(at place: Cursor) async -> Result<ServerSchema, BackendError> {
-        var fetched = ServerSchema(place: place)
+    private func requestSchema(at cursor: Cursor) async -> Result<ServerSchema, BackendError> {
+        var fetched = ServerSchema(cursor: cursor)
         var failure: DefaultsError?
         do throws(BackendError) {
             var document: SchemaDocument?
-            if place.revision != .zero {
+            if cursor.revision != .zero {
                 document = try await read { () async throws(BackendError) in try await backend.schema() }
             }
             fetched.revision = document?.revision
@@ -77,18 +77,18 @@ extension SuiteSession {
         } catch {
             // If the daemon refuses the schema, the keys are not compared with it.
             guard error.isFinal else {
-                state.withLock { if $0.schema.fetching?.place == place { $0.schema.fetching = nil } }
+                state.withLock { if $0.schema.fetching?.cursor == cursor { $0.schema.fetching = nil } }
                 return .failure(error)
             }
         }
         state.withLock { [fetched] state in
             // A late answer must not replace a newer schema.
-            if state.isSchemaKnown, state.replica.schema != place { return }
+            if state.isSchemaKnown, state.replica.schema != cursor { return }
             let isChange = state.schema.known.schema != nil || fetched.schema != nil
             state.schema.known = fetched
-            if state.schema.fetching?.place == place { state.schema.fetching = nil }
-            // Each key is compared with another schema at its next read.
-            if isChange { state.replica.touchAllKeys() }
+            if state.schema.fetching?.cursor == cursor { state.schema.fetching = nil }
+            // The next read of each key compares the key with the new schema.
+            if isChange { state.replica.invalidateAllKeys() }
         }
         if let failure { report(failure, nil, .check) }
         return .success(fetched)

@@ -9,24 +9,24 @@ typealias WriteResult = Result<WriteSummary, BackendError>
 
 /// Writing.
 ///
-/// A write is shown by the replica at once, goes to the end of the queue and into the outbox file, and is sent by the sending
-/// task. One write of a suite is sent at a time, which keeps the order.
+/// The session applies a write to the replica and appends it to the queue and to the outbox file. The sending task
+/// sends the writes of the queue one after the other, which keeps the order.
 extension SuiteSession {
-    /// Adds a write to the queue. The calling thread writes the outbox file. Returns when that is done.
+    /// Adds a write to the queue. The calling thread writes the outbox file.
     ///
     /// - Parameters:
-    ///   - waiter: fulfilled with the result.
-    ///   - isInTurn: true if the caller has the turn of changes in place. The caller then announces the change.
-    ///   - isAllowed: returns true if a value that a conflict has merged is a value of the key.
+    ///   - waiter: a promise that is fulfilled with the result.
+    ///   - holdsLock: true if the caller holds the lock of changes in place. The caller then announces the change.
+    ///   - isAllowed: returns true if the key allows a value that the session computed to resolve a conflict.
     func enqueue(
-        _ change: PendingChange, waiter: Promise<WriteResult>? = nil, isInTurn: Bool = false,
+        _ change: PendingChange, waiter: Promise<WriteResult>? = nil, holdsLock: Bool = false,
         isAllowed: (@Sendable (JSONValue) -> Bool)? = nil
     ) throws(BackendError) {
         openOutbox()
         if hasWritesWithoutNumber, !ClientThread.shared.isCurrent { numberWrites().waitForever() }
-        let number = try begin(change, waiter, isAllowed)
+        let number = try addToQueue(change, waiter, isAllowed)
         store(change, number)
-        if !isInTurn { announceOwnChanges() }
+        if !holdsLock { announceOwnChanges() }
     }
 
     private var hasWritesWithoutNumber: Bool { state.withLock { $0.sending.waitingForOutbox > 0 } }
@@ -38,26 +38,28 @@ extension SuiteSession {
         return done
     }
 
-    /// Adds a write to the queue. The client thread writes the outbox file, so the calling thread does no file operation and
-    /// waits for none.
+    /// Adds a write to the queue. The client thread writes the outbox file, so the calling thread never waits for a
+    /// file operation.
     ///
-    /// - Parameter isPatient: true if the waiter gets the answer of the daemon in any case, however long that takes.
+    /// - Parameter waitsWithoutTimeout: true if the promise is fulfilled only with the answer of the daemon, even after
+    ///   an outage.
     func enqueueInBackground(
-        _ change: PendingChange, waiter: Promise<WriteResult>, isPatient: Bool = false
+        _ change: PendingChange, waiter: Promise<WriteResult>, waitsWithoutTimeout: Bool = false
     ) throws(BackendError) {
         let mustWait = state.withLock { state in
-            // Abandoned writes come first. Later writes must not overtake a write that waits for them.
+            // Writes that earlier runs left in the outbox get the first numbers. Until the outbox is open, new writes
+            // wait. A later write must not overtake a write that waits.
             if outboxOpening.value == nil || state.sending.waitingForOutbox > 0 { state.sending.waitingForOutbox += 1 }
             return state.sending.waitingForOutbox > 0
         }
         guard mustWait else {
-            let number = try begin(change, waiter, isPatient: isPatient)
+            let number = try addToQueue(change, waiter, waitsWithoutTimeout: waitsWithoutTimeout)
             ClientThread.shared.execute { self.store(change, number) }
             return announceOwnChanges()
         }
         ClientThread.shared.execute {
             do throws(BackendError) {
-                self.store(change, try self.begin(change, waiter, isPatient: isPatient))
+                self.store(change, try self.addToQueue(change, waiter, waitsWithoutTimeout: waitsWithoutTimeout))
                 self.announceOwnChanges()
             } catch {
                 waiter.fulfill(.failure(error))
@@ -69,22 +71,23 @@ extension SuiteSession {
     /// Adds a write to the queue, and waits for the result without blocking a thread.
     nonisolated(nonsending) func commit(_ change: PendingChange) async throws(BackendError) -> WriteSummary {
         if Task.isCancelled { throw .cancelled }
-        // The write has its place in the queue before the first suspension, so the writes of an actor keep their order.
+        // The write is added to the queue before the first suspension, so the writes of an actor keep their order.
         let waiter = Promise<WriteResult>()
         try enqueueInBackground(change, waiter: waiter)
         return try await result(of: waiter)
     }
 
-    /// Waits until the client thread has written all previous writes to the outbox file, also if the task is cancelled.
+    /// Waits until the client thread has written all previous writes to the outbox file, even if the task is cancelled.
     private nonisolated(nonsending) func finishStoring() async {
         await withCheckedContinuation { continuation in ClientThread.shared.execute { continuation.resume() } }
     }
 
-    /// Waits for the result of a write. If there is none in time, the write stays in the queue and in the outbox file.
+    /// Waits for the result of a write. If there is no result before the timeout, the write stays in the queue and in
+    /// the outbox file.
     nonisolated(nonsending) func result(of waiter: Promise<WriteResult>) async throws(BackendError) -> WriteSummary {
-        guard let result = isWorthWaiting ? await waiter.value(until: deadline) : waiter.value else {
+        guard let result = mayAnswerInTime ? await waiter.value(until: deadline) : waiter.value else {
             let isRemoved = state.withLock { $0.sending.removeWaiter(waiter) }
-            // The answer has arrived at this moment.
+            // The write has no waiter, because the sending task is about to fulfill the promise.
             if !isRemoved, !Task.isCancelled, let result = await waiter.value(until: .now + .seconds(1)) {
                 return try result.get()
             }
@@ -98,41 +101,41 @@ extension SuiteSession {
         return try result.get()
     }
 
-    /// Adds a write to the queue, and blocks the calling thread until there is a result or the time is over.
+    /// Adds a write to the queue, and blocks the calling thread until there is a result or the deadline is over.
     func commitBlocking(
-        _ change: PendingChange, until deadline: ContinuousClock.Instant, isInTurn: Bool = false,
+        _ change: PendingChange, until deadline: ContinuousClock.Instant, holdsLock: Bool = false,
         isAllowed: (@Sendable (JSONValue) -> Bool)? = nil
     ) throws(BackendError) -> WriteSummary {
         guard !ClientThread.shared.isCurrent else {
-            try enqueue(change, isInTurn: isInTurn, isAllowed: isAllowed)
+            try enqueue(change, holdsLock: holdsLock, isAllowed: isAllowed)
             throw queued
         }
         let waiter = Promise<WriteResult>()
-        try enqueue(change, waiter: waiter, isInTurn: isInTurn, isAllowed: isAllowed)
-        guard let result = isWorthWaiting ? waiter.wait(until: deadline) : waiter.value else {
+        try enqueue(change, waiter: waiter, holdsLock: holdsLock, isAllowed: isAllowed)
+        guard let result = mayAnswerInTime ? waiter.wait(until: deadline) : waiter.value else {
             let isRemoved = state.withLock { $0.sending.removeWaiter(waiter) }
-            // The answer has arrived at this moment.
+            // The write has no waiter, because the sending task is about to fulfill the promise.
             if !isRemoved, let result = waiter.wait(until: .now + .seconds(1)) { return try result.get() }
             throw queued
         }
         return try result.get()
     }
 
-    /// False if the daemon has not answered for longer than callers wait.
-    var isWorthWaiting: Bool { state.withLock { $0.isWorthWaiting(options) } }
+    /// False if the daemon has not answered for longer than the timeout of callers, so that a caller should not wait.
+    var mayAnswerInTime: Bool { state.withLock { $0.mayAnswerInTime(options) } }
 
     private var queued: BackendError {
-        .queued(state.withLock { $0.sending.obstacle } ?? "the daemon did not answer in time")
+        .queued(state.withLock { $0.sending.blockingReason } ?? "the daemon did not answer in time")
     }
 
-    private func begin(
-        _ change: PendingChange, _ waiter: Promise<WriteResult>?, isPatient: Bool = false,
+    private func addToQueue(
+        _ change: PendingChange, _ waiter: Promise<WriteResult>?, waitsWithoutTimeout: Bool = false,
         _ isAllowed: (@Sendable (JSONValue) -> Bool)? = nil
     ) throws(BackendError) -> Int64 {
         if let backend = backend as? NoBackend { throw backend.error }
         openOutbox()
-        if let fullness = outboxFillLevel.fullness {
-            throw .refused(Problem(.insufficientStorage, fullness))
+        if let fullQueueMessage = outboxFillLevel.fullQueueMessage {
+            throw .refused(Problem(.insufficientStorage, fullQueueMessage))
         }
         if state.withLock({ state in
             defer { state.sending.lacksDirectory = false }
@@ -143,8 +146,9 @@ extension SuiteSession {
             report(.unusableFile(path: "outbox", reason: reason), nil, .write)
         }
         return mutate(isOwnChange: true) { state in
-            let number = state.sending.addWrite(waiter: waiter, isPatient: isPatient, isAllowed: isAllowed)
-            state.replica.begin(change)
+            let number = state.sending.addWrite(
+                waiter: waiter, waitsWithoutTimeout: waitsWithoutTimeout, isAllowed: isAllowed)
+            state.replica.beginWrite(change)
             return number
         }
     }
@@ -166,7 +170,7 @@ extension SuiteSession {
     /// True if the daemon does not have all writes.
     var hasUnsentWrites: Bool { state.withLock { $0.sending.count > 0 } }
 
-    /// Waits until the daemon has answered all present writes. Throws the reason if one of them has to wait.
+    /// Waits until the daemon has answered all present writes. Throws the reason if a write has to wait.
     nonisolated(nonsending) func flush(until deadline: ContinuousClock.Instant) async throws(BackendError) {
         await openOutboxInBackground()
         if hasWritesWithoutNumber { _ = await numberWrites().value() }
@@ -177,11 +181,12 @@ extension SuiteSession {
         try result.get()
     }
 
-    /// Waits until the first write has an answer, and holds the other writes until ``resumeSending()``. Returns false if the
-    /// attempt to send the first write has failed.
+    /// Waits until the first write has an answer, and stops the sending of other writes until ``resumeSending()``.
+    /// Returns false if the attempt to send the first write has failed.
     ///
-    /// The suite is loaded in between. A state that is loaded while a write has no answer may contain the write, and readers
-    /// would see its effect twice. The first write may even have been carried out for an earlier run of the program.
+    /// The suite is loaded between the two calls. If a write had no answer during the load, the loaded state could
+    /// already contain its effect, and readers would see the effect twice. The daemon may even have carried out the
+    /// first write for an earlier run of the program.
     func holdSending() async -> Bool {
         let (flush, pause) = state.withLock { state in
             // After a refusal, the daemon may have asked for a pause.
@@ -190,7 +195,7 @@ extension SuiteSession {
         }
         guard let flush else { return true }
         pause?.fulfill(())
-        // A caller that waits for the suite has time left for the load.
+        // Half of the timeout is left for the load.
         if case .failure = await flush.value(until: .now + options.timeout / 2) { return false }
         return true
     }
@@ -199,7 +204,7 @@ extension SuiteSession {
         state.withLock { $0.sending.endHold() }?.fulfill(())
     }
 
-    /// Begins a flush. The promise is fulfilled when the daemon has all writes, or when one of them has to wait.
+    /// Begins a flush. The promise is fulfilled when the daemon has answered all writes, or when a write has to wait.
     func beginFlush() -> Promise<Result<Void, BackendError>>? {
         let (flush, pause) = state.withLock { ($0.sending.addFlush(), $0.sending.pause) }
         pause?.fulfill(())
@@ -209,7 +214,7 @@ extension SuiteSession {
 
 /// Adopting the writes of programs that have ended.
 extension SuiteSession {
-    /// Adopts abandoned writes, once, before the first read or write. Other threads wait for that.
+    /// Adopts abandoned writes once, before the first read or write. Concurrent callers wait until this has been done.
     func openOutbox() {
         if outboxOpening.value != nil { return }
         guard !hasBegunOpening.exchange(true, ordering: .acquiringAndReleasing) else {
@@ -230,18 +235,18 @@ extension SuiteSession {
         var found = outbox.withLock { $0.collectAbandonedWrites() }
         let numbered = mutate { [found] state in
             found.writes.map { change in
-                state.replica.begin(change)
+                state.replica.beginWrite(change)
                 return (number: state.sending.addWrite(), change: change)
             }
         }
-        found.troubles += outbox.withLock { $0.adopt(numbered) }
-        for trouble in state.withLock({ [found] in $0.sending.newTroubles(found.troubles) }) {
+        found.problems += outbox.withLock { $0.adopt(numbered) }
+        for trouble in state.withLock({ [found] in $0.sending.newProblems(found.problems) }) {
             report(.unusableFile(path: trouble.path, reason: trouble.reason), nil, .write)
         }
         if !numbered.isEmpty { wakeSendingTask() }
-        guard found.hasOthers else { return }
+        guard found.hasLockedFiles else { return }
         // The programs that have locked the other files may end.
-        ClientThread.shared.schedule(at: .now + options.orphanSearchInterval) { [weak self] in
+        ClientThread.shared.schedule(at: .now + options.abandonedFileSearchInterval) { [weak self] in
             self?.adoptAbandonedWrites()
         }
     }
@@ -249,8 +254,8 @@ extension SuiteSession {
 
 /// The sending task, on the client thread.
 extension SuiteSession {
-    /// More conflicts than programs change one key at a time.
-    static let mostConflicts = 1000
+    /// The limit of conflicts of one write. Each conflict means that another program changed the value.
+    static let maxConflicts = 1000
 
     private enum Step {
         case next
@@ -259,9 +264,10 @@ extension SuiteSession {
 
     private func sendQueue() async {
         while true {
-            state.withLock { $0.sending.beginLook() }
+            state.withLock { $0.sending.beginQueueRead() }
             let nextNumber = state.withLock { $0.sending.nextNumber }
-            // A thread may still be about to store a write with a lower number.
+            // A write has its number before it is in the queue. If the next number is missing, its thread wakes this
+            // task later.
             guard let write = outbox.withLock({ $0.first }), write.number == nextNumber else {
                 if state.withLock({ $0.sending.endTask() }) { return }
                 continue
@@ -280,9 +286,9 @@ extension SuiteSession {
         let result: WriteResult
         do throws(BackendError) {
             result = .success(try await backend.write(write.change))
-            noteAnswer(toWrite: true)
+            recordAnswer(toWrite: true)
         } catch {
-            if error.isFinal { noteAnswer(toWrite: true) }
+            if error.isFinal { recordAnswer(toWrite: true) }
             result = .failure(error)
         }
         switch SendOutcome(result, of: write.change) {
@@ -298,7 +304,7 @@ extension SuiteSession {
         }
     }
 
-    /// Waits before the next attempt. Returns false if the task ends because the adapter is gone.
+    /// Waits before the next attempt. Returns false if the task ends because the adapter was released.
     private func pause(_ reason: String, atLeast: Duration, isAnswer: Bool, isFinal: Bool) async -> Bool {
         typealias Plan = (
             pause: Promise<Void>, duration: Duration, stall: String?, flushes: [Promise<Result<Void, BackendError>>],
@@ -306,8 +312,8 @@ extension SuiteSession {
         )
         var generator = SystemRandomNumberGenerator()
         let plan = state.withLock { state -> Plan? in
-            guard !state.hasLeft else { return nil }
-            let duration = state.availability.noteFailure(
+            guard !state.isClosed else { return nil }
+            let duration = state.availability.recordFailure(
                 isAnswer: isAnswer, atLeast: atLeast, at: options.clock.now, using: &generator)
             let pause = Promise<Void>()
             state.sending.pause = pause
@@ -315,7 +321,7 @@ extension SuiteSession {
             if state.sending.needsAttempt { pause.fulfill(()) }
             return (
                 pause, duration, isAnswer || isFinal ? state.sending.stallReport(reason) : nil, flushes,
-                isFinal || !state.isWorthWaiting(options) ? state.sending.removeWaiters() : []
+                isFinal || !state.mayAnswerInTime(options) ? state.sending.removeWaiters() : []
             )
         }
         guard let plan else {
@@ -328,7 +334,7 @@ extension SuiteSession {
         await options.clock.wait(for: plan.pause, until: options.clock.now + plan.duration)
         let mayContinue = state.withLock { state in
             state.sending.pause = nil
-            return !state.hasLeft
+            return !state.isClosed
         }
         if !mayContinue { stopTask(because: reason) }
         return mayContinue
@@ -341,13 +347,13 @@ extension SuiteSession {
 
     private func finish(_ write: QueuedWrite, _ summary: WriteSummary) async {
         let original = write.original
-        let leavesOpen = state.withLock { state in
+        let leavesValuesUnknown = state.withLock { state in
             original.removedKeys?.isEmpty != true
-                && state.replica.leavesOpen(summary, removalOf: original.removedKeys)
+                && state.replica.leavesValuesUnknown(summary, removalOf: original.removedKeys)
         }
         let isAwaited = state.withLock { $0.sending.hasWaiterForFirst }
-        if leavesOpen {
-            // A caller that waits reads the default next, so the replica has to know it.
+        if leavesValuesUnknown {
+            // A waiting caller may read the value next, so the replica is updated before the caller continues.
             if isAwaited { _ = try? await catchUp() } else { refresh() }
         }
         end(write, .success(summary))
@@ -364,11 +370,11 @@ extension SuiteSession {
 
     private func end(_ write: QueuedWrite, _ result: Result<WriteSummary, Problem>) {
         let waiter = mutate { state in
-            state.replica.end(write.original, result)
+            state.replica.endWrite(write.original, result)
             return state.sending.takeFirstWaiter()
         }
         outbox.withLock { $0.removeFirst() }
-        // The issue comes before a flush ends.
+        // The issue is reported before a flush ends.
         if waiter == nil, case .failure(let problem) = result { reportRefusal(of: write.original, problem) }
         let flushes = state.withLock { $0.sending.endFirst() }
         waiter?.fulfill(result.mapError { .refused($0) })
@@ -377,15 +383,15 @@ extension SuiteSession {
 
     /// Replaces the change of a write that met a conflict, if the plan of the write has a change for the current value.
     private func resolve(_ write: QueuedWrite, after problem: Problem, _ current: SettingState?) async -> Step {
-        guard write.conflicts < Self.mostConflicts, let key = write.change.key else {
+        guard write.conflicts < Self.maxConflicts, let key = write.change.key else {
             refuse(write, problem)
             return .next
         }
         do throws(BackendError) {
             let setting: SettingState?
             if let current {
-                // Readers see the current setting also if the write is rolled back.
-                change { $0.learn(current, fromRefusal: true) }
+                // Readers get the current setting even if the write is rolled back.
+                change { $0.record(current, fromRefusal: true) }
                 setting = current
             } else {
                 // The refusal of a secret does not contain the current setting.
@@ -403,7 +409,8 @@ extension SuiteSession {
                 return .next
             }
             do throws(FileError) {
-                // Before the change is sent: after a crash, both changes might be made otherwise.
+                // The new change must be in the file before it is sent. Otherwise both changes could be carried out
+                // after a crash.
                 try outbox.withLock { store throws(FileError) in try store.replaceFirst(by: next) }
                 return .next
             } catch {
@@ -429,40 +436,40 @@ extension SuiteSession {
 }
 
 extension SuiteSession.State {
-    /// Reads that fail do not matter: the sending task may succeed.
-    fileprivate func isWorthWaiting(_ options: SuiteSession.Options) -> Bool {
-        sending.obstacle == nil
-            || availability.isWorthWaiting(options.outageTimeout ?? options.timeout, at: options.clock.now)
+    /// True if a caller should wait for the daemon. Failed reads count only if the first write cannot be sent, either.
+    fileprivate func mayAnswerInTime(_ options: SuiteSession.Options) -> Bool {
+        sending.blockingReason == nil
+            || availability.mayAnswerInTime(options.outageTimeout ?? options.timeout, at: options.clock.now)
     }
 }
 
 extension ReplicaState {
-    /// Shows a write that was added to the queue.
-    fileprivate mutating func begin(_ change: PendingChange) {
+    /// Adds a pending write that was added to the queue.
+    fileprivate mutating func beginWrite(_ change: PendingChange) {
         switch change.action {
-        case .transaction: begin(change.requestKey, change.operations, expected: change.expectedValue)
+        case .transaction: beginWrite(change.requestKey, change.operations, expected: change.expectedValue)
         case .reset: beginReset(change.requestKey)
         }
     }
 
-    /// Takes over the settings whose conditions did not hold. A refusal does not contain secrets.
-    mutating func learn(_ problem: Problem) {
+    /// Records the current settings that a refusal contains. It does not contain secret values.
+    mutating func recordSettings(in problem: Problem) {
         for failed in problem.failed {
-            if case .setting(let current) = failed.current, !current.isConcealed { learn(current, fromRefusal: true) }
+            if case .setting(let current) = failed.current, !current.isConcealed { record(current, fromRefusal: true) }
         }
     }
 
     /// Ends a write with its result.
-    fileprivate mutating func end(_ write: PendingChange, _ result: Result<WriteSummary, Problem>) {
+    fileprivate mutating func endWrite(_ write: PendingChange, _ result: Result<WriteSummary, Problem>) {
         switch (write.action, result) {
         case (.reset, .success(let summary)): endReset(write.requestKey, summary)
-        case (.transaction, .success(let summary)): settle(write.requestKey, write.operations, summary)
+        case (.transaction, .success(let summary)): acknowledge(write.requestKey, write.operations, summary)
         case (.reset, .failure(let problem)):
-            learn(problem)
+            recordSettings(in: problem)
             endReset(write.requestKey, nil)
         case (.transaction, .failure(let problem)):
-            learn(problem)
-            abandon(write.requestKey, write.operations)
+            recordSettings(in: problem)
+            rollBack(write.requestKey, write.operations)
         }
     }
 }

@@ -2,9 +2,9 @@ package import SettingsAPI
 package import SettingsHTTP
 package import SettingsModel
 
-/// A place where one suite is stored: a daemon, or the memory of the program.
+/// The storage of one suite: a daemon, or the memory of the program.
 ///
-/// Each call returns when there is an answer or its time is over. No call blocks a thread.
+/// Each call returns when there is an answer or the timeout of the backend is over. No call blocks a thread.
 package protocol SuiteBackend: AnyObject, Sendable {
     var suite: SuiteName { get }
 
@@ -14,8 +14,8 @@ package protocol SuiteBackend: AnyObject, Sendable {
     /// Returns the current state of one setting with its source and its revision, which an ``ObservedState`` lacks.
     func setting(_ key: KeyName) async throws(BackendError) -> SettingState
 
-    /// Commits a change. If a condition does not hold, the refusal contains the current setting. A repeated request key means
-    /// the same write.
+    /// Commits a change. If a condition does not hold, the refusal contains the current setting. A repeated request key
+    /// means the same write.
     func write(_ change: PendingChange) async throws(BackendError) -> WriteSummary
 
     /// Returns the current schema with the commit that set it. Returns nil if there is no schema.
@@ -26,28 +26,29 @@ package protocol SuiteBackend: AnyObject, Sendable {
         _ document: JSONValue, onConflict policy: ConflictPolicy, requestKey: RequestKey
     ) async throws(BackendError) -> WriteSummary
 
-    /// Returns the changes after a cursor, or the first of them. If the history does not reach back to the cursor, the call
-    /// returns the state.
-    func news(since place: Cursor) async throws(BackendError) -> SettingsObservation
+    /// Returns the changes after a cursor. The answer may contain only the first changes. If the history does not reach
+    /// back to the cursor, returns the state.
+    func changes(since cursor: Cursor) async throws(BackendError) -> SettingsObservation
 
     /// Sends a request about the past.
     func send<Output>(_ call: PastCall<Output>) async throws(BackendError) -> Output
 
     /// Calls the handler with all changes after a cursor, in order, until the caller stops the subscription. Calls
-    /// `onTrouble` with the reason when following fails and a retry is not likely to succeed soon, once for each outage. Both
-    /// functions run on a thread of the backend, never within another call.
+    /// `onFailure` with the reason when following fails and a retry is not likely to succeed soon, once for each
+    /// outage. Both functions run on a thread of the backend, never within another call.
     func follow(
-        from cursor: Cursor, onTrouble: @escaping @Sendable (BackendError) -> Void,
+        from cursor: Cursor, onFailure: @escaping @Sendable (BackendError) -> Void,
         _ handler: @escaping @Sendable (SettingsObservation) -> Void
-    ) -> any Following
+    ) -> any BackendSubscription
 }
 
 /// A subscription that can be stopped.
-package protocol Following: Sendable {
-    /// Ends the subscription. A call of the handler on another thread goes on, and one more call may begin after this returns.
+package protocol BackendSubscription: Sendable {
+    /// Ends the subscription. A call of the handler on another thread goes on, and one more call may begin after this
+    /// returns.
     func stop()
 
-    /// Lets the backend call the handler soon with its current cursor, even if nothing has changed.
+    /// Asks the backend to call the handler soon with the current cursor, even if nothing has changed.
     func refresh()
 }
 
@@ -56,8 +57,8 @@ package enum BackendError: Error, Equatable, Sendable {
     case refused(Problem)
     /// There was no answer.
     case unreachable(String, outcome: Problem.Outcome = .unknown)
-    /// The daemon cannot carry out the request at present, or the answer is not from a daemon. A retry before the pause is over
-    /// has no prospect.
+    /// The daemon cannot carry out the request at present, or the answer is not from a daemon. A retry before the end
+    /// of the pause would probably fail.
     case unavailable(String, retryAfter: Duration)
     /// The write is in the queue, because there was no answer yet for this reason.
     case queued(String)
@@ -86,15 +87,15 @@ final class NoBackend: SuiteBackend {
     func setSchema(
         _ document: JSONValue, onConflict policy: ConflictPolicy, requestKey: RequestKey
     ) throws(BackendError) -> WriteSummary { throw error }
-    func news(since place: Cursor) throws(BackendError) -> SettingsObservation { throw error }
+    func changes(since cursor: Cursor) throws(BackendError) -> SettingsObservation { throw error }
     func send<Output>(_ call: PastCall<Output>) throws(BackendError) -> Output { throw error }
 
     func follow(
-        from cursor: Cursor, onTrouble: @escaping @Sendable (BackendError) -> Void,
+        from cursor: Cursor, onFailure: @escaping @Sendable (BackendError) -> Void,
         _ handler: @escaping @Sendable (SettingsObservation) -> Void
-    ) -> any Following { NoFollowing() }
+    ) -> any BackendSubscription { NoSubscription() }
 
-    private struct NoFollowing: Following {
+    private struct NoSubscription: BackendSubscription {
         func stop() {}
         func refresh() {}
     }
@@ -108,12 +109,12 @@ enum SendOutcome: Equatable, Sendable {
     ///
     /// `isFinal` is true if waiting does not help: a person has to act, for example by installing another token.
     case waits(reason: String, atLeast: Duration, isAnswer: Bool, isFinal: Bool = false)
-    /// A condition does not hold, and the plan of the write may have another change for the current value. The current setting
-    /// is nil if the refusal does not contain it.
+    /// A condition does not hold, and the plan of the write may have another change for the current value. The current
+    /// setting is nil if the refusal does not contain it.
     case conflict(Problem, current: SettingState?)
 
     /// The longest pause that the answer may ask for, because the answer may come from a proxy.
-    private static let longestRequestedPause = Duration.seconds(300)
+    private static let maxRequestedPause = Duration.seconds(300)
 
     init(_ result: Result<WriteSummary, BackendError>, of change: PendingChange) {
         switch result {
@@ -125,12 +126,12 @@ enum SendOutcome: Equatable, Sendable {
             self = .waits(reason: reason, atLeast: .zero, isAnswer: false, isFinal: true)
         case .failure(.cancelled): self = .waits(reason: "the request was cancelled", atLeast: .zero, isAnswer: false)
         case .failure(.unavailable(let reason, let pause)):
-            self = .waits(reason: reason, atLeast: min(max(.zero, pause), Self.longestRequestedPause), isAnswer: true)
+            self = .waits(reason: reason, atLeast: min(max(.zero, pause), Self.maxRequestedPause), isAnswer: true)
         case .failure(.refused(let problem)):
             if problem.allowsLaterSuccess {
                 let pause = Duration.milliseconds(max(0, problem.retryAfterMs ?? 0))
                 self = .waits(
-                    reason: problem.description, atLeast: min(pause, Self.longestRequestedPause), isAnswer: true,
+                    reason: problem.description, atLeast: min(pause, Self.maxRequestedPause), isAnswer: true,
                     isFinal: problem.code == .unauthorized)
             } else if change.isConflict(problem) {
                 self = .conflict(problem, current: problem.conflicting.flatMap { $0.isConcealed ? nil : $0 })
@@ -148,9 +149,9 @@ extension Problem {
         return setting
     }
 
-    /// True if the refusal does not judge the request itself, so that the same request may succeed later: the daemon cannot
-    /// carry it out at the moment, the token is missing or has expired, or the answer is from a proxy. (A daemon gives each
-    /// refusal a code.)
+    /// True if the refusal does not judge the request itself, so that the same request may succeed later: the daemon
+    /// cannot carry it out at the moment, the token is missing or has expired, or the answer is from a proxy. (A daemon
+    /// gives each refusal a code.)
     var allowsLaterSuccess: Bool {
         switch code {
         case .unauthorized: true

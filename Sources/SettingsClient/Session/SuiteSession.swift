@@ -4,11 +4,12 @@ internal import SettingsHTTP
 internal import SettingsModel
 internal import Synchronization
 
-/// A suite as this program knows it: the replica, the queue of the program's own writes, the outbox file and the cache file.
+/// The client's state of one suite: the replica, the queue of the program's own writes, the outbox file and the cache
+/// file.
 ///
-/// One lock guards the state. It is never held during a request, a file operation or a call of a handler. Tasks on the client
-/// thread load the suite, follow it and send the writes. Getters and setters block only their own thread, and only where they
-/// wait for such a task.
+/// Thread-safe. One lock guards the state. It is never held during a request, a file operation or a call of a handler.
+/// Tasks on the client thread load the suite, follow its changes and send the writes. A getter or setter blocks only
+/// its own thread, and only while it waits for such a task.
 final class SuiteSession: Sendable {
     /// The functions of an adapter that its session calls, on any thread and without a lock.
     struct Handlers: Sendable {
@@ -25,27 +26,28 @@ final class SuiteSession: Sendable {
         var schema = SchemaState()
         var sending = Sending()
         var saving = Saving()
-        /// True once the adapter is gone. Then no task pauses any more.
-        var hasLeft = false
+        /// True after the adapter was released. The tasks of the session then end instead of pausing.
+        var isClosed = false
         fileprivate var handlers = Handlers()
-        fileprivate(set) var listeners: [UInt64: @Sendable ([ReplicaNews]) -> Void] = [:]
+        fileprivate(set) var listeners: [UInt64: @Sendable ([ReplicaEvent]) -> Void] = [:]
         fileprivate var lastListener: UInt64 = 0
         /// The cells that the program's own writes have changed, until the change is announced.
         fileprivate var ownChanges: [KeyCell] = []
-        /// True while a thread delivers news. Other threads leave their news to it, which keeps the order.
+        /// True while a thread delivers events. This thread also delivers the events of other threads, which keeps the
+        /// order.
         fileprivate var isDelivering = false
     }
 
     struct Options: Sendable {
-        /// How long a getter waits for the first load, and a confirmed write for its answer.
+        /// The maximum time for which a getter waits for the load, and a confirmed write waits for its answer.
         var timeout = Duration.seconds(2)
-        /// How long callers wait for a daemon that has stopped answering. Nil for the timeout.
+        /// The duration of an outage after which callers no longer wait for the daemon. Nil for the timeout.
         var outageTimeout: Duration?
         /// The interval at which the session searches again for files that other programs had locked.
-        var orphanSearchInterval = Duration.seconds(10)
+        var abandonedFileSearchInterval = Duration.seconds(10)
         /// The shortest interval between two saves of the cache.
         var saveInterval = Duration.seconds(1)
-        /// The time of the pauses between attempts.
+        /// The clock of the pauses between attempts.
         var clock: any SessionClock = RealSessionClock()
     }
 
@@ -57,11 +59,11 @@ final class SuiteSession: Sendable {
     /// Fulfilled when the session has adopted the writes of programs that have ended.
     let outboxOpening = Promise<Void>()
     let hasBegunOpening = Atomic(false)
-    /// True if the suite is loaded and followed. The atomic copy spares a getter the lock.
+    /// True if the suite is loaded and followed. It is atomic so that a getter needs no lock.
     let loaded = Atomic(false)
     /// Serializes changes in place.
-    let changeTurn = ChangeTurn()
-    /// The replica on disk, for a start without a daemon. Nil if it is not saved.
+    let changeLock = ChangeLock()
+    /// The cache file, for a start without a daemon. Nil if the replica is not saved.
     let cache: CacheFile?
     let options: Options
 
@@ -80,22 +82,22 @@ final class SuiteSession: Sendable {
     }
 
     deinit {
-        leave()
+        close()
         saveCache()
     }
 
-    /// Sets the functions of the adapter. Called before everything else.
-    func join(_ handlers: Handlers) {
+    /// Sets the functions of the adapter. Must be called before all other methods.
+    func setHandlers(_ handlers: Handlers) {
         state.withLock { $0.handlers = handlers }
     }
 
-    /// Ends following and all pauses when the adapter is gone. The tasks of the session then end by themselves.
-    func leave() {
-        let (following, pauses) = state.withLock { state in
-            state.hasLeft = true
-            return (state.loading.following, [state.loading.pause, state.sending.pause])
+    /// Ends the subscription and all pauses when the adapter is released. The tasks of the session then end.
+    func close() {
+        let (subscription, pauses) = state.withLock { state in
+            state.isClosed = true
+            return (state.loading.subscription, [state.loading.pause, state.sending.pause])
         }
-        following?.stop()
+        subscription?.stop()
         for pause in pauses { pause?.fulfill(()) }
     }
 
@@ -113,13 +115,13 @@ final class SuiteSession: Sendable {
 }
 
 extension SuiteSession {
-    /// A session with files of this machine.
+    /// Creates a session with an outbox file and a cache file.
     ///
     /// - Parameters:
-    ///   - outbox: the place of the outbox.
-    ///   - cache: the place of the cache.
-    ///   - server: the owner of the files. Writes for one server are not sent to another.
-    ///   - timeout: how long a caller waits.
+    ///   - outbox: the location of the outbox file.
+    ///   - cache: the location of the cache file.
+    ///   - server: the server to which the writes in the outbox belong. They are not sent to another server.
+    ///   - timeout: the maximum time for which a caller waits.
     convenience init(
         _ backend: any SuiteBackend, outbox: FileLocation, cache: FileLocation, of server: ServerAddress,
         timeout: Duration
@@ -172,7 +174,7 @@ extension SuiteSession {
         state.withLock { $0.replica.schema }
     }
 
-    /// The place in history up to which the replica knows every change.
+    /// The cursor up to which the replica contains every change. Nil if the suite is not loaded.
     var cursor: Cursor? {
         state.withLock { $0.replica.cursor }
     }
@@ -188,8 +190,8 @@ extension SuiteSession {
         let (result, cells, isDeliverer, pause, needsSchema) = state.withLock { state in
             let version = state.replica.version
             let result = body(&state)
-            if state.listeners.isEmpty { state.replica.news.removeAll() }
-            let isDeliverer = !state.replica.news.isEmpty && !state.isDelivering
+            if state.listeners.isEmpty { state.replica.events.removeAll() }
+            let isDeliverer = !state.replica.events.isEmpty && !state.isDelivering
             if isDeliverer { state.isDelivering = true }
             let pause =
                 cache != nil && state.replica.version != version
@@ -239,9 +241,9 @@ extension SuiteSession {
         }
     }
 
-    /// Calls the handler with all later changes that readers can see, in order, until ``stopListening(_:)`` is called with the
-    /// returned number. The handler must be short, because the calling thread may be in a setter.
-    func listenForNews(_ handler: @escaping @Sendable ([ReplicaNews]) -> Void) -> UInt64 {
+    /// Calls the handler with all later events of the replica, in order, until ``removeListener(_:)`` is called with
+    /// the returned number. The handler must be short, because it may run within a setter.
+    func addListener(_ handler: @escaping @Sendable ([ReplicaEvent]) -> Void) -> UInt64 {
         state.withLock { state in
             state.lastListener += 1
             state.listeners[state.lastListener] = handler
@@ -249,20 +251,20 @@ extension SuiteSession {
         }
     }
 
-    func stopListening(_ listener: UInt64) {
+    func removeListener(_ listener: UInt64) {
         state.withLock { $0.listeners[listener] = nil }
     }
 
     private func deliver() {
         while true {
-            let (news, listeners) = state.withLock { state in
-                let news = state.replica.news
-                state.replica.news.removeAll()
-                if news.isEmpty { state.isDelivering = false }
-                return (news, state.listeners.sorted { $0.key < $1.key }.map(\.value))
+            let (events, listeners) = state.withLock { state in
+                let events = state.replica.events
+                state.replica.events.removeAll()
+                if events.isEmpty { state.isDelivering = false }
+                return (events, state.listeners.sorted { $0.key < $1.key }.map(\.value))
             }
-            guard !news.isEmpty else { return }
-            for listener in listeners { listener(news) }
+            guard !events.isEmpty else { return }
+            for listener in listeners { listener(events) }
         }
     }
 }
@@ -296,6 +298,6 @@ extension SuiteSession {
 }
 
 extension BackendError {
-    /// The error of a caller whose time is over before there is an answer.
+    /// The error of a caller whose deadline is over before there is an answer.
     static let timedOut = BackendError.unreachable("the daemon did not answer in time")
 }

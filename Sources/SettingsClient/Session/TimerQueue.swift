@@ -10,8 +10,8 @@ struct TimerQueue: Sendable {
         func precedes(_ other: Entry) -> Bool { (moment, id) < (other.moment, other.id) }
     }
 
-    /// The parent of the entry at an index is at `(index - 1) / 2`, and precedes the entry. A removed timer stays in the heap
-    /// until its entry is the first, or until most entries are those of removed timers.
+    /// The parent of the entry at an index is at `(index - 1) / 2`, and precedes the entry. A removed timer stays in
+    /// the heap until its entry is the first, or until most entries are those of removed timers.
     private var heap: [Entry] = []
     private var actions: [UInt64: Action] = [:]
     private var lastID: UInt64 = 0
@@ -30,7 +30,7 @@ struct TimerQueue: Sendable {
         return lastID
     }
 
-    /// Removes a timer. Returns nil if it is gone.
+    /// Removes a timer and returns its function. Returns nil if the timer has fired or was removed before.
     mutating func remove(_ id: UInt64) -> Action? {
         guard let action = actions.removeValue(forKey: id) else { return nil }
         if heap.count > 2 * actions.count + 64 {

@@ -4,7 +4,6 @@ internal import SettingsModel
 struct ArrayBridge<Element: DefaultsBridge>: DefaultsBridge {
     let element: Element
 
-    /// Encodes element by element.
     func encode(_ value: [Element.Value]) throws(BridgeError) -> JSONValue {
         var elements: [JSONValue] = []
         elements.reserveCapacity(value.count)
@@ -14,7 +13,6 @@ struct ArrayBridge<Element: DefaultsBridge>: DefaultsBridge {
         return .array(elements)
     }
 
-    /// Decodes an array.
     func decode(_ json: JSONValue) throws(BridgeError) -> [Element.Value] {
         guard case .array(let elements) = json else { throw BridgeError(expected: "an array", found: json) }
         var value: [Element.Value] = []
@@ -25,12 +23,10 @@ struct ArrayBridge<Element: DefaultsBridge>: DefaultsBridge {
         return value
     }
 
-    /// An array of the elements' form.
     var schema: WireSchema {
         .array(of: element.schema)
     }
 
-    /// Returns the array of the element's bridge that allows it.
     func allowingNonFinite() -> Self {
         ArrayBridge(element: element.allowingNonFinite())
     }
@@ -43,12 +39,12 @@ extension Array: DefaultsSerializable where Element: DefaultsSerializable {
     }
 }
 
-/// Sets as JSON arrays in canonical order, so that equal sets are equal text.
+/// Sets as JSON arrays in canonical order, so that equal sets have equal JSON text.
 struct SetBridge<Element: DefaultsBridge>: DefaultsBridge where Element.Value: Hashable {
     let elements: ArrayBridge<Element>
 
-    /// Encodes the elements in order: numbers by size, text by its bytes. Throws if no schema tells two elements apart, as
-    /// `1` and `1.0`, or two that are not a number.
+    /// Encodes the elements in order: numbers by size, text by its bytes. Throws if two elements are equal in JSON, for
+    /// example `1` and `1.0`.
     func encode(_ value: Set<Element.Value>) throws(BridgeError) -> JSONValue {
         let sorted = (try elements.encode(Array(value)).array ?? []).canonicallySorted()
         guard Set(sorted.map(MathematicalJSON.init)).count == sorted.count else {
@@ -66,14 +62,12 @@ struct SetBridge<Element: DefaultsBridge>: DefaultsBridge where Element.Value: H
         return value
     }
 
-    /// An array of unique items.
     var schema: WireSchema {
         var schema = elements.schema
         schema.document["uniqueItems"] = true
         return schema
     }
 
-    /// Returns the set of the element's bridge that allows it.
     func allowingNonFinite() -> Self {
         SetBridge(elements: elements.allowingNonFinite())
     }
@@ -86,38 +80,38 @@ extension Set: DefaultsSerializable where Element: DefaultsSerializable {
     }
 }
 
-/// A type whose values name the members of a JSON object, as keys of a dictionary.
+/// A type of dictionary keys whose dictionaries are stored as JSON objects.
 ///
-/// An enumeration whose raw value is a string conforms without code. Any other type implements `CodingKeyRepresentable`; the
-/// text of the coding key is the name of the member.
+/// An enumeration whose raw value is a string conforms without code. Any other type implements
+/// `CodingKeyRepresentable`. The text of the coding key is the name of the member.
 public protocol DefaultsDictionaryKey: CodingKeyRepresentable, Hashable, Sendable {}
 
 extension String: DefaultsDictionaryKey {}
 
 extension DefaultsDictionaryKey {
-    /// The name of the member. A string names itself, without the cost of a coding key.
-    fileprivate var nameOfMember: String {
+    /// The name of the member for the key. For a string, no coding key is created.
+    fileprivate var memberName: String {
         if Self.self == String.self, let name = self as? String { name } else { codingKey.stringValue }
     }
 
-    fileprivate init?(nameOfMember name: String) {
+    fileprivate init?(memberName name: String) {
         if Self.self == String.self, let key = name as? Self {
             self = key
         } else {
-            self.init(codingKey: PlainKey.name(name))
+            self.init(codingKey: AnyCodingKey.name(name))
         }
     }
 }
 
-/// Dictionaries as JSON objects, members ordered by the bytes of their names.
+/// Dictionaries as JSON objects. The members are sorted by the bytes of their names.
 struct DictionaryBridge<Key: DefaultsDictionaryKey, Element: DefaultsBridge>: DefaultsBridge {
     fileprivate let element: Element
 
-    /// Encodes name by name. Throws if two keys have one name.
+    /// Throws if two keys have the same name.
     func encode(_ value: [Key: Element.Value]) throws(BridgeError) -> JSONValue {
         var members = JSONObject()
         for (key, part) in value {
-            let name = key.nameOfMember
+            let name = key.memberName
             let json: JSONValue
             do { json = try element.encode(part) } catch { throw error.inside(name) }
             guard members.append(JSONObject.Member(name: name, value: json)) else {
@@ -127,18 +121,18 @@ struct DictionaryBridge<Key: DefaultsDictionaryKey, Element: DefaultsBridge>: De
         return .object(JSONObject(members.sortedMembers) ?? members)
     }
 
-    /// Decodes an object. Throws if a name is no key, or the same key as another name.
+    /// Throws if a name is not a valid key, or if two names are the same key.
     func decode(_ json: JSONValue) throws(BridgeError) -> [Key: Element.Value] {
         guard case .object(let members) = json else { throw BridgeError(expected: "an object", found: json) }
         var value: [Key: Element.Value] = [:]
         value.reserveCapacity(members.count)
         for member in members {
-            guard let key = Key(nameOfMember: member.name) else {
+            guard let key = Key(memberName: member.name) else {
                 throw BridgeError(at: JSONPointer([member.name]), "is not the name of a \(Key.self)")
             }
             let part: Element.Value
             do { part = try element.decode(member.value) } catch { throw error.inside(member.name) }
-            // Names are compared by their bytes, keys by their own equality, which takes two spellings of é for one.
+            // Names are compared by their bytes. Keys are compared with `==`, for which two spellings of é are equal.
             guard value.updateValue(part, forKey: key) == nil else {
                 throw BridgeError(at: JSONPointer([member.name]), "is the same key as another name")
             }
@@ -146,16 +140,15 @@ struct DictionaryBridge<Key: DefaultsDictionaryKey, Element: DefaultsBridge>: De
         return value
     }
 
-    /// An object of the elements' form, with the keys listed where they can be.
+    /// Lists the allowed keys if their type lists its cases.
     var schema: WireSchema {
         var schema = WireSchema.object(of: element.schema)
         if let keys = CaseList.cases(of: Key.self) {
-            schema.document["propertyNames"] = WireSchema.oneOf(keys.map { .string($0.nameOfMember) }).json
+            schema.document["propertyNames"] = WireSchema.oneOf(keys.map { .string($0.memberName) }).json
         }
         return schema
     }
 
-    /// Returns the dictionary of the element's bridge that allows it.
     func allowingNonFinite() -> Self {
         DictionaryBridge(element: element.allowingNonFinite())
     }
@@ -168,68 +161,57 @@ extension Dictionary: DefaultsSerializable where Key: DefaultsDictionaryKey, Val
     }
 }
 
-/// Optionals: `nil` as `null` inside other values, as nothing stored for a key.
+/// Optionals. As the value of a key, `nil` means that no value is stored. As a part of another value, `nil` is `null`.
 ///
-/// Where the wrapped type itself reads `null`, as `JSONValue` does, a stored `null` is that type's; inside an array
-/// or a dictionary such an optional cannot tell its own `nil` from it.
+/// If the wrapped type decodes `null`, as `JSONValue` does, a stored `null` is a value of the wrapped type. Inside an
+/// array or a dictionary, an optional of such a type cannot distinguish `nil` from this value.
 struct OptionalBridge<Wrapped: DefaultsBridge>: DefaultsBridge {
     let wrapped: Wrapped
 
-    /// Encodes `null` for nil.
     func encode(_ value: Wrapped.Value?) throws(BridgeError) -> JSONValue {
         try encodeStored(value) ?? .null
     }
 
-    /// Encodes nothing for nil.
     func encodeStored(_ value: Wrapped.Value?) throws(BridgeError) -> JSONValue? {
         guard let value else { return nil }
         return try wrapped.encode(value)
     }
 
-    /// Decodes nil from `null`.
     func decode(_ json: JSONValue) throws(BridgeError) -> Wrapped.Value? {
         json.isNull && !wrapped.readsNull ? nil : try wrapped.decode(json)
     }
 
-    /// The wrapped type's form, or `null`.
     var schema: WireSchema {
         wrapped.readsNull ? wrapped.schema : wrapped.schema.orNull
     }
 
-    /// The wrapped type's form, as nothing is stored for nil.
     var storedSchema: WireSchema {
         wrapped.schema
     }
 
-    /// True, for nil.
     var readsNull: Bool {
         true
     }
 
-    /// Returns the optional of the wrapped bridge that allows it.
     func allowingNonFinite() -> Self {
         OptionalBridge(wrapped: wrapped.allowingNonFinite())
     }
 }
 
 extension Optional: DefaultsSerializable where Wrapped: DefaultsSerializable {
-    /// Nil or the form of the wrapped type.
+    /// The JSON form of the wrapped type, or no value for `nil`.
     public static var defaultsBridge: some DefaultsBridge<Self> {
         OptionalBridge(wrapped: Wrapped.defaultsBridge)
     }
 }
 
-/// A range that has two ends: `Range` and `ClosedRange`.
+/// A range with two bounds: `Range` and `ClosedRange`.
 protocol BoundedRange<Bound> {
-    /// The type of the ends.
     associatedtype Bound: Comparable
 
-    /// The lower end.
     var lowerBound: Bound { get }
-    /// The upper end.
     var upperBound: Bound { get }
 
-    /// Makes the range between two ends that are in order.
     init(uncheckedBounds bounds: (lower: Bound, upper: Bound))
 }
 
@@ -241,7 +223,6 @@ struct RangeBridge<Value: BoundedRange, Bound: DefaultsBridge>: DefaultsBridge
 where Bound.Value == Value.Bound {
     fileprivate let bound: Bound
 
-    /// Encodes both ends.
     func encode(_ value: Value) throws(BridgeError) -> JSONValue {
         var members = JSONObject()
         for (name, end) in [("lowerBound", value.lowerBound), ("upperBound", value.upperBound)] {
@@ -250,7 +231,7 @@ where Bound.Value == Value.Bound {
         return .object(members)
     }
 
-    /// Decodes two ends. Throws if they are not in order.
+    /// Throws if the lower bound is above the upper bound.
     func decode(_ json: JSONValue) throws(BridgeError) -> Value {
         guard case .object(let members) = json, members.count == 2 else { throw Self.badForm }
         let (lower, upper) = (try end("lowerBound", members), try end("upperBound", members))
@@ -265,26 +246,24 @@ where Bound.Value == Value.Bound {
 
     private static var badForm: BridgeError { BridgeError("must be an object of lowerBound and upperBound") }
 
-    /// An object of the two ends.
     var schema: WireSchema {
         .object(exactly: ["lowerBound": bound.schema, "upperBound": bound.schema])
     }
 
-    /// Returns the range of the bound's bridge that allows it.
     func allowingNonFinite() -> Self {
         RangeBridge(bound: bound.allowingNonFinite())
     }
 }
 
 extension Range: DefaultsSerializable where Bound: DefaultsSerializable {
-    /// An object of the two ends.
+    /// A JSON object with the members `lowerBound` and `upperBound`.
     public static var defaultsBridge: some DefaultsBridge<Self> {
         RangeBridge(bound: Bound.defaultsBridge)
     }
 }
 
 extension ClosedRange: DefaultsSerializable where Bound: DefaultsSerializable {
-    /// An object of the two ends.
+    /// A JSON object with the members `lowerBound` and `upperBound`.
     public static var defaultsBridge: some DefaultsBridge<Self> {
         RangeBridge(bound: Bound.defaultsBridge)
     }

@@ -1,52 +1,54 @@
 public import SettingsModel
 
-/// A converter of one type's values to JSON and back, with the schema of that JSON.
+/// A converter between the values of a type and JSON, with the schema of the JSON.
 ///
-/// A type that wants a form of its own writes one of these and returns it from ``DefaultsSerializable/defaultsBridge``;
-/// optionals, arrays, sets and dictionaries of it follow by composition.
+/// To give a type its own JSON form, write a bridge and return it from ``DefaultsSerializable/defaultsBridge``.
+/// Optionals, arrays, sets and dictionaries of the type then use the bridge.
 public protocol DefaultsBridge<Value>: Sendable {
     /// The type of the values.
     associatedtype Value
 
-    /// Encodes a value. Throws if it has no JSON form, as a number that is not finite.
+    /// Encodes a value. Throws if the value has no JSON form, for example if it is a number that is not finite.
     func encode(_ value: Value) throws(BridgeError) -> JSONValue
 
-    /// Decodes a value. Throws, with the place and what was expected, if the JSON stands for none.
+    /// Decodes a value. If the JSON is not a value of the type, throws an error with the position and the expected
+    /// JSON.
     func decode(_ json: JSONValue) throws(BridgeError) -> Value
 
-    /// The form of the JSON. Every value that ``encode(_:)`` returns must be valid under it.
+    /// The schema of the JSON. It must allow every value that ``encode(_:)`` returns.
     var schema: WireSchema { get }
 
-    /// Encodes a value to store; nil to store nothing. Only optionals store nothing, for `nil`.
+    /// Encodes a value for storage. Returns nil if no value is to be stored, which only optionals do for `nil`.
     func encodeStored(_ value: Value) throws(BridgeError) -> JSONValue?
 
-    /// The form of stored JSON.
+    /// The schema of the JSON that ``encodeStored(_:)`` returns.
     var storedSchema: WireSchema { get }
 
-    /// True if `null` is the JSON of some value.
+    /// True if the type decodes `null`.
     var readsNull: Bool { get }
 
-    /// Returns the bridge for keys that opt in to numbers that are not finite, written as `Infinity`, `-Infinity` and `NaN`.
+    /// Returns a bridge that also encodes numbers that are not finite, as the strings `Infinity`, `-Infinity` and
+    /// `NaN`. Keys with `nonFinite: true` use it.
     func allowingNonFinite() -> Self
 }
 
 extension DefaultsBridge {
-    /// Stores every value.
+    /// Returns the JSON of `encode(_:)`, because most types store every value.
     public func encodeStored(_ value: Value) throws(BridgeError) -> JSONValue? {
         try encode(value)
     }
 
-    /// The form of any value.
+    /// The schema of `schema`, because most types store every value.
     public var storedSchema: WireSchema {
         schema
     }
 
-    /// False: most types have no value that is written as `null`.
+    /// False, because most types do not decode `null`.
     public var readsNull: Bool {
         false
     }
 
-    /// Returns the bridge itself: most types hold no floating-point numbers.
+    /// Returns the bridge itself, because most types contain no floating-point numbers.
     public func allowingNonFinite() -> Self {
         self
     }
@@ -54,8 +56,8 @@ extension DefaultsBridge {
 
 /// A type whose values can be settings.
 ///
-/// The standard types conform. A type of yours conforms without code if it is `RawRepresentable` with a raw value that
-/// is serializable, or `Codable`; where it is both, the raw value wins. For any other form give it a bridge:
+/// The standard types conform. Your own type conforms without code if it is `Codable`, or if it is `RawRepresentable`
+/// and its raw value conforms. If both apply, the raw value is stored. For any other JSON form, write a bridge.
 ///
 ///     enum Theme: String, CaseIterable, DefaultsSerializable { case light, dark }
 ///     struct Account: Codable, DefaultsSerializable { var name: String; var port: Int }
@@ -82,7 +84,7 @@ extension DefaultsSerializable where Self: Codable {
 }
 
 extension DefaultsSerializable where Self: RawRepresentable & Codable, RawValue: DefaultsSerializable {
-    /// The bridge by the raw value, which is the plainer form where a type is both.
+    /// The bridge by the raw value, which has the simpler JSON if a type has a raw value and is Codable.
     public static var defaultsBridge: some DefaultsBridge<Self> {
         RawRepresentableBridge<Self>()
     }
@@ -90,24 +92,24 @@ extension DefaultsSerializable where Self: RawRepresentable & Codable, RawValue:
 
 /// An error that says why a value has no JSON form, or why JSON is not a value of the type.
 public struct BridgeError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The place inside the value.
+    /// The position inside the value.
     public let pointer: JSONPointer
-    /// The cause, as `must be an integer, but is a string`.
+    /// The cause, for example `must be an integer, but is a string`.
     public let reason: String
-    /// The name of the member that the object at the pointer lacks, if the lack is the cause.
+    /// The name of the missing member, if the cause is that the object at the pointer lacks a member.
     let missingMember: String?
 
-    /// Makes an error about a value as a whole.
+    /// Creates an error about a value as a whole.
     public init(_ reason: String) {
         self.init(at: .root, reason)
     }
 
-    /// Makes an error about a part of a value.
+    /// Creates an error about a part of a value.
     public init(at pointer: JSONPointer, _ reason: String) {
         self.init(at: pointer, reason, missingMember: nil)
     }
 
-    /// Makes an error about an object that lacks a member.
+    /// Creates an error about an object that lacks a member.
     init(missingMember name: String, at pointer: JSONPointer) {
         self.init(at: pointer, "is missing the member \"\(name)\"", missingMember: name)
     }
@@ -118,23 +120,24 @@ public struct BridgeError: Error, Hashable, Sendable, CustomStringConvertible {
         self.missingMember = missingMember
     }
 
-    /// Makes an error about a value of the wrong kind.
+    /// Creates an error about a value of the wrong type.
     public init(expected: String, found json: JSONValue) {
         self.init("must be \(expected), but is \(json.kindPhrase)")
     }
 
-    /// Makes an error about a number that a type cannot hold. Not inlined, as the bridge of each integer type has it.
+    /// Creates an error about a number that is out of range. Not inlined, because the bridge of each integer type would
+    /// contain the code.
     @inline(never)
     init(outside least: String, _ greatest: String, found json: JSONValue) {
         self.init("must be between \(least) and \(greatest), but is \(json)")
     }
 
-    /// Returns the same error seen from the array or object around the value.
+    /// Returns the error with the pointer from the array or object that contains the value.
     package func inside(_ token: String) -> BridgeError {
         BridgeError(at: JSONPointer([token] + pointer.tokens), reason, missingMember: missingMember)
     }
 
-    /// The reason, after the place if that is not the value as a whole.
+    /// The reason. If the error is about a part of the value, the pointer precedes the reason.
     public var description: String {
         pointer == .root ? reason : "\(pointer) \(reason)"
     }
@@ -145,7 +148,7 @@ public struct WireSchema: Sendable {
     /// The schema as a JSON object.
     public var document: JSONObject
 
-    /// Makes a schema of any supported keywords.
+    /// Creates a schema from a JSON object with supported keywords.
     public init(_ document: JSONObject) {
         self.document = document
     }
@@ -183,17 +186,17 @@ public struct WireSchema: Sendable {
         WireSchema(["enum": .array(values)])
     }
 
-    /// An array of equal elements.
+    /// An array whose elements have this schema.
     package static func array(of element: WireSchema) -> WireSchema {
         WireSchema(["type": "array", "items": element.json])
     }
 
-    /// An object of any names.
+    /// An object with any member names, whose values have this schema.
     package static func object(of value: WireSchema) -> WireSchema {
         WireSchema(["type": "object", "additionalProperties": value.json])
     }
 
-    /// An object of exactly these members.
+    /// An object with exactly these members.
     public static func object(exactly members: KeyValuePairs<String, WireSchema>) -> WireSchema {
         var properties = JSONObject()
         for (name, schema) in members { properties[name] = schema.json }

@@ -1,15 +1,15 @@
 public import SettingsModel
 
-/// JSON as a part of Codable types, also for coders of other formats.
+/// JSON as a part of Codable types. It works with the coders of this module and with other coders.
 ///
-/// Settings keep such a part exactly, except that a null read as an optional is nil, as everywhere in `Codable`. Another
-/// decoder that does not tell `1.0` from `1` gives an integer for both.
+/// The coders of this module keep the JSON exactly, except that an optional decodes `null` as nil. With another decoder
+/// that does not distinguish `1.0` from `1`, both are integers.
 extension JSONValue: Codable {
-    /// Encodes the value piece by piece.
+    /// Encodes the value with the containers of the encoder.
     public func encode(to encoder: any Encoder) throws {
         switch self {
         case .object(let members):
-            var container = encoder.container(keyedBy: PlainKey.self)
+            var container = encoder.container(keyedBy: AnyCodingKey.self)
             for member in members { try container.encode(member.value, forKey: .name(member.name)) }
             return
         case .array(let elements):
@@ -29,11 +29,11 @@ extension JSONValue: Codable {
         }
     }
 
-    /// Decodes a value of the kind that the decoder has.
+    /// Decodes a value of the type that the decoder contains.
     public init(from decoder: any Decoder) throws {
         if let decoder = decoder as? ValueDecoder {
             self = decoder.json
-        } else if let container = try? decoder.container(keyedBy: PlainKey.self) {
+        } else if let container = try? decoder.container(keyedBy: AnyCodingKey.self) {
             var members = JSONObject()
             for key in container.allKeys {
                 members[key.stringValue] = try container.decode(JSONValue.self, forKey: key)

@@ -2,14 +2,13 @@ internal import SettingsModel
 
 /// Integers as JSON integers.
 ///
-/// A value beyond Int64, as a UInt or UInt64 can be, is the string of its digits, since every JSON integer must fit Int64.
+/// Every JSON integer of the daemon must fit into an Int64. A larger UInt or UInt64 is a string of its digits.
 struct IntegerBridge<Value: FixedWidthInteger & Sendable>: DefaultsBridge {
-    /// Encodes any value.
     func encode(_ value: Value) throws(BridgeError) -> JSONValue {
         if let integer = Int64(exactly: value) { .integer(integer) } else { .string(String(value)) }
     }
 
-    /// Decodes an integer in the range of the type, also one written as `1.0`.
+    /// Decodes an integer. A number without a fraction, such as `1.0`, is an integer, too.
     func decode(_ json: JSONValue) throws(BridgeError) -> Value {
         if case .string(let digits) = json, Int64(exactly: Value.max) == nil { return try value(ofDigits: digits) }
         guard let integer = json.exactInteger else { throw BridgeError(expected: "an integer", found: json) }
@@ -26,7 +25,6 @@ struct IntegerBridge<Value: FixedWidthInteger & Sendable>: DefaultsBridge {
         return value
     }
 
-    /// An integer in the range of the type.
     var schema: WireSchema {
         guard let lower = Int64(exactly: Value.min) else {
             return .anyOf([.integer, .string(pattern: "^-?[0-9]{19,}$")])
@@ -60,8 +58,8 @@ extension UInt64: NumericSetting, StandardForm {}
 
 /// Doubles and floats as JSON numbers.
 ///
-/// A float is written with its own shortest digits, `0.1` and not `0.10000000149011612`. Numbers that are not finite
-/// have no JSON form unless the key opts in; then they are the strings `Infinity`, `-Infinity` and `NaN`.
+/// A Float is encoded with its shortest digits: `0.1` and not `0.10000000149011612`. A number that is not finite has a
+/// JSON form only if the key has `nonFinite: true`. It is then one of the strings `Infinity`, `-Infinity` and `NaN`.
 struct FloatingPointBridge<Value: BinaryFloatingPoint & LosslessStringConvertible & Sendable>: DefaultsBridge {
     private static var nonFinite: [(name: String, value: Value)] {
         [("Infinity", .infinity), ("-Infinity", -.infinity), ("NaN", .nan)]
@@ -69,7 +67,7 @@ struct FloatingPointBridge<Value: BinaryFloatingPoint & LosslessStringConvertibl
 
     private var allowsNonFinite = false
 
-    /// Encodes a number. Throws for one that is not finite, unless that is allowed.
+    /// Throws for a number that is not finite, unless such numbers are allowed.
     func encode(_ value: Value) throws(BridgeError) -> JSONValue {
         if value.isFinite { return .double(Self.shortestDouble(value)) }
         guard allowsNonFinite else {
@@ -78,7 +76,7 @@ struct FloatingPointBridge<Value: BinaryFloatingPoint & LosslessStringConvertibl
         return .string(value.isNaN ? "NaN" : value > 0 ? "Infinity" : "-Infinity")
     }
 
-    /// Decodes any number that the type can hold, rounded to the nearest.
+    /// Decodes a number in the range of the type, and rounds it to the nearest value of the type.
     func decode(_ json: JSONValue) throws(BridgeError) -> Value {
         switch json {
         case .integer(let integer):
@@ -97,7 +95,6 @@ struct FloatingPointBridge<Value: BinaryFloatingPoint & LosslessStringConvertibl
         throw BridgeError(expected: "a number", found: json)
     }
 
-    /// A number, or one of the three strings if those are allowed.
     var schema: WireSchema {
         var number = WireSchema.number
         let limit = Self.shortestDouble(.greatestFiniteMagnitude)
@@ -108,7 +105,6 @@ struct FloatingPointBridge<Value: BinaryFloatingPoint & LosslessStringConvertibl
         return allowsNonFinite ? .anyOf([number, .oneOf(Self.nonFinite.map { .string($0.name) })]) : number
     }
 
-    /// Returns a bridge that writes numbers that are not finite as strings.
     func allowingNonFinite() -> Self {
         var bridge = self
         bridge.allowsNonFinite = true

@@ -1,11 +1,11 @@
 public import SettingsModel
 
-/// Types with a raw value by that value; an enumeration that lists its cases lists them in its schema too.
+/// Encodes a type as its raw value. The schema of a `CaseIterable` type lists the allowed values.
 package struct RawRepresentableBridge<Value: RawRepresentable & Sendable>: DefaultsBridge
 where Value.RawValue: DefaultsSerializable {
     private let raw: Value.RawValue.Bridge
 
-    /// Makes the bridge by the raw value's own.
+    /// Creates the bridge from the bridge of the raw value.
     package init() {
         raw = Value.RawValue.defaultsBridge
     }
@@ -14,40 +14,40 @@ where Value.RawValue: DefaultsSerializable {
         self.raw = raw
     }
 
-    /// Encodes the raw value.
+    /// Returns the JSON of the raw value.
     package func encode(_ value: Value) throws(BridgeError) -> JSONValue {
         try raw.encode(value.rawValue)
     }
 
-    /// Decodes a raw value. Throws if the type has no such value.
+    /// Decodes a raw value. Throws if the type has no value for it.
     package func decode(_ json: JSONValue) throws(BridgeError) -> Value {
         if let value = Value(rawValue: try raw.decode(json)) { return value }
         guard let cases = encodedCases else { throw BridgeError("is no \(Value.self)") }
         throw BridgeError("must be one of \(cases.map(\.description).joined(separator: ", ")), but is \(json)")
     }
 
-    /// The cases, or the form of raw values.
+    /// The list of the cases, or the schema of the raw values.
     package var schema: WireSchema {
         encodedCases.map { .oneOf($0) } ?? raw.schema
     }
 
-    /// True if the raw value is `null` for some value.
+    /// True if the raw value decodes `null`.
     package var readsNull: Bool {
         raw.readsNull
     }
 
-    /// Returns the bridge by a raw value that allows it.
+    /// Returns the bridge whose raw value may be a number that is not finite.
     package func allowingNonFinite() -> Self {
         RawRepresentableBridge(raw: raw.allowingNonFinite())
     }
 
-    /// The JSON of all cases, without those that have none and so cannot be stored.
+    /// The JSON of all cases that have a JSON form. Nil if the type does not list its cases.
     private var encodedCases: [JSONValue]? {
         CaseList.cases(of: Value.self)?.compactMap { try? encode($0) }
     }
 }
 
-/// The cases of a type, if it lists them.
+/// Returns the cases of a type if it conforms to `CaseIterable`.
 enum CaseList {
     static func cases<Value>(of type: Value.Type) -> [Value]? {
         guard let listing = type as? any CaseIterable.Type else { return nil }
@@ -59,10 +59,12 @@ enum CaseList {
     }
 }
 
-/// Codable types by their own encoding, as real JSON: objects for keyed containers, arrays for unkeyed ones.
+/// Encodes a type with its `Codable` implementation. A keyed container is a JSON object, an unkeyed container a JSON
+/// array.
 ///
-/// Dates, data, URLs, UUIDs and decimals inside them have the same form as on their own, and no number is rounded.
-/// Only its own code knows which JSON a Codable type reads, so the schema allows any. A type can enforce its form:
+/// Dates, data, URLs, UUIDs and decimals inside the value have the same JSON form as settings of these types. Numbers
+/// are not rounded. By default the schema allows any JSON, because only the code of the type determines the JSON. A
+/// type can restrict the schema:
 ///
 ///     extension Account: DefaultsSerializable {
 ///         static var defaultsBridge: CodableBridge<Account> {
@@ -70,27 +72,27 @@ enum CaseList {
 ///         }
 ///     }
 public struct CodableBridge<Value: Codable & Sendable>: DefaultsBridge {
-    /// The form that the JSON must have.
+    /// The schema of the JSON.
     public let schema: WireSchema
 
     private var allowsNonFinite = false
 
-    /// Makes a bridge.
+    /// Creates a bridge.
     public init(schema: WireSchema = .any) {
         self.schema = schema
     }
 
-    /// Encodes by the type's `encode(to:)`. Throws its errors as a sentence with their place.
+    /// Calls `encode(to:)` of the value. Converts its error into a ``BridgeError`` with the position.
     public func encode(_ value: Value) throws(BridgeError) -> JSONValue {
         try ValueEncoder.encode(value, allowsNonFinite: allowsNonFinite)
     }
 
-    /// Decodes by the type's `init(from:)`.
+    /// Calls `init(from:)` of the type. Converts its error into a ``BridgeError`` with the position.
     public func decode(_ json: JSONValue) throws(BridgeError) -> Value {
         try ValueDecoder.decode(Value.self, from: json, allowsNonFinite: allowsNonFinite)
     }
 
-    /// Returns a bridge that writes numbers that are not finite as strings.
+    /// Returns a bridge that encodes numbers that are not finite as strings.
     public func allowingNonFinite() -> Self {
         var bridge = self
         bridge.allowsNonFinite = true

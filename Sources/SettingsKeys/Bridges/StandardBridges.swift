@@ -6,43 +6,39 @@ public import SettingsModel
     public import Foundation
 #endif
 
-/// A bridge of a standard type without parts.
+/// A bridge that consists of two functions and a schema. Used for the standard types that are not collections.
 struct StandardBridge<Value>: DefaultsBridge {
     private let encoding: @Sendable (Value) throws(BridgeError) -> JSONValue
     private let decoding: @Sendable (JSONValue) throws(BridgeError) -> Value
-    private let form: @Sendable () -> WireSchema
-    /// True if `null` is the JSON of some value.
+    private let makeSchema: @Sendable () -> WireSchema
     let readsNull: Bool
 
     fileprivate init(
-        _ form: @escaping @autoclosure @Sendable () -> WireSchema, readsNull: Bool = false,
+        _ schema: @escaping @autoclosure @Sendable () -> WireSchema, readsNull: Bool = false,
         encode: @escaping @Sendable (Value) throws(BridgeError) -> JSONValue,
         decode: @escaping @Sendable (JSONValue) throws(BridgeError) -> Value
     ) {
         encoding = encode
         decoding = decode
-        self.form = form
+        makeSchema = schema
         self.readsNull = readsNull
     }
 
-    /// Encodes a value in the standard form of its type.
     func encode(_ value: Value) throws(BridgeError) -> JSONValue {
         try encoding(value)
     }
 
-    /// Decodes the standard form of the type.
     func decode(_ json: JSONValue) throws(BridgeError) -> Value {
         try decoding(json)
     }
 
-    /// The standard form of the type.
     var schema: WireSchema {
-        form()
+        makeSchema()
     }
 }
 
 extension JSONValue {
-    /// The text. Throws for any other value.
+    /// Returns the text. Throws if the value is not a string.
     fileprivate func text(_ expected: String) throws(BridgeError) -> String {
         guard case .string(let text) = self else { throw BridgeError(expected: expected, found: self) }
         return text
@@ -50,7 +46,7 @@ extension JSONValue {
 }
 
 extension Bool: DefaultsSerializable {
-    /// A JSON boolean. A number is none.
+    /// A JSON boolean. A number is not accepted.
     public static var defaultsBridge: some DefaultsBridge<Self> {
         StandardBridge(.boolean) {
             .bool($0)
@@ -73,7 +69,7 @@ extension String: DefaultsSerializable {
 }
 
 extension JSONValue: DefaultsSerializable {
-    /// The value itself. Encoding throws for a number that is not finite and for more than 128 levels.
+    /// Any JSON value. Encoding throws for a number that is not finite and for more than 128 levels of nesting.
     public static var defaultsBridge: some DefaultsBridge<Self> {
         StandardBridge(.any, readsNull: true) { value throws(BridgeError) in
             guard value.isNested(atMost: JSONValue.maximumDepth) else {
@@ -103,16 +99,17 @@ extension Data: DefaultsSerializable, StandardForm {
 }
 
 extension Date: DefaultsSerializable, StandardForm {
-    /// RFC 3339 text in UTC, with the shortest fraction that reads back to the same instant; outside the years 0 to 9999 the
-    /// distance from the reference date, as `2001-01-01T00:00:00Z+2.5e+11s`. Encoding throws for a date infinitely far away.
+    /// RFC 3339 text in UTC, with the shortest fraction from which the same date can be read. The text for a date
+    /// outside the years 0 to 9999 contains the seconds since 2001, for example `2001-01-01T00:00:00Z+2.5e+11s`.
+    /// Encoding throws for a date that is not finite.
     public static var defaultsBridge: some DefaultsBridge<Self> {
-        StandardBridge(.anyOf([.string(format: "date-time"), .string(pattern: InstantText.extendedPattern)])) {
+        StandardBridge(.anyOf([.string(format: "date-time"), .string(pattern: DateText.extendedPattern)])) {
             date throws(BridgeError) in
-            guard let text = InstantText.text(for: date) else { throw BridgeError("must be a finite date") }
+            guard let text = DateText.text(for: date) else { throw BridgeError("must be a finite date") }
             return .string(text)
         } decode: { json throws(BridgeError) in
             let expected = StringFormat.dateTime.expectation
-            guard let date = InstantText.date(from: try json.text(expected)) else {
+            guard let date = DateText.date(from: try json.text(expected)) else {
                 throw BridgeError("must be \(expected)")
             }
             return date
@@ -121,8 +118,8 @@ extension Date: DefaultsSerializable, StandardForm {
 }
 
 extension URL: DefaultsSerializable, StandardForm {
-    /// The text of an absolute URL, also for a relative one with a base. The schema refuses what Foundation takes and RFC
-    /// 3986 does not, as a zone in an IPv6 address.
+    /// The text of the URL. A relative URL with a base is stored as an absolute URL. The schema refuses URLs that
+    /// Foundation accepts although RFC 3986 does not allow them, for example with a zone in an IPv6 address.
     public static var defaultsBridge: some DefaultsBridge<Self> {
         StandardBridge(WireSchema(["type": "string", "format": "uri-reference", "minLength": 1])) {
             .string($0.absoluteString)
@@ -137,7 +134,7 @@ extension URL: DefaultsSerializable, StandardForm {
 }
 
 extension UUID: DefaultsSerializable, StandardForm {
-    /// Text with four hyphens, read in either case.
+    /// Text with four hyphens. Decoding accepts upper and lower case.
     public static var defaultsBridge: some DefaultsBridge<Self> {
         StandardBridge(.string(format: "uuid")) {
             .string($0.uuidString)
@@ -151,7 +148,8 @@ extension UUID: DefaultsSerializable, StandardForm {
 }
 
 extension Decimal: DefaultsSerializable, StandardForm {
-    /// The string of the digits, as a JSON number would be rounded to a double. Read from an integer, too.
+    /// A string of decimal digits, because a JSON number would be rounded to a double. Decoding also accepts a JSON
+    /// integer.
     public static var defaultsBridge: some DefaultsBridge<Self> {
         StandardBridge(WireSchema(["type": ["string", "integer"], "pattern": "^-?[0-9]+([.][0-9]+)?$"])) {
             value throws(BridgeError) in
@@ -167,10 +165,10 @@ extension Decimal: DefaultsSerializable, StandardForm {
     }
 }
 
-/// A reader of decimals from their digits, all or nothing.
+/// Parses decimal numbers without rounding.
 private enum DecimalText {
-    /// Returns nil for other text and for more digits than a decimal holds, which `Decimal(string:)` would read in part or
-    /// round.
+    /// Returns nil if the text is not a decimal number, or if it has more digits than a `Decimal`. `Decimal(string:)`
+    /// would parse a part of such a text or round it.
     static func decimal(from text: String) -> Decimal? {
         guard let written = normalized(text), let value = Decimal(string: text), value.isFinite,
             normalized(value.description) == written
@@ -178,7 +176,7 @@ private enum DecimalText {
         return value
     }
 
-    /// Returns sign and digits without superfluous zeros.
+    /// Returns the sign and the digits without superfluous zeros. Returns nil if the text is not a decimal number.
     private static func normalized(_ text: String) -> String? {
         var cursor = ByteCursor(text)
         let isNegative = cursor.take("-")

@@ -1,29 +1,30 @@
 internal import SettingsModel
 
-/// A decoder of Decodable values from JSON, by what their `init(from:)` does.
+/// Decodes Decodable values from JSON.
 ///
-/// Ignores members that the type does not ask for, so that a type may lose fields. Names are compared by their bytes.
+/// The decoder ignores members that the type does not decode, so that a newer version of a type may have fewer fields.
+/// Names are compared by their bytes.
 struct ValueDecoder: Decoder {
     let json: JSONValue
-    let place: CodingPlace
+    let position: CodingPosition
     let session: CodingSession
     let calls: Int
 
-    /// Decodes a whole value. Throws, with its place, what is missing, of another kind than the type asks for, refused by the
-    /// type's own code, or nested too deep.
+    /// Decodes a whole value. Throws an error with its position if a member is missing, if JSON has another type than
+    /// expected, if the code of the type throws, or if the nesting is too deep.
     static func decode<Value: Decodable>(
         _ type: Value.Type, from json: JSONValue, allowsNonFinite: Bool
     ) throws(BridgeError) -> Value {
         let session = CodingSession(allowsNonFinite: allowsNonFinite)
         do {
-            return try ValueDecoder(json: json, place: .root, session: session, calls: 0).decode(type)
+            return try ValueDecoder(json: json, position: .root, session: session, calls: 0).decode(type)
         } catch {
             throw session.bridgeError(for: error)
         }
     }
 
     var codingPath: [any CodingKey] {
-        place.codingPath
+        position.codingPath
     }
 
     var userInfo: [CodingUserInfoKey: Any] {
@@ -32,14 +33,15 @@ struct ValueDecoder: Decoder {
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
         guard case .object(let members) = json else {
-            throw place.mismatch(BridgeError(expected: "an object", found: json), for: [String: Any].self, found: json)
+            throw position.mismatch(
+                BridgeError(expected: "an object", found: json), for: [String: Any].self, found: json)
         }
         return KeyedDecodingContainer(KeyedDecoding(members: members, parts: try parts()))
     }
 
     func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
         guard case .array(let elements) = json else {
-            throw place.mismatch(BridgeError(expected: "an array", found: json), for: [Any].self, found: json)
+            throw position.mismatch(BridgeError(expected: "an array", found: json), for: [Any].self, found: json)
         }
         return UnkeyedDecoding(elements: elements, parts: try parts())
     }
@@ -49,28 +51,29 @@ struct ValueDecoder: Decoder {
     }
 
     private func parts() throws -> PartDecoders {
-        guard place.hasRoomForLevel else { throw place.corruption(.nestedTooDeep) }
-        return PartDecoders(enclosure: CodingPlace.Enclosure(place), session: session, calls: calls)
+        guard position.allowsContainer else { throw position.corruption(.nestedTooDeep) }
+        return PartDecoders(parent: CodingPosition.Parent(position), session: session, calls: calls)
     }
 }
 
-/// The containers of parts come here too, with a decoder for each part.
+/// Decoding a single value. The keyed and unkeyed containers also use these methods, with a decoder for each part.
 extension ValueDecoder: SingleValueDecodingContainer {
     func decodeNil() -> Bool {
         json.isNull
     }
 
-    /// Decodes a value by its standard form if its type has one, else by its `init(from:)`.
+    /// Decodes a value with its standard form if its type has one, otherwise with `init(from:)`.
     func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-        // Two steps, as a cast of nil to an optional type succeeds.
+        // Two steps are necessary, because the cast of nil to an optional type succeeds.
         if let standard = try standardForm(of: type), let value = standard as? Value { return value }
-        guard calls < CodingSession.maximumCalls else { throw place.corruption(.nestedTooDeep) }
+        guard calls < CodingSession.maximumCalls else { throw position.corruption(.nestedTooDeep) }
         do {
-            let value = try Value(from: ValueDecoder(json: json, place: place, session: session, calls: calls + 1))
+            let value = try Value(
+                from: ValueDecoder(json: json, position: position, session: session, calls: calls + 1))
             try checkKeys(of: value)
             return value
         } catch {
-            session.note(error, at: place)
+            session.recordError(error, at: position)
             throw error
         }
     }
@@ -83,11 +86,11 @@ extension ValueDecoder: SingleValueDecodingContainer {
         try reading(Value.self) { () throws(BridgeError) in try collection.check(decodedFrom: json) }
     }
 
-    /// Returns the value of a type that has a standard form. Takes any type, as a generic function would be compiled again
-    /// for each standard type.
+    /// Returns the value of a type that has a standard form. Returns nil for other types. The function is not generic,
+    /// because the compiler would specialize it for each standard type.
     private func standardForm(of type: any Decodable.Type) throws -> Any? {
         try reading(type) { () throws(BridgeError) in
-            // The most frequent types, without a search for their conformance.
+            // The most frequent types come first, because the lookup of a conformance takes longer.
             if type == String.self { return try String.defaultsBridge.decode(json) }
             if type == Int.self { return try Int.defaultsBridge.decode(json) }
             if type == Bool.self { return try Bool.defaultsBridge.decode(json) }
@@ -99,26 +102,26 @@ extension ValueDecoder: SingleValueDecodingContainer {
     private func reading<Value>(
         _ type: Any.Type, _ read: () throws(BridgeError) -> Value
     ) throws -> Value {
-        do { return try read() } catch { throw place.mismatch(error, for: type, found: json) }
+        do { return try read() } catch { throw position.mismatch(error, for: type, found: json) }
     }
 }
 
-/// The decoders for the parts of a container.
+/// Creates the decoders for the parts of a container.
 struct PartDecoders {
-    let enclosure: CodingPlace.Enclosure
+    let parent: CodingPosition.Parent
     let session: CodingSession
     let calls: Int
 
     var codingPath: [any CodingKey] {
-        enclosure.place.codingPath
+        parent.position.codingPath
     }
 
     func callAsFunction(_ json: JSONValue, _ key: any CodingKey) -> ValueDecoder {
-        ValueDecoder(json: json, place: CodingPlace(key, in: enclosure), session: session, calls: calls)
+        ValueDecoder(json: json, position: CodingPosition(key, in: parent), session: session, calls: calls)
     }
 }
 
-/// A reader of the members of an object.
+/// Decodes the members of an object.
 struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let members: JSONObject
     let parts: PartDecoders
@@ -127,7 +130,7 @@ struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
         parts.codingPath
     }
 
-    /// The keys of all names that are spelt, byte by byte, as the keys themselves.
+    /// The keys of all members whose names have the same bytes as the key.
     var allKeys: [Key] {
         members.compactMap { member in
             Key(stringValue: member.name).flatMap { $0.stringValue.hasSameBytes(as: member.name) ? $0 : nil }
@@ -157,7 +160,7 @@ struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     }
 
     func superDecoder() throws -> any Decoder {
-        try part(PlainKey.superclass)
+        try part(AnyCodingKey.superclass)
     }
 
     func superDecoder(forKey key: Key) throws -> any Decoder {
@@ -173,7 +176,7 @@ struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     }
 }
 
-/// A reader of the elements of an array. An element that cannot be decoded stays the next one.
+/// Decodes the elements of an array. If an element cannot be decoded, the container stays at this element.
 struct UnkeyedDecoding: UnkeyedDecodingContainer {
     let elements: [JSONValue]
     let parts: PartDecoders
@@ -196,7 +199,7 @@ struct UnkeyedDecoding: UnkeyedDecodingContainer {
         currentIndex >= elements.count
     }
 
-    /// Goes on to the next element only if this one is null.
+    /// Advances to the next element only if the element is null.
     mutating func decodeNil() throws -> Bool {
         guard try part(for: Any?.self).decodeNil() else { return false }
         currentIndex += 1
@@ -232,6 +235,6 @@ struct UnkeyedDecoding: UnkeyedDecodingContainer {
             let reason = "is missing the element \(currentIndex)"
             throw DecodingError.valueNotFound(type, .init(codingPath: codingPath, debugDescription: reason))
         }
-        return parts(elements[currentIndex], PlainKey.index(currentIndex))
+        return parts(elements[currentIndex], AnyCodingKey.index(currentIndex))
     }
 }

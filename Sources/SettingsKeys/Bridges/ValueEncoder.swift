@@ -1,45 +1,47 @@
 internal import SettingsModel
 
-/// An encoder of one value into an object, an array or a single value, whichever the value asks for first.
+/// Encodes one value into an object, an array or a single value.
 ///
-/// Asking for a container cannot fail. So a value that asks for a second kind gets a container all the same, and the next
-/// call that can throw, or ``finished()``, throws the error.
+/// The first container that the value requests determines the kind. A method that returns a container cannot throw. If
+/// the value requests a container of another kind, the encoder records the error, and the next call that can throw
+/// throws it.
 final class ValueEncoder: Encoder {
-    private enum Shape: String {
+    private enum ContainerKind: String {
         case object = "an object"
         case array = "an array"
         case single = "a single value"
     }
 
-    /// A part that is encoded piece by piece. Null stands in its place until the end.
+    /// A member or element whose encoder may still get values. The parent contains null for it until the parent is
+    /// finished.
     private struct OpenPart {
-        /// Nil for an element.
+        /// The name of the member. Nil for an element.
         let name: String?
         let index: Int
         let encoder: ValueEncoder
     }
 
-    let place: CodingPlace
+    let position: CodingPosition
     private let session: CodingSession
     private let calls: Int
-    private lazy var enclosure = CodingPlace.Enclosure(place)
-    private var shape: Shape?
+    private lazy var parent = CodingPosition.Parent(position)
+    private var kind: ContainerKind?
     private var members = JSONObject()
     private var elements: [JSONValue] = []
     private var single = JSONValue.null
     private var openParts: [OpenPart] = []
-    /// The first mistake, after which nothing encoded here can be valid.
+    /// The first error. After an error, the encoder ignores all values.
     private var failure: EncodingError?
 
-    init(at place: CodingPlace, in session: CodingSession, calls: Int) {
-        self.place = place
+    init(at position: CodingPosition, in session: CodingSession, calls: Int) {
+        self.position = position
         self.session = session
         self.calls = calls
     }
 
-    /// Encodes a whole value by its `encode(to:)`: a keyed container as an object with its members in the order of the
-    /// calls, an unkeyed one as an array. Throws the value's own errors with their place, and for more levels than
-    /// `JSONValue.maximumDepth` or containers of different kinds at one place.
+    /// Encodes a whole value with its `encode(to:)`. The members of an object have the order of the calls. Throws an
+    /// error with its position if the code of the value throws, if there are more levels than `JSONValue.maximumDepth`,
+    /// or if a value requests containers of different kinds.
     static func encode(_ value: some Encodable, allowsNonFinite: Bool) throws(BridgeError) -> JSONValue {
         let session = CodingSession(allowsNonFinite: allowsNonFinite)
         do {
@@ -50,7 +52,7 @@ final class ValueEncoder: Encoder {
     }
 
     var codingPath: [any CodingKey] {
-        place.codingPath
+        position.codingPath
     }
 
     var userInfo: [CodingUserInfoKey: Any] {
@@ -62,12 +64,12 @@ final class ValueEncoder: Encoder {
     }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-        take(.object)
+        useContainer(.object)
         return KeyedEncodingContainer(KeyedEncoding(encoder: self))
     }
 
     func unkeyedContainer() -> any UnkeyedEncodingContainer {
-        take(.array)
+        useContainer(.array)
         return UnkeyedEncoding(encoder: self)
     }
 
@@ -75,7 +77,7 @@ final class ValueEncoder: Encoder {
         self
     }
 
-    /// Sets a member. A value of a name that was encoded already takes its place.
+    /// Sets a member. Replaces an existing member of the same name.
     func set(_ name: String, to json: JSONValue) throws {
         if let failure { throw failure }
         if !openParts.isEmpty, members[name] != nil {
@@ -90,12 +92,12 @@ final class ValueEncoder: Encoder {
     }
 
     private func setSingle(to json: JSONValue) throws {
-        take(.single)
+        useContainer(.single)
         if let failure { throw failure }
         single = json
     }
 
-    /// Returns the encoder of a member that is encoded piece by piece: the same for the same name.
+    /// Returns the encoder of a member. Returns the same encoder again for the same name.
     func part(_ key: any CodingKey) -> ValueEncoder {
         let name = key.stringValue
         if failure != nil { return self }
@@ -106,15 +108,15 @@ final class ValueEncoder: Encoder {
         return openPart(name, 0, key)
     }
 
-    /// Returns the encoder of a new last element that is encoded piece by piece.
+    /// Appends an element and returns its encoder.
     func nextElement() -> ValueEncoder {
         if failure != nil { return self }
         elements.append(.null)
-        return openPart(nil, elements.count - 1, PlainKey.index(elements.count - 1))
+        return openPart(nil, elements.count - 1, AnyCodingKey.index(elements.count - 1))
     }
 
     private func openPart(_ name: String?, _ index: Int, _ key: any CodingKey) -> ValueEncoder {
-        let encoder = ValueEncoder(at: CodingPlace(key, in: enclosure), in: session, calls: calls)
+        let encoder = ValueEncoder(at: CodingPosition(key, in: parent), in: session, calls: calls)
         openParts.append(OpenPart(name: name, index: index, encoder: encoder))
         return encoder
     }
@@ -125,52 +127,53 @@ final class ValueEncoder: Encoder {
             let json = try part.encoder.finished()
             if let name = part.name { members[name] = json } else { elements[part.index] = json }
         }
-        return switch shape {
+        return switch kind {
         case .object, nil: .object(members)
         case .array: .array(elements)
         case .single: single
         }
     }
 
-    private func take(_ wanted: Shape) {
-        switch shape {
+    private func useContainer(_ wanted: ContainerKind) {
+        switch kind {
         case .none:
-            shape = wanted
-            if wanted != .single && !place.hasRoomForLevel { fail(.nestedTooDeep) }
+            kind = wanted
+            if wanted != .single && !position.allowsContainer { fail(.nestedTooDeep) }
         case .single where wanted == .single:
             fail(BridgeError("is encoded as a single value twice"))
-        case let taken? where taken != wanted:
-            fail(BridgeError("is encoded both as \(taken.rawValue) and as \(wanted.rawValue)"))
+        case let used? where used != wanted:
+            fail(BridgeError("is encoded both as \(used.rawValue) and as \(wanted.rawValue)"))
         default:
             break
         }
     }
 
     private func fail(_ error: BridgeError) {
-        if failure == nil { failure = place.refusal(error, of: single) }
+        if failure == nil { failure = position.refusal(error, of: single) }
     }
 
-    /// Encodes a value at this place, or inside it under a key: by its standard form if its type has one, else by its
-    /// `encode(to:)`.
+    /// Encodes a value at this position, or at the position of a key within this position. Uses the standard form if
+    /// the type of the value has one, otherwise `encode(to:)`.
     ///
-    /// Takes any type in one function, as a generic one would be compiled again for each standard type.
+    /// The function is not generic, because the compiler would specialize it for each standard type.
     func json(of value: any Encodable, under key: (any CodingKey)? = nil) throws -> JSONValue {
         if let failure { throw failure }
         if let plain = Self.plainForm(of: value) { return plain }
-        let place = key.map { CodingPlace($0, in: enclosure) } ?? place
-        if let standard = try standardForm(of: value, at: place) { return standard }
-        guard calls < CodingSession.maximumCalls else { throw place.refusal(.nestedTooDeep, of: value) }
-        let encoder = ValueEncoder(at: place, in: session, calls: calls + 1)
+        let position = key.map { CodingPosition($0, in: parent) } ?? position
+        if let standard = try standardForm(of: value, at: position) { return standard }
+        guard calls < CodingSession.maximumCalls else { throw position.refusal(.nestedTooDeep, of: value) }
+        let encoder = ValueEncoder(at: position, in: session, calls: calls + 1)
         do {
             try value.encode(to: encoder)
             return try encoder.finished(as: value)
         } catch {
-            session.note(error, at: place)
+            session.recordError(error, at: position)
             throw error
         }
     }
 
-    /// Returns the form of the most frequent types, without a search for their conformance.
+    /// Returns the JSON of the most frequent types, because the lookup of a conformance takes longer. Returns nil for
+    /// other types.
     private static func plainForm(of value: any Encodable) -> JSONValue? {
         let type = type(of: value)
         if type == String.self, let text = value as? String { return .string(text) }
@@ -180,22 +183,22 @@ final class ValueEncoder: Encoder {
         return nil
     }
 
-    private func standardForm(of value: any Encodable, at place: CodingPlace) throws -> JSONValue? {
+    private func standardForm(of value: any Encodable, at position: CodingPosition) throws -> JSONValue? {
         do throws(BridgeError) {
             guard let value = value as? any StandardForm else { return nil }
             let json = try value.json(allowsNonFinite: session.allowsNonFinite)
-            guard json.isNested(atMost: JSONValue.maximumDepth - place.depth) else { throw .nestedTooDeep }
+            guard json.isNested(atMost: JSONValue.maximumDepth - position.depth) else { throw .nestedTooDeep }
             return json
         } catch {
-            throw place.refusal(error, of: value)
+            throw position.refusal(error, of: value)
         }
     }
 
-    /// Returns the whole of what a value was encoded as, in canonical order if its own order means nothing.
+    /// Returns the JSON of a value. Sorts the JSON of a collection that has no order.
     private func finished(as value: any Encodable) throws -> JSONValue {
         let json = try finished()
         guard let collection = value as? any UnorderedCollection else { return json }
-        do { return try collection.ordered(json) } catch { throw place.refusal(error, of: value) }
+        do { return try collection.canonicallyOrdered(json) } catch { throw position.refusal(error, of: value) }
     }
 }
 
@@ -209,7 +212,7 @@ extension ValueEncoder: SingleValueEncodingContainer {
     }
 }
 
-/// A writer of the members of an object. Where a name comes twice, the last value holds, in the place of the first.
+/// Encodes the members of an object. If a name is encoded twice, the second value replaces the first value.
 struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     let encoder: ValueEncoder
 
@@ -236,7 +239,7 @@ struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     }
 
     func superEncoder() -> any Encoder {
-        encoder.part(PlainKey.superclass)
+        encoder.part(AnyCodingKey.superclass)
     }
 
     func superEncoder(forKey key: Key) -> any Encoder {
@@ -244,7 +247,7 @@ struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     }
 }
 
-/// A writer of the elements of an array.
+/// Encodes the elements of an array.
 struct UnkeyedEncoding: UnkeyedEncodingContainer {
     let encoder: ValueEncoder
 
@@ -261,7 +264,7 @@ struct UnkeyedEncoding: UnkeyedEncodingContainer {
     }
 
     func encode<Value: Encodable>(_ value: Value) throws {
-        try encoder.append(encoder.json(of: value, under: PlainKey.index(count)))
+        try encoder.append(encoder.json(of: value, under: AnyCodingKey.index(count)))
     }
 
     func nestedContainer<NestedKey: CodingKey>(

@@ -1,6 +1,6 @@
 package import SettingsModel
 
-/// A key that names a setting, its type and its default.
+/// A key: the name, the type and the default of a setting.
 ///
 ///     extension DefaultsKeys {
 ///         var username: DefaultsKey<String?> { .init("username") }
@@ -8,15 +8,16 @@ package import SettingsModel
 ///         var volume: DefaultsKey<Double> { .init("player.volume", defaultValue: 0.5, in: 0...1) }
 ///     }
 ///
-/// A key is a plain value that is cheap to make. A ``KeyCodec`` or a `Schema` made from it checks it.
+/// A key is a value that is cheap to create. Its creation does not check the name, the limits and the default. Creating
+/// a ``KeyCodec`` or a `Schema` from the key checks them.
 public struct DefaultsKey<Value: DefaultsSerializable>: Sendable {
     /// The name under which the value is stored.
     public let name: String
-    /// The value while nothing is stored; nil for an optional without a default.
+    /// The value while nothing is stored. Nil for an optional without a default.
     public let defaultValue: Value
-    /// The only values that are allowed, if they were listed.
+    /// The allowed values. Nil if the key does not list them.
     package let allowed: [Value]?
-    /// The limits and traits; nil for none, as of most keys.
+    /// The limits and traits. Nil for a key without limits and traits.
     package let rules: KeyRules?
 
     init(
@@ -30,7 +31,7 @@ public struct DefaultsKey<Value: DefaultsSerializable>: Sendable {
             limits: limits, traits: traits, isLimitedToList: allowed != nil, formerType: migration?.conversion)
     }
 
-    /// The properties beside type, default and limits.
+    /// The properties other than the type, the default and the limits.
     package var traits: KeyTraits {
         rules?.traits ?? KeyTraits()
     }
@@ -39,18 +40,18 @@ public struct DefaultsKey<Value: DefaultsSerializable>: Sendable {
         rules?.limits ?? KeyLimits()
     }
 
-    /// The conversion of stored values of the key's former type.
+    /// The conversion of stored values of the key's former type. Nil if the key has no former type.
     var conversion: Conversion<Value>? {
         rules?.formerType as? Conversion<Value>
     }
 
-    /// True if both keys have the same limits and traits. The default may differ.
+    /// Returns true if both keys have the same limits and traits. Their defaults may differ.
     package func hasSameRules(as other: DefaultsKey) -> Bool {
         if KeyRules.areSurelySame(rules, other.rules) { return true }
         return KeyRules.areSame(rules, other.rules) && encodedAllowed == other.encodedAllowed
     }
 
-    /// The allowed values as JSON; nil if they were not listed or have none.
+    /// The allowed values as JSON. Nil if they are not listed or have no JSON form.
     private var encodedAllowed: [JSONValue?]? {
         let bridge = bridge
         return try? allowed?.map { try bridge.encodeStored($0) }
@@ -61,19 +62,20 @@ public struct DefaultsKey<Value: DefaultsSerializable>: Sendable {
     }
 }
 
-/// The properties of a key beside type, default and limits.
+/// The properties of a key other than the type, the default and the limits.
 package struct KeyTraits: Equatable, Sendable {
-    /// The purpose of the setting, for people.
+    /// The purpose of the setting, for users.
     package var description: String?
-    /// True if the value is a secret, which no message repeats.
+    /// True if the value is secret, so that no message contains it.
     package var isSecret: Bool
-    /// The former names of the key, the latest first. A value stored under one of them is taken over.
+    /// The former names of the key, the latest first. A value under a former name is moved to the key.
     package var renamedFrom: [String]
-    /// True if floating-point numbers that are not finite may be stored, as strings.
+    /// True if numbers that are not finite may be stored, as strings.
     package var allowsNonFinite: Bool
-    /// True if reading leaves out the elements of an array or a set that do not decode.
+    /// True if the decoding of an array or a set leaves out elements that cannot be decoded.
     package var dropsUnknownElements: Bool
-    /// The rule for a change in place that meets another writer's change; nil to keep the other's.
+    /// The rule for a change in place after another program has changed the value. Without a rule, the change is
+    /// refused.
     package var merge: MergeRule?
 
     package init(
@@ -95,7 +97,7 @@ package struct KeyTraits: Equatable, Sendable {
 }
 
 extension KeyTraits {
-    /// True if both have the same properties, text by its bytes.
+    /// Compares text by its bytes.
     package static func == (one: KeyTraits, other: KeyTraits) -> Bool {
         one.isSecret == other.isSecret && one.allowsNonFinite == other.allowsNonFinite
             && one.dropsUnknownElements == other.dropsUnknownElements && one.merge == other.merge
@@ -113,10 +115,10 @@ package protocol AnyDefaultsKey: Sendable {
     var name: String { get }
     /// The type of the values.
     var valueType: any DefaultsSerializable.Type { get }
-    /// The properties beside type, default and limits.
+    /// The properties other than the type, the default and the limits.
     var traits: KeyTraits { get }
 
-    /// The key's part of a schema: its type, limits, default and description. Throws if the default or an allowed
+    /// Returns the schema of the key: its type, limits, default and description. Throws if the default or an allowed
     /// value has no JSON form.
     func schemaDocument() throws(BridgeError) -> JSONObject
 }
@@ -127,7 +129,7 @@ extension DefaultsKey: AnyDefaultsKey {
         Value.self
     }
 
-    /// The key's part of a schema: its type, limits, default and description. Throws if the default or an allowed
+    /// Returns the schema of the key: its type, limits, default and description. Throws if the default or an allowed
     /// value has no JSON form.
     package func schemaDocument() throws(BridgeError) -> JSONObject {
         let bridge = bridge
@@ -151,17 +153,18 @@ extension DefaultsKey: AnyDefaultsKey {
     }
 }
 
-/// The limits and traits of a key in one object, so that a key is cheap to copy. Copies of a key share it, which shows that they
-/// are the same key.
+/// The limits and traits of a key. They are in one object so that a key is cheap to copy, and so that copies of a key
+/// can be compared by the identity of the object.
 package final class KeyRules: Sendable {
     let limits: KeyLimits
     let traits: KeyTraits
     private let hasTraits: Bool
-    /// True if the key lists the allowed values. They are not here, as comparing them needs their type.
+    /// True if the key lists the allowed values. The list is not in this object, because its comparison needs the type
+    /// of the key.
     let isLimitedToList: Bool
     let formerType: (any FormerType)?
 
-    /// Returns nil without limits and traits.
+    /// Returns nil if there are no limits and no traits.
     init?(limits: KeyLimits, traits: KeyTraits, isLimitedToList: Bool, formerType: (any FormerType)?) {
         guard !limits.isEmpty || !traits.isEmpty || isLimitedToList || formerType != nil else { return nil }
         self.limits = limits
@@ -171,7 +174,7 @@ package final class KeyRules: Sendable {
         self.formerType = formerType
     }
 
-    /// True if two keys have the same limits and traits. Lists of allowed values may differ.
+    /// Returns true if two keys have the same limits and traits. Does not compare the lists of allowed values.
     static func areSame(_ one: KeyRules?, _ other: KeyRules?) -> Bool {
         if one === other { return true }
         guard let one, let other else { return false }
@@ -181,7 +184,8 @@ package final class KeyRules: Sendable {
         return one.limits == other.limits && (!one.hasTraits || one.traits == other.traits)
     }
 
-    /// True if two keys surely have the same limits and traits. Otherwise their lists have to be compared.
+    /// Returns true if two keys have the same limits and traits, and no lists have to be compared. Returns false if the
+    /// rules differ, or if only a comparison of the lists can tell.
     package static func areSurelySame(_ one: KeyRules?, _ other: KeyRules?) -> Bool {
         areSame(one, other) && (one === other || one?.isLimitedToList != true)
     }

@@ -1,11 +1,11 @@
 internal import SettingsModel
 
-// Each type of key has the limits that its values can have, so a limit that makes no sense does not compile.
+// Each type of value has its own initializers, so a limit that does not fit the type does not compile.
 
 extension DefaultsKey {
-    /// A key with a default.
+    /// Creates a key with a default.
     ///
-    /// For an optional the default also holds after nil was assigned, as that removes what is stored.
+    /// An assignment of nil to an optional setting removes the stored value, so that the setting has its default again.
     public init(
         _ name: String, defaultValue: Value, allowed: [Value]? = nil, description: String? = nil, secret: Bool = false,
         renamedFrom: [String] = [], migrating: KeyMigration<Value>? = nil, nonFinite: Bool = false,
@@ -19,20 +19,19 @@ extension DefaultsKey {
                 dropsUnknownElements: elements != nil, merge: merge?.rule), migration: migrating)
     }
 
-    /// Refuses a key without a default that is not optional.
+    /// Not available. A key that is not optional needs a default.
     @available(
         *, unavailable,
         message: "a key that is not optional needs a defaultValue:, as readers get that while nothing is stored"
     )
     @_disfavoredOverload
     public init(_ name: String) {
-        // Nothing that compiles can call this.
         fatalError("unavailable")
     }
 }
 
 extension DefaultsKey where Value: OptionalSetting {
-    /// A key that is nil while nothing is stored.
+    /// Creates a key that is nil while nothing is stored.
     public init(
         _ name: String, allowed: [Value]? = nil, description: String? = nil, secret: Bool = false,
         renamedFrom: [String] = [], migrating: KeyMigration<Value>? = nil, nonFinite: Bool = false,
@@ -46,7 +45,7 @@ extension DefaultsKey where Value: OptionalSetting {
 }
 
 extension DefaultsKey where Value: NumericSetting {
-    /// A key for numbers in a range of any form: `0...1`, `0..<10`, `1...`, `...100`, `..<0`.
+    /// Creates a key for numbers in a range: `0...1`, `0..<10`, `1...`, `...100`, `..<0`.
     public init(
         _ name: String, defaultValue: Value, in range: some RangeExpression<Value>, description: String? = nil,
         secret: Bool = false, renamedFrom: [String] = [], migrating: KeyMigration<Value>? = nil,
@@ -60,7 +59,7 @@ extension DefaultsKey where Value: NumericSetting {
 }
 
 extension DefaultsKey where Value: OptionalSetting, Value.Wrapped: NumericSetting {
-    /// A key for numbers in a range of any form; without a default it is nil while nothing is stored.
+    /// Creates a key for numbers in a range. Without a default, it is nil while nothing is stored.
     public init(
         _ name: String, defaultValue: Value = nil, in range: some RangeExpression<Value.Wrapped>,
         description: String? = nil, secret: Bool = false, renamedFrom: [String] = [],
@@ -74,7 +73,8 @@ extension DefaultsKey where Value: OptionalSetting, Value.Wrapped: NumericSettin
 }
 
 extension DefaultsKey where Value: TextSetting {
-    /// A key for text of at most so many characters (Unicode scalars), and of a pattern if one is given.
+    /// Creates a key for text with at most `maxLength` Unicode scalars, which matches the pattern if there is a
+    /// pattern.
     public init(
         _ name: String, defaultValue: Value, maxLength: Int, matching pattern: String? = nil,
         description: String? = nil, secret: Bool = false, renamedFrom: [String] = [],
@@ -86,7 +86,7 @@ extension DefaultsKey where Value: TextSetting {
             migration: migrating)
     }
 
-    /// A key for text that matches a pattern of ECMA-262; anchor it with `^` and `$` to mean the whole text.
+    /// Creates a key for text that contains a match of an ECMA-262 pattern. Use `^` and `$` to match the whole text.
     public init(
         _ name: String, defaultValue: Value, matching pattern: String, description: String? = nil,
         secret: Bool = false, renamedFrom: [String] = [], migrating: KeyMigration<Value>? = nil
@@ -99,8 +99,8 @@ extension DefaultsKey where Value: TextSetting {
 }
 
 extension DefaultsKey where Value: OptionalSetting, Value.Wrapped: TextSetting {
-    /// A key for text of at most so many characters (Unicode scalars), and of a pattern if one is given; without a default it
-    /// is nil while nothing is stored.
+    /// Creates a key for text with at most `maxLength` Unicode scalars, which matches the pattern if there is a
+    /// pattern. Without a default, it is nil while nothing is stored.
     public init(
         _ name: String, defaultValue: Value = nil, maxLength: Int, matching pattern: String? = nil,
         description: String? = nil, secret: Bool = false, renamedFrom: [String] = [],
@@ -112,7 +112,8 @@ extension DefaultsKey where Value: OptionalSetting, Value.Wrapped: TextSetting {
             migration: migrating)
     }
 
-    /// A key for text that matches a pattern of ECMA-262; without a default it is nil while nothing is stored.
+    /// Creates a key for text that contains a match of an ECMA-262 pattern. Without a default, it is nil while nothing
+    /// is stored.
     public init(
         _ name: String, defaultValue: Value = nil, matching pattern: String, description: String? = nil,
         secret: Bool = false, renamedFrom: [String] = [], migrating: KeyMigration<Value>? = nil
@@ -124,9 +125,10 @@ extension DefaultsKey where Value: OptionalSetting, Value.Wrapped: TextSetting {
     }
 }
 
-// Without these, the compiler reports a constraint of an extension. Each is disfavored, so that a limit which fits wins.
+// The unavailable initializers replace the compiler's message about a constraint of an extension by a helpful message.
+// They are disfavored, so that the compiler chooses them only if no other initializer fits.
 extension DefaultsKey {
-    /// Refuses a range that is not one of the key's numbers.
+    /// Not available. The range does not fit the type of the key.
     @available(
         *, unavailable,
         message:
@@ -138,11 +140,10 @@ extension DefaultsKey {
         secret: Bool = false, renamedFrom: [String] = [], migrating: KeyMigration<Value>? = nil,
         merge: MergePolicy<Value>? = nil
     ) {
-        // Nothing that compiles can call this.
         fatalError("unavailable")
     }
 
-    /// Refuses a length of anything but text.
+    /// Not available. Only text has a length.
     @available(
         *, unavailable, message: "maxLength: limits text; limit numbers with in:, other values with allowed:"
     )
@@ -152,11 +153,10 @@ extension DefaultsKey {
         description: String? = nil, secret: Bool = false, renamedFrom: [String] = [],
         migrating: KeyMigration<Value>? = nil
     ) {
-        // Nothing that compiles can call this.
         fatalError("unavailable")
     }
 
-    /// Refuses a pattern of anything but text.
+    /// Not available. Only text can match a pattern.
     @available(
         *, unavailable, message: "matching: limits text; limit numbers with in:, other values with allowed:"
     )
@@ -165,26 +165,25 @@ extension DefaultsKey {
         _ name: String, defaultValue: Value? = nil, matching pattern: String, description: String? = nil,
         secret: Bool = false, renamedFrom: [String] = [], migrating: KeyMigration<Value>? = nil
     ) {
-        // Nothing that compiles can call this.
         fatalError("unavailable")
     }
 }
 
 /// An optional type.
 ///
-/// `ExpressibleByNilLiteral` gives the value while nothing is stored. A requirement of this protocol would be a member of
-/// `Optional` and would hide an enumeration case of the same name.
+/// The inherited protocol `ExpressibleByNilLiteral` provides the value while nothing is stored. A requirement of this
+/// protocol would instead be a member of `Optional`, and would hide a case of the same name of a wrapped enumeration.
 public protocol OptionalSetting: DefaultsSerializable, ExpressibleByNilLiteral {
-    /// The type without the optional.
+    /// The wrapped type.
     associatedtype Wrapped: DefaultsSerializable
 }
 
 extension Optional: OptionalSetting where Wrapped: DefaultsSerializable {}
 
-/// A number, which a range can limit. A comparable type that has a number as its raw value can conform without code.
+/// A number, which a range can limit. A comparable type whose raw value is a number can conform without code.
 public protocol NumericSetting: DefaultsSerializable, Comparable {}
 
-/// Text, which a length and a pattern can limit. A type that has text as its raw value can conform without code.
+/// Text, which a length and a pattern can limit. A type whose raw value is text can conform without code.
 public protocol TextSetting: DefaultsSerializable {}
 
 extension String: TextSetting {}

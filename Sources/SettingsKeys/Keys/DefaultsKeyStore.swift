@@ -1,8 +1,9 @@
 package import SettingsModel
 
-/// A place where keys are defined, as properties.
+/// A type that defines keys as properties.
 ///
-/// The ready-made one is ``DefaultsKeys``; a namespace is another one with a prefix, reached through a property:
+/// Most programs extend ``DefaultsKeys``. To group keys, define a nested store with a prefix, and a property that
+/// returns it:
 ///
 ///     struct PlayerKeys: DefaultsKeyStore {
 ///         static let prefix = "player"
@@ -12,10 +13,10 @@ package import SettingsModel
 ///         var player: PlayerKeys { PlayerKeys() }       // \.player.volume is stored as player.volume
 ///     }
 public protocol DefaultsKeyStore: Sendable {
-    /// The beginning of the names of all keys in this store, without the dot; empty for none.
+    /// The prefix of the names of all keys in this store, without the dot. Empty for no prefix.
     static var prefix: String { get }
 
-    /// Makes the store.
+    /// Creates the store.
     init()
 }
 
@@ -25,30 +26,30 @@ extension DefaultsKeyStore {
         ""
     }
 
-    /// The full name of a key in this store: after the prefix and a dot.
+    /// The full name of a key in this store: the prefix, a dot and the given name.
     public static subscript<Name: SettingName>(leaf: Name) -> String {
         prefix.isEmpty ? String(leaf) : "\(prefix).\(leaf)"
     }
 }
 
-/// Text of any kind, as a name: a literal, a `String`, a `Substring`.
+/// A name of a setting: a literal, a `String` or a `Substring`.
 ///
-/// Subscripts by name ask for this instead of `String`: for a misspelt key path the compiler reports the nearest overload, and
-/// one that takes a `String` would be nearer than the one by key path.
+/// Subscripts by name use this constraint instead of `String`. For a misspelt key path, the compiler reports an error
+/// about the best overload. It would choose an overload with a `String` before the overload with a key path.
 public typealias SettingName = StringProtocol & RangeReplaceableCollection & TextOutputStream & CustomReflectable
 
-/// The keys of a program: extend it with them.
+/// The keys of a program. Extend this type with the keys.
 public struct DefaultsKeys: DefaultsKeyStore {
-    /// Makes the store.
+    /// Creates the store.
     public init() {}
 }
 
-/// Describes what is wrong with the prefix of a store within another; nil if nothing is. Without a prefix of its own its keys
-/// would be stored under the names of other keys.
+/// Returns a message if a nested store lacks its own prefix. Its keys would then have the names of other keys. Returns
+/// nil if the prefix is valid.
 package func nestedStoreProblem(
     _ inner: any DefaultsKeyStore.Type, in outer: any DefaultsKeyStore.Type
 ) -> String? {
-    let advice = "give it one of its own, as in static let prefix = \"player\""
+    let advice = "give it its own prefix, as in static let prefix = \"player\""
     if inner.prefix.isEmpty {
         return "the key store \(inner) within \(outer) has no prefix; \(advice)"
     }
@@ -58,7 +59,8 @@ package func nestedStoreProblem(
     return nil
 }
 
-/// Checks all stores in stored properties of a store, and those within them. Computed properties are not found.
+/// Checks the prefixes of all nested stores in stored properties, at any depth. Reflection does not find computed
+/// properties.
 package func nestedStoreProblem(in store: some DefaultsKeyStore) -> String? {
     for child in Mirror(reflecting: store).children {
         guard let inner = child.value as? any DefaultsKeyStore else { continue }
@@ -70,8 +72,10 @@ package func nestedStoreProblem(in store: some DefaultsKeyStore) -> String? {
 }
 
 extension ListedKey where Store: DefaultsKeyStore {
-    /// Describes why the name is not that of a key so deep within the store; nil if it is. A path does not name the stores
-    /// that it leads through, but each of them adds a part to the names.
+    /// Returns a message if the name of the key lacks the prefix of a nested store. Returns nil if the name is valid.
+    ///
+    /// The stores on the path of the key are unknown, but each of them must add a part to the name. So the number of
+    /// parts is compared with the length of the path.
     fileprivate func problem(of name: String) -> String? {
         let outer = Store.prefix.utf8.isEmpty ? "" : Store.prefix + "."
         let rest = name.utf8.starts(with: outer.utf8) ? name.utf8.dropFirst(outer.utf8.count) : name.utf8[...]
@@ -91,7 +95,7 @@ extension ListedKey where Store: DefaultsKeyStore {
     }
 }
 
-/// The keys of a list as an instance of the store has them. Throws if a store within it lacks a prefix of its own.
+/// Returns the listed keys of a store. Throws if a nested store lacks its own prefix.
 package func listedKeys<Store: DefaultsKeyStore>(
     _ list: [ListedKey<Store>], of store: Store
 ) throws(SchemaError) -> [any AnyDefaultsKey] {
@@ -105,7 +109,7 @@ package func listedKeys<Store: DefaultsKeyStore>(
     return keys
 }
 
-/// A type that names its settings by an enumeration: the key `isUserLoggedIn` of the type `Account` is stored as
+/// A type with an enumeration of its settings. The case `isUserLoggedIn` of the type `Account` is stored as
 /// `Account.isUserLoggedIn`.
 ///
 ///     enum Account: DefaultsNamespace {
@@ -116,7 +120,7 @@ public protocol DefaultsNamespace {
     /// The names of the keys.
     associatedtype Key: RawRepresentable where Key.RawValue == String
 
-    /// The beginning of the names, without the dot. By default the name of the type.
+    /// The prefix of the names, without the dot. By default the name of the type.
     static var namespace: String { get }
 }
 
@@ -132,7 +136,7 @@ extension DefaultsNamespace {
     }
 }
 
-/// An error about two types that claim one namespace.
+/// The error that two types have the same namespace.
 public struct NamespaceConflict: Error, Hashable, Sendable, CustomStringConvertible {
     package let namespace: String
     /// The type that registered the namespace.
@@ -142,19 +146,19 @@ public struct NamespaceConflict: Error, Hashable, Sendable, CustomStringConverti
 
     /// The conflict in a sentence.
     public var description: String {
-        "the namespace \(namespace) is \(owner)'s already; give \(claimant) another one (static var namespace)"
+        "the namespace \(namespace) already belongs to \(owner); give \(claimant) another namespace (static var namespace)"
     }
 }
 
-/// A registry that gives each namespace to one type. Otherwise two types of one name in different modules would share their
+/// Registers one type for each namespace, so that two types with the same name in different modules do not share their
 /// settings.
 package struct NamespaceRegistry: Sendable {
     private var owners: [(namespace: String, type: any Any.Type)] = []
 
-    /// Makes a registry without namespaces.
+    /// Creates a registry without namespaces.
     package init() {}
 
-    /// Registers a type. Throws if another type has the namespace; the same type may ask again.
+    /// Registers a type. Throws if another type has the namespace. Does nothing if the type is registered.
     package mutating func register<Namespace: DefaultsNamespace>(_ type: Namespace.Type) throws(NamespaceConflict) {
         let namespace = Namespace.namespace
         guard let owner = owners.first(where: { $0.namespace.hasSameBytes(as: namespace) }) else {

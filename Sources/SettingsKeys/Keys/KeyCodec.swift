@@ -1,8 +1,8 @@
 public import SettingsModel
 
-/// A codec that encodes and decodes the values of a key and checks its limits.
+/// Encodes and decodes the values of a key, and checks its limits.
 ///
-/// Making one compiles the key's schema, which takes microseconds.
+/// The creation of a codec compiles the schema of the key, which takes some microseconds.
 public struct KeyCodec<Value: DefaultsSerializable>: Sendable {
     /// The key.
     package let key: DefaultsKey<Value>
@@ -11,12 +11,12 @@ public struct KeyCodec<Value: DefaultsSerializable>: Sendable {
     private let bridge: Value.Bridge
     private let dropsUnknownElements: Bool
 
-    /// Compiles a key. Throws if its name, pattern or default is not valid.
+    /// Creates the codec of a key. Throws if the name, the pattern or the default of the key is not valid.
     public init(_ key: DefaultsKey<Value>) throws(SchemaError) {
         try self.init(key, like: nil)
     }
 
-    /// Makes a codec that shares the schema of another key's, which differs in name and default only.
+    /// Creates a codec that shares the schema of another codec. The keys may differ only in their names and defaults.
     package init(_ key: DefaultsKey<Value>, like model: KeyCodec?) throws(SchemaError) {
         self.key = key
         bridge = key.bridge
@@ -33,8 +33,8 @@ public struct KeyCodec<Value: DefaultsSerializable>: Sendable {
         schema = try KeySchema(.object(try key.documentForSchema()), named: key.name)
     }
 
-    /// Encodes a value to store; nil to remove the stored one. Throws if the value has no JSON form or is beyond the key's
-    /// limits.
+    /// Encodes a value. Returns nil if the stored value has to be removed, because the value is nil. Throws if the
+    /// value has no JSON form or is outside the limits of the key.
     public func encode(_ value: Value) throws(InvalidValue) -> JSONValue? {
         let json: JSONValue?
         do {
@@ -46,10 +46,11 @@ public struct KeyCodec<Value: DefaultsSerializable>: Sendable {
         return json
     }
 
-    /// Decodes a stored value; returns the default if nothing is stored. Throws if the stored value is none of the key.
+    /// Decodes a stored value. Returns the default if nothing is stored. Throws if the stored value is not a valid
+    /// value of the key.
     ///
-    /// An object that an older program stored may lack a member that the type requires. The member is then that of the key's
-    /// default value.
+    /// An object from an older version of the program may lack a member that the type requires. The codec then uses the
+    /// member of the default value.
     public func decode(_ stored: JSONValue?) throws(InvalidValue) -> Value {
         guard let stored else { return key.defaultValue }
         if dropsUnknownElements, let elements { return try value(of: elements.droppingUnknownElements(of: stored)) }
@@ -66,13 +67,14 @@ public struct KeyCodec<Value: DefaultsSerializable>: Sendable {
         }
     }
 
-    /// Decodes an object again with the missing members from the default value. Returns nil if the default has no such member.
+    /// Decodes an object again after it has added missing members from the default value. Returns nil if the error is
+    /// not about a missing member, or if the default value cannot be encoded.
     private func decode(_ stored: JSONValue, fillingIn failure: BridgeError) throws(InvalidValue) -> Value? {
         guard failure.missingMember != nil, let encodedDefault = try? bridge.encodeStored(key.defaultValue) else {
             return nil
         }
         var (filled, failure) = (stored, failure)
-        // Each pass adds a member of the default, so the number of passes has a bound.
+        // Each iteration adds a member of the default, so the number of iterations is limited.
         while let name = failure.missingMember,
             filled.copyMember(name, ofObjectAt: failure.pointer.tokens[...], from: encodedDefault)
         {
@@ -87,13 +89,13 @@ public struct KeyCodec<Value: DefaultsSerializable>: Sendable {
         throw InvalidValue(failure, key: key)
     }
 
-    /// The elements of an array or a set; nil for other types.
+    /// The bridge, if the values are arrays or sets. Nil for other types.
     private var elements: (any ElementReading)? {
         bridge as? any ElementReading
     }
 
-    /// Returns new JSON of a change in place together with the elements of the stored JSON that the key does not read.
-    /// Returns the new JSON itself if the key drops no unknown elements.
+    /// Returns the new JSON of a change in place, with the unknown elements of the stored JSON added. Returns the new
+    /// JSON unchanged if the key does not drop unknown elements.
     package func keepingUnknownElements(of stored: JSONValue?, in new: JSONValue?) -> JSONValue? {
         guard dropsUnknownElements, let elements, let stored, let new else { return new }
         return elements.keepingUnknownElements(of: stored, in: new)
@@ -106,8 +108,8 @@ public struct KeyCodec<Value: DefaultsSerializable>: Sendable {
 }
 
 extension JSONValue {
-    /// Copies a member that this value lacks from another value. Returns false without a change unless objects of both values
-    /// lead to the place, and the other value has the member there.
+    /// Copies a missing member at a path from another value. Returns false without a change if the path does not lead
+    /// to an object in both values, if this object has the member, or if the other object lacks it.
     fileprivate mutating func copyMember(_ name: String, ofObjectAt path: ArraySlice<String>, from other: JSONValue)
         -> Bool
     {
@@ -130,7 +132,7 @@ extension JSONValue {
 public struct InvalidValue: Error, Hashable, Sendable, CustomStringConvertible {
     /// The key.
     public let key: String
-    /// The violations, at least one.
+    /// The violations. There is at least one.
     public let violations: [Violation]
 
     init(key: String, violations: [Violation]) {
@@ -159,15 +161,16 @@ public struct InvalidValue: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Schema {
-    /// Lists what a program's key and this schema disagree on.
+    /// Lists the differences between a program's key and this schema.
     ///
-    /// A key whose type says nothing of its values, as a `Codable` type without a schema of its own, agrees with any rule. Of a
-    /// key that the schema admits without listing it, only the type is compared. Throws if the key's default has no JSON form.
+    /// A type whose schema allows any JSON, such as a `Codable` type without its own schema, never differs. If the
+    /// schema allows the key without listing it, only the type is compared. Throws if the default of the key has no
+    /// JSON form.
     public func differences<Value>(from key: DefaultsKey<Value>) throws(SchemaError) -> [SchemaDifference] {
         try differences(fromKey: key)
     }
 
-    /// Lists what a program's key of any type and this schema disagree on.
+    /// Lists the differences between a program's key of any type and this schema.
     package func differences(from key: some AnyDefaultsKey) throws(SchemaError) -> [SchemaDifference] {
         try differences(fromKey: key)
     }

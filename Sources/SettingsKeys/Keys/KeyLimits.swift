@@ -10,8 +10,11 @@ struct KeyLimits: Equatable, Sendable {
         bounds == nil && maxLength == nil && pattern == nil
     }
 
-    /// Writes the limits into a schema. Of a type with several forms, the first has the limits. The values of the other forms
-    /// lie above every limit that can be written, so a maximum leaves the first form alone.
+    /// Adds the limits to a schema.
+    ///
+    /// A type such as UInt64 has the JSON forms integer and string, which are the alternatives of `anyOf`. The limits
+    /// apply to the first form. The second form contains only values above every possible limit, so a maximum removes
+    /// it.
     func apply(to document: inout JSONObject) {
         guard case .array(var forms)? = document["anyOf"], case .object(var first)? = forms.first, !isEmpty else {
             write(to: &document)
@@ -44,10 +47,10 @@ extension KeyLimits {
     }
 }
 
-/// The ends of a range as JSON numbers.
+/// The bounds of a range as JSON numbers.
 ///
-/// An end that every number lies within is none. Any other end that is not a finite number stays, so that making the schema
-/// refuses it.
+/// A bound that excludes no number, such as a maximum of infinity, is nil. Any other bound that is not a finite number
+/// is kept as a string, so that the creation of the schema fails.
 struct NumberBounds: Equatable, Sendable {
     let minimum: JSONValue?
     let maximum: JSONValue?
@@ -61,7 +64,7 @@ struct NumberBounds: Equatable, Sendable {
         includesMaximum = includesGreatest
     }
 
-    /// Returns the ends of any of Swift's five forms of ranges.
+    /// Returns the bounds of one of Swift's five range types.
     private static func ends<Number: NumericSetting>(
         of range: some RangeExpression<Number>
     ) -> (least: Number?, greatest: Number?, includesGreatest: Bool) {
@@ -76,8 +79,8 @@ struct NumberBounds: Equatable, Sendable {
         }
     }
 
-    /// Returns the JSON of an end; nil for infinity where every number lies within it. NaN, the other infinity and an integer
-    /// beyond Int64 are strings, which no schema accepts as a limit.
+    /// Returns the JSON of a bound. Returns nil for the infinity that excludes no number. NaN, the other infinity and
+    /// an integer outside Int64 become strings, which no schema accepts as a limit.
     private static func limit<Bridge: DefaultsBridge>(
         _ end: Bridge.Value, _ bridge: Bridge, unlessNamed infinity: String
     ) -> JSONValue? {
@@ -87,15 +90,16 @@ struct NumberBounds: Equatable, Sendable {
     }
 }
 
-/// A rule for a change in place (`+= 1`, `append`) of a value that another writer has changed since it was read.
+/// The rule for a change in place (`+= 1`, `append`) if another program has changed the value since the read.
 package enum MergeRule: String, Hashable, Sendable {
-    /// The same number is added to the other writer's value.
+    /// The difference is added to the other program's value.
     case sum
-    /// The same elements are added to the other writer's value.
+    /// The new elements are added to the other program's value.
     case append
 }
 
-/// A rule that fits the type of a key: `merge: .sum` on numbers, `merge: .append` on arrays and sets.
+/// The rule for a change in place (`+= 1`, `append`) if another program has changed the value since the read:
+/// `merge: .sum` for numbers, `merge: .append` for arrays and sets.
 public struct MergePolicy<Value: DefaultsSerializable>: Sendable {
     /// The rule.
     package let rule: MergeRule
@@ -106,47 +110,45 @@ public struct MergePolicy<Value: DefaultsSerializable>: Sendable {
 }
 
 extension MergePolicy where Value: NumericSetting {
-    /// Adds the same number, so that of two programs that count none loses anything.
+    /// Adds the difference to the other program's value, so that no increment is lost.
     public static var sum: MergePolicy {
         MergePolicy(.sum)
     }
 }
 
 extension MergePolicy where Value: OptionalSetting, Value.Wrapped: NumericSetting {
-    /// Adds the same number, so that of two programs that count none loses anything.
+    /// Adds the difference to the other program's value, so that no increment is lost.
     public static var sum: MergePolicy {
         MergePolicy(.sum)
     }
 }
 
 extension MergePolicy where Value: CollectionSetting {
-    /// Appends the same elements.
+    /// Adds the new elements to the other program's value.
     public static var append: MergePolicy {
         MergePolicy(.append)
     }
 }
 
 extension MergePolicy where Value: OptionalSetting, Value.Wrapped: CollectionSetting {
-    /// Appends the same elements.
+    /// Adds the new elements to the other program's value.
     public static var append: MergePolicy {
         MergePolicy(.append)
     }
 }
 
 extension MergePolicy {
-    /// Only numbers have a sum.
+    /// Not available. Only numbers have a sum.
     @available(*, unavailable, message: "only a number can be merged as a sum")
     @_disfavoredOverload
     public static var sum: MergePolicy {
-        // Nothing that compiles can call this.
         fatalError("unavailable")
     }
 
-    /// Only arrays and sets can be appended to.
+    /// Not available. Elements can be appended only to arrays and sets.
     @available(*, unavailable, message: "only an array or a set can be appended to")
     @_disfavoredOverload
     public static var append: MergePolicy {
-        // Nothing that compiles can call this.
         fatalError("unavailable")
     }
 }

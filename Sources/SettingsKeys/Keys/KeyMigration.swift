@@ -25,10 +25,11 @@ protocol FormerType: AnyObject, Sendable {
     var type: any DefaultsSerializable.Type { get }
 }
 
-/// A conversion of JSON that the former type encoded. An object, so that a key without one costs no more to make.
+/// A conversion of JSON from the former type. It is an object so that the creation of a key without a conversion stays
+/// cheap.
 final class Conversion<Value: DefaultsSerializable>: FormerType {
     let type: any DefaultsSerializable.Type
-    /// Returns nil if the JSON is no value of the former type. Throws the error of the conversion.
+    /// Returns nil if the JSON is not a value of the former type. Throws the error of the conversion.
     private let convert: @Sendable (JSONValue) throws -> Value?
 
     init(from type: any DefaultsSerializable.Type, convert: @escaping @Sendable (JSONValue) throws -> Value?) {
@@ -36,7 +37,7 @@ final class Conversion<Value: DefaultsSerializable>: FormerType {
         self.convert = convert
     }
 
-    /// Converts stored JSON. Returns nil if the JSON is no value of the former type.
+    /// Converts stored JSON. Returns nil if the JSON is not a value of the former type.
     func callAsFunction(_ json: JSONValue) throws(BridgeError) -> Value? {
         do {
             return try convert(json)
@@ -47,16 +48,16 @@ final class Conversion<Value: DefaultsSerializable>: FormerType {
 }
 
 extension DefaultsKey {
-    /// True if the key describes how a value of its former type becomes a value of its type.
+    /// True if the key has a conversion from a former type.
     package var hasMigration: Bool { conversion != nil }
 }
 
 extension KeyCodec {
     /// Returns the JSON to store in place of a stored value of the key's former type.
     ///
-    /// Returns nil if there is nothing to convert: the key has no migration, the type of the key decodes the JSON, the former
-    /// type does not decode the JSON, or the result is nil. Throws if the conversion throws, or if its result is no value of the
-    /// key.
+    /// Returns nil if there is nothing to convert: the key has no migration, the type of the key decodes the JSON, the
+    /// former type does not decode the JSON, or the result is nil. Throws if the conversion throws, or if its result is
+    /// no value of the key.
     package func migrated(_ stored: JSONValue) throws(InvalidValue) -> JSONValue? {
         guard let conversion = key.conversion, (try? decode(stored)) == nil else { return nil }
         let value: Value?

@@ -4,15 +4,15 @@ internal import SettingsModel
 public struct SchemaDifference: Hashable, Sendable, CustomStringConvertible {
     /// The part of a key's description that differs.
     package enum Aspect: Hashable, Sendable {
-        /// The schema does not admit the key.
+        /// The schema does not allow the key.
         case key
-        /// No value of the program's type is allowed by the schema, nor the other way round.
+        /// The schema allows no value of the program's type.
         case type
-        /// Some values are allowed by only one of the two.
+        /// Only the program or only the schema allows some of the values.
         case limits
         /// The default values differ.
         case defaultValue
-        /// The value is a secret for only one of the two.
+        /// The value is secret only in the program or only in the schema.
         case secrecy
     }
 
@@ -20,7 +20,7 @@ public struct SchemaDifference: Hashable, Sendable, CustomStringConvertible {
     package let key: String
     /// The part that differs.
     package let aspect: Aspect
-    /// The difference in a sentence, as `player.volume: the program allows 0...1, the server 0...2`.
+    /// The difference in a sentence, for example `player.volume: the program allows 0...1, the server 0...2`.
     package let sentence: String
 
     init(_ key: String, _ aspect: Aspect, _ detail: String) {
@@ -29,13 +29,13 @@ public struct SchemaDifference: Hashable, Sendable, CustomStringConvertible {
         sentence = "\(key): \(detail)"
     }
 
-    /// The difference in a sentence, as `player.volume: the program allows 0...1, the server 0...2`.
+    /// The difference in a sentence, for example `player.volume: the program allows 0...1, the server 0...2`.
     public var description: String { sentence }
 }
 
 extension Schema {
-    /// Compares a program's key with this schema: presence, type, limits, listed values, default and secrecy. Other rules
-    /// are compared as they are written. Of a key that is admitted without being listed only the type is compared.
+    /// Compares a program's key with this schema: presence, type, limits, listed values, default and secrecy. Compares
+    /// the text of other rules. If the schema allows the key without listing it, compares only the type.
     func differences(from document: JSONObject, named name: String, isSecret: Bool) -> [SchemaDifference] {
         guard let theirKey = key(name) else {
             let meant = suggestions(for: name, limit: 1).first.map { "; did you mean \($0)?" } ?? ""
@@ -72,7 +72,8 @@ extension Schema {
     }
 }
 
-/// A collection of the rules of a schema, merged with those that it takes in by `$ref` and `allOf`.
+/// The rules of a schema in a form that can be compared. Includes the rules of schemas that `$ref` and `allOf` refer
+/// to.
 private struct ComparedRules {
     private var types = JSONTypeSet.all
     private var numbers = ComparedRange()
@@ -80,9 +81,9 @@ private struct ComparedRules {
     private var counts = ComparedRange.counts
     private var listed: Set<MathematicalJSON>?
     /// All other rules, by keyword.
-    private var rest = JSONObject()
+    private var otherRules = JSONObject()
     private let root: JSONValue
-    /// The number of schemas that may still be read. References can lead to one of them again and again.
+    /// The number of schemas that may still be read. It stops endless references.
     private var budget = 1_000
 
     init(of schemas: [JSONValue], in root: JSONValue) {
@@ -91,7 +92,7 @@ private struct ComparedRules {
         if types.contains(.integer), !types.contains(.number) { numbers.roundToIntegers() }
     }
 
-    /// Takes in a schema that must hold together with those before it.
+    /// Adds the rules of a schema. A value must satisfy them and all earlier rules.
     private mutating func add(_ schema: JSONValue) {
         budget -= 1
         if schema == false { types = [] }
@@ -117,15 +118,15 @@ private struct ComparedRules {
             for part in value.array ?? [] { add(part) }
         case .anyOf, .oneOf:
             types.formIntersection(types(ofAny: value.array ?? []))
-            addToRest(rule)
+            addOtherRule(rule)
         case let keyword? where keyword.isAnnotation || rule.name == "uniqueItems" && value == false: break
-        case .some: addToRest(rule)
+        case .some: addOtherRule(rule)
         case nil: break
         }
     }
 
-    private mutating func addToRest(_ rule: JSONObject.Member) {
-        rest[rule.name] = rest[rule.name].map { ["allOf": [$0, rule.value]] } ?? rule.value
+    private mutating func addOtherRule(_ rule: JSONObject.Member) {
+        otherRules[rule.name] = otherRules[rule.name].map { ["allOf": [$0, rule.value]] } ?? rule.value
     }
 
     private mutating func list(_ values: [JSONValue]) {
@@ -149,9 +150,10 @@ private struct ComparedRules {
         return types
     }
 
-    /// Lists the differences in sentences without the key. Of a schema that was too large to be read, lists none.
+    /// Lists the differences in sentences without the name of the key. Lists no differences if a schema was too large
+    /// to read.
     func differences(from theirs: ComparedRules) -> [(SchemaDifference.Aspect, String)] {
-        if isSilent || budget <= 0 || theirs.budget <= 0 { return [] }
+        if allowsEverything || budget <= 0 || theirs.budget <= 0 { return [] }
         let common = types.intersection(theirs.types)
         if common.isEmpty {
             return [(.type, "the program reads \(types.kinds), the server holds \(theirs.types.kinds)")]
@@ -162,7 +164,7 @@ private struct ComparedRules {
             if isDifferent { found.append("the program allows \(own), the server \(their)") }
         }
         if listed != theirs.listed {
-            // Listed values say all that limits could.
+            // If the lists of values differ, a comparison of the limits adds no information.
             compare(Self.phrase(listed), Self.phrase(theirs.listed), true)
         } else {
             let kind = common.contains(.number) ? "number" : "integer"
@@ -176,15 +178,15 @@ private struct ComparedRules {
                 counts.phrase(ofCount: "element"), theirs.counts.phrase(ofCount: "element"),
                 common.contains(.array) && counts != theirs.counts)
         }
-        if !agree(rest, theirs.rest, in: theirs.root) {
+        if !matches(otherRules, theirs.otherRules, in: theirs.root) {
             found.append("other rules of the program and the server differ")
         }
         return found.map { (.limits, $0) }
     }
 
-    /// True if every value is allowed, as by a type that says nothing of its values.
-    private var isSilent: Bool {
-        types == .all && listed == nil && rest.isEmpty && numbers == ComparedRange() && lengths == .counts
+    /// True if every value is allowed, for example by a `Codable` type without its own schema.
+    private var allowsEverything: Bool {
+        types == .all && listed == nil && otherRules.isEmpty && numbers == ComparedRange() && lengths == .counts
             && counts == .counts
     }
 
@@ -193,42 +195,42 @@ private struct ComparedRules {
         return ValueRules.listing(listed.map(\.value).canonicallySorted())
     }
 
-    /// True if other rules are the same as they are written, apart from annotations. Where the program says nothing of
-    /// elements or members, the server may say anything.
-    private func agree(_ own: JSONObject, _ theirs: JSONObject, in root: JSONValue) -> Bool {
+    /// Returns true if the other rules have the same text, apart from annotations. If the program has no rules for
+    /// elements or members, the server may have any.
+    private func matches(_ own: JSONObject, _ theirs: JSONObject, in root: JSONValue) -> Bool {
         let describesParts = own.names.contains { SchemaKeyword(rawValue: $0)?.describesParts ?? false }
-        func agree(_ name: String) -> Bool {
+        func matches(_ name: String) -> Bool {
             guard let keyword = SchemaKeyword(rawValue: name), !keyword.isAnnotation else { return true }
             switch (own[name], theirs[name], keyword.operand) {
             case (nil, _, _): return keyword.describesParts && !describesParts
             case (let own?, let their, .schema):
-                return self.agree(own, their ?? true, in: root)
+                return self.matches(own, their ?? true, in: root)
             case (.array(let own)?, .array(let theirs)?, .schemas):
-                return own.count == theirs.count && zip(own, theirs).allSatisfy { self.agree($0, $1, in: root) }
+                return own.count == theirs.count && zip(own, theirs).allSatisfy { self.matches($0, $1, in: root) }
             case (.object(let own)?, .object(let theirs)?, .namedSchemas):
-                return own.matches(theirs) { self.agree($0, $1, in: root) }
+                return own.matches(theirs) { self.matches($0, $1, in: root) }
             case (.array(let own)?, .array(let theirs)?, _):
                 return Set(own.map(MathematicalJSON.init)) == Set(theirs.map(MathematicalJSON.init))
             case (let own?, let their, _): return their.map { own.isMathematicallyEqual(to: $0) } ?? false
             }
         }
-        return own.names.allSatisfy(agree) && theirs.names.allSatisfy { own[$0] != nil || agree($0) }
+        return own.names.allSatisfy(matches) && theirs.names.allSatisfy { own[$0] != nil || matches($0) }
     }
 
-    private func agree(_ own: JSONValue, _ theirs: JSONValue, in root: JSONValue) -> Bool {
+    private func matches(_ own: JSONValue, _ theirs: JSONValue, in root: JSONValue) -> Bool {
         guard case .object(let rules) = own else { return own == true || own == theirs }
         var theirs = theirs
-        // A chain of references is at most as long as the compiler allows.
+        // The schema compiler allows at most 64 references in a chain.
         for _ in 0..<64 {
             guard let pointer = theirs["$ref"]?.string.flatMap({ JSONPointer(reference: $0) }) else { break }
             theirs = root[pointer] ?? true
         }
-        let isSilent = rules.names.allSatisfy { SchemaKeyword(rawValue: $0)?.isAnnotation ?? true }
-        return isSilent || agree(rules, theirs.object ?? [:], in: root)
+        let allowsEverything = rules.names.allSatisfy { SchemaKeyword(rawValue: $0)?.isAnnotation ?? true }
+        return allowsEverything || matches(rules, theirs.object ?? [:], in: root)
     }
 }
 
-/// A range that limits leave to numbers, or to the number of characters or elements.
+/// The range of allowed numbers, or of the allowed number of characters or elements.
 private struct ComparedRange: Equatable {
     struct Limit: Equatable {
         let number: JSONNumber
@@ -252,7 +254,8 @@ private struct ComparedRange: Equatable {
         if isStricter { greatest = Limit(number: number, isIncluded: isIncluded) }
     }
 
-    /// Gives limits of integers one form: included, and none at an end of Int64.
+    /// Normalizes the limits of integers: replaces exclusive limits by inclusive limits, and removes limits that are
+    /// the bounds of Int64.
     mutating func roundToIntegers() {
         if let limit = least, !limit.isIncluded, case .integer(let value) = limit.number, value < .max {
             least = Limit(number: .integer(value + 1), isIncluded: true)
@@ -264,7 +267,8 @@ private struct ComparedRange: Equatable {
         if greatest == Limit(number: .integer(.max), isIncluded: true) { greatest = nil }
     }
 
-    /// Returns the range of numbers as Swift writes it, where Swift has such a range: `0...1`, `..<10`.
+    /// Returns the range of numbers in Swift's syntax, such as `0...1` or `..<10`, or in words if Swift has no syntax
+    /// for it.
     func phrase(ofAny kind: String) -> String {
         let upper = greatest.map { ($0.isIncluded ? "..." : "..<") + "\($0.number.json)" }
         guard let least else { return upper ?? "any \(kind)" }
@@ -274,7 +278,7 @@ private struct ComparedRange: Equatable {
             "more than \(least.number.json) and \(greatest.isIncluded ? "up to" : "less than") \(greatest.number.json)"
     }
 
-    /// Returns the range of a number of things: `at most 3 elements`.
+    /// Returns the range of a count in words, such as `at most 3 elements`.
     func phrase(ofCount thing: String) -> String {
         let (least, greatest) = (least?.number.json.naturalNumber ?? 0, greatest?.number.json.naturalNumber)
         return switch (least, greatest) {
@@ -289,21 +293,21 @@ private struct ComparedRange: Equatable {
 extension JSONTypeSet {
     static let all = JSONTypeSet(rawValue: 127)
 
-    /// The types that the keyword `type` names, integers included where numbers are.
+    /// Creates the set of the types that the keyword `type` names. The type `number` includes `integer`.
     fileprivate init(naming value: JSONValue) {
         let names = value.array ?? [value]
         self = names.reduce([]) { $0.union($1.string.flatMap(JSONTypeSet.init(name:)) ?? []) }
         if contains(.number) { insert(.integer) }
     }
 
-    /// The type of a value, which for a number without a fraction is integer.
+    /// Creates the set with the type of a value. The type of a number without a fraction is `integer`.
     fileprivate init(of value: JSONValue) {
         let types = Self.names.map(\.type).filter { $0.admits(value) }
         self = types.contains(.integer) ? .integer : types.reduce([]) { $0.union($1) }
         if contains(.number) { insert(.integer) }
     }
 
-    /// The types in a sentence: `an integer or null`.
+    /// The types in words, such as `an integer or null`.
     fileprivate var kinds: String {
         if self == .all { return "any value" }
         if isEmpty { return "nothing" }

@@ -1,14 +1,14 @@
 public import SettingsModel
 
 extension Schema {
-    /// Makes the schema of a program's keys.
+    /// Creates the schema of a program's keys.
     ///
     ///     let schema = try Schema(of: DefaultsKeys.self) { \.username; \.launchCount; \.player.volume }
     ///     print(schema)
     ///
-    /// Throws if a key is not valid, or if two keys of one name differ. `additionalProperties` is the schema of keys that are
-    /// not listed; by default there are none. Former names of a key are keys of any value, so that values
-    /// stored under them can stay until they are taken over.
+    /// Throws if a key is not valid, or if two different keys have the same name. `additionalProperties` is the schema
+    /// of keys that are not listed. By default, other keys are not allowed. The schema also allows the former names of
+    /// the keys with any value, so that values under former names can stay until they are moved.
     public init<Store: DefaultsKeyStore>(
         of store: Store.Type, additionalProperties: JSONValue = false,
         @KeyListBuilder<Store> keys: () -> [ListedKey<Store>]
@@ -16,14 +16,14 @@ extension Schema {
         try self.init(keys: listedKeys(keys(), of: Store()), additionalProperties: additionalProperties)
     }
 
-    /// Makes the schema of all keys in stored properties of a store and of the stores within it.
+    /// Creates the schema of all keys in stored properties of a store and of its nested stores.
     ///
-    /// Throws for a store without stored keys. List computed ones with ``init(of:additionalProperties:keys:)``.
+    /// Throws if there are no such keys. Use ``init(of:additionalProperties:keys:)`` for keys in computed properties.
     public init(reflecting store: some DefaultsKeyStore, additionalProperties: JSONValue = false) throws(SchemaError) {
         try self.init(keys: storedKeys(of: store), additionalProperties: additionalProperties)
     }
 
-    /// Makes the schema of a list of keys.
+    /// Creates the schema of a list of keys.
     package init(keys: [any AnyDefaultsKey], additionalProperties: JSONValue = false) throws(SchemaError) {
         var properties = JSONObject()
         var positions: [UTF8Text: Int] = [:]
@@ -62,7 +62,7 @@ extension Schema {
         ])
     }
 
-    /// Names both types, by their full names where the short ones are the same.
+    /// Returns the names of both types. Includes the names of their modules if the types have the same name.
     private static func names(_ first: any DefaultsSerializable.Type, _ second: any DefaultsSerializable.Type) -> String
     {
         let short = (String(describing: first), String(describing: second))
@@ -71,8 +71,8 @@ extension Schema {
     }
 }
 
-/// Returns the keys in stored properties of a store and of the stores within it. Throws if there are none, as computed ones
-/// cannot be found, or if a store within it lacks a prefix of its own.
+/// Returns the keys in stored properties of a store and of its nested stores. Reflection does not find computed
+/// properties. Throws if there are no keys, or if a nested store lacks its own prefix.
 package func storedKeys(of store: some DefaultsKeyStore) throws(SchemaError) -> [any AnyDefaultsKey] {
     if let problem = nestedStoreProblem(in: store) {
         throw SchemaError(["properties"], "properties", problem)
@@ -92,13 +92,13 @@ private func reflectedKeys(of store: Any) -> [any AnyDefaultsKey] {
 }
 
 extension Schema: CustomStringConvertible {
-    /// The document, indented.
+    /// The document as indented JSON.
     public var description: String {
         document.text(style: .pretty)
     }
 }
 
-/// A key of a store by its path, to be taken from an instance of the store.
+/// A key in the list of keys for a schema. It contains the key path, which is applied to an instance of the store.
 public struct ListedKey<Store> {
     private let key: (Store) -> any AnyDefaultsKey
     /// The number of names in the path: `\Keys.player.volume` has two.
@@ -109,7 +109,7 @@ public struct ListedKey<Store> {
         depth = Self.depth(of: path.debugDescription)
     }
 
-    /// The key as an instance has it.
+    /// Returns the key of an instance of the store.
     package func key(of store: Store) -> any AnyDefaultsKey {
         key(store)
     }
@@ -137,22 +137,22 @@ public enum KeyListBuilder<Store: DefaultsKeyStore> {
         [ListedKey(path)]
     }
 
-    /// Several, one after the other.
+    /// Several keys.
     public static func buildBlock(_ keys: [ListedKey<Store>]...) -> [ListedKey<Store>] {
         keys.flatMap { $0 }
     }
 
-    /// Keys under a condition.
+    /// The keys in an `if` statement without `else`.
     public static func buildOptional(_ keys: [ListedKey<Store>]?) -> [ListedKey<Store>] {
         keys ?? []
     }
 
-    /// One choice of keys.
+    /// The keys in the first branch of an `if` statement.
     public static func buildEither(first keys: [ListedKey<Store>]) -> [ListedKey<Store>] {
         keys
     }
 
-    /// The other choice of keys.
+    /// The keys in the second branch of an `if` statement.
     public static func buildEither(second keys: [ListedKey<Store>]) -> [ListedKey<Store>] {
         keys
     }

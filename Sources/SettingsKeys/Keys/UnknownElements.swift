@@ -1,17 +1,17 @@
 internal import SettingsModel
 
-/// A rule for the elements of a stored array or set that are no values of the element type.
+/// The rule for elements of a stored array or set that the element type cannot decode.
 ///
-/// A newer program may store a case of an enumeration that this program does not have. By default such an array is no value of
-/// the key, so that reading the key is an error.
+/// A newer version of a program may store an enumeration case that this version does not have. By default, the array is
+/// then not a valid value of the key, and reading the key fails.
 public struct ElementPolicy<Value: DefaultsSerializable>: Sendable {
     private init() {}
 }
 
 extension ElementPolicy where Value: CollectionSetting & Sequence, Value.Element: RawRepresentable {
-    /// Leaves out the elements that do not decode when the key is read.
+    /// A read leaves out the elements that cannot be decoded.
     ///
-    /// A change in place keeps them in the stored array. An assignment replaces the whole array.
+    /// A change in place keeps these elements in the stored array. An assignment replaces the whole array.
     public static var droppingUnknown: ElementPolicy {
         ElementPolicy()
     }
@@ -21,20 +21,19 @@ extension ElementPolicy
 where
     Value: OptionalSetting, Value.Wrapped: CollectionSetting & Sequence, Value.Wrapped.Element: RawRepresentable
 {
-    /// Leaves out the elements that do not decode when the key is read.
+    /// A read leaves out the elements that cannot be decoded.
     ///
-    /// A change in place keeps them in the stored array. An assignment replaces the whole array.
+    /// A change in place keeps these elements in the stored array. An assignment replaces the whole array.
     public static var droppingUnknown: ElementPolicy {
         ElementPolicy()
     }
 }
 
 extension ElementPolicy {
-    /// Only arrays and sets of raw values have elements that one program knows and another does not.
+    /// Not available. Only an array or a set of raw values can have unknown elements.
     @available(*, unavailable, message: "only an array or a set of raw values can have unknown elements")
     @_disfavoredOverload
     public static var droppingUnknown: ElementPolicy {
-        // Nothing that compiles can call this.
         fatalError("unavailable")
     }
 }
@@ -44,7 +43,7 @@ protocol ElementReading: Sendable {
     /// True if the elements are those of a set.
     var hasUniqueElements: Bool { get }
 
-    /// True if the JSON of one element decodes.
+    /// Returns true if the JSON of an element can be decoded.
     func canDecode(element: JSONValue) -> Bool
 }
 
@@ -75,16 +74,17 @@ extension OptionalBridge: ElementReading {
 }
 
 extension ElementReading {
-    /// Returns the JSON without the elements that do not decode.
+    /// Returns the JSON without the elements that cannot be decoded.
     func droppingUnknownElements(of json: JSONValue) -> JSONValue {
         guard case .array(let elements) = json else { return json }
         return .array(elements.filter { canDecode(element: $0) })
     }
 
-    /// Returns new JSON together with the unknown elements of the JSON from which a change in place computed the new JSON.
+    /// Returns the new JSON of a change in place, with the unknown elements of the JSON before the change added.
     ///
-    /// Elements at the end that the change added follow the stored elements. After any other change of an array the unknown
-    /// elements stand at the end, because their former neighbors may be gone.
+    /// If the change only appended elements, the result is the stored array followed by the appended elements. After
+    /// any other change of an array, the unknown elements are at the end, because their neighbors may have been
+    /// removed.
     func keepingUnknownElements(of base: JSONValue, in new: JSONValue) -> JSONValue {
         guard case .array(let stored) = base, case .array(let changed) = new else { return new }
         let isKnown = stored.map { canDecode(element: $0) }

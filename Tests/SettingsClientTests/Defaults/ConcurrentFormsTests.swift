@@ -105,7 +105,7 @@ struct ConcurrentFormsTests {
             seen.withLock { $0 += changes.map(\.visible.value) }
         }
         for task in tasks { try await task.value }
-        defaults.core.session.stopListening(listener)
+        defaults.core.session.removeListener(listener)
         let values = seen.withLock { $0.compactMap { $0?.integer } }
         #expect(values == values.sorted() && defaults.launchCount == 200)
     }

@@ -110,7 +110,7 @@ struct ConflictTests {
         #expect(issues.map(\.key) == ["launchCount", "libraries"])
         for (issue, change) in zip(issues, ["from unset to 10", "from an array of 1 element to unset"]) {
             let text = issue.description
-            #expect(text.contains("changed meanwhile \(change)"), "\(text)")
+            #expect(text.contains("changed the value \(change)"), "\(text)")
             #expect(text.contains("update { }") && text.contains("merge:"), "\(text)")
         }
     }
@@ -129,7 +129,7 @@ struct ConflictTests {
         let issues = world.takeIssues()
         #expect(issues.map(\.key) == ["token"] && issues.map(\.error.isConflict) == [true])
         let text = issues.map(\.description).joined()
-        #expect(text.contains("changed meanwhile;"), "\(text)")
+        #expect(text.contains("changed the value;"), "\(text)")
         for value in ["aaaa", "bbbb", "cccc"] { #expect(!text.contains(value), "\(text)") }
     }
 

@@ -99,14 +99,14 @@ struct TransactionTests {
         ) async throws(BackendError) -> WriteSummary {
             try await inner.setSchema(document, onConflict: policy, requestKey: requestKey)
         }
-        func news(since place: Cursor) async throws(BackendError) -> SettingsObservation {
-            try await inner.news(since: place)
+        func changes(since cursor: Cursor) async throws(BackendError) -> SettingsObservation {
+            try await inner.changes(since: cursor)
         }
         func follow(
-            from cursor: Cursor, onTrouble: @escaping @Sendable (BackendError) -> Void,
+            from cursor: Cursor, onFailure: @escaping @Sendable (BackendError) -> Void,
             _ handler: @escaping @Sendable (SettingsObservation) -> Void
-        ) -> any Following {
-            inner.follow(from: cursor, onTrouble: onTrouble, handler)
+        ) -> any BackendSubscription {
+            inner.follow(from: cursor, onFailure: onFailure, handler)
         }
     }
 

@@ -29,7 +29,7 @@ struct OutboxFaultTests {
         try harness.write(harness.bytes(name) + OutboxLine.write(3, writes[2]).bytes.dropLast(cut + 1), to: name)
         var next: OutboxStore? = harness.store()
         let found = try harness.inherit(&next)
-        #expect(found.writes == Array(writes[0...1]) && found.troubles == [])
+        #expect(found.writes == Array(writes[0...1]) && found.problems == [])
         try next?.add(writes[2])
         #expect(harness.close(&next))
         var last = harness.store()
@@ -51,7 +51,7 @@ struct OutboxFaultTests {
         var failing: OutboxStore? = harness.store()
         let unable = try harness.inherit(&failing)
         #expect(unable.writes == [writes[0], writes[2]])
-        #expect(unable.troubles.count == 1 && unable.troubles.first?.reason.contains("No space left") == true)
+        #expect(unable.problems.count == 1 && unable.problems.first?.reason.contains("No space left") == true)
         #expect(harness.close(&failing))
         #expect(try harness.bytes(name) == bytes, "it is there for the next")
         files.repair()
@@ -59,14 +59,14 @@ struct OutboxFaultTests {
         let found = try harness.inherit(&next)
         #expect(found.writes == [writes[0], writes[2]])
         let aside = try #require(names.first { $0.hasSuffix(".damaged") })
-        #expect(found.troubles.map(\.path) == ["\(path)/\(name)"])
+        #expect(found.problems.map(\.path) == ["\(path)/\(name)"])
         #expect(
-            found.troubles.map(\.reason)
+            found.problems.map(\.reason)
                 == ["a line is damaged, so its write is lost; the file is now \(path)/\(aside)"])
         #expect(try String(decoding: harness.bytes(aside), as: UTF8.self).contains("request 2"))
         #expect(harness.close(&next))
         var last = harness.store()
-        #expect(last.inherit().troubles == [])
+        #expect(last.inherit().problems == [])
         #expect(harness.drain(&last) == [writes[0], writes[2]])
         #expect(names == [aside])
     }
@@ -78,10 +78,10 @@ struct OutboxFaultTests {
         var store = harness.store()
         let found = store.inherit()
         #expect(found.writes == [])
-        #expect(found.troubles.map(\.path) == ["\(path)/0000000007-x.outbox"])
+        #expect(found.problems.map(\.path) == ["\(path)/0000000007-x.outbox"])
         #expect(
-            found.troubles.map(\.reason)
-                == ["a later version of this library (format 2) wrote the file; it stays as it is"])
+            found.problems.map(\.reason)
+                == ["a later version of this library (format 2) wrote the file; the file was not changed"])
         try store.add(samples.set(1))
         #expect(try names.count == 2 && harness.bytes("0000000007-x.outbox") == later)
     }
@@ -97,7 +97,7 @@ struct OutboxFaultTests {
         try harness.write([], to: "0000000009-y.outbox")
         var store = harness.store()
         let found = store.inherit()
-        #expect(found.writes == [] && found.troubles == [])
+        #expect(found.writes == [] && found.problems == [])
         #expect(names.count == 2 && names.contains("notes.txt"))
         #expect(throws: Never.self) { try store.add(samples.set(1)) }
     }
@@ -110,7 +110,7 @@ struct OutboxFaultTests {
         files.fail(call, code: 5)
         var failing: OutboxStore? = harness.store()
         let found = try harness.inherit(&failing)
-        #expect(found.writes == [] && found.troubles.map(\.reason) == ["Input/output error"])
+        #expect(found.writes == [] && found.problems.map(\.reason) == ["Input/output error"])
         files.repair()
         #expect(harness.close(&failing))
         var next = harness.store()
@@ -121,7 +121,7 @@ struct OutboxFaultTests {
     func outOfReach(_ code: Int32) {
         files.fail(.list, code: code)
         var store = harness.store()
-        #expect(store.inherit() == OutboxStore.Inheritance())
+        #expect(store.inherit() == OutboxStore.AbandonedWrites())
     }
 
     @Test("Where there is no room to write a file anew, that is not tried again and again")
@@ -147,7 +147,7 @@ struct OutboxFaultTests {
         let huge = CheckedLine.line(of: Array(#"{"write":9223372036854775807,"requestKey":"a","do":[]}"#.utf8))
         try harness.write(huge, to: "9223372036854775807-x.outbox")
         var store = harness.store()
-        #expect(store.inherit().troubles.count == 1)
+        #expect(store.inherit().problems.count == 1)
         try store.add(samples.set(1))
         try store.add(samples.set(2))
         #expect(store.count == 2)

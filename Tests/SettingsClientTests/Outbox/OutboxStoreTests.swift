@@ -60,15 +60,15 @@ struct OutboxStoreTests {
     func limits() throws {
         var few = harness.store(OutboxStore.Limits(writes: 2))
         for number in 1...2 {
-            #expect(few.fillLevel.fullness == nil)
+            #expect(few.fillLevel.fullQueueMessage == nil)
             try few.add(samples.set(number))
         }
-        #expect(few.fillLevel.fullness?.hasPrefix("2 writes of ") == true)
+        #expect(few.fillLevel.fullQueueMessage?.contains("2 writes of ") == true)
         few.removeFirst()
-        #expect(few.fillLevel.fullness == nil)
+        #expect(few.fillLevel.fullQueueMessage == nil)
         var small = harness.store(OutboxStore.Limits(size: 1000))
         try small.add(samples.write(.set(.string(String(repeating: "x", count: 1000)))))
-        #expect(small.fillLevel.fullness != nil)
+        #expect(small.fillLevel.fullQueueMessage != nil)
     }
 
     @Test("Writes that are appended out of order come out in the order of their numbers")
@@ -87,7 +87,7 @@ struct OutboxStoreTests {
         var store = OutboxStore(in: nil, of: samples.owner, files: files)
         let writes = try samples.all()
         for write in writes { try store.add(write) }
-        #expect(store.inherit() == OutboxStore.Inheritance())
+        #expect(store.inherit() == OutboxStore.AbandonedWrites())
         #expect(!store.isPersistent && harness.drain(&store) == writes)
         #expect(files.log.all.isEmpty)
     }

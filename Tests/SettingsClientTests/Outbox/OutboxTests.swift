@@ -86,7 +86,7 @@ struct OutboxTests {
         try await defaults.synchronize()
         #expect(world["launchCount"] == 4 && world["loginTries"] == 4 && world["username"] == "me")
         #expect(world.takeIssues() == [])
-        #expect(later.description == "kept until the server takes it: nobody is there")
+        #expect(later.description == "the write waits for the daemon: nobody is there")
     }
 
     @Test("Writes of many threads are sent in the order of each, however often the server goes")

@@ -43,7 +43,7 @@ final class OutboxWorld: Sendable {
         let store = OutboxStore(in: directory.path + "/outbox", of: owner, files: files, limits: limits)
         let session = SuiteSession(
             link, outbox: store,
-            options: .init(timeout: timeout, outageTimeout: .zero, orphanSearchInterval: lookInterval))
+            options: .init(timeout: timeout, outageTimeout: .zero, abandonedFileSearchInterval: lookInterval))
         let handler = DefaultsLog(issues: { [weak issues] issue in
             issues?.add(issue)
             log?(issue)

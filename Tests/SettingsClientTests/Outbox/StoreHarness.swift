@@ -30,7 +30,7 @@ struct StoreHarness {
         return HeldFiles(directory: home).waits { $0 == 0 }
     }
 
-    func inherit(_ store: inout OutboxStore?) throws -> OutboxStore.Inheritance {
+    func inherit(_ store: inout OutboxStore?) throws -> OutboxStore.AbandonedWrites {
         let found = store?.inherit()
         return try #require(found)
     }
@@ -71,10 +71,10 @@ extension OutboxStore {
     }
 
     /// Adopts the writes of programs that have ended, as a session does.
-    mutating func inherit() -> Inheritance {
+    mutating func inherit() -> AbandonedWrites {
         var inheritance = collectAbandonedWrites()
         let first = nextNumber
-        inheritance.troubles += adopt(
+        inheritance.problems += adopt(
             inheritance.writes.enumerated().map { (number: first + Int64($0.offset), change: $0.element) })
         return inheritance
     }

@@ -72,7 +72,7 @@ struct FollowingTests {
     private func follow(
         _ server: ScriptedServer, _ log: EventLog, by shared: SharedServer? = nil,
         pace: Duration = .milliseconds(2), longPause: Duration = .seconds(5)
-    ) throws -> any Following {
+    ) throws -> any BackendSubscription {
         let cursor = try #require(Cursor("e.1"))
         let watched = Watched(scope: .several([names.app]))
         let shared = shared ?? SharedServer(server.address)
@@ -110,7 +110,7 @@ struct FollowingTests {
         let log = EventLog()
         func join(_ name: String, at place: String) throws -> RemoteFollower.Subscription {
             let cursor = try #require(Cursor(place))
-            return shared.follow(names.app, from: cursor, onTrouble: { _ in }) { log.add("\(name) \($0.cursor)") }
+            return shared.follow(names.app, from: cursor, onFailure: { _ in }) { log.add("\(name) \($0.cursor)") }
         }
         let first = try join("first", at: "e.5")
         #expect(server.log.wait(for: "waiting"))
@@ -214,7 +214,7 @@ struct FollowingTests {
         let following = try follow(server, log, by: shared)
         defer { following.stop() }
         try eventually {
-            shared.noteAnswer()
+            shared.recordAnswer()
             return log.count("2") > 0
         }
         #expect(log.all == ["2"])
@@ -242,7 +242,7 @@ struct FollowingTests {
         let cursor = try #require(Cursor("e.1"))
         let follower = RemoteFollower(
             watched, SharedServer(server.address), from: cursor, longPause: .milliseconds(1))
-        let following = follower.follow(from: cursor, onTrouble: { _ in log.add("trouble") }) {
+        let following = follower.follow(from: cursor, onFailure: { _ in log.add("trouble") }) {
             log.add("\($0.cursor)")
         }
         defer { following?.stop() }
@@ -329,7 +329,7 @@ struct FollowingTests {
         let log = EventLog()
         let state = try await backend.load()
         let caller = pthread_self()
-        let following = backend.follow(from: state.cursor, onTrouble: { _ in }) { _ in
+        let following = backend.follow(from: state.cursor, onFailure: { _ in }) { _ in
             log.add(pthread_equal(pthread_self(), caller) != 0 ? "within" : "beside")
         }
         for number in 0..<100 {

@@ -70,7 +70,7 @@ struct KeptWritesTests {
         let log = EventLog()
         let key = try KeyName("username")
         let token = RemoteBackend(suite: names.app, server: SharedServer(try second.address()), timeout: .seconds(20))
-            .follow(from: Cursor(epoch: try #require(Epoch("none")), revision: .zero), onTrouble: { _ in }) {
+            .follow(from: Cursor(epoch: try #require(Epoch("none")), revision: .zero), onFailure: { _ in }) {
                 observation in
                 switch observation {
                 case .state(let state):
@@ -283,7 +283,7 @@ struct KeptWritesTests {
         #expect(defaults.launchCount == 41 && defaults.visits == 42 && defaults.username == "other")
         let found = issues.take()
         #expect(found.map(\.key) == ["launchCount"] && found.map(\.error.isConflict) == [true])
-        #expect(found.first?.description.contains("changed meanwhile from unset to 41") ?? false, "\(found)")
+        #expect(found.first?.description.contains("changed the value from unset to 41") ?? false, "\(found)")
     }
 
     enum Change: CaseIterable {

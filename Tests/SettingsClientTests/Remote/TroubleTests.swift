@@ -45,13 +45,17 @@ struct TroubleTests {
         let backend = RemoteBackend(
             suite: names.app, server: SharedServer(server.address), timeout: .seconds(1))
         let state = try await backend.load()
-        let following = backend.follow(from: state.cursor, onTrouble: { _ in }) { _ in }
+        let following = backend.follow(from: state.cursor, onFailure: { _ in }) { _ in }
         defer { following.stop() }
         #expect(server.log.wait(for: "followed"))
         await #expect {
             _ = try await backend.setting(names.count)
         } throws: { error in
-            if case .unreachable(let reason, _)? = error as? BackendError { reason.contains("another") } else { false }
+            if case .unreachable(let reason, _)? = error as? BackendError {
+                reason.contains("other data")
+            } else {
+                false
+            }
         }
     }
 

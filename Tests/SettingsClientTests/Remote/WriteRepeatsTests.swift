@@ -60,23 +60,23 @@ struct WriteRepeatsTests {
 
     @Test("The error has the reason of the last failed connection, also after a timeout")
     mutating func reason() {
-        var repeats = WriteRepeats()
+        var repeats = WriteRetries()
         _ = repeats.pause(after: .unreachable("no trust", outcome: .notDone), using: &generator)
         #expect(repeats.summary(of: .late(outcome: .notDone)) == .unreachable("no trust", outcome: .notDone))
         #expect(repeats.summary(of: .late(outcome: .unknown)) == .unreachable("no trust", outcome: .unknown))
         _ = repeats.pause(after: .unreachable("cut", outcome: .unknown), using: &generator)
         #expect(repeats.summary(of: .late(outcome: .notDone)) == .unreachable("cut", outcome: .unknown))
         #expect(
-            WriteRepeats().summary(of: .late(outcome: .notDone)) == .late(outcome: .notDone)
+            WriteRetries().summary(of: .late(outcome: .notDone)) == .late(outcome: .notDone)
         )
     }
 
     @Test("After each failure, and after one that leaves open whether it was done", arguments: rows)
     mutating func failures(_ row: Row) {
-        var fresh = WriteRepeats()
+        var fresh = WriteRetries()
         #expect(kind(fresh.pause(after: row.error, using: &generator)) == row.first)
         #expect(fresh.summary(of: row.error) == row.error)
-        var repeats = WriteRepeats()
+        var repeats = WriteRetries()
         _ = repeats.pause(after: .unreachable("lost", outcome: .unknown), using: &generator)
         #expect(kind(repeats.pause(after: row.error, using: &generator)) == row.second)
         #expect(repeats.summary(of: row.error).outcome == row.outcome)
@@ -86,7 +86,7 @@ struct WriteRepeatsTests {
     mutating func asked() {
         var problem = Problem(.overloaded, "x")
         problem.retryAfterMs = 5000
-        var repeats = WriteRepeats()
+        var repeats = WriteRetries()
         let pause = repeats.pause(after: .problem(problem, revision: nil), using: &generator)
         #expect(pause.map { $0 >= .seconds(5) } ?? false)
     }

@@ -10,41 +10,41 @@ struct AvailabilityTests {
     private let start = ContinuousClock.now
 
     @Test mutating func `A failure without an answer pauses reads until its time, or until any answer`() {
-        #expect(availability.phase == .up && !availability.isAway(at: start))
-        let pause = availability.noteFailure(isAnswer: false, at: start, using: &random)
+        #expect(availability.phase == .up && !availability.isUnreachable(at: start))
+        let pause = availability.recordFailure(isAnswer: false, at: start, using: &random)
         #expect(pause > .zero && availability.phase != .up)
-        #expect(availability.isAway(at: start) && !availability.isAway(at: start + pause))
-        var wasAway = availability.noteAnswer(toWrite: false)
+        #expect(availability.isUnreachable(at: start) && !availability.isUnreachable(at: start + pause))
+        var wasAway = availability.recordAnswer(toWrite: false)
         #expect(wasAway && availability.phase == .up)
-        wasAway = availability.noteAnswer(toWrite: false)
+        wasAway = availability.recordAnswer(toWrite: false)
         #expect(!wasAway)
     }
 
     @Test mutating func `A server that refuses writes answers reads, and only an answer to a write ends that`() {
         let asked = Duration.seconds(60)
-        let pause = availability.noteFailure(isAnswer: true, atLeast: asked, at: start, using: &random)
-        #expect(pause >= asked && availability.phase != .up && !availability.isAway(at: start))
-        var wasAway = availability.noteAnswer(toWrite: false)
+        let pause = availability.recordFailure(isAnswer: true, atLeast: asked, at: start, using: &random)
+        #expect(pause >= asked && availability.phase != .up && !availability.isUnreachable(at: start))
+        var wasAway = availability.recordAnswer(toWrite: false)
         #expect(!wasAway && availability.phase != .up)
-        wasAway = availability.noteAnswer(toWrite: true)
+        wasAway = availability.recordAnswer(toWrite: true)
         #expect(!wasAway && availability.phase == .up)
     }
 
     @Test mutating func `A caller waits for a server that has failed for less than the caller's timeout`() {
-        #expect(availability.isWorthWaiting(.seconds(2), at: start))
+        #expect(availability.mayAnswerInTime(.seconds(2), at: start))
         for second in 0..<3 {
             let now = start + .seconds(second)
-            _ = availability.noteFailure(isAnswer: false, at: now, using: &random)
-            #expect(availability.isWorthWaiting(.seconds(2), at: now) == (second < 2))
+            _ = availability.recordFailure(isAnswer: false, at: now, using: &random)
+            #expect(availability.mayAnswerInTime(.seconds(2), at: now) == (second < 2))
         }
-        _ = availability.noteAnswer(toWrite: true)
-        #expect(availability.isWorthWaiting(.seconds(2), at: start + .seconds(3)))
+        _ = availability.recordAnswer(toWrite: true)
+        #expect(availability.mayAnswerInTime(.seconds(2), at: start + .seconds(3)))
     }
 
     @Test mutating func `Pauses grow until an answer`() {
-        let pauses = (0..<8).map { _ in availability.noteFailure(isAnswer: false, at: start, using: &random) }
+        let pauses = (0..<8).map { _ in availability.recordFailure(isAnswer: false, at: start, using: &random) }
         #expect(pauses[7] > pauses[0] * 4)
-        _ = availability.noteAnswer(toWrite: false)
-        #expect(availability.noteFailure(isAnswer: false, at: start, using: &random) < pauses[7])
+        _ = availability.recordAnswer(toWrite: false)
+        #expect(availability.recordFailure(isAnswer: false, at: start, using: &random) < pauses[7])
     }
 }

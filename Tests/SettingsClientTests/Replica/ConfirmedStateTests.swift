@@ -43,18 +43,18 @@ struct ConfirmedStateTests {
                     random.chance(oneIn: 4) ? .delete : .set(.integer(Int64(random.below(5))))
                 let operations = [Transaction.Operation(suite: suite, key: key, action)]
                 let requestKey = RequestKey.unique()
-                replica.begin(requestKey, operations)
+                replica.beginWrite(requestKey, operations)
                 let change = PendingChange(action: .transaction(Transaction(do: operations)), requestKey: requestKey)
                 if let summary = try? server.write(change) {
-                    replica.settle(requestKey, operations, summary)
+                    replica.acknowledge(requestKey, operations, summary)
                     #expect(replica.version > version || summary.changes.isEmpty, "seed \(random.seed)")
                 } else {
-                    replica.abandon(requestKey, operations)
+                    replica.rollBack(requestKey, operations)
                 }
                 guard random.chance(oneIn: 3), let place = replica.cursor else { continue }
-                if case .changes(let changes) = try server.news(since: place) { replica.apply(changes) }
+                if case .changes(let changes) = try server.changes(since: place) { replica.apply(changes) }
             }
-            if let place = replica.cursor, case .changes(let changes) = try server.news(since: place) {
+            if let place = replica.cursor, case .changes(let changes) = try server.changes(since: place) {
                 replica.apply(changes)
             }
             let (known, expected) = (try #require(replica.confirmed(of: suite)), try server.load())

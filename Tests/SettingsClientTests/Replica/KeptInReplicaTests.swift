@@ -47,39 +47,39 @@ struct KeptInReplicaTests {
 
     @Test("A change is shown over its base, also if that is known only later")
     mutating func laterBase() throws {
-        state.begin(first, [operation(.change(.add(1)))])
+        state.beginWrite(first, [operation(.change(.add(1)))])
         #expect(value == nil && state.isKnown(key))
-        state.begin(second, [operation(.change(.add(10)))])
+        state.beginWrite(second, [operation(.change(.add(10)))])
         state.adopt(try told(5, [key: 5]))
         #expect(value == 16)
-        state.settle(first, [operation(.change(.add(1)))], try summary(6, [key: 6]))
+        state.acknowledge(first, [operation(.change(.add(1)))], try summary(6, [key: 6]))
         #expect(value == 16)
-        state.settle(second, [operation(.change(.add(10)))], try summary(7, [key: 16]))
+        state.acknowledge(second, [operation(.change(.add(10)))], try summary(7, [key: 16]))
         #expect(value == 16 && state.visible(key).revision == Revision(7))
     }
 
     @Test("A change in place before the suite is loaded shows the computed value, until the base is known")
     mutating func expectedValue() throws {
-        state.begin(first, [operation(.change(.add(1)))], expected: 1)
+        state.beginWrite(first, [operation(.change(.add(1)))], expected: 1)
         #expect(value == 1 && state.isKnown(key))
-        state.begin(second, [operation(.change(.add(1)))], expected: 2)
+        state.beginWrite(second, [operation(.change(.add(1)))], expected: 2)
         #expect(value == 2)
         state.adopt(try told(5, [key: 40]))
         #expect(value == 42)
-        state.abandon(first, [operation(.change(.add(1)))])
+        state.rollBack(first, [operation(.change(.add(1)))])
         #expect(value == 41)
     }
 
     @Test("A change that is followed before its answer comes does not count twice")
     mutating func earlyNews() throws {
         state.adopt(try told(5, [key: 5]))
-        state.begin(first, [operation(.change(.add(1)))])
+        state.beginWrite(first, [operation(.change(.add(1)))])
         state.apply(
             ObservedChanges(
                 .one(schema: SuiteRevision(suite: suite, revision: .zero), isDropped: false),
                 cursor: try told(6, [:]).cursor, changes: try summary(6, [key: 6]).changes))
         #expect(value == 6)
-        state.settle(first, [operation(.change(.add(1)))], try summary(6, [key: 6]))
+        state.acknowledge(first, [operation(.change(.add(1)))], try summary(6, [key: 6]))
         #expect(value == 6)
     }
 
@@ -87,12 +87,12 @@ struct KeptInReplicaTests {
     mutating func severalThings() throws {
         let operations = [operation(.set(1)), operation(.change(.add(1))), operation(.set("x"), of: other)]
         state.adopt(try told(5, [:]))
-        state.begin(first, operations)
-        state.begin(second, [operation(.change(.add(1)))])
+        state.beginWrite(first, operations)
+        state.beginWrite(second, [operation(.change(.add(1)))])
         #expect(value == 3 && state.visible(other).value == "x")
-        state.settle(first, operations, try summary(6, [key: 2, other: "x"]))
+        state.acknowledge(first, operations, try summary(6, [key: 2, other: "x"]))
         #expect(value == 3)
-        state.abandon(second, [operation(.change(.add(1)))])
+        state.rollBack(second, [operation(.change(.add(1)))])
         #expect(value == 2 && state.visible(other).value == "x")
     }
 
@@ -121,15 +121,15 @@ struct KeptInReplicaTests {
     mutating func many() throws {
         state.adopt(try told(5, [key: 0]))
         let operations = [operation(.change(.add(1)))]
-        let tickets = (0..<50_000).compactMap { RequestKey("a program with a long name-\($0)") }
+        let requestKeys = (0..<50_000).compactMap { RequestKey("a program with a long name-\($0)") }
         expectLinearTime {
-            for ticket in tickets { state.begin(ticket, operations) }
+            for requestKey in requestKeys { state.beginWrite(requestKey, operations) }
         }
         #expect(value == 50_000)
         try expectLinearTime {
-            for (index, ticket) in tickets.enumerated() {
+            for (index, requestKey) in requestKeys.enumerated() {
                 let revision = Int64(index + 6)
-                state.settle(ticket, operations, try summary(revision, [key: .integer(Int64(index + 1))]))
+                state.acknowledge(requestKey, operations, try summary(revision, [key: .integer(Int64(index + 1))]))
                 #expect(value == 50_000)
             }
         }

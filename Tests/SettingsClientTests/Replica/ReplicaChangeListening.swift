@@ -3,7 +3,7 @@
 extension SuiteSession {
     /// Calls the handler with the changes among the news.
     func listen(_ handler: @escaping @Sendable ([ObservedSetting]) -> Void) -> UInt64 {
-        listenForNews { news in
+        addListener { news in
             let changes = news.compactMap { if case .changed(let setting) = $0 { setting } else { nil } }
             if !changes.isEmpty { handler(changes) }
         }

@@ -52,9 +52,9 @@ struct ReplicaStateTests {
     /// Begins a write, and returns its request key.
     private mutating func begin(_ operations: [Transaction.Operation]) throws -> RequestKey {
         lastTicket += 1
-        let ticket = try #require(RequestKey("write \(lastTicket)"))
-        state.begin(ticket, operations)
-        return ticket
+        let requestKey = try #require(RequestKey("write \(lastTicket)"))
+        state.beginWrite(requestKey, operations)
+        return requestKey
     }
 
     private var value: JSONValue? { state.visible(key).value }
@@ -78,18 +78,18 @@ struct ReplicaStateTests {
         #expect(state.visible(key).source == nil)
         let setting = SettingState(
             suite: suite, key: key, value: "a", source: .default, revision: .zero, modified: nil)
-        state.learn(setting, fromRefusal: false)
+        state.record(setting, fromRefusal: false)
         #expect(state.visible(key).source == .default)
     }
 
-    @Test("An own write is seen at once, and older changes do not hide it")
+    @Test("An own write is visible at once, and older changes do not hide it")
     mutating func ownWrites() throws {
         state.adopt(try told(5, "a"))
-        let ticket = try begin(set("mine"))
+        let requestKey = try begin(set("mine"))
         #expect(value == "mine")
         state.apply(try changes(6, change(6, "other")))
         #expect(value == "mine")
-        state.settle(ticket, set("mine"), try summary(8, change(8, "mine")))
+        state.acknowledge(requestKey, set("mine"), try summary(8, change(8, "mine")))
         #expect(value == "mine")
         state.apply(try changes(7, change(7, "late")))
         #expect(value == "mine", "revision 7 came before the write")
@@ -105,17 +105,17 @@ struct ReplicaStateTests {
         let first = try begin(set("first"))
         let second = try begin(set("second"))
         #expect(value == "second")
-        state.abandon(second, set("second"))
+        state.rollBack(second, set("second"))
         #expect(value == "first")
-        state.abandon(first, set("first"))
+        state.rollBack(first, set("first"))
         #expect(value == "a")
     }
 
     @Test("A write that changed nothing is shown until the replica knows why")
     mutating func unchanged() throws {
         state.adopt(try told(5, "a"))
-        let ticket = try begin(set("b"))
-        state.settle(ticket, set("b"), try summary(7))
+        let requestKey = try begin(set("b"))
+        state.acknowledge(requestKey, set("b"), try summary(7))
         #expect(value == "b", "somebody stored b at a revision up to 7")
         state.apply(try changes(6, change(6, "x")))
         #expect(value == "b")
@@ -129,20 +129,20 @@ struct ReplicaStateTests {
     mutating func unchangedAndNewer() throws {
         state.adopt(try told(5, "a"))
         let first = try begin(set("b"))
-        state.settle(first, set("b"), try summary(7))
+        state.acknowledge(first, set("b"), try summary(7))
         let removal = [Transaction.Operation(suite: suite, key: key, .delete)]
         let second = try begin(removal)
-        state.settle(second, removal, try summary(8, change(8, nil)))
+        state.acknowledge(second, removal, try summary(8, change(8, nil)))
         #expect(value == nil)
         let (third, fourth) = (try begin(set("b")), try begin(set("c")))
-        state.settle(fourth, set("c"), try summary(10, change(10, "c")))
-        state.settle(third, set("b"), try summary(9))
+        state.acknowledge(fourth, set("c"), try summary(10, change(10, "c")))
+        state.acknowledge(third, set("b"), try summary(9))
         #expect(value == "c")
         let fifth = try begin(set("c"))
-        state.settle(fifth, set("c"), try summary(11))
+        state.acknowledge(fifth, set("c"), try summary(11))
         let current = SettingState(
             suite: suite, key: key, value: "d", source: .stored, revision: try #require(Revision(12)), modified: nil)
-        state.learn(current, fromRefusal: true)
+        state.record(current, fromRefusal: true)
         #expect(value == "d")
     }
 
@@ -151,9 +151,9 @@ struct ReplicaStateTests {
         state.adopt(try told(5, "a"))
         let (one, two) = (try begin(set("1")), try begin(set("2")))
         #expect(value == "2")
-        state.settle(two, set("2"), try summary(10, change(10, "2")))
+        state.acknowledge(two, set("2"), try summary(10, change(10, "2")))
         #expect(value == "2", "whether the first was done before is not known yet")
-        state.settle(one, set("1"), try summary(first, change(first, "1")))
+        state.acknowledge(one, set("1"), try summary(first, change(first, "1")))
         #expect(value == (first > 10 ? "1" : "2"))
         #expect(state.entries[key]?.pending.isEmpty == true)
         #expect(state.visible(key).revision == Revision(max(first, 10)))
@@ -163,9 +163,9 @@ struct ReplicaStateTests {
     mutating func otherOrderRefused() throws {
         state.adopt(try told(5, "a"))
         let (one, two) = (try begin(set("1")), try begin(set("2")))
-        state.settle(two, set("2"), try summary(10, change(10, "2")))
+        state.acknowledge(two, set("2"), try summary(10, change(10, "2")))
         state.apply(try changes(12, change(12, "x")))
-        state.abandon(one, set("1"))
+        state.rollBack(one, set("1"))
         #expect(value == "x" && state.entries[key]?.pending.isEmpty == true)
     }
 
@@ -173,8 +173,8 @@ struct ReplicaStateTests {
     mutating func manyUnchanged() throws {
         state.adopt(try told(5, "a"))
         for number in 0..<100 {
-            let ticket = try begin(set("a"))
-            state.settle(ticket, set("a"), try summary(100 + Int64(number % 3)))
+            let requestKey = try begin(set("a"))
+            state.acknowledge(requestKey, set("a"), try summary(100 + Int64(number % 3)))
             #expect(value == "a" && state.entries[key]?.pending.count == 1)
         }
         state.apply(try changes(102))
@@ -185,8 +185,8 @@ struct ReplicaStateTests {
     mutating func unchangedInOtherOrder() throws {
         state.adopt(try told(5, "a"))
         let (one, two) = (try begin(set("1")), try begin(set("2")))
-        state.settle(two, set("2"), try summary(10))
-        state.settle(one, set("1"), try summary(12))
+        state.acknowledge(two, set("2"), try summary(10))
+        state.acknowledge(one, set("1"), try summary(12))
         #expect(value == "1")
         state.apply(try changes(12, change(9, "2"), change(11, "1")))
         #expect(value == "1" && state.entries[key]?.pending.isEmpty == true)
@@ -197,19 +197,19 @@ struct ReplicaStateTests {
         state.adopt(try told(5, "a", schema: #require(Revision(2))))
         let setting = SettingState(
             suite: suite, key: key, value: "a", source: .default, revision: .zero, modified: nil)
-        state.learn(setting, fromRefusal: false)
-        state.news = []
+        state.record(setting, fromRefusal: false)
+        state.events = []
         let removal = [Transaction.Operation(suite: suite, key: key, .delete)]
-        let ticket = try begin(removal)
-        state.settle(ticket, removal, try summary(9))
-        #expect(value == "a" && state.visible(key).source == .default && state.news.isEmpty)
+        let requestKey = try begin(removal)
+        state.acknowledge(requestKey, removal, try summary(9))
+        #expect(value == "a" && state.visible(key).source == .default && state.events.isEmpty)
     }
 
     @Test("A reset replaces all entries, also from another history")
     mutating func resets() throws {
         state.adopt(try told(5, "a"))
-        let ticket = try begin(set("b"))
-        state.settle(ticket, set("b"), try summary(9, change(9, "b")))
+        let requestKey = try begin(set("b"))
+        state.acknowledge(requestKey, set("b"), try summary(9, change(9, "b")))
         state.adopt(try told(8, "x"))
         #expect(value == "b")
         state.adopt(try told(12, nil))

@@ -125,7 +125,7 @@ struct HandshakeTests {
         }
         try await world.put(schema: Self.document)
         #expect(await log.waits(for: "count"), "its default is another")
-        defaults.core.session.stopListening(listener)
+        defaults.core.session.removeListener(listener)
         var checked: Set<String?> = []
         let limit = ContinuousClock.now + .seconds(60)
         while checked != ["player.volume", "count"], ContinuousClock.now < limit {

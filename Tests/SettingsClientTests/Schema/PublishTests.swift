@@ -90,7 +90,7 @@ struct PublishTests {
         #expect(error?.code == .schemaConflict)
         #expect(
             error?.description
-                == "what is stored does not fit the schema: loginTries must be an integer, but is \"many\"; "
+                == "stored values do not fit the schema: loginTries must be an integer, but is \"many\"; "
                 + "theme must be one of \"light\", \"dark\", but is \"blue\"; unknown is not a key of the schema")
         #expect(try await world.backend().schema() == nil)
 

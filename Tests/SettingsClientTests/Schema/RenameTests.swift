@@ -165,8 +165,8 @@ struct RenameTests {
         #expect(issues.map(\.key) == ["libraries"] && issues.map(\.attempt) == [.read])
         #expect(
             issues.first?.description
-                == "settings: cannot read libraries of suite com.example.app: what is stored under the former name "
-                + "folders was left there: libraries must be an array, but is a string")
+                == "settings: cannot read libraries of suite com.example.app: the value under the former name folders "
+                + "was not moved to the key: libraries must be an array, but is a string")
         #expect(try await defaults.value(\.libraries) == [])
         #expect(try await world.stores(["folders"]))
         defaults.libraries = ["c"]
@@ -207,7 +207,7 @@ struct RenameTests {
         }
         world.adapter(NewKeys()).other = 1
         #expect(await log.waits(for: "other"))
-        defaults.core.session.stopListening(listener)
+        defaults.core.session.removeListener(listener)
         try await defaults.flush()
         #expect(defaults.libraries == ["a"])
         #expect(try await world.stores(["libraries", "other"]))

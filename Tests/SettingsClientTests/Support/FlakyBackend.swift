@@ -106,15 +106,15 @@ final class FlakyBackend: SuiteBackend {
         }
     }
 
-    func news(since place: Cursor) async throws(BackendError) -> SettingsObservation {
-        try await ask { () async throws(BackendError) in try await inner.news(since: place) }
+    func changes(since cursor: Cursor) async throws(BackendError) -> SettingsObservation {
+        try await ask { () async throws(BackendError) in try await inner.changes(since: cursor) }
     }
 
     func follow(
-        from cursor: Cursor, onTrouble: @escaping @Sendable (BackendError) -> Void,
+        from cursor: Cursor, onFailure: @escaping @Sendable (BackendError) -> Void,
         _ handler: @escaping @Sendable (SettingsObservation) -> Void
-    ) -> any Following {
-        inner.follow(from: cursor, onTrouble: onTrouble) { [weak self] observation in
+    ) -> any BackendSubscription {
+        inner.follow(from: cursor, onFailure: onFailure) { [weak self] observation in
             let isHeld = self?.state.withLock { state in
                 if state.isHolding { state.held.append { handler(observation) } }
                 return state.isHolding

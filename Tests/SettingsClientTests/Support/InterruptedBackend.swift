@@ -63,9 +63,9 @@ final class InterruptedBackend: SuiteBackend {
         return try await backend.load()
     }
 
-    func news(since place: Cursor) async throws(BackendError) -> SettingsObservation {
+    func changes(since cursor: Cursor) async throws(BackendError) -> SettingsObservation {
         if isAway { throw .unreachable("nobody answers") }
-        return try await backend.news(since: place)
+        return try await backend.changes(since: cursor)
     }
 
     func setting(_ key: KeyName) async throws(BackendError) -> SettingState {
@@ -104,9 +104,9 @@ final class InterruptedBackend: SuiteBackend {
     }
 
     func follow(
-        from cursor: Cursor, onTrouble: @escaping @Sendable (BackendError) -> Void,
+        from cursor: Cursor, onFailure: @escaping @Sendable (BackendError) -> Void,
         _ handler: @escaping @Sendable (SettingsObservation) -> Void
-    ) -> any Following {
-        backend.follow(from: cursor, onTrouble: onTrouble, handler)
+    ) -> any BackendSubscription {
+        backend.follow(from: cursor, onFailure: onFailure, handler)
     }
 }

@@ -6,7 +6,7 @@ import Synchronization
 final class IssueCollector: Sendable {
     private let issues = Mutex<[DefaultsIssue]>([])
     /// The boards of the adapters, which may have issues for the log after their adapters are gone.
-    private let boards = Mutex<[IssueBoard]>([])
+    private let boards = Mutex<[IssueReporter]>([])
 
     /// The log for the adapters.
     var log: DefaultsLog { DefaultsLog(issues: { [weak self] in self?.add($0) }) }

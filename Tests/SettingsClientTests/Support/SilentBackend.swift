@@ -90,16 +90,16 @@ final class SilentBackend: SuiteBackend {
         try inner.setSchema(document, onConflict: policy, requestKey: requestKey)
     }
 
-    func news(since place: Cursor) throws(BackendError) -> SettingsObservation {
+    func changes(since cursor: Cursor) throws(BackendError) -> SettingsObservation {
         try ask("news")
         if let news = rules.withLock({ $0.news }) { return news }
-        return try inner.news(since: place)
+        return try inner.changes(since: cursor)
     }
 
     func follow(
-        from cursor: Cursor, onTrouble: @escaping @Sendable (BackendError) -> Void,
+        from cursor: Cursor, onFailure: @escaping @Sendable (BackendError) -> Void,
         _ handler: @escaping @Sendable (SettingsObservation) -> Void
-    ) -> any Following {
-        inner.follow(from: cursor, onTrouble: onTrouble, handler)
+    ) -> any BackendSubscription {
+        inner.follow(from: cursor, onFailure: onFailure, handler)
     }
 }

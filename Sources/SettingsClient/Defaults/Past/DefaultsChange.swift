@@ -3,26 +3,26 @@ internal import SettingsAPI
 internal import SettingsKeys
 internal import SettingsModel
 
-/// A place in the past of a suite.
+/// A point in the history of a suite.
 public enum DefaultsMoment: Hashable, Sendable {
-    /// After the commit of this revision, as ``DefaultsChange/revision`` names it.
+    /// The state after the commit with this revision. ``DefaultsChange/revision`` contains such a number.
     case revision(Int64)
-    /// After the last commit that was not later than this. An instant to come is now.
+    /// The state at this time. For a time in the future, the present state.
     case instant(Date)
 
-    /// The instant that is so long ago by the clock of this machine.
+    /// The time that is this duration before now, by the clock of this machine.
     public static func ago(_ duration: Duration) -> DefaultsMoment {
         .instant(Date(timeIntervalSinceNow: -(duration / .seconds(1))))
     }
 
-    /// The place as the server knows it.
-    var place: Moment {
+    /// The moment in the form that a request contains.
+    var requestMoment: Moment {
         get throws(DefaultsError) {
             switch self {
             case .revision(let number):
                 return .revision(try Revision(checking: number))
             case .instant(let date):
-                // Wider than what a timestamp can say, and within what an integer can.
+                // The bounds are outside the range of a timestamp and inside the range of an integer.
                 let milliseconds = min(max(date.timeIntervalSince1970 * 1000, -1e17), 1e17)
                 return .instant(Timestamp(milliseconds: Int64(exactly: milliseconds.rounded(.down)) ?? 0))
             }
@@ -34,35 +34,36 @@ extension Revision {
     /// Throws for a negative number.
     init(checking number: Int64) throws(DefaultsError) {
         guard let revision = Revision(number) else {
-            throw .refused(Refusal(.badRequest, "\(number) is no revision: revisions begin at 0"))
+            throw .refused(Refusal(.badRequest, "\(number) is not a revision: revisions begin at 0"))
         }
         self = revision
     }
 }
 
-/// A change of a setting in the past, with who made it and why.
+/// A change of a setting in the history of a suite, with the caller that made it and the reason.
 public struct DefaultsChange<Value: Sendable>: Sendable {
-    /// The name of the key; of a renamed key, the name that it had.
+    /// The name of the key. For a renamed key, the name at the time of the change.
     public let key: String
-    /// The value before; nil if there was none, if it is none of the key's type, or if it is a secret that this program may
-    /// not read.
+    /// The value before the change. Nil if there was no value, if the value is not a valid value of the key, or if the
+    /// value is a secret that this program may not read.
     public let oldValue: Value?
-    /// The value after; nil likewise.
+    /// The value after the change. Nil for the same reasons as ``oldValue``.
     public let newValue: Value?
-    /// The commit that made it; between two places in the past, the last of several.
+    /// The commit that made the change. If several commits between two moments changed the key, the last of these
+    /// commits.
     public let revision: Int64
-    /// The time of that commit.
+    /// The time of the commit.
     public let time: Date
-    /// The name of the caller that made it; nil if it is not known.
+    /// The name of the caller that made the change. Nil if it is not known.
     public let by: String?
-    /// The reason that the caller gave; nil if it gave none.
+    /// The reason that the caller gave. Nil if the caller gave no reason.
     public let note: String?
 }
 
 extension DefaultsChange: Equatable where Value: Equatable {}
 
 extension DefaultsChange {
-    /// - Parameter read: returns a value and its source as the type of the change has it.
+    /// - Parameter read: converts JSON and its source into a value of the change.
     init(_ change: Change, _ read: (JSONValue?, Source) -> Value?) {
         key = change.key.text
         oldValue = change.isConcealed ? nil : read(change.old, change.oldSource)

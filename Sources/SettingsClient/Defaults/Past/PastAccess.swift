@@ -1,24 +1,25 @@
 internal import SettingsAPI
 public import SettingsKeys
 
-// The past, for async code. The server is asked each time, as the replica has only what is stored now. A key path may not
-// leave its isolation, so each is resolved at once.
+// Reading and restoring the past. Each call sends a request, because the replica contains only the present values. A
+// key path is not Sendable, so each method resolves it before the first suspension.
 
 extension KeyedAccess {
-    /// The value that a key had at a place in the past: as it would be read, but for the command line.
+    /// Returns the value that a read of the key would have returned at a moment in the past. Ignores the command line.
     ///
-    /// Throws if the server does not know that place any more, or if what was stored is no value of the key.
+    /// Throws if the history of the daemon does not reach back to the moment, or if the stored value was not a valid
+    /// value of the key.
     ///
     /// - Parameters:
     ///   - path: the path of the key.
-    ///   - moment: the place in the past.
+    ///   - moment: the moment in the past.
     public nonisolated(nonsending) func value<Value>(
         _ path: KeyPath<KeyStore, DefaultsKey<Value>>, at moment: DefaultsMoment
     ) async throws(DefaultsError) -> Value {
         try await reference(path).readValue(at: moment)
     }
 
-    /// The value that a key had at a place in the past.
+    /// Returns the value that a key had at a moment in the past.
     public nonisolated(nonsending) func value<Value>(
         key: DefaultsKey<Value>, at moment: DefaultsMoment
     ) async throws(DefaultsError) -> Value {
@@ -26,35 +27,36 @@ extension KeyedAccess {
     }
 }
 
-// The members of these extensions hide no key.
+// The members of the next two extensions hide no key of the same name.
 extension KeyedAccess where KeyStore: DefaultsKeyStore {
-    /// The changes of a key, the newest first, as far back as the server keeps them; also those under a former name.
+    /// Returns the changes of a key that the history of the daemon contains, the newest change first. Includes the
+    /// changes under former names of the key.
     ///
     ///     for change in try await Defaults.history(of: \.theme) { print(change.time, change.newValue as Any) }
     ///
     /// - Parameters:
     ///   - path: the path of the key.
-    ///   - limit: the most commits to look at.
+    ///   - limit: the maximum number of commits to read.
     public nonisolated(nonsending) func history<Value>(
         of path: KeyPath<KeyStore, DefaultsKey<Value>>, limit: Int = 50
     ) async throws(DefaultsError) -> [DefaultsChange<Value>] {
         try await reference(path).history(limit: limit)
     }
 
-    /// The changes of a key, the newest first.
+    /// Returns the changes of a key, the newest change first.
     public nonisolated(nonsending) func history<Value>(
         key: DefaultsKey<Value>, limit: Int = 50
     ) async throws(DefaultsError) -> [DefaultsChange<Value>] {
         try await reference(key: key).history(limit: limit)
     }
 
-    /// Stores what a key had stored at a place in the past, or removes what is stored now. Throws if the schema does not
-    /// allow that value any more. Returns what changed.
+    /// Stores the value that was stored for a key at a moment in the past. If no value was stored, removes the present
+    /// value. Throws if the schema does not allow the value any more. Returns the changes.
     ///
     /// - Parameters:
     ///   - path: the path of the key.
-    ///   - moment: the place in the past.
-    ///   - note: the reason, which stands in the history: at most 256 bytes of UTF-8.
+    ///   - moment: the moment in the past.
+    ///   - note: the reason, which the history contains: at most 256 bytes of UTF-8.
     @discardableResult
     public nonisolated(nonsending) func restore<Value>(
         _ path: KeyPath<KeyStore, DefaultsKey<Value>>, to moment: DefaultsMoment, note: String? = nil
@@ -62,7 +64,8 @@ extension KeyedAccess where KeyStore: DefaultsKeyStore {
         try await reference(path).restore(to: moment, note)
     }
 
-    /// Stores what a key had stored at a place in the past, or removes what is stored now.
+    /// Stores the value that was stored for a key at a moment in the past. If no value was stored, removes the present
+    /// value.
     @discardableResult
     public nonisolated(nonsending) func restore<Value>(
         key: DefaultsKey<Value>, to moment: DefaultsMoment, note: String? = nil
@@ -72,35 +75,35 @@ extension KeyedAccess where KeyStore: DefaultsKeyStore {
 }
 
 extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
-    /// The changes of the whole suite, the newest commit first.
+    /// Returns the changes of the whole suite, the newest commit first.
     ///
-    /// - Parameter limit: the most commits to look at; those of the schema count, too.
+    /// - Parameter limit: the maximum number of commits to read, including commits that set the schema.
     public nonisolated(nonsending) func history(
         limit: Int = 50
     ) async throws(DefaultsError) -> [DefaultsChange<JSONValue>] {
         try await core.changes(of: [], limit: limit).map { DefaultsChange($0) }
     }
 
-    /// The net changes of the suite between two places in the past: one of each key that differs, ordered by key.
+    /// Returns the differences of the suite between two moments: one change for each key that differs, ordered by key.
     ///
     /// - Parameters:
-    ///   - start: the place to compare with; it may be the later one.
-    ///   - end: the other place; without it, now.
+    ///   - start: the first moment. It may be later than the second moment.
+    ///   - end: the second moment. By default the present.
     public nonisolated(nonsending) func diff(
         from start: DefaultsMoment, to end: DefaultsMoment? = nil
     ) async throws(DefaultsError) -> [DefaultsChange<JSONValue>] {
-        let from = try start.place
-        let to = try end?.place
+        let from = try start.requestMoment
+        let to = try end?.requestMoment
         return try await core.difference(from: from, to: to).map { DefaultsChange($0) }
     }
 
-    /// Undoes what a commit did to this suite, in one commit. Throws ``DefaultsError/refused(_:)`` with the code
-    /// `changedSince` if one of its keys was changed since. To undo an undo is to do it again. Returns what changed.
+    /// Reverts the changes of a commit to this suite, in one new commit. Throws ``DefaultsError/refused(_:)`` with the
+    /// code `changedSince` if a later commit changed one of the keys. An undo can be undone, too. Returns the changes.
     ///
     /// - Parameters:
     ///   - revision: the commit.
-    ///   - isForced: true to undo it though keys were changed since.
-    ///   - note: the reason, which stands in the history: at most 256 bytes of UTF-8.
+    ///   - isForced: true to undo the commit even if a later commit changed one of the keys.
+    ///   - note: the reason, which the history contains: at most 256 bytes of UTF-8.
     @discardableResult
     public nonisolated(nonsending) func undo(
         _ revision: Int64, isForced: Bool = false, note: String? = nil
@@ -109,17 +112,17 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
         return try await core.write(.undo(revision, in: core.suite, isForced: isForced, note: note))
     }
 
-    /// Makes what the suite stores what it was at a place in the past, in one commit. The schema stays; throws if it does
-    /// not allow one of the values any more, and names each of them. Returns what changed.
+    /// Restores all stored values of the suite to a moment in the past, in one commit. The schema stays as it is.
+    /// Throws an error that names each value that the schema does not allow any more. Returns the changes.
     ///
     /// - Parameters:
-    ///   - moment: the place in the past.
-    ///   - note: the reason, which stands in the history: at most 256 bytes of UTF-8.
+    ///   - moment: the moment in the past.
+    ///   - note: the reason, which the history contains: at most 256 bytes of UTF-8.
     @discardableResult
     public nonisolated(nonsending) func restore(
         to moment: DefaultsMoment, note: String? = nil
     ) async throws(DefaultsError) -> [DefaultsChange<JSONValue>] {
-        let place = try moment.place
-        return try await core.write(.restore(core.suite, to: place, keys: nil, note: note))
+        let requestMoment = try moment.requestMoment
+        return try await core.write(.restore(core.suite, to: requestMoment, keys: nil, note: note))
     }
 }

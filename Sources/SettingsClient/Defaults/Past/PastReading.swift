@@ -5,9 +5,9 @@ internal import SettingsModel
 /// The past of a key.
 extension DefaultsReference {
     nonisolated(nonsending) func readValue(at moment: DefaultsMoment) async throws(DefaultsError) -> Value {
-        let place = try moment.place
+        let requestMoment = try moment.requestMoment
         _ = try resolved.codec.get()
-        let found = try await setting(at: place)
+        let found = try await setting(at: requestMoment)
         if let found, found.isConcealed {
             throw .refused(Refusal(.forbidden, "\(found.key) is a secret that this program may not read"))
         }
@@ -30,33 +30,35 @@ extension DefaultsReference {
     nonisolated(nonsending) func restore(
         to moment: DefaultsMoment, _ note: String?
     ) async throws(DefaultsError) -> [DefaultsChange<JSONValue>] {
-        let place = try moment.place
+        let requestMoment = try moment.requestMoment
         _ = try resolved.codec.get()
         guard let key = resolved.name else { return [] }
-        // A value that was stored under a former name would be no value of the key if it were stored there again.
-        if let found = try await setting(at: place), found.key != key, found.source == .stored,
+        // A value that was stored under a former name is stored under the present name. Nothing reads the former name
+        // now.
+        if let found = try await setting(at: requestMoment), found.key != key, found.source == .stored,
             let value = found.value
         {
             return try await core.write(.set(key, to: value, in: core.suite, note: note))
         }
-        return try await core.write(.restore(core.suite, to: place, keys: [key], note: note))
+        return try await core.write(.restore(core.suite, to: requestMoment, keys: [key], note: note))
     }
 
     /// The name of the key, then its former names.
     private var names: [KeyName] {
-        (resolved.name.map { [$0] } ?? []) + (resolved.rename?.formerNames ?? [])
+        (resolved.name.map { [$0] } ?? []) + (resolved.valueMove?.formerNames ?? [])
     }
 
     private func reading(of visible: VisibleSetting) -> Reading<Value> {
         resolveWithoutArgument(visible, over: resolved.name.flatMap(core.registered))
     }
 
-    /// Returns the setting under the first of the names that had a stored value, otherwise under the present name. Returns nil
+    /// Returns the setting under the first name that had a stored value, otherwise under the present name. Returns nil
     /// if there was no setting.
-    private nonisolated(nonsending) func setting(at place: Moment) async throws(DefaultsError) -> SettingState? {
+    private nonisolated(nonsending) func setting(at requestMoment: Moment) async throws(DefaultsError) -> SettingState?
+    {
         var first: SettingState?
         for name in names {
-            let found = try await core.setting(name, at: place)
+            let found = try await core.setting(name, at: requestMoment)
             if let found, found.source.isStored { return found }
             if name == resolved.name { first = found }
         }
@@ -66,7 +68,7 @@ extension DefaultsReference {
 
 /// The past of the suite.
 extension AdapterCore {
-    /// Returns the changes of these keys in the newest commits; of all keys if the list is empty.
+    /// Returns the changes of these keys in the newest commits. An empty list means all keys.
     nonisolated(nonsending) func changes(of keys: [KeyName], limit: Int) async throws(DefaultsError) -> [Change] {
         var (changes, left, before) = ([Change](), limit, Revision?.none)
         while left > 0 {
@@ -87,18 +89,18 @@ extension AdapterCore {
 
     /// Returns the setting at a moment. Returns nil if there was no setting.
     fileprivate nonisolated(nonsending) func setting(
-        _ key: KeyName, at place: Moment
+        _ key: KeyName, at requestMoment: Moment
     ) async throws(DefaultsError) -> SettingState? {
-        try await fetchIfPresent(.setting(key, in: suite, at: place))
+        try await fetchIfPresent(.setting(key, in: suite, at: requestMoment))
     }
 
-    /// Sends a write that is based on the past. Its effects are visible here when this returns, unless the daemon went away
-    /// meanwhile.
+    /// Sends a write that is based on the past. When it returns, the replica contains the result, unless the daemon
+    /// stopped answering after the write.
     nonisolated(nonsending) func write(
         _ call: PastCall<WriteSummary>
     ) async throws(DefaultsError) -> [DefaultsChange<JSONValue>] {
         let summary = try await throwingDefaultsError { () async throws(BackendError) in
-            // The write comes after all earlier writes.
+            // The daemon must have all earlier writes first.
             try await session.flush(until: session.deadline)
             return try await session.backend.send(call)
         }

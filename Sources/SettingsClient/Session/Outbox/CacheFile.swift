@@ -2,11 +2,11 @@ internal import Platform
 internal import SettingsAPI
 internal import SettingsModel
 
-/// A file that holds what was known last of a suite: one line with a check.
+/// A file with the last known state of a suite: one line with a checksum.
 ///
 ///     {"crc":"…","cache":1,"server":"http://127.0.0.1:7070","suite":"com.my.app","state":{…}}
 ///
-/// It may be lost at any time, so nothing is synced, and a damaged file counts as none.
+/// The file may be lost at any time, so it is not synced. A damaged file is ignored.
 struct CacheFile: Sendable {
     let path: String
     private let directory: String
@@ -22,7 +22,7 @@ struct CacheFile: Sendable {
         self.files = files
     }
 
-    /// Returns the state that was saved last; nil if there is none that can be used.
+    /// Returns the saved state. Returns nil if there is no readable file for this suite and server.
     func read() -> ObservedState? {
         guard let bytes = try? OpenFile(path, .reading, in: files).readAll(), bytes.last == UInt8(ascii: "\n"),
             let json = CheckedLine.object(in: bytes.dropLast()), json["cache"]?.integer == Self.version,
@@ -31,14 +31,14 @@ struct CacheFile: Sendable {
         return try? ObservedState(json: state)
     }
 
-    /// Replaces the saved state in one step. False if another program is doing that at this moment.
+    /// Replaces the saved state atomically. Returns false if another program is saving its state at the same time.
     func save(_ state: ObservedState) throws(FileError) -> Bool {
         try files.makeDirectory(directory)
         let name = "\(path).new"
         let draft = try OpenFile(name, .creating, in: files, reportedAs: path)
         guard try draft.lock(), try draft.isLocated(at: name) else { return false }
         do throws(FileError) {
-            // A program that ended in the middle has left its draft.
+            // The draft may be from a program that ended before it had renamed the draft.
             try draft.truncate(to: 0)
             try draft.write(bytes(of: state).span, at: 0)
             try files.rename(name, to: path)

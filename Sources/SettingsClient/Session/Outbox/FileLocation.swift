@@ -3,31 +3,31 @@ internal import SettingsModel
 
 /// The location of the outbox files or the cache file of an adapter.
 public struct FileLocation: Equatable, Sendable {
-    enum Place: Equatable, Sendable {
+    enum Choice: Equatable, Sendable {
         case none
         case usual
         case directory(String)
     }
 
-    let place: Place
+    let choice: Choice
 
     /// No file.
-    public static let none = FileLocation(place: .none)
+    public static let none = FileLocation(choice: .none)
 
-    /// The user's directory for such files: for an outbox `$XDG_STATE_HOME/settings/outbox`, else
-    /// `~/.local/state/settings/outbox`; for a cache `$XDG_CACHE_HOME/settings`, else `~/.cache/settings`. There are no
-    /// files if the environment names no such directory and has no `HOME` either.
-    public static let usual = FileLocation(place: .usual)
+    /// The standard directory of the user: for an outbox `$XDG_STATE_HOME/settings/outbox`, or
+    /// `~/.local/state/settings/outbox` if the variable is not set; for a cache `$XDG_CACHE_HOME/settings`, or
+    /// `~/.cache/settings`. If `HOME` is not set either, there is no file.
+    public static let usual = FileLocation(choice: .usual)
 
-    /// A directory, which is made for its owner alone if there is none. Several programs may share it. A relative path
-    /// is resolved at once.
+    /// A directory. Several programs may share it. If it does not exist, it is created so that only the user can access
+    /// it. A relative path is resolved when this method is called.
     ///
     /// - Parameter path: the path of the directory.
     public static func directory(_ path: String) -> FileLocation {
         guard path.utf8.first != UInt8(ascii: "/"), let here = CurrentProcess.workingDirectory else {
-            return FileLocation(place: .directory(path))
+            return FileLocation(choice: .directory(path))
         }
-        return FileLocation(place: .directory("\(here)/\(path)"))
+        return FileLocation(choice: .directory("\(here)/\(path)"))
     }
 }
 
@@ -37,16 +37,16 @@ extension FileLocation {
         case cache
     }
 
-    /// Returns the directory for the files of a suite; nil for none.
+    /// Returns the directory for the files of a suite. Returns nil if there is no file.
     func directory(
         for kind: Kind, of owner: FileOwner, environment: (String) -> String? = EnvironmentVariables.value
     ) -> String? {
         let root: String
-        switch place {
+        switch choice {
         case .none: return nil
         case .directory(let path): root = path
         case .usual:
-            let (variable, usual, folder) =
+            let (variable, fallback, folder) =
                 switch kind {
                 case .outbox: ("XDG_STATE_HOME", "/.local/state", "/settings/outbox")
                 case .cache: ("XDG_CACHE_HOME", "/.cache", "/settings")
@@ -55,7 +55,7 @@ extension FileLocation {
             if let home = environment(variable), home.utf8.first == UInt8(ascii: "/") {
                 root = home + folder
             } else if let home = environment("HOME"), home.utf8.first == UInt8(ascii: "/") {
-                root = home + usual + folder
+                root = home + fallback + folder
             } else {
                 return nil
             }
@@ -63,8 +63,8 @@ extension FileLocation {
         return "\(root)/\(Self.encoded(owner.server))/\(owner.suite)"
     }
 
-    /// Returns a text as the name of a file: bytes that a file system may refuse are percent-encoded. The end of one that
-    /// gets too long is replaced by a hash of the whole; the files themselves name their owner.
+    /// Converts a text into a file name. Percent-encodes bytes that a file system may refuse. Replaces the end of a
+    /// long name by a hash of the whole text. Two texts may get the same name, so the files contain their owner.
     static func encoded(_ text: String) -> String {
         var name = ""
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
@@ -80,11 +80,11 @@ extension FileLocation {
             }
         }
         if name.utf8.count > maxNameLength { return "\(name.prefix(maxNameLength - 17))~\(String(hash, radix: 16))" }
-        // The names of this directory and the one above.
+        // `.` and `..` are not file names.
         return name.utf8.allSatisfy({ $0 == UInt8(ascii: ".") }) ? "%2E\(name.dropFirst())" : name
     }
 
-    /// File systems take 255 bytes.
+    /// File systems allow 255 bytes.
     private static var maxNameLength: Int { 200 }
 }
 

@@ -9,27 +9,27 @@ internal import SettingsModel
 enum OutboxLine: Equatable, Sendable {
     /// The first line: the version of the format, and the owner.
     case head(FileOwner)
-    /// A write by its number. A second line with that number replaces the first.
+    /// A write with its number. A later line with the same number replaces the write.
     case write(Int64, PendingChange)
-    /// The end of a write.
+    /// The daemon has answered the write with this number.
     case ended(Int64)
 
-    /// The version that is written here, and the newest that is understood.
+    /// The version of the format.
     static let version: Int64 = 1
 
-    /// The numbers of writes and files.
+    /// The valid numbers of writes and files.
     static let numbers: Range<Int64> = 0..<(1 << 60)
 }
 
 /// The reason why a line cannot be read.
 enum OutboxLineError: Error, Equatable {
     case damaged
-    /// The file is of a later version.
+    /// A later version of the library wrote the line.
     case future(Int64)
 }
 
 extension OutboxLine {
-    /// The line with its end.
+    /// The line with its newline character.
     var bytes: [UInt8] {
         var writer = JSONWriter(reservingCapacity: 256)
         writer.beginObject()
@@ -50,7 +50,7 @@ extension OutboxLine {
         return CheckedLine.line(of: writer.bytes)
     }
 
-    /// Reads a line without its end.
+    /// Parses a line without its newline character.
     init(_ line: ArraySlice<UInt8>) throws(OutboxLineError) {
         guard let json = CheckedLine.object(in: line) else { throw .damaged }
         if let version = json["outbox"]?.integer {
@@ -71,29 +71,30 @@ extension OutboxLine {
 
 /// The contents of an outbox file.
 struct OutboxContents: Sendable {
-    /// The owner; nil if the file does not say.
+    /// The owner. Nil if the file has no readable first line.
     private(set) var owner: FileOwner?
     /// The writes that have not ended, in order.
     private(set) var writes: [(number: Int64, write: PendingChange)] = []
     private(set) var damagedCount = 0
 
-    /// Reads a file. Throws `future` for one of a later version, which has to stay as it is.
+    /// Parses a file. Throws `future` for a file of a later version of the library, which must not be changed.
     init(_ bytes: [UInt8]) throws(OutboxLineError) {
         var known: [Int64: PendingChange] = [:]
         var rest = bytes[...]
         while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
-            try take(rest[..<end], &known)
+            try add(rest[..<end], &known)
             rest = rest[(end + 1)...]
         }
-        // The beginning of a line that was not finished counts for nothing. A whole line without its end is damaged there.
+        // An incomplete last line is ignored, because the program ended while it wrote the line. If only the last byte
+        // differs from a newline character, the line counts as a damaged write.
         if !rest.isEmpty, (try? OutboxLine(rest.dropLast())) != nil {
-            try take(rest.dropLast(), &known)
+            try add(rest.dropLast(), &known)
             damagedCount += 1
         }
         writes = known.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
-    private mutating func take(
+    private mutating func add(
         _ line: ArraySlice<UInt8>, _ known: inout [Int64: PendingChange]
     ) throws(OutboxLineError) {
         do {
@@ -117,13 +118,13 @@ enum CheckedLine {
     private static let separator = Array(#"","#.utf8)
     private static let digitCount = 8
 
-    /// Returns the line of an object that has members, with the line's end.
+    /// Returns the line for the JSON text of an object that is not empty, with the newline character.
     static func line(of object: [UInt8]) -> [UInt8] {
         let rest = object.dropFirst()
         return opening + digits(of: rest) + separator + rest + [UInt8(ascii: "\n")]
     }
 
-    /// Reads a line without its end; nil if it is damaged.
+    /// Parses a line without its newline character. Returns nil if the line is damaged.
     static func object(in line: ArraySlice<UInt8>) -> JSONValue? {
         let checked = line.dropFirst(opening.count + digitCount + separator.count)
         guard !checked.isEmpty, line.starts(with: opening + digits(of: checked) + separator) else { return nil }

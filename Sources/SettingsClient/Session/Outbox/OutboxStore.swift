@@ -4,36 +4,37 @@ internal import Synchronization
 
 /// The queue of the writes of a session that the daemon has not answered, in memory and in a file.
 ///
-/// Each program has a file of its own in the directory of a suite, and locks it. A file without a lock is abandoned: its
-/// program has ended. The next program that finds the file adopts the writes and removes the file.
+/// Each program has a file of its own in the directory of a suite, and locks it. A file without a lock is abandoned:
+/// its program has ended. The next program that finds the file adopts the writes and removes the file.
 ///
-/// Lines are written without a sync: a write survives the end of the program, and usually a crash of the machine. A failure to
-/// write the file does not refuse a write, because the daemon normally answers soon.
+/// Lines are written without a sync. A write therefore survives the end of the program, but may be lost in a crash of
+/// the machine. If a line cannot be written, the write stays in the queue in memory, because the daemon normally
+/// answers soon.
 struct OutboxStore: Sendable {
-    /// The bounds of the queue. A session refuses writes beyond them.
+    /// The limits of the queue. A session refuses writes beyond them.
     struct Limits: Equatable, Sendable {
         var writes = 100_000
         /// The bytes of the lines.
         var size = 64 << 20
     }
 
-    /// A file that cannot be used as it is.
-    struct Trouble: Hashable, Sendable {
+    /// A file that cannot be used, with the reason.
+    struct FileProblem: Hashable, Sendable {
         let path: String
         let reason: String
     }
 
     /// The result of a search for abandoned files.
-    struct Inheritance: Equatable, Sendable {
+    struct AbandonedWrites: Equatable, Sendable {
         /// The writes in the order in which they have to be sent.
         var writes: [PendingChange] = []
-        var troubles: [Trouble] = []
+        var problems: [FileProblem] = []
         /// True if other programs have locked some of the files.
-        var hasOthers = false
+        var hasLockedFiles = false
     }
 
-    /// An abandoned file. This program has locked it until the own file contains its writes.
-    private struct Orphan {
+    /// An abandoned file. This program holds its lock until this program's own file contains the writes.
+    private struct AbandonedFile {
         let file: OpenFile
         /// A description of its damaged lines. Nil if no line is damaged.
         let damage: String?
@@ -48,27 +49,29 @@ struct OutboxStore: Sendable {
     /// The fill level of the queue, which other threads read without the lock of the session's outbox.
     let fillLevel: OutboxFillLevel
     private var queue = Deque<QueuedWrite>()
-    /// The bytes of the lines of the queue. Changes after the queue.
+    /// The size in bytes of all lines of the queue. Set it after the queue, because its observer reads the queue.
     private var queueSize = 0 {
         didSet { fillLevel.set(writes: queue.count, size: queueSize) }
     }
-    /// The own file. Nil until there is a write.
+    /// This program's own file. Nil until there is a write.
     private var file: OpenFile?
     private var fileSize = 0
-    /// True if the own file contains the queue and lines can be appended. A failure may have left a part of a line behind.
-    private var isSound = false
+    /// True if the own file contains the whole queue, so that a line can be appended. False after a failed write, which
+    /// may have left a part of a line in the file.
+    private var isFileUsable = false
     /// The file is rewritten when it has this size and most of its writes have ended.
-    private var rewriteSize = Self.leastRewriteSize
-    private var orphans: [Orphan] = []
-    /// The last failure to write the file again.
+    private var rewriteSize = Self.minRewriteSize
+    private var abandonedFiles: [AbandonedFile] = []
+    /// The last failure to rewrite the file.
     private var failure: (error: FileError, moment: ContinuousClock.Instant)?
 
+    /// After a failure, a queue with more writes is not rewritten until the pause is over.
     private static let longQueue = 1000
     private static let pauseAfterFailure = Duration.seconds(1)
-    private static let leastRewriteSize = 1 << 20
-    /// A queue of more bytes is not rewritten, because callers would wait for that.
-    private static let greatestRewrittenQueue = 1 << 20
-    /// More programs do not remove drafts at the same moment.
+    private static let minRewriteSize = 1 << 20
+    /// A queue with more bytes is not rewritten to make the file smaller, because callers would wait for that.
+    private static let maxRewrittenQueueSize = 1 << 20
+    /// The limit of attempts to create a draft. Each failed attempt means that another program removed the draft.
     private static let maxDrafts = 20
     private static let ending = ".outbox"
     private static let draftEnding = ".outbox.new"
@@ -92,20 +95,20 @@ struct OutboxStore: Sendable {
     /// True if a write survives the end of the program.
     var isPersistent: Bool { directory != nil }
     /// True if the file contains the whole queue.
-    var isFileComplete: Bool { isSound || queue.isEmpty }
+    var isFileComplete: Bool { isFileUsable || queue.isEmpty }
 
-    /// Adds a write to the queue and to the file. The queue has the write even if the file cannot be written.
+    /// Adds a write to the queue and to the file. If the file cannot be written, the write is in the queue only.
     mutating func append(_ change: PendingChange, number: Int64) throws(FileError) {
         let line = OutboxLine.write(number, change).bytes
         insert(QueuedWrite(number: number, original: change, change: change, size: line.count))
         guard directory != nil else { return }
-        if isSound { return try append(line) }
-        // A long queue takes long to write. On a full disk, each setter would wait for that.
+        if isFileUsable { return try append(line) }
+        // Rewriting a long queue takes long. On a full disk, each setter would wait for the failure.
         if let failure, queue.count > Self.longQueue, failure.moment + Self.pauseAfterFailure > .now {
             throw failure.error
         }
         do throws(FileError) {
-            try rewriteAndRemoveOrphans(isSynced: false)
+            try rewriteAndRemoveAbandonedFiles(isSynced: false)
             failure = nil
         } catch {
             failure = (error, .now)
@@ -113,17 +116,18 @@ struct OutboxStore: Sendable {
         }
     }
 
-    /// Replaces the change that is sent for the first write. The new change is on the disk when this returns: after a crash of
-    /// the machine, the old change could otherwise be merged with a value that contains the new change already.
+    /// Replaces the change that is sent for the first write. The new change is synced to the disk when this returns.
+    /// Otherwise the program could, after a crash of the machine, merge the old change with a value that already
+    /// contains the new change.
     mutating func replaceFirst(by change: PendingChange) throws(FileError) {
         guard let first = queue.first else { return }
         let line = OutboxLine.write(first.number, change).bytes
         if directory != nil {
-            if !isSound { try rewriteAndRemoveOrphans(isSynced: false) }
-            // An abandoned file still contains the old change. After a crash both would be sent.
-            _ = removeOrphans()
-            if let orphan = orphans.first(where: \.isAdopted) {
-                throw FileError(.remove, orphan.file.path, code: SystemErrorCode.inputOutput)
+            if !isFileUsable { try rewriteAndRemoveAbandonedFiles(isSynced: false) }
+            // An abandoned file may still contain the old change. After a crash both changes would be sent.
+            _ = removeAbandonedFiles()
+            if let abandonedFile = abandonedFiles.first(where: \.isAdopted) {
+                throw FileError(.remove, abandonedFile.file.path, code: SystemErrorCode.inputOutput)
             }
             try append(line)
             try file?.syncData()
@@ -136,29 +140,31 @@ struct OutboxStore: Sendable {
         queueSize += line.count - first.size
     }
 
-    /// Removes the first write. If a crash loses the line that says so, the write is sent again under its request key.
+    /// Removes the first write. If a crash loses the line about the removal, the write is sent again with the same
+    /// request key, so it has no second effect.
     mutating func removeFirst() {
         guard let first = queue.popFirst() else { return }
         queueSize -= first.size
         guard directory != nil else { return }
         try? append(OutboxLine.ended(first.number).bytes)
         if queue.isEmpty {
-            // If the file cannot be removed, the next program finds that all of its writes have ended.
+            // If the file cannot be removed, the next program finds no write without an answer in it.
             if let file { try? files.remove(file.path) }
             file = nil
-            isSound = false
+            isFileUsable = false
             queue = Deque()
-            _ = removeOrphans()
-        } else if fileSize > rewriteSize, fileSize / 2 > queueSize, queueSize <= Self.greatestRewrittenQueue {
+            _ = removeAbandonedFiles()
+        } else if fileSize > rewriteSize, fileSize / 2 > queueSize, queueSize <= Self.maxRewrittenQueueSize {
             do {
-                try rewriteAndRemoveOrphans(isSynced: false)
+                try rewriteAndRemoveAbandonedFiles(isSynced: false)
             } catch {
                 rewriteSize = 2 * fileSize
             }
         }
     }
 
-    /// Inserts a write in the order of the numbers. Threads that append at the same time may arrive in another order.
+    /// Inserts a write in the order of the numbers. Threads that append at the same time may call this in another
+    /// order.
     private mutating func insert(_ write: QueuedWrite) {
         var later: [QueuedWrite] = []
         while let last = queue.last, last.number > write.number, let removed = queue.popLast() { later.append(removed) }
@@ -181,11 +187,11 @@ final class OutboxFillLevel: Sendable {
         level.withLock { $0 = (writes, size) }
     }
 
-    /// Says why the queue has no room for another write. Returns nil if it has room.
-    var fullness: String? {
+    /// The message for a write that the full queue refuses. Nil if the queue has room.
+    var fullQueueMessage: String? {
         let (writes, size) = level.withLock { $0 }
         guard writes >= limits.writes || size >= limits.size else { return nil }
-        return "\(writes) writes of \(size) bytes wait for the daemon, and the queue has no room for more"
+        return "cannot add a write to the queue: \(writes) writes of \(size) bytes already wait for the daemon"
     }
 }
 
@@ -203,23 +209,26 @@ struct QueuedWrite: Equatable, Sendable {
     var conflicts = 0
 }
 
-/// The own file.
+/// This program's own file.
 extension OutboxStore {
     private mutating func append(_ line: [UInt8]) throws(FileError) {
-        guard let file, isSound else { throw FileError(.write, directory ?? "", code: SystemErrorCode.inputOutput) }
+        guard let file, isFileUsable else {
+            throw FileError(.write, directory ?? "", code: SystemErrorCode.inputOutput)
+        }
         do throws(FileError) {
             try file.write(line.span, at: fileSize)
         } catch {
-            isSound = false
+            isFileUsable = false
             try? file.truncate(to: fileSize)
             throw error
         }
         fileSize += line.count
     }
 
-    /// Writes a file with the whole queue, in the place of the own file if there is one.
+    /// Writes a file with the whole queue. The file replaces the own file if there is one.
     ///
-    /// - Parameter isSynced: true if the file must survive a crash of the machine, because other copies are removed next.
+    /// - Parameter isSynced: true if the file must survive a crash of the machine, because other files with the same
+    ///   writes are removed next.
     private mutating func rewrite(in directory: String, isSynced: Bool) throws(FileError) {
         if file == nil { try files.makeDirectory(directory) }
         let path = if let file { file.path } else { try newPath(in: directory) }
@@ -236,20 +245,20 @@ extension OutboxStore {
         }
         file = draft
         fileSize = bytes.count
-        rewriteSize = Self.leastRewriteSize
-        isSound = false
+        rewriteSize = Self.minRewriteSize
+        isFileUsable = false
         if isSynced { try files.syncDirectory(directory) }
-        isSound = true
+        isFileUsable = true
     }
 
-    /// Writes the file again, and removes the abandoned files whose writes it contains then.
-    private mutating func rewriteAndRemoveOrphans(isSynced: Bool) throws(FileError) {
+    /// Writes the file again, and removes the abandoned files whose writes the file now contains.
+    private mutating func rewriteAndRemoveAbandonedFiles(isSynced: Bool) throws(FileError) {
         guard let directory else { return }
-        try rewrite(in: directory, isSynced: isSynced || orphans.contains(where: \.isAdopted))
-        _ = removeOrphans()
+        try rewrite(in: directory, isSynced: isSynced || abandonedFiles.contains(where: \.isAdopted))
+        _ = removeAbandonedFiles()
     }
 
-    /// Returns a file name that sorts behind the existing names.
+    /// Returns a path that is later in the alphabetical order than all existing files.
     private func newPath(in directory: String) throws(FileError) -> String {
         let numbers = try files.list(directory).compactMap { name -> Int64? in
             guard name.hasSuffix(Self.ending) else { return nil }
@@ -260,8 +269,8 @@ extension OutboxStore {
         return "\(directory)/\(zeros)\(digits)-\(Self.random)\(Self.ending)"
     }
 
-    /// Creates a locked file under a name that other programs do not adopt. A program that removes drafts may lock the file
-    /// first. Then the function creates another file.
+    /// Creates a locked file with the suffix of a draft, so that other programs do not adopt it. A program that removes
+    /// old drafts may lock the file first. Then this function creates another file.
     private func openDraft(of path: String, in directory: String) throws(FileError) -> (OpenFile, name: String) {
         for _ in 0..<Self.maxDrafts {
             let name = "\(directory)/\(Self.random)\(Self.draftEnding)"
@@ -283,121 +292,125 @@ extension OutboxStore {
 /// The files of other programs.
 extension OutboxStore {
     /// Locks and reads the files of programs that have ended. The caller numbers the writes and calls ``adopt(_:)``.
-    mutating func collectAbandonedWrites() -> Inheritance {
-        var inheritance = Inheritance()
-        guard let directory else { return inheritance }
+    mutating func collectAbandonedWrites() -> AbandonedWrites {
+        var abandonedWrites = AbandonedWrites()
+        guard let directory else { return abandonedWrites }
         let names: [String]
         do throws(FileError) {
             names = try files.list(directory).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
         } catch {
-            // If this user may not list the directory, a write that cannot be stored there reports the reason.
+            // If this user may not list the directory, the failure of the next write is reported instead.
             if !error.isMissingOrForbidden {
-                inheritance.troubles.append(Trouble(path: directory, reason: error.reason))
+                abandonedWrites.problems.append(FileProblem(path: directory, reason: error.reason))
             }
-            return inheritance
+            return abandonedWrites
         }
-        let own = Set(orphans.map(\.file.path) + [file?.path].compactMap(\.self))
+        let own = Set(abandonedFiles.map(\.file.path) + [file?.path].compactMap(\.self))
         for name in names {
             let path = "\(directory)/\(name)"
             if name.hasSuffix(Self.ending), !own.contains(path) {
                 do throws(FileError) {
-                    try collect(path, &inheritance)
+                    try collect(path, &abandonedWrites)
                 } catch {
-                    if !error.isMissing { inheritance.troubles.append(Trouble(path: path, reason: error.reason)) }
+                    if !error.isMissing {
+                        abandonedWrites.problems.append(FileProblem(path: path, reason: error.reason))
+                    }
                 }
             } else if name.hasSuffix(Self.draftEnding), let draft = try? OpenFile(path, .writing, in: files),
                 (try? draft.lockIfNamed()) == true
             {
-                // Its program ended before the draft was complete.
+                // No program holds the lock, so the program that created the draft has ended.
                 try? files.remove(path)
             }
         }
-        return inheritance
+        return abandonedWrites
     }
 
-    private mutating func collect(_ path: String, _ inheritance: inout Inheritance) throws(FileError) {
-        let orphan = try OpenFile(path, .writing, in: files)
-        guard try orphan.lockIfNamed() else {
-            inheritance.hasOthers = true
+    private mutating func collect(_ path: String, _ abandonedWrites: inout AbandonedWrites) throws(FileError) {
+        let abandonedFile = try OpenFile(path, .writing, in: files)
+        guard try abandonedFile.lockIfNamed() else {
+            abandonedWrites.hasLockedFiles = true
             return
         }
-        let bytes = try orphan.readAll()
+        let bytes = try abandonedFile.readAll()
         let contents: OutboxContents
         do throws(OutboxLineError) {
             contents = try OutboxContents(bytes)
         } catch {
             let version = if case .future(let version) = error { " (format \(version))" } else { "" }
-            let reason = "a later version of this library\(version) wrote the file; it stays as it is"
-            return inheritance.troubles.append(Trouble(path: path, reason: reason))
+            let reason = "a later version of this library\(version) wrote the file; the file was not changed"
+            return abandonedWrites.problems.append(FileProblem(path: path, reason: reason))
         }
         // Two servers whose names are too long for a directory may share a directory.
         if let other = contents.owner, other != owner { return }
-        // A program that ended while it adopted writes may have left them in two files.
-        let known = Set(queue.map(\.change.requestKey) + inheritance.writes.map(\.requestKey))
-        inheritance.writes += contents.writes.map(\.write).filter { !known.contains($0.requestKey) }
+        // If a program ended while it adopted writes, two files may contain the same write.
+        let known = Set(queue.map(\.change.requestKey) + abandonedWrites.writes.map(\.requestKey))
+        abandonedWrites.writes += contents.writes.map(\.write).filter { !known.contains($0.requestKey) }
         let damage: String? =
             switch contents.damagedCount {
             case 0: nil
             case 1: "a line is damaged, so its write is lost"
             case let count: "\(count) lines are damaged, so their writes are lost"
             }
-        orphans.append(Orphan(file: orphan, damage: damage))
+        abandonedFiles.append(AbandonedFile(file: abandonedFile, damage: damage))
     }
 
     /// Adds the writes of abandoned files to the queue and to the own file, and removes the abandoned files.
-    mutating func adopt(_ writes: [(number: Int64, change: PendingChange)]) -> [Trouble] {
+    mutating func adopt(_ writes: [(number: Int64, change: PendingChange)]) -> [FileProblem] {
         for (number, change) in writes {
             let size = OutboxLine.write(number, change).bytes.count
             insert(QueuedWrite(number: number, original: change, change: change, size: size))
         }
-        for index in orphans.indices { orphans[index].isAdopted = true }
+        for index in abandonedFiles.indices { abandonedFiles[index].isAdopted = true }
         do throws(FileError) {
             if !writes.isEmpty {
-                isSound = false
+                isFileUsable = false
                 if let directory { try rewrite(in: directory, isSynced: true) }
             }
-            return isSound || queue.isEmpty ? removeOrphans() : []
+            return isFileUsable || queue.isEmpty ? removeAbandonedFiles() : []
         } catch {
-            return orphans.compactMap { orphan in
-                orphan.damage.map { Trouble(path: orphan.file.path, reason: "\($0); it stays there, because \(error)") }
+            return abandonedFiles.compactMap { abandonedFile in
+                abandonedFile.damage.map {
+                    FileProblem(path: abandonedFile.file.path, reason: "\($0); it stays there, because \(error)")
+                }
             }
         }
     }
 
-    /// Removes the abandoned files, because the own file contains their readable writes. A damaged file is renamed, so that a
-    /// person can examine it. A file that cannot be removed stays locked.
-    private mutating func removeOrphans() -> [Trouble] {
-        var troubles: [Trouble] = []
-        var remaining: [Orphan] = []
-        for orphan in orphans {
-            guard orphan.isAdopted else {
-                remaining.append(orphan)
+    /// Removes the abandoned files, because the own file contains their readable writes. Renames a damaged file, so
+    /// that a person can examine it. Keeps the lock of a file that cannot be removed.
+    private mutating func removeAbandonedFiles() -> [FileProblem] {
+        var problems: [FileProblem] = []
+        var remaining: [AbandonedFile] = []
+        for abandonedFile in abandonedFiles {
+            guard abandonedFile.isAdopted else {
+                remaining.append(abandonedFile)
                 continue
             }
-            let path = orphan.file.path
-            let aside = "\(path.dropLast(Self.ending.utf8.count)).damaged"
+            let path = abandonedFile.file.path
+            let damagedPath = "\(path.dropLast(Self.ending.utf8.count)).damaged"
             do throws(FileError) {
-                if let damage = orphan.damage {
-                    try files.rename(path, to: aside)
-                    troubles.append(Trouble(path: path, reason: "\(damage); the file is now \(aside)"))
+                if let damage = abandonedFile.damage {
+                    try files.rename(path, to: damagedPath)
+                    problems.append(FileProblem(path: path, reason: "\(damage); the file is now \(damagedPath)"))
                 } else {
                     // If the empty file cannot be removed, the next program removes it.
-                    try orphan.file.truncate(to: 0)
+                    try abandonedFile.file.truncate(to: 0)
                     try? files.remove(path)
                 }
             } catch {
-                remaining.append(orphan)
-                guard let damage = orphan.damage else { continue }
-                troubles.append(Trouble(path: path, reason: "\(damage); it stays there, because \(error)"))
+                remaining.append(abandonedFile)
+                guard let damage = abandonedFile.damage else { continue }
+                problems.append(FileProblem(path: path, reason: "\(damage); it stays there, because \(error)"))
             }
         }
-        orphans = remaining
-        return troubles
+        abandonedFiles = remaining
+        return problems
     }
 }
 
 extension OpenFile {
-    /// Locks the file; false if another program has locked or removed it.
+    /// Locks the file. Returns false if another program has locked or removed it.
     func lockIfNamed() throws(FileError) -> Bool {
         guard try lock() else { return false }
         return try isLocated(at: path)

@@ -2,8 +2,8 @@ internal import SettingsAPI
 internal import SettingsKeys
 internal import SettingsModel
 
-/// A change that the program wants, from `+= 1` until the server has answered: the action with its conditions, the plan for
-/// a conflict, and the request key under which it is done once, however often it is sent.
+/// A write of the program that the daemon has not answered: the action with its conditions, the plan for a conflict,
+/// and the request key. The daemon carries out one write for a request key, even if it gets the request several times.
 package struct PendingChange: Equatable, Sendable {
     enum Action: Equatable, Sendable {
         case transaction(Transaction)
@@ -11,27 +11,27 @@ package struct PendingChange: Equatable, Sendable {
         case reset
     }
 
-    /// What happens if a condition does not hold.
+    /// The reaction to a condition that does not hold.
     enum Conflict: Equatable, Sendable {
-        /// The change is refused.
+        /// The change fails.
         case refusal
-        /// The value that is there stays: for set-if-absent that is no error.
+        /// The stored value stays, which is not an error. Used by set-if-absent.
         case yielding
-        /// The change is made to the value that is there, as far as its plan goes.
+        /// The change is applied to the current value, if the plan allows that.
         case merge(Plan)
     }
 
-    /// A plan for making a change of one key to another value than the one that it was computed from.
+    /// The information that is necessary to apply a change in place to another value than the program has read.
     struct Plan: Equatable, Sendable {
-        /// The effective value that it was computed from; nil for none.
+        /// The effective value that the program has read. Nil if there was no value.
         let base: JSONValue?
-        /// The result; nil to remove.
+        /// The value that the program has computed. Nil if the change removes the value.
         let new: JSONValue?
-        /// The difference, if it can be applied to another value.
+        /// The difference between the two values, if the key has a merge rule.
         let delta: MergeDelta?
         /// The value that the program reads if nothing is stored.
         let start: JSONValue?
-        /// True if the key says that its values are secret: no message repeats them.
+        /// True if the values of the key are secret, so that messages must not contain them.
         var isSecret = false
     }
 
@@ -41,7 +41,7 @@ package struct PendingChange: Equatable, Sendable {
 }
 
 extension PendingChange {
-    /// A change of one key in place, if a test holds, or without one.
+    /// Creates a change of one key in place, with an optional condition.
     init(
         _ action: Transaction.Operation.Action, to key: KeyName, in suite: SuiteName,
         if test: Transaction.Condition.Test?, as requestKey: RequestKey, _ plan: Plan
@@ -54,30 +54,30 @@ extension PendingChange {
         conflict = .merge(plan)
     }
 
-    /// The operations on keys; none for a reset, which is about all of them.
+    /// The operations on keys. Empty for a reset, which removes all keys.
     var operations: [Transaction.Operation] {
         if case .transaction(let transaction) = action { transaction.operations } else { [] }
     }
 
-    /// The key, if the change is about one alone.
+    /// The key, if all operations are on the same key.
     var key: KeyName? {
         guard let first = operations.first?.key else { return nil }
         return operations.allSatisfy { $0.key == first } ? first : nil
     }
 
-    /// The keys that it removes; nil for all.
+    /// The keys whose values the change removes. Nil for all keys.
     var removedKeys: [KeyName]? {
         action == .reset ? nil : operations.filter { $0.action == .delete }.map(\.key)
     }
 
-    /// True if a refusal means that there is nothing to remove, because the suite does not exist.
+    /// Returns true if the refusal means that the suite does not exist, and the change only removes values.
     func isFulfilled(despite problem: Problem) -> Bool {
         guard problem.code == .unknownSuite else { return false }
         switch action {
         case .reset: return true
         case .transaction(let transaction):
             // Nothing is stored in a suite that does not exist.
-            return transaction.conditions.allSatisfy(\.isOfNothing)
+            return transaction.conditions.allSatisfy(\.holdsIfNothingIsStored)
                 && transaction.operations.allSatisfy { $0.action == .delete }
         }
     }
@@ -88,7 +88,7 @@ extension PendingChange {
     /// True if the change merges values of a secret key.
     var isMergeOfSecret: Bool { merge?.plan.isSecret ?? false }
 
-    /// The plan of a change of one key, with that key and its suite.
+    /// The plan of a change of one key, with its transaction and its only operation.
     private var merge: (plan: Plan, transaction: Transaction, operation: Transaction.Operation)? {
         guard case .merge(let plan) = conflict, case .transaction(let transaction) = action,
             transaction.operations.count == 1
@@ -99,16 +99,16 @@ extension PendingChange {
 
 /// Conflicts with writes of other programs.
 extension PendingChange {
-    /// True if a refusal is about the value that was there, and the change has a plan for that.
+    /// Returns true if the change was refused because of the current value, and the change has a plan.
     func isConflict(_ problem: Problem) -> Bool {
         guard let merge else { return false }
         if problem.code == .preconditionFailed { return true }
-        // An operation of the server has no condition. It fails if the value was removed or is of another kind.
+        // An operation such as `add` has no condition. It fails if there is no value, or if the value has another type.
         guard case .change = merge.operation.action else { return false }
         return problem.code == .notSet || problem.code == .unknownSuite || problem.code == .invalidOperation
     }
 
-    /// Returns the change for the current value after a conflict. Returns nil if the plan has none.
+    /// Returns the change for the current value after a conflict. Returns nil if the plan does not allow a change.
     func resolved(over current: SettingState, as requestKey: RequestKey) -> PendingChange? {
         guard let (plan, _, operation) = merge, current.source != .invalid, !current.isConcealed else { return nil }
         // Compares the value, because a revision may mean another value if the daemon is replaced before a retry.
@@ -117,21 +117,22 @@ extension PendingChange {
                 value.map { .set($0) } ?? .delete, to: operation.key, in: operation.suite,
                 if: Self.test(of: current.value), as: requestKey, plan)
         }
-        // The value is what it was: only its revision was not known, or it went there and back.
+        // The current value is the value that the program has read, so the computed value is still correct.
         if current.value == plan.base { return set(plan.new) }
         guard let delta = plan.delta else { return nil }
-        // If there is no value at all, the result is stored.
+        // Without a current value and a default, the computed value is stored.
         let merged = if let value = current.value ?? plan.start { delta.applied(to: value) } else { plan.new }
         guard let merged else { return nil }
         let value = delta.inCanonicalOrder(merged) ?? merged
         guard current.value != nil, let change = delta.operation else { return set(value) }
         let next = PendingChange(
             .change(change), to: operation.key, in: operation.suite, if: nil, as: requestKey, plan)
-        // The same action would be refused again.
+        // The daemon would refuse the same operation again.
         return next.action == action ? nil : next
     }
 
-    /// The value that the change of one key leads to, over the current setting. Nil if it removes the value.
+    /// Returns the result of a change of one key that is applied to the current setting. Returns nil if the change
+    /// removes the value.
     func mergedValue(over current: SettingState) -> JSONValue? {
         switch merge?.operation.action {
         case .set(let value): value
@@ -147,24 +148,24 @@ extension PendingChange {
 
 /// Messages for refusals.
 extension PendingChange {
-    /// Returns the refusal of a change whose value changed meanwhile, with a detail that says how and what to do. Other
-    /// refusals stay as they are.
+    /// Returns the refusal of a change in place with a detail that contains the old and the new value and an advice.
+    /// Returns other refusals unchanged.
     func explained(_ problem: Problem, _ current: SettingState) -> Problem {
         guard let plan = merge?.plan, problem.code == .preconditionFailed, current.source != .invalid else {
             return problem
         }
-        var change = "the value changed meanwhile"
+        var change = "another program changed the value"
         if !plan.isSecret, !current.isSecret {
             func phrase(_ value: JSONValue?) -> String { value?.briefPhrase ?? "unset" }
             change += " from \(phrase(plan.base)) to \(phrase(current.value))"
         }
         var problem = problem
         problem.detail =
-            "\(change); to change what is there by now, use update { }, or give the key a rule for such changes (merge:)"
+            "\(change); to change the current value, use update { }, or give the key a merge rule (merge:)"
         return problem
     }
 
-    /// Returns the refusal of a transaction with a detail that names the keys that changed meanwhile.
+    /// Returns the refusal of a transaction with a detail that names the keys that another program has changed.
     func explained(_ problem: Problem) -> Problem {
         guard conflict == .refusal, problem.code == .preconditionFailed else { return problem }
         let keys = problem.failed.compactMap { failed in
@@ -173,20 +174,20 @@ extension PendingChange {
         guard !keys.isEmpty else { return problem }
         var problem = problem
         problem.detail =
-            "what the transaction read of \(keys.joined(separator: ", ")) changed meanwhile, so nothing of it was done; "
-            + "run it again"
+            "the transaction was not done, because another program changed \(keys.joined(separator: ", ")) after the "
+            + "transaction had read it; run the transaction again"
         return problem
     }
 }
 
 extension Transaction.Condition {
-    /// True if it holds where nothing is stored at all.
-    fileprivate var isOfNothing: Bool {
+    /// True if the condition holds in a suite that does not exist.
+    fileprivate var holdsIfNothingIsStored: Bool {
         if case .setting(_, _, .stored(false)) = self { true } else { false }
     }
 }
 
-/// The difference that a change in place made, which can be applied to another value.
+/// The difference that a change in place has made. It can be applied to another value.
 enum MergeDelta: Equatable, Sendable {
     case sum(InPlaceOperation.Amount)
     case append([JSONValue])
@@ -194,7 +195,8 @@ enum MergeDelta: Equatable, Sendable {
     /// New elements of a set.
     case union([JSONValue])
 
-    /// Returns nil if the change is not of the kind of the rule.
+    /// Returns nil if the merge rule does not fit the change, for example if an element was removed under the rule
+    /// `append`.
     init?(_ rule: MergeRule?, ofSet isSet: Bool, from before: JSONValue?, to new: JSONValue?) {
         switch (rule, before, new) {
         case (.sum, .integer(let old)?, .integer(let new)?):
@@ -220,7 +222,7 @@ enum MergeDelta: Equatable, Sendable {
         }
     }
 
-    /// Returns nil if the effect of an operation depends on the value.
+    /// Returns nil if the difference depends on the value, as for the operation `toggle`.
     init?(_ operation: InPlaceOperation) {
         switch operation {
         case .add(let amount): self = .sum(amount)
@@ -230,7 +232,7 @@ enum MergeDelta: Equatable, Sendable {
         }
     }
 
-    /// The same as an operation of the server; nil if it has none.
+    /// The equivalent operation of the daemon. Nil if there is none.
     var operation: InPlaceOperation? {
         switch self {
         case .sum(let amount): .add(amount)
@@ -240,7 +242,7 @@ enum MergeDelta: Equatable, Sendable {
         }
     }
 
-    /// Returns a value with the difference; nil if it is of another kind.
+    /// Returns the value with the difference. Returns nil if the value has another type.
     func applied(to value: JSONValue) -> JSONValue? {
         guard case .union(let elements) = self else { return try? operation?.applied(to: value) }
         guard case .array(let there) = value else { return nil }
@@ -248,7 +250,7 @@ enum MergeDelta: Equatable, Sendable {
         return .array(there + elements.filter { !known.contains($0) })
     }
 
-    /// Returns a set in the order in which sets are written; nil for anything else.
+    /// Returns the elements of a set in canonical order. Returns nil if the difference is not about a set.
     func inCanonicalOrder(_ value: JSONValue) -> JSONValue? {
         guard case .union = self, case .array(let elements) = value else { return nil }
         return try? Set<JSONValue>.defaultsBridge.encode(Set(elements))

@@ -29,7 +29,7 @@ extension PendingChange {
         }
     }
 
-    /// Reads the members; nil if they are those of no write.
+    /// Parses the members. Returns nil if they do not describe a write.
     init?(members json: JSONValue) {
         guard let requestKey = json["requestKey"]?.string.flatMap({ RequestKey($0) }) else { return nil }
         self.requestKey = requestKey

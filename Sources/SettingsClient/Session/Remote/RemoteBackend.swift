@@ -3,12 +3,12 @@ internal import SettingsHTTP
 internal import SettingsModel
 internal import Synchronization
 
-/// A suite of a daemon. Each call ends at its deadline.
+/// A suite of a daemon. Each call ends when the timeout is over.
 final class RemoteBackend: SuiteBackend {
     let suite: SuiteName
     private let server: SharedServer
     private let timeout: Duration
-    private let following = Mutex(WeakSubscription())
+    private let currentSubscription = Mutex(WeakSubscription())
 
     private struct WeakSubscription {
         weak var subscription: RemoteFollower.Subscription?
@@ -22,28 +22,28 @@ final class RemoteBackend: SuiteBackend {
 
     func load() async throws(BackendError) -> ObservedState {
         let call = Endpoint.observe(watched, since: nil, wait: nil, limit: nil, latest: false)
-        guard case .state(let state) = try await ask({ await server.send(call, by: $0) }) else {
+        guard case .state(let state) = try await sendWithinHistory({ await server.send(call, by: $0) }) else {
             throw failure("the daemon answers with changes to a request for the state")
         }
         guard subscription.map({ $0.history.isAt(state.cursor.epoch) }) ?? true else {
-            throw failure(Self.isAnother)
+            throw failure(Self.otherHistory)
         }
         return state
     }
 
-    func news(since place: Cursor) async throws(BackendError) -> SettingsObservation {
-        let call = Endpoint.observe(watched, since: .cursor(place), wait: .zero, limit: nil, latest: false)
-        let news = try await ask { await server.send(call, by: $0) }
-        // Only the follower begins anew with a state of another history.
-        if case .changes = news { return news }
+    func changes(since cursor: Cursor) async throws(BackendError) -> SettingsObservation {
+        let call = Endpoint.observe(watched, since: .cursor(cursor), wait: .zero, limit: nil, latest: false)
+        let observation = try await sendWithinHistory { await server.send(call, by: $0) }
+        // A state may be from another history, which only the follower may begin.
+        if case .changes = observation { return observation }
         return .state(try await load())
     }
 
     func setting(_ key: KeyName) async throws(BackendError) -> SettingState {
-        try await ask {
+        try await sendWithinHistory {
             let answer = await server.send(.setting(key, in: suite), by: $0)
             let result = answer.result.map(\.body).flatMapError { error in
-                SettingState(suite: suite, key: key, ifToldBy: error).map { .success($0) } ?? .failure(error)
+                SettingState(suite: suite, key: key, describedBy: error).map { .success($0) } ?? .failure(error)
             }
             return ServerAnswer(result: result, epoch: answer.epoch)
         }
@@ -56,11 +56,11 @@ final class RemoteBackend: SuiteBackend {
             case .transaction(let transaction): .commit(transaction, options)
             case .reset: .reset(suite, prefix: nil, options)
             }
-        return try await ask { await server.send(call, by: $0) }.body
+        return try await sendWithinHistory { await server.send(call, by: $0) }.body
     }
 
     func schema() async throws(BackendError) -> SchemaDocument? {
-        try await ask {
+        try await sendWithinHistory {
             let answer = await server.send(.schema(of: suite), by: $0)
             let result = answer.result.map(Optional.some).flatMapError { error in
                 error.code == .noSchema || error.code == .unknownSuite ? .success(nil) : .failure(error)
@@ -73,11 +73,11 @@ final class RemoteBackend: SuiteBackend {
         _ document: JSONValue, onConflict policy: ConflictPolicy, requestKey: RequestKey
     ) async throws(BackendError) -> WriteSummary {
         let call = Endpoint.setSchema(document, of: suite, onConflict: policy, WriteOptions(requestKey: requestKey))
-        return try await ask { await server.sendRepeatedly(call, by: $0) }.body
+        return try await sendWithinHistory { await server.sendRepeatedly(call, by: $0) }.body
     }
 
     func send<Output>(_ call: PastCall<Output>) async throws(BackendError) -> Output {
-        try await ask { deadline in
+        try await sendWithinHistory { deadline in
             call.endpoint.isWrite
                 ? await server.sendRepeatedly(call.endpoint, by: deadline)
                 : await server.send(call.endpoint, by: deadline)
@@ -85,43 +85,44 @@ final class RemoteBackend: SuiteBackend {
     }
 
     func follow(
-        from cursor: Cursor, onTrouble: @escaping @Sendable (BackendError) -> Void,
+        from cursor: Cursor, onFailure: @escaping @Sendable (BackendError) -> Void,
         _ handler: @escaping @Sendable (SettingsObservation) -> Void
-    ) -> any Following {
+    ) -> any BackendSubscription {
         let address = server.address
         let subscription = server.follow(
             suite, from: cursor,
-            onTrouble: { error in
+            onFailure: { error in
                 switch error {
-                case .problem(let problem, _): onTrouble(.refused(problem))
-                case .unusableToken(let reason, _): onTrouble(.unusableToken(reason))
-                default: onTrouble(.unreachable("\(address): \(error)"))
+                case .problem(let problem, _): onFailure(.refused(problem))
+                case .unusableToken(let reason, _): onFailure(.unusableToken(reason))
+                default: onFailure(.unreachable("\(address): \(error)"))
                 }
             }, handler)
-        following.withLock { $0.subscription = subscription }
+        currentSubscription.withLock { $0.subscription = subscription }
         return subscription
     }
 
-    private var subscription: RemoteFollower.Subscription? { following.withLock { $0.subscription } }
+    private var subscription: RemoteFollower.Subscription? { currentSubscription.withLock { $0.subscription } }
 
-    /// Sends a request until its answer is from the history that the follower has delivered.
-    private func ask<Output>(
+    /// Sends a request. Repeats it until the answer belongs to the history that the follower has delivered.
+    private func sendWithinHistory<Output>(
         _ send: (ContinuousClock.Instant) async -> ServerAnswer<Output>
     ) async throws(BackendError) -> Output {
         let deadline = ContinuousClock.now + timeout
         let subscription = subscription
         while true {
-            let moves = subscription?.history.moves ?? 0
+            let epochChanges = subscription?.history.epochChanges ?? 0
             let answer = await send(deadline)
             if let subscription, let epoch = answer.epoch, !subscription.history.isAt(epoch) {
-                // Epochs have no order. The answer is the older one if the follower has moved meanwhile.
-                if subscription.history.moves == moves {
+                // Epochs have no order. If the follower has switched to another history after the request was sent, the
+                // answer may belong to the history before, so the request is repeated. Otherwise wait for the follower.
+                if subscription.history.epochChanges == epochChanges {
                     subscription.refresh()
-                    await subscription.history.waitForMove(after: moves, until: deadline)
+                    await subscription.history.waitForEpochChange(after: epochChanges, until: deadline)
                 }
                 if !subscription.history.isAt(epoch) {
-                    // Its revisions must not be compared with those of the replica, so it counts as no answer.
-                    guard ContinuousClock.now < deadline else { throw failure(Self.isAnother) }
+                    // Revisions of two histories cannot be compared, so the answer cannot be used.
+                    guard ContinuousClock.now < deadline else { throw failure(Self.otherHistory) }
                     continue
                 }
             }
@@ -142,7 +143,7 @@ final class RemoteBackend: SuiteBackend {
         }
     }
 
-    private static let isAnother = "the daemon has another history, which the follower was not told in time"
+    private static let otherHistory = "the daemon has other data now, and the client has not loaded it in time"
 
     private func failure(_ reason: String, outcome: Problem.Outcome = .unknown) -> BackendError {
         .unreachable("\(server.address): \(reason)", outcome: outcome)
@@ -152,15 +153,16 @@ final class RemoteBackend: SuiteBackend {
         .unavailable("\(server.address): \(answer)", retryAfter: retryAfter)
     }
 
-    /// The suite as one of several: one that does not exist is then an answer with a place in history, and no refusal.
+    /// The suite as a list of suites. If the suite does not exist, the daemon then sends an answer with a cursor and
+    /// not a refusal.
     private var watched: Watched {
         Watched(scope: .several([suite]))
     }
 }
 
 extension SettingState {
-    /// The setting that a refusal describes: it has no value, or one that does not fit the schema.
-    fileprivate init?(suite: SuiteName, key: KeyName, ifToldBy error: SettingsError) {
+    /// Creates the setting that a refusal describes: it has no value, or a stored value that does not fit the schema.
+    fileprivate init?(suite: SuiteName, key: KeyName, describedBy error: SettingsError) {
         guard case .problem(let problem, let revision) = error else { return nil }
         let source: Source
         switch problem.code {
@@ -176,16 +178,17 @@ extension SettingState {
 
 /// The history that a follower has delivered to its handler.
 ///
-/// A daemon may be replaced by a daemon with other data. An answer may then come from a history that the follower has not
-/// delivered yet, or late from the history before. Revisions of different histories cannot be compared, so an answer waits until
-/// the follower has delivered its history.
+/// A daemon may be replaced by a daemon with other data, which has another history and another epoch. The answer to a
+/// request may then belong to a history that the follower has not delivered yet, or to the previous history. Revisions
+/// of different histories cannot be compared, so a request waits until the follower has delivered the history of its
+/// answer.
 final class DeliveredHistory: Sendable {
     private struct State {
         /// Nil while the follower delivers the first state of another history.
         var epoch: Epoch?
-        var moves = 0
-        /// Fulfilled at the next move.
-        var nextMove = Promise<Void>()
+        var epochChanges = 0
+        /// Fulfilled when the epoch changes again.
+        var nextEpochChange = Promise<Void>()
     }
 
     private let state: Mutex<State>
@@ -194,34 +197,34 @@ final class DeliveredHistory: Sendable {
         state = Mutex(State(epoch: epoch))
     }
 
-    /// The number of moves to another history.
-    var moves: Int { state.withLock { $0.moves } }
+    /// The number of times that the epoch has changed.
+    var epochChanges: Int { state.withLock { $0.epochChanges } }
 
     func isAt(_ epoch: Epoch) -> Bool {
         state.withLock { $0.epoch == epoch }
     }
 
-    /// Delivers an observation of a history. Called by one thread at a time.
+    /// Calls a function that delivers an observation of a history. Only one thread may call this at a time.
     func deliver(of epoch: Epoch, _ body: () -> Void) {
-        let isMove = state.withLock { state in
+        let isEpochChange = state.withLock { state in
             guard state.epoch != epoch else { return false }
             state.epoch = nil
             return true
         }
         body()
-        guard isMove else { return }
-        let move = state.withLock { state in
+        guard isEpochChange else { return }
+        let change = state.withLock { state in
             state.epoch = epoch
-            state.moves += 1
-            defer { state.nextMove = Promise() }
-            return state.nextMove
+            state.epochChanges += 1
+            defer { state.nextEpochChange = Promise() }
+            return state.nextEpochChange
         }
-        move.fulfill(())
+        change.fulfill(())
     }
 
     /// Waits until there were more moves than the given number, or until the deadline.
-    func waitForMove(after moves: Int, until deadline: ContinuousClock.Instant) async {
-        let move = state.withLock { $0.moves > moves ? nil : $0.nextMove }
-        _ = await move?.value(until: deadline)
+    func waitForEpochChange(after epochChanges: Int, until deadline: ContinuousClock.Instant) async {
+        let change = state.withLock { $0.epochChanges > epochChanges ? nil : $0.nextEpochChange }
+        _ = await change?.value(until: deadline)
     }
 }

@@ -4,26 +4,27 @@ internal import SettingsHTTP
 internal import SettingsModel
 internal import Synchronization
 
-/// A follower of one suite of a server, shared by all sessions of the process: it sends one long poll after the other, over
-/// a connection of its own. Answers come on the thread of the reader.
+/// Follows the changes of one suite of a daemon. It sends one long poll after the other, over its own connection. All
+/// sessions of the process with the same daemon and token share it.
 ///
-/// Retains itself while it has subscriptions. Call `stop()` on each of them to end it.
+/// Thread-safe. Handlers run on the thread of the `AnswerReader`. The follower retains itself while it has
+/// subscriptions. Call `stop()` of each subscription to end the follower.
 final class RemoteFollower: Sendable {
-    /// One session that follows, until `stop()` is called.
-    final class Subscription: Following {
+    /// The subscription of one session.
+    final class Subscription: BackendSubscription {
         let history: DeliveredHistory
         fileprivate let handler: @Sendable (SettingsObservation) -> Void
-        fileprivate let onTrouble: @Sendable (SettingsError) -> Void
+        fileprivate let onFailure: @Sendable (SettingsError) -> Void
         private let follower: RemoteFollower
         private let id: UInt64
 
         fileprivate init(
-            _ id: UInt64, of follower: RemoteFollower, from place: Cursor,
-            _ onTrouble: @escaping @Sendable (SettingsError) -> Void,
+            _ id: UInt64, of follower: RemoteFollower, from cursor: Cursor,
+            _ onFailure: @escaping @Sendable (SettingsError) -> Void,
             _ handler: @escaping @Sendable (SettingsObservation) -> Void
         ) {
-            (self.id, self.follower, self.onTrouble, self.handler) = (id, follower, onTrouble, handler)
-            history = DeliveredHistory(place.epoch)
+            (self.id, self.follower, self.onFailure, self.handler) = (id, follower, onFailure, handler)
+            history = DeliveredHistory(cursor.epoch)
         }
 
         func stop() {
@@ -31,61 +32,62 @@ final class RemoteFollower: Sendable {
         }
 
         func refresh() {
-            follower.askAnew()
+            follower.restartPoll()
         }
     }
 
     private struct State {
-        /// Paces the requests.
-        var place: ObservedPlace
-        /// The subscriptions, each with the place up to which everything was delivered to it.
-        var subscriptions: [UInt64: (subscription: Subscription, place: Cursor)] = [:]
+        /// Determines when the next request is sent.
+        var progress: ObservedPlace
+        /// The subscriptions. Each has the cursor up to which it has got all changes.
+        var subscriptions: [UInt64: (subscription: Subscription, cursor: Cursor)] = [:]
         var lastID: UInt64 = 0
-        /// The place from which the last request asks.
+        /// The cursor that the last request contained.
         var origin: Cursor
-        /// The place of the last answer.
+        /// The cursor of the last answer.
         var newest: Cursor
-        /// The request that is on its way, or goes out later.
+        /// The request that waits for its answer, or for the moment at which it is sent.
         var poll: LongPoll?
-        /// When the last request went out, or will.
-        var asked = ContinuousClock.now
-        /// True if the daemon is to answer the next request without waiting.
-        var isUrgent = false
+        /// The time at which the last request was or will be sent.
+        var requestTime = ContinuousClock.now
+        /// True if the next request tells the daemon to answer without waiting for a change.
+        var wantsImmediateAnswer = false
         var isStarted = false
         var isStopped = false
-        /// The failure that was reported, until following works again.
-        var trouble: SettingsError?
+        /// The failure that was reported. Nil after an answer.
+        var reportedFailure: SettingsError?
 
-        /// True if a failure is to be reported: a retry is not likely to help soon.
-        mutating func isNewTrouble(_ step: ObservedPlace.Step, _ error: SettingsError) -> Bool {
+        /// Returns true if a failure must be reported, because a retry is not likely to succeed soon.
+        mutating func mustReport(_ step: ObservedPlace.Step, _ error: SettingsError) -> Bool {
             if case .again = step, error.code != .tooManyWatchers { return false }
-            defer { trouble = error }
-            return trouble == nil
+            defer { reportedFailure = error }
+            return reportedFailure == nil
         }
 
-        /// The place from which an answer is news to all. One in an older history has no order with the others, so it goes
-        /// first: the answer is a state to begin anew with.
-        var oldestPlace: Cursor {
-            let places = subscriptions.values.map(\.place)
-            return places.first { $0.epoch != newest.epoch } ?? places.min { $0.revision < $1.revision } ?? newest
+        /// The cursor for the next request: the oldest cursor of all subscriptions. Cursors of different histories have
+        /// no order. A cursor of a previous history comes first, because its subscription needs the whole state.
+        var oldestCursor: Cursor {
+            let cursors = subscriptions.values.map(\.cursor)
+            return cursors.first { $0.epoch != newest.epoch } ?? cursors.min { $0.revision < $1.revision } ?? newest
         }
 
-        /// Takes an answer in, and returns the subscriptions that miss nothing before it. The next request is for the others.
+        /// Records an answer, and returns the subscriptions that have all earlier changes. Other subscriptions get the
+        /// next answer.
         mutating func receivers(of observation: SettingsObservation) -> [Subscription] {
             newest = observation.cursor
             var receivers: [Subscription] = []
-            for (id, (subscription, place)) in subscriptions.sorted(by: { $0.key < $1.key }) {
+            for (id, (subscription, cursor)) in subscriptions.sorted(by: { $0.key < $1.key }) {
                 switch observation {
                 case .changes:
-                    guard place.epoch == origin.epoch, place.revision >= origin.revision else { continue }
+                    guard cursor.epoch == origin.epoch, cursor.revision >= origin.revision else { continue }
                 case .state:
-                    // One that is further on in the same history can still have every change.
-                    let isAsked = place.epoch == origin.epoch && place.revision <= origin.revision
-                    guard isAsked || place.epoch != newest.epoch else { continue }
+                    // A subscription with a later cursor of the same history needs the changes instead of the state.
+                    let isAsked = cursor.epoch == origin.epoch && cursor.revision <= origin.revision
+                    guard isAsked || cursor.epoch != newest.epoch else { continue }
                 }
                 receivers.append(subscription)
-                if place.epoch != newest.epoch || place.revision < newest.revision {
-                    subscriptions[id]?.place = newest
+                if cursor.epoch != newest.epoch || cursor.revision < newest.revision {
+                    subscriptions[id]?.cursor = newest
                 }
             }
             return receivers
@@ -98,19 +100,19 @@ final class RemoteFollower: Sendable {
     private let reader: AnswerReader
     private let state: Mutex<State>
 
-    /// How long the daemon is asked to wait with its answers.
+    /// The time for which the daemon waits for a change before it answers.
     private static let wait = Duration.seconds(60)
-    /// How much longer than that an answer may take.
+    /// The time that an answer may take in addition to the wait.
     private static let timeout = Duration.seconds(10)
     private let pace: Duration
     private let longPause: Duration
 
     /// - Parameters:
-    ///   - cursor: the place from which the first subscription follows.
-    ///   - pace: the shortest time from one request to the next. A program that writes gets its own changes, too: a request
-    ///     after each would cost as much as the write.
-    ///   - longPause: the pause after a failure that a retry is not likely to help against, as another program has the
-    ///     address.
+    ///   - cursor: the cursor after which the first subscription gets the changes.
+    ///   - pace: the minimum time from one request to the next. The follower also gets the program's own changes, and a
+    ///     request after each of them would cost as much as the write.
+    ///   - longPause: the pause after a failure that a retry is not likely to fix, for example if another program
+    ///     listens at the address.
     init(
         _ watched: Watched, _ server: SharedServer, from cursor: Cursor, reader: AnswerReader = .shared,
         pace: Duration = .milliseconds(2), longPause: Duration = .seconds(5)
@@ -121,30 +123,30 @@ final class RemoteFollower: Sendable {
         self.pace = pace
         self.longPause = longPause
         pool = ConnectionPool(server.address, keeping: 1, idleLimit: nil, token: server.token)
-        state = Mutex(State(place: ObservedPlace(since: .cursor(cursor)), origin: cursor, newest: cursor))
+        state = Mutex(State(progress: ObservedPlace(since: .cursor(cursor)), origin: cursor, newest: cursor))
     }
 
-    /// Calls a handler with everything that happens after a place in history. Calls `onTrouble` with the reason if that
-    /// fails, once until it works again. Nil once the follower has ended.
+    /// Subscribes to all changes after a cursor. Calls `onFailure` with the reason when following fails, once for each
+    /// outage. Returns nil if the follower has ended.
     func follow(
-        from cursor: Cursor, onTrouble: @escaping @Sendable (SettingsError) -> Void = { _ in },
+        from cursor: Cursor, onFailure: @escaping @Sendable (SettingsError) -> Void = { _ in },
         _ handler: @escaping @Sendable (SettingsObservation) -> Void
     ) -> Subscription? {
-        typealias Begun = (Subscription, behind: LongPoll?, trouble: SettingsError?, isFirst: Bool)
-        let begun = state.withLock { state -> Begun? in
+        typealias Started = (Subscription, behind: LongPoll?, failure: SettingsError?, isFirst: Bool)
+        let started = state.withLock { state -> Started? in
             guard !state.isStopped else { return nil }
             state.lastID += 1
-            let subscription = Subscription(state.lastID, of: self, from: cursor, onTrouble, handler)
+            let subscription = Subscription(state.lastID, of: self, from: cursor, onFailure, handler)
             state.subscriptions[state.lastID] = (subscription, cursor)
             let isBehind = cursor.epoch != state.origin.epoch || cursor.revision < state.origin.revision
             defer { state.isStarted = true }
-            return (subscription, isBehind ? state.poll : nil, state.trouble, !state.isStarted)
+            return (subscription, isBehind ? state.poll : nil, state.reportedFailure, !state.isStarted)
         }
-        guard let (subscription, behind, trouble, isFirst) = begun else { return nil }
-        if isFirst { ask() }
-        // The request on its way asks from a later place.
+        guard let (subscription, behind, failure, isFirst) = started else { return nil }
+        if isFirst { poll() }
+        // The request in progress asks for changes after a later cursor, so it is replaced.
         behind?.cancel()
-        if let trouble { onTrouble(trouble) }
+        if let failure { onFailure(failure) }
         return subscription
     }
 
@@ -161,102 +163,105 @@ final class RemoteFollower: Sendable {
         pool.close()
     }
 
-    /// Asks at once, over a new connection, for an answer that does not wait: the daemon may be another one, or further on.
-    func askAnew() {
+    /// Cancels the request in progress, and sends a request that the daemon answers at once, over a new connection. The
+    /// daemon may have been replaced, or may have changes that the follower has not got.
+    func restartPoll() {
         let poll = state.withLock { state in
-            state.isUrgent = true
+            state.wantsImmediateAnswer = true
             return state.poll
         }
         poll?.cancel()
     }
 
     deinit {
-        server.setLater(nil, of: ObjectIdentifier(self))
+        server.setWaitingPoll(nil, of: ObjectIdentifier(self))
     }
 
     /// Sends the next request, after a pause.
     ///
-    /// - Parameter isAway: true if the daemon could not be reached: then the pause ends with the first answer of any request.
-    private func ask(after pause: Duration = .zero, isAway: Bool = false) {
+    /// - Parameter isAway: true if the daemon could not be reached. The pause then ends when any other request gets an
+    ///   answer.
+    private func poll(after pause: Duration = .zero, isAway: Bool = false) {
         let next = state.withLock { state -> (Endpoint<SettingsObservation>, LongPoll)? in
             guard !state.isStopped else { return nil }
-            state.origin = state.oldestPlace
+            state.origin = state.oldestCursor
             let call = Endpoint.observe(
-                watched, since: .cursor(state.origin), wait: state.isUrgent ? .zero : Self.wait, limit: nil,
+                watched, since: .cursor(state.origin), wait: state.wantsImmediateAnswer ? .zero : Self.wait, limit: nil,
                 latest: false)
             let now = ContinuousClock.now
             let poll = LongPoll(
                 call.request, pool, from: pause > .zero ? now + pause : nil,
                 by: now + pause + Self.wait + Self.timeout, reader: reader)
-            state.isUrgent = false
+            state.wantsImmediateAnswer = false
             state.poll = poll
-            state.asked = now + pause
+            state.requestTime = now + pause
             return (call, poll)
         }
         guard let (call, poll) = next else { return }
-        server.setLater(isAway ? poll : nil, of: ObjectIdentifier(self))
+        server.setWaitingPoll(isAway ? poll : nil, of: ObjectIdentifier(self))
         poll.start { [self] result in
-            take(Result { () throws(SettingsError) in try server.read(result.get(), of: call) })
+            handle(Result { () throws(SettingsError) in try server.read(result.get(), of: call) })
         }
     }
 
-    /// On the thread of the reader, unless the system has none.
-    private func take(_ result: Result<SettingsObservation, SettingsError>) {
-        typealias Taken = (step: ObservedPlace.Step?, receivers: [Subscription], trouble: SettingsError?)
+    /// Handles the answer to a request. Runs on the thread of the `AnswerReader`, unless the system could not create
+    /// the thread.
+    private func handle(_ result: Result<SettingsObservation, SettingsError>) {
+        typealias Handled = (step: ObservedPlace.Step?, receivers: [Subscription], failure: SettingsError?)
         var generator = SystemRandomNumberGenerator()
-        let (step, receivers, trouble) = state.withLock { state -> Taken in
+        let (step, receivers, failure) = state.withLock { state -> Handled in
             guard !state.isStopped else { return (nil, [], nil) }
             state.poll = nil
             switch result {
             case .success(let observation):
-                state.trouble = nil
-                return (state.place.step(observation), state.receivers(of: observation), nil)
+                state.reportedFailure = nil
+                return (state.progress.step(observation), state.receivers(of: observation), nil)
             case .failure(.cancelled):
-                state.isUrgent = true
+                state.wantsImmediateAnswer = true
                 return (.again(after: .zero), [], nil)
             case .failure(let error):
-                // A daemon that is back says at once how far everything is known.
-                if !error.isLoad { state.isUrgent = true }
-                let step = state.place.step(error, using: &generator)
-                guard state.isNewTrouble(step, error) else { return (step, [], nil) }
+                // After an outage, the first answer should come at once.
+                if !error.isLoad { state.wantsImmediateAnswer = true }
+                let step = state.progress.step(error, using: &generator)
+                guard state.mustReport(step, error) else { return (step, [], nil) }
                 return (step, state.subscriptions.values.map(\.subscription), error)
             }
         }
-        if let trouble { for subscription in receivers { subscription.onTrouble(trouble) } }
+        if let failure { for subscription in receivers { subscription.onFailure(failure) } }
         switch (step, result) {
         case (nil, _): return
-        case (_, .failure(.cancelled)): ask()
+        case (_, .failure(.cancelled)): poll()
         case (_, .success(let observation)):
-            // One without changes says how far everything is known, which callers may wait for.
+            // An observation without changes is delivered, too, because callers may wait for its cursor.
             for subscription in receivers {
                 subscription.history.deliver(of: observation.cursor.epoch) { subscription.handler(observation) }
             }
-            goOn(after: state.withLock { $0.place.pause }, hasMore: observation.isPartial)
-        case (.again(let pause), .failure(let error)): ask(afterFailure: pause, isAway: !error.isLoad)
-        case (_, .failure): ask(afterFailure: longPause, isAway: false)
+            continuePolling(after: state.withLock { $0.progress.pause }, hasMore: observation.isPartial)
+        case (.again(let pause), .failure(let error)): pollAgain(afterFailure: pause, isAway: !error.isLoad)
+        case (_, .failure): pollAgain(afterFailure: longPause, isAway: false)
         }
     }
 
-    /// Goes on after an answer. A daemon that goes down asks for a pause.
-    private func goOn(after pause: Duration, hasMore: Bool) {
-        if pause == .zero { server.noteAnswer() }
-        let next = hasMore ? .now : state.withLock { $0.asked } + pace
-        ask(after: max(pause, next - .now, .zero), isAway: pause > .zero)
+    /// Sends the next request after an answer. A daemon that shuts down asks for a pause.
+    private func continuePolling(after pause: Duration, hasMore: Bool) {
+        if pause == .zero { server.recordAnswer() }
+        let next = hasMore ? .now : state.withLock { $0.requestTime } + pace
+        poll(after: max(pause, next - .now, .zero), isAway: pause > .zero)
     }
 
-    private func ask(afterFailure pause: Duration, isAway: Bool) {
+    private func pollAgain(afterFailure pause: Duration, isAway: Bool) {
         guard reader.isRunning else {
             // The system has no thread for the reader, and may have none for a while.
-            DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + 1) { [self] in ask() }
+            DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + 1) { [self] in poll() }
             return
         }
-        ask(after: pause, isAway: isAway)
+        poll(after: pause, isAway: isAway)
     }
 }
 
 extension SettingsError {
-    /// True if a daemon says that it has too much to do, or is behind others: that it answers other requests says nothing of
-    /// that.
+    /// True if the daemon has refused the request because of its load, or because it lags behind other daemons. An
+    /// answer to another request does not mean that this has ended.
     var isLoad: Bool {
         switch code {
         case .tooManyConnections, .tooManyWatchers, .tooManyRequests, .overloaded, .behind: true

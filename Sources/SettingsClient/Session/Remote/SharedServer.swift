@@ -3,17 +3,17 @@ internal import SettingsHTTP
 internal import SettingsModel
 internal import Synchronization
 
-/// The connections and followers of one server. All sessions of the process with the same token share them. The last session
-/// releases them.
+/// The connections and followers of one server. All sessions of the process with the same token share them. The last
+/// session releases them.
 final class SharedServer: Sendable {
     let address: ServerAddress
     /// Nil for the token of the process.
     let token: AccessToken?
-    /// Keeps one connection. While several threads send at the same time there are more.
+    /// Keeps one idle connection. Concurrent requests open further connections.
     private let pool: ConnectionPool
-    /// Requests that followers send later, as there was no answer last time.
-    private let later = Mutex<[ObjectIdentifier: LongPoll]>([:])
-    private let hasLater = Atomic(false)
+    /// The requests of followers that wait for the end of a pause after an outage.
+    private let waitingPolls = Mutex<[ObjectIdentifier: LongPoll]>([:])
+    private let hasWaitingPolls = Atomic(false)
     private let followers = Mutex<[SuiteName: WeakFollower]>([:])
 
     private struct WeakFollower {
@@ -43,7 +43,7 @@ final class SharedServer: Sendable {
         }
     }
 
-    /// Makes a server that is not shared.
+    /// Creates a server that is not shared.
     init(_ address: ServerAddress, token: DefaultsToken? = nil) {
         self.address = address
         self.token = token?.accessToken
@@ -53,8 +53,8 @@ final class SharedServer: Sendable {
 
     deinit {
         let key = key
-        // Another thread may have created a server for the same key meanwhile. The closure returns that server, because its
-        // last reference must not be released under the lock.
+        // Another thread may have created a server for the same key meanwhile. The closure returns that server, because
+        // its last reference must not be released under the lock.
         _ = Self.known.withLock { known in
             let other = known[key]?.server
             if other == nil { known[key] = nil }
@@ -63,10 +63,10 @@ final class SharedServer: Sendable {
     }
 }
 
-/// An answer of a server, with the history that it is from.
+/// An answer of a server, with the history to which it belongs.
 struct ServerAnswer<Output: Sendable>: Sendable {
     let result: Result<Output, SettingsError>
-    /// Nil if there was no answer, or one that does not say.
+    /// The epoch of the history. Nil if there was no answer, or if the answer has no cursor.
     let epoch: Epoch?
 }
 
@@ -76,7 +76,7 @@ extension SharedServer {
     func send<Output>(_ call: Endpoint<Output>, by deadline: ContinuousClock.Instant) async -> ServerAnswer<Output> {
         do throws(SettingsError) {
             let reply = try await pool.exchange(call.request, by: deadline)
-            if !reply.isFromGateway { noteAnswer() }
+            if !reply.isFromGateway { recordAnswer() }
             let epoch = reply.cursor?.epoch
             return ServerAnswer(
                 result: Result { () throws(SettingsError) in try read(reply, of: call) }, epoch: epoch)
@@ -95,11 +95,11 @@ extension SharedServer {
         return try call.read(reply)
     }
 
-    /// Sends a write that has a request key, and repeats it until its outcome is known or the time is over.
+    /// Sends a write that has a request key, and repeats it until its outcome is known or the deadline is over.
     func sendRepeatedly<Output>(
         _ call: Endpoint<Output>, by deadline: ContinuousClock.Instant
     ) async -> ServerAnswer<Output> {
-        var repeats = WriteRepeats()
+        var repeats = WriteRetries()
         var generator = SystemRandomNumberGenerator()
         while true {
             let answer = await send(call, by: deadline)
@@ -114,38 +114,38 @@ extension SharedServer {
 }
 
 extension SharedServer {
-    /// Notes an answer, and sends the requests that wait for the server.
-    func noteAnswer() {
-        guard hasLater.load(ordering: .acquiring) else { return }
-        let polls = later.withLock { later in
-            hasLater.store(false, ordering: .relaxed)
-            defer { later = [:] }
-            return later.values
+    /// Records an answer, and sends the requests of followers that wait for the end of an outage.
+    func recordAnswer() {
+        guard hasWaitingPolls.load(ordering: .acquiring) else { return }
+        let polls = waitingPolls.withLock { waitingPolls in
+            hasWaitingPolls.store(false, ordering: .relaxed)
+            defer { waitingPolls = [:] }
+            return waitingPolls.values
         }
         for poll in polls { poll.hurry() }
     }
 
-    /// Sets the request of a follower that goes out with the next answer, if it has not gone out by then; nil for none.
-    func setLater(_ poll: LongPoll?, of follower: ObjectIdentifier) {
-        later.withLock { later in
-            later[follower] = poll
-            hasLater.store(!later.isEmpty, ordering: .releasing)
+    /// Sets the request of a follower that is sent as soon as any other request gets an answer. Nil if there is none.
+    func setWaitingPoll(_ poll: LongPoll?, of follower: ObjectIdentifier) {
+        waitingPolls.withLock { waitingPolls in
+            waitingPolls[follower] = poll
+            hasWaitingPolls.store(!waitingPolls.isEmpty, ordering: .releasing)
         }
     }
 }
 
 /// Following suites.
 extension SharedServer {
-    /// Follows a suite from a place in history, over its one follower. Calls `onTrouble` with the reason if that fails, once
-    /// until it works again.
+    /// Subscribes to all changes of a suite after a cursor. All subscriptions of a suite share one follower. Calls
+    /// `onFailure` with the reason when following fails, once for each outage.
     func follow(
-        _ suite: SuiteName, from cursor: Cursor, onTrouble: @escaping @Sendable (SettingsError) -> Void,
+        _ suite: SuiteName, from cursor: Cursor, onFailure: @escaping @Sendable (SettingsError) -> Void,
         _ handler: @escaping @Sendable (SettingsObservation) -> Void
     ) -> RemoteFollower.Subscription {
         while true {
             let follower = follower(of: suite, from: cursor)
-            if let subscription = follower.follow(from: cursor, onTrouble: onTrouble, handler) { return subscription }
-            // Its last subscription ended just now.
+            if let subscription = follower.follow(from: cursor, onFailure: onFailure, handler) { return subscription }
+            // The last subscription of the follower has ended, so a new follower is necessary.
             followers.withLock { followers in
                 if followers[suite]?.follower === follower { followers[suite] = nil }
             }
@@ -155,7 +155,7 @@ extension SharedServer {
     private func follower(of suite: SuiteName, from cursor: Cursor) -> RemoteFollower {
         followers.withLock { followers in
             if let follower = followers[suite]?.follower { return follower }
-            // As one of several: a suite that does not exist is then an answer, and no refusal.
+            // A list of suites: the daemon then does not refuse a suite that does not exist.
             let follower = RemoteFollower(Watched(scope: .several([suite])), self, from: cursor)
             followers[suite] = WeakFollower(follower: follower)
             return follower
@@ -163,18 +163,18 @@ extension SharedServer {
     }
 }
 
-/// A state machine without I/O that decides when a write is sent again, under the same request key.
-struct WriteRepeats: Sendable {
-    /// True if one of the attempts may have been done.
+/// Decides when a write is sent again with the same request key. A state machine without I/O.
+struct WriteRetries: Sendable {
+    /// True if the daemon may have carried out one of the attempts.
     private(set) var mayBeDone = false
-    /// The reason why the server could not be reached the last time.
+    /// The last reason why the server could not be reached.
     private var reason: String?
     private var attempts = 0
     private var backOff = BackOff()
 
     init() {}
 
-    /// Returns the pause before the next attempt; nil if there is none.
+    /// Returns the pause before the next attempt. Returns nil if there is no further attempt.
     mutating func pause(
         after error: SettingsError, using generator: inout some RandomNumberGenerator
     ) -> Duration? {
@@ -183,7 +183,7 @@ struct WriteRepeats: Sendable {
         switch error {
         case .unreachable(let reason, _):
             self.reason = reason
-            // A server that lost a connection is likely to be there.
+            // The server has accepted the first connection and closed it, so an immediate retry is likely to succeed.
             return attempts == 1 && mayBeDone ? .zero : backOff.next(using: &generator)
         case .problem(let problem, _):
             guard problem.isTransient else { return nil }
@@ -193,11 +193,11 @@ struct WriteRepeats: Sendable {
         }
     }
 
-    /// Returns the last failure with what is known of all attempts. A refusal for good is known: if an earlier attempt had
-    /// been done, its answer would have been given again.
+    /// Returns the last failure with the outcome of all attempts. A final refusal means that no attempt was carried
+    /// out: otherwise the daemon would have repeated the answer to that attempt.
     func summary(of error: SettingsError) -> SettingsError {
         let outcome = mayBeDone ? .unknown : error.outcome
-        // A timeout of the last attempt says less than the reason of those before it.
+        // The reason of an earlier attempt helps more than the timeout of the last attempt.
         if case .timedOut = error, let reason { return .unreachable(reason, outcome: outcome) }
         guard mayBeDone else { return error }
         return switch error {

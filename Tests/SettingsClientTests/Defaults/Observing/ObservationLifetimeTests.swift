@@ -134,7 +134,7 @@ struct ObservationLifetimeTests {
         let sequence = Held<DefaultsUpdates<DefaultsUpdate<Int>>>()
         let all = Held<DefaultsUpdates<UntypedUpdate>>()
         // This listener is called before the one of the observers, with the same news.
-        let listener = defaults.core.session.listenForNews { [unowned defaults] news in
+        let listener = defaults.core.session.addListener { [unowned defaults] news in
             guard held.value == nil, case .changed? = news.first else { return }
             sequence.value = defaults.updates(of: \.launchCount)
             all.value = defaults.updates()
@@ -150,7 +150,7 @@ struct ObservationLifetimeTests {
         var untyped = try #require(all.value).makeAsyncIterator()
         #expect(await updates.next()?.told == "1→2")
         #expect(await untyped.next()?.newValue == 2)
-        defaults.core.session.stopListening(listener)
+        defaults.core.session.removeListener(listener)
         held.value = nil
         withExtendedLifetime(early) {}
     }

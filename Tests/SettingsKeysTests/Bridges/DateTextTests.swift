@@ -10,7 +10,7 @@ import Testing
     import Foundation
 #endif
 
-struct InstantTextTests {
+struct DateTextTests {
     struct Instant: Sendable, CustomTestStringConvertible {
         let seconds: Double
         let text: String
@@ -45,13 +45,13 @@ struct InstantTextTests {
     @Test("A known instant has its known text, both ways", arguments: instants)
     func knownInstant(_ instant: Instant) {
         let date = Date(timeIntervalSinceReferenceDate: instant.seconds)
-        #expect(InstantText.text(for: date) == instant.text)
-        #expect(InstantText.date(from: instant.text) == date)
+        #expect(DateText.text(for: date) == instant.text)
+        #expect(DateText.date(from: instant.text) == date)
     }
 
     @Test("An instant that is not finite has no text", arguments: [Double.nan, .signalingNaN, .infinity, -.infinity])
     func notFinite(_ seconds: Double) {
-        #expect(InstantText.text(for: Date(timeIntervalSinceReferenceDate: seconds)) == nil)
+        #expect(DateText.text(for: Date(timeIntervalSinceReferenceDate: seconds)) == nil)
     }
 
     static let spellings: [Instant] = [
@@ -71,7 +71,7 @@ struct InstantTextTests {
 
     @Test("Other spellings name the same instant", arguments: spellings)
     func otherSpellings(_ instant: Instant) {
-        #expect(InstantText.date(from: instant.text)?.timeIntervalSinceReferenceDate == instant.seconds)
+        #expect(DateText.date(from: instant.text)?.timeIntervalSinceReferenceDate == instant.seconds)
     }
 
     @Test(
@@ -88,7 +88,7 @@ struct InstantTextTests {
             "2001-01-01T00:00:00Z+123456789012345678s", "2002-01-01T00:00:00Z+5s", "2001-01-01t00:00:00z+5s", "5",
         ])
     func noInstant(_ text: String) {
-        #expect(InstantText.date(from: text) == nil)
+        #expect(DateText.date(from: text) == nil)
     }
 
     @Test("A fraction is rounded correctly by digits far behind")
@@ -96,7 +96,7 @@ struct InstantTextTests {
         // 0.5 and half the distance to the next Double, which is 2^-54, and then a little more.
         let half = "500000000000000055511151231257827021181583404541015625"
         func seconds(_ fraction: String) -> Double? {
-            InstantText.date(from: "2001-01-01T00:00:00.\(fraction)Z")?.timeIntervalSinceReferenceDate
+            DateText.date(from: "2001-01-01T00:00:00.\(fraction)Z")?.timeIntervalSinceReferenceDate
         }
         let zeros = String(repeating: "0", count: 2_000)
         #expect(seconds(half) == 0.5)
@@ -109,12 +109,12 @@ struct InstantTextTests {
     @Test("A fraction of a million digits is read", .timeLimit(.minutes(1)))
     func longFraction() {
         let text = "2000-12-31T23:59:59.5" + String(repeating: "0", count: 1_000_000) + "Z"
-        #expect(InstantText.date(from: text)?.timeIntervalSinceReferenceDate == -0.5)
+        #expect(DateText.date(from: text)?.timeIntervalSinceReferenceDate == -0.5)
     }
 
     @Test("The extended pattern matches the extended texts and no others")
     func extendedPattern() throws {
-        let pattern = try Regex(InstantText.extendedPattern)
+        let pattern = try Regex(DateText.extendedPattern)
         for text in Self.instants.map(\.text) {
             #expect((text.wholeMatch(of: pattern) != nil) == text.hasSuffix("s"), "\(text)")
         }
@@ -123,8 +123,8 @@ struct InstantTextTests {
 
 struct InstantRoundTripTests {
     private func expectRoundTrip(_ seconds: Double, _ context: String) throws {
-        let text = try #require(InstantText.text(for: Date(timeIntervalSinceReferenceDate: seconds)), "\(context)")
-        let result = InstantText.date(from: text)?.timeIntervalSinceReferenceDate
+        let text = try #require(DateText.text(for: Date(timeIntervalSinceReferenceDate: seconds)), "\(context)")
+        let result = DateText.date(from: text)?.timeIntervalSinceReferenceDate
         try #require(result == seconds, "\(text) for \(seconds), \(context)")
         if !text.hasSuffix("s") {
             try #require(StringFormat.dateTime.accepts(text), "\(text) for \(seconds), \(context)")
@@ -183,12 +183,12 @@ struct InstantRoundTripTests {
         var generator = SeededGenerator(seed: 3)
         for _ in 0..<2_000 {
             let seconds = Double.random(in: -1e9...1e9, using: &generator)
-            let text = try #require(InstantText.text(for: Date(timeIntervalSinceReferenceDate: seconds)))
+            let text = try #require(DateText.text(for: Date(timeIntervalSinceReferenceDate: seconds)))
             let digits = try #require(text.split(separator: ".").last).dropLast()
             let stem = text.dropLast(digits.count + 1)
             for shorter in [Int(digits.dropLast()), Int(digits.dropLast()).map { $0 + 1 }] {
                 guard let shorter, String(shorter).count == digits.count - 1 else { continue }
-                let other = InstantText.date(from: "\(stem)\(shorter)Z")
+                let other = DateText.date(from: "\(stem)\(shorter)Z")
                 try #require(other?.timeIntervalSinceReferenceDate != seconds, "\(text)")
             }
         }

@@ -2,26 +2,26 @@ internal import Dispatch
 internal import Platform
 internal import Synchronization
 
-/// The right to change values of a suite in place. One thread or task has it at a time, in the order of the requests.
+/// A fair, recursive lock for changes in place of one suite.
 ///
-/// A change in place reads a value, runs code of the program and writes the result. Without the turn, two such changes of one
-/// process would conflict. The code of the program runs without a suspension, so a holder never waits for the network. A
-/// thread that has the turn can take it again, for a change within a change.
-final class ChangeTurn: Sendable {
+/// A change in place reads a value, runs code of the program and writes the result. Without the lock, two concurrent
+/// changes of one process would conflict. The code of the program cannot suspend, so the holder of the lock never waits
+/// for the network. The lock is recursive because the code may make another change.
+final class ChangeLock: Sendable {
     private struct State {
-        /// The thread that has the turn. 0 if no thread has it.
+        /// The thread that holds the lock. 0 if no thread holds it.
         var holder: UInt = 0
         var depth = 0
         var waiting: ArraySlice<Promise<Void>> = []
     }
 
     private let state = Mutex(State())
-    /// A thread that holds the turn for longer probably waits for a thread that wants the turn. The change then goes on
-    /// without the turn, and the daemon detects a conflict.
-    private static let longestWait = Duration.seconds(2)
+    /// The maximum wait for the lock. A longer wait is probably a deadlock: the holder waits for the waiting thread.
+    /// The change then continues without the lock, and the daemon detects a conflict.
+    private static let maxWait = Duration.seconds(2)
 
-    /// Blocks the calling thread until it has the turn. Returns false if the wait was too long.
-    func begin() -> Bool {
+    /// Blocks the calling thread until it holds the lock. Returns false without the lock after the maximum wait.
+    func acquire() -> Bool {
         let thread = CurrentThread.identifier
         let promise = state.withLock { state -> Promise<Void>? in
             if state.depth == 0 || state.holder == thread {
@@ -34,13 +34,14 @@ final class ChangeTurn: Sendable {
             return promise
         }
         guard let promise else { return true }
-        guard promise.wait(until: .now + Self.longestWait) != nil || !cancel(promise) else { return false }
+        guard promise.wait(until: .now + Self.maxWait) != nil || !cancel(promise) else { return false }
         state.withLock { $0.holder = thread }
         return true
     }
 
-    /// Runs a body in turn. The task waits without blocking a thread.
-    nonisolated(nonsending) func run<Result>(_ body: () throws -> Result) async rethrows -> Result {
+    /// Runs a function with the lock. The task waits without blocking a thread. After the maximum wait, the function
+    /// runs without the lock.
+    nonisolated(nonsending) func withLock<Result>(_ body: () throws -> Result) async rethrows -> Result {
         let promise = state.withLock { state -> Promise<Void>? in
             if state.depth == 0 {
                 state.depth = 1
@@ -50,15 +51,15 @@ final class ChangeTurn: Sendable {
             state.waiting.append(promise)
             return promise
         }
-        var hasTurn = true
-        if let promise, await promise.value(until: .now + Self.longestWait) == nil { hasTurn = !cancel(promise) }
-        defer { if hasTurn { end() } }
+        var isAcquired = true
+        if let promise, await promise.value(until: .now + Self.maxWait) == nil { isAcquired = !cancel(promise) }
+        defer { if isAcquired { release() } }
         let thread = CurrentThread.identifier
-        if hasTurn { state.withLock { $0.holder = thread } }
+        if isAcquired { state.withLock { $0.holder = thread } }
         return try body()
     }
 
-    func end() {
+    func release() {
         let next = state.withLock { state -> Promise<Void>? in
             state.depth -= 1
             guard state.depth == 0 else { return nil }
@@ -73,7 +74,7 @@ final class ChangeTurn: Sendable {
         next?.fulfill(())
     }
 
-    /// Removes a waiter. Returns false if it has the turn already.
+    /// Removes a waiter. Returns false if the waiter already holds the lock.
     private func cancel(_ promise: Promise<Void>) -> Bool {
         state.withLock { state in
             guard let index = state.waiting.firstIndex(where: { $0 === promise }) else { return false }

@@ -3,21 +3,23 @@ internal import SettingsKeys
 internal import SettingsModel
 internal import Synchronization
 
-/// The former names and the former type of a key, and the progress of moving its value to the new name and type.
+/// The move of a stored value to the new name or the new type of its key, with the progress of the move.
 ///
-/// The first reader of the key submits a transaction that stores the value under the new name and removes it under the old name,
-/// on the condition that no other program has done either. So of several programs that start together one succeeds, and
-/// the others find the new key stored.
-final class RenameTakeover: Sendable {
+/// The first reader of the key submits a transaction that stores the value under the new name and removes it under the
+/// old name. The conditions of the transaction are that nothing is stored under the new name, and that the old value is
+/// unchanged. If several programs submit the transaction at the same time, one of them succeeds, and the others read
+/// the new key.
+final class ValueMove: Sendable {
     private enum Progress {
-        /// Not tried yet, or to be tried again.
+        /// The next reader makes an attempt.
         case open
         /// The promise is fulfilled when the attempt ends.
         case running(Promise<Void>)
-        /// The daemon did not answer. The takeover is open again when the daemon answers.
+        /// The daemon did not answer. The move is open again when the daemon answers.
         case waiting
-        /// There is nothing more to do, unless the schema changes.
+        /// The daemon or the key has refused the value. The move is tried again when the schema changes.
         case refused(schema: Cursor?)
+        /// The value has been moved, or there is no value to move.
         case done
     }
 
@@ -25,7 +27,8 @@ final class RenameTakeover: Sendable {
     let formerNames: [KeyName]
     private let progress = Mutex(Progress.open)
 
-    /// Returns nil if the key has neither a former name nor a former type. Throws if a former name cannot be the name of a key.
+    /// Returns nil if the key has neither a former name nor a former type. Throws if a former name is not a valid key
+    /// name.
     init?<Value>(of key: DefaultsKey<Value>) throws(NameError) {
         guard !key.traits.renamedFrom.isEmpty || key.hasMigration else { return nil }
         var names: [KeyName] = []
@@ -52,7 +55,8 @@ final class RenameTakeover: Sendable {
         }
     }
 
-    /// Returns the attempt in progress. It is new if the caller has to move the value. Nil if there is nothing to do.
+    /// Returns the promise of the attempt in progress. `isNew` is true if the caller has to make the attempt. Returns
+    /// nil if there is nothing to move.
     fileprivate func begin(under schema: Cursor?) -> (attempt: Promise<Void>, isNew: Bool)? {
         progress.withLock { progress in
             switch progress {
@@ -100,75 +104,75 @@ final class RenameTakeover: Sendable {
 }
 
 extension DefaultsReference {
-    /// Loads the suite for a question about a renamed key, so that the question is about the moved value.
-    func loadForRename() {
-        guard let rename = resolved.rename, rename.isOpen, let key = resolved.name else { return }
+    /// Loads the suite and moves the value of a renamed key, so that a query such as `isSet` is about the moved value.
+    func loadAndMoveValue() {
+        guard let move = resolved.valueMove, move.isOpen, let key = resolved.name else { return }
         let deadline = core.session.deadline
-        if (try? core.load(for: key, until: deadline)) != nil { takeOver(until: deadline) }
+        if (try? core.load(for: key, until: deadline)) != nil { moveValue(until: deadline) }
     }
 
-    /// More attempts than programs move the same value at a time.
-    private static var mostAttempts: Int { 100 }
+    /// The limit of attempts. Each failed attempt means that another program changed one of the settings.
+    private static var maxMoveAttempts: Int { 100 }
 
     /// Moves the value, and blocks the calling thread until the daemon has answered.
-    func takeOver(until deadline: ContinuousClock.Instant) {
-        for _ in 0..<Self.mostAttempts {
-            guard core.session.isLoaded, !ClientThread.shared.isCurrent, let attempt = takeOver(),
-                core.session.isWorthWaiting,
+    func moveValue(until deadline: ContinuousClock.Instant) {
+        for _ in 0..<Self.maxMoveAttempts {
+            guard core.session.isLoaded, !ClientThread.shared.isCurrent, let attempt = moveValue(),
+                core.session.mayAnswerInTime,
                 attempt.wait(until: deadline) != nil
             else { return }
         }
     }
 
     /// Moves the value, and waits without blocking a thread until the daemon has answered.
-    nonisolated(nonsending) func takeOverAndWait() async {
+    nonisolated(nonsending) func moveValueAndWait() async {
         let deadline = core.session.deadline
-        for _ in 0..<Self.mostAttempts {
-            guard let attempt = takeOver(), await attempt.value(until: deadline) != nil else { return }
+        for _ in 0..<Self.maxMoveAttempts {
+            guard let attempt = moveValue(), await attempt.value(until: deadline) != nil else { return }
         }
     }
 
-    /// Submits the transaction that moves the value, unless that was done. The suite is loaded. Returns a promise that is
-    /// fulfilled when the daemon has answered. Returns nil if there is nothing to do.
+    /// Submits the transaction that moves the value, unless it was submitted before. The suite must be loaded. Returns
+    /// a promise that is fulfilled when the daemon has answered. Returns nil if there is nothing to wait for.
     @discardableResult
-    func takeOver() -> Promise<Void>? {
-        guard let rename = resolved.rename, let key = resolved.name else { return nil }
+    func moveValue() -> Promise<Void>? {
+        guard let move = resolved.valueMove, let key = resolved.name else { return nil }
         let schema = core.session.schema
-        guard let (promise, isNew) = rename.begin(under: schema) else { return nil }
+        guard let (promise, isNew) = move.begin(under: schema) else { return nil }
         guard isNew else { return promise }
-        let attempt = attempt(rename, key)
+        let attempt = attempt(move, key)
         if let outcome = attempt.outcome {
             Self.finish(
-                rename, outcome, under: schema, core.session, core.issues,
+                move, outcome, under: schema, core.session, core.issues,
                 DefaultsIssue.Subject(suite: core.suite, key: name))
             return nil
         }
         // The task may wait for a long outage, so it must not retain the adapter.
         core.session.startTask { [weak session = core.session, issues = core.issues, suite = core.suite, name] in
             let outcome = await attempt.result()
-            Self.finish(rename, outcome, under: schema, session, issues, DefaultsIssue.Subject(suite: suite, key: name))
+            Self.finish(move, outcome, under: schema, session, issues, DefaultsIssue.Subject(suite: suite, key: name))
         }
         return promise
     }
 
     private static func finish(
-        _ rename: RenameTakeover, _ outcome: RenameTakeover.Outcome, under schema: Cursor?, _ session: SuiteSession?,
-        _ issues: IssueBoard, _ subject: DefaultsIssue.Subject
+        _ move: ValueMove, _ outcome: ValueMove.Outcome, under schema: Cursor?, _ session: SuiteSession?,
+        _ issues: IssueReporter, _ subject: DefaultsIssue.Subject
     ) {
         if case .refused(let reason) = outcome {
             issues.report(DefaultsIssue(suite: subject.suite, key: subject.key, attempt: .read, error: reason))
         }
-        rename.end(outcome, under: schema)
-        if case .waiting = outcome { session?.whenConfirmed { rename.reopen() } }
+        move.end(outcome, under: schema)
+        if case .waiting = outcome { session?.whenConfirmed { move.reopen() } }
     }
 
-    /// An attempt that has an outcome, or goes on without the caller.
+    /// An attempt to move the value. It has an outcome, or a function that waits for the outcome.
     private struct Attempt {
-        var outcome: RenameTakeover.Outcome?
-        var result: @Sendable () async -> RenameTakeover.Outcome = { .done }
+        var outcome: ValueMove.Outcome?
+        var result: @Sendable () async -> ValueMove.Outcome = { .done }
     }
 
-    private func attempt(_ rename: RenameTakeover, _ key: KeyName) -> Attempt {
+    private func attempt(_ move: ValueMove, _ key: KeyName) -> Attempt {
         let session = core.session
         let own = session.visible(key)
         if resolved.key.hasMigration {
@@ -177,25 +181,26 @@ extension DefaultsReference {
             if own.source == .invalid { return Attempt { await convertInvalidValue(of: key) } }
         }
         let isStored = own.source?.isStored ?? false
-        // A cached state does not tell whether a key is absent.
-        guard !isStored, let former = rename.formerNames.first(where: core.maybeStored) else {
+        // A state from the cache file may lack a value that the daemon has, so the move waits for the daemon.
+        guard !isStored, let former = move.formerNames.first(where: core.seemsStored) else {
             return Attempt(outcome: session.isStale ? .waiting : .done)
         }
-        if let seen = session.visible(former).value {
-            return move(seen, from: former, to: key, if: [.stored(true), .value(seen)])
+        if let visible = session.visible(former).value {
+            return moveToNewName(visible, from: former, to: key, if: [.stored(true), .value(visible)])
         }
         // The schema does not allow the stored value, so the state does not contain it.
         return Attempt {
-            // The attempt may run long after the getter.
+            // The setting may have changed since the getter, so the daemon is asked.
             guard let setting = try? await session.fetch(former) else { return .waiting }
             guard let stored = setting.stored ?? setting.value else { return .done }
-            let attempt = move(stored, from: former, to: key, if: [.revision(setting.revision)])
+            let attempt = moveToNewName(stored, from: former, to: key, if: [.revision(setting.revision)])
             if let outcome = attempt.outcome { return outcome }
             return await attempt.result()
         }
     }
 
-    /// Converts a value of the former type that is stored under the key's own name. Returns nil if there is nothing to convert.
+    /// Converts a value of the former type that is stored under the key's own name. Returns nil if there is nothing to
+    /// convert.
     private func convert(
         _ value: JSONValue, of key: KeyName, if test: Transaction.Condition.Test
     ) -> Attempt? {
@@ -210,7 +215,7 @@ extension DefaultsReference {
         }
     }
 
-    private func convertInvalidValue(of key: KeyName) async -> RenameTakeover.Outcome {
+    private func convertInvalidValue(of key: KeyName) async -> ValueMove.Outcome {
         guard let setting = try? await core.session.fetch(key) else { return .waiting }
         guard let stored = setting.stored ?? setting.value,
             let attempt = convert(stored, of: key, if: .revision(setting.revision))
@@ -219,7 +224,7 @@ extension DefaultsReference {
         return await attempt.result()
     }
 
-    private func move(
+    private func moveToNewName(
         _ value: JSONValue, from former: KeyName, to key: KeyName, if tests: [Transaction.Condition.Test]
     ) -> Attempt {
         guard case .success(let codec) = resolved.codec else { return Attempt(outcome: .done) }
@@ -239,7 +244,7 @@ extension DefaultsReference {
     private func submit(_ change: PendingChange, from former: KeyName) -> Attempt {
         let waiter = Promise<WriteResult>()
         do {
-            try core.session.enqueueInBackground(change, waiter: waiter, isPatient: true)
+            try core.session.enqueueInBackground(change, waiter: waiter, waitsWithoutTimeout: true)
         } catch {
             // The queue may have room later.
             if case .refused = error { return Attempt(outcome: .waiting) }
@@ -249,7 +254,7 @@ extension DefaultsReference {
             switch await waiter.value() {
             case .success: return .done
             case .failure(.refused(let problem)):
-                // The queue may have room later.
+                // The daemon may accept the write later.
                 if problem.allowsLaterSuccess { return .waiting }
                 if problem.code == .preconditionFailed, !problem.failed.isEmpty { return .changed }
                 return .refused(.notTakenOver(from: former.text, .refused(Refusal(problem))))
@@ -258,25 +263,28 @@ extension DefaultsReference {
         }
     }
 
-    /// The former name under which the key is read until its value is moved. Nil if the key's own name is read.
-    func formerName(insteadOf seen: VisibleSetting) -> KeyName? {
-        guard let names = resolved.rename?.openNames, !names.isEmpty, !seemsStored(seen) else { return nil }
-        return names.first(where: core.maybeStored)
+    /// Returns the former name under which the key is read until its value is moved. Returns nil if the key is read
+    /// under its own name.
+    func formerName(insteadOf visible: VisibleSetting) -> KeyName? {
+        guard let names = resolved.valueMove?.openNames, !names.isEmpty, !seemsStored(visible) else { return nil }
+        return names.first(where: core.seemsStored)
     }
 
-    /// True if a value seems to be stored. A default of the schema may look the same, and the daemon is not asked.
-    private func seemsStored(_ seen: VisibleSetting) -> Bool {
-        if let source = seen.source { return source.isStored }
-        guard let value = seen.value else { return false }
+    /// Returns true if a value is probably stored. If the source is unknown, a value that equals the key's default
+    /// counts as a default of the schema.
+    private func seemsStored(_ visible: VisibleSetting) -> Bool {
+        if let source = visible.source { return source.isStored }
+        guard let value = visible.value else { return false }
         guard case .success(let ownDefault?) = resolved.encoded(defaultValue) else { return true }
         return !ownDefault.isMathematicallyEqual(to: value)
     }
 }
 
 extension AdapterCore {
-    /// True if a value seems to be stored under a former name. A default of the schema may look the same.
-    fileprivate func maybeStored(_ name: KeyName) -> Bool {
-        let seen = session.visible(name)
-        return seen.value != nil && seen.source != .default || seen.source == .invalid
+    /// Returns true if a value is probably stored under a former name. If the source is unknown, a default of the
+    /// schema counts as stored.
+    fileprivate func seemsStored(_ name: KeyName) -> Bool {
+        let visible = session.visible(name)
+        return visible.value != nil && visible.source != .default || visible.source == .invalid
     }
 }

@@ -6,21 +6,21 @@ internal import SettingsModel
     import Foundation
 #endif
 
-/// A converter between `Date` and JSON text that reads back as the same `Date`.
+/// Converts a `Date` to text and back without a loss.
 ///
-/// A `Date` is a `Double` of seconds since 2001-01-01T00:00:00Z. The text is RFC 3339 in UTC with the shortest fraction that
-/// reads back as that `Double`. Outside the years 0000 to 9999 of RFC 3339 it is the distance from 2001, as
-/// `2001-01-01T00:00:00Z+1e+300s`.
-enum InstantText {
-    /// The ECMA-262 pattern of the texts outside the years 0000 to 9999.
+/// A `Date` is a `Double` of seconds since 2001-01-01T00:00:00Z. The text is RFC 3339 in UTC with the shortest fraction
+/// from which the same `Double` can be read. RFC 3339 allows only the years 0000 to 9999. The text of any other date
+/// contains the number of seconds since 2001, for example `2001-01-01T00:00:00Z+1e+300s`.
+enum DateText {
+    /// The ECMA-262 pattern of the texts for dates outside the years 0000 to 9999.
     static let extendedPattern = #"^2001-01-01T00:00:00Z[+-][0-9]{1,17}(\.[0-9]{1,17})?(e\+[0-9]{1,3})?s$"#
 
     private static let extendedPrefix = "2001-01-01T00:00:00Z"
     private static let secondsPerDay = 86_400
-    /// The years 0000 to 9999, 146097 days being 400 years.
+    /// The years 0000 to 9999 in seconds since 2001. 400 years have 146,097 days.
     private static let fourDigitYears: Range<Double> = (-730_851 * 86_400.0)..<((25 * 146_097 - 730_851) * 86_400.0)
 
-    /// Returns nil if the distance of the date from 2001 is not finite.
+    /// Returns nil if the date is not finite.
     static func text(for date: Date) -> String? {
         let seconds = date.timeIntervalSinceReferenceDate
         guard seconds.isFinite else { return nil }
@@ -35,8 +35,8 @@ enum InstantText {
             + clock.map { padded($0, to: 2) }.joined(separator: ":") + fraction + "Z"
     }
 
-    /// Reads any `date-time` of RFC 3339 as the nearest `Date`, and what `text(for:)` writes beyond that. A leap second counts
-    /// as the second after it.
+    /// Parses a `date-time` of RFC 3339, or an extended text of `text(for:)`. Rounds to the nearest `Date`. A leap
+    /// second counts as the next second.
     static func date(from text: String) -> Date? {
         let seconds =
             if let timestamp = DateTimeSyntax(text) {
@@ -47,7 +47,8 @@ enum InstantText {
         return seconds.map(Date.init(timeIntervalSinceReferenceDate:))
     }
 
-    /// Reads a text that `extendedPattern` matches; nil also for a number too large for a `Double`.
+    /// Parses a text that matches `extendedPattern`. Returns nil for other text, and for a number that is too large for
+    /// a `Double`.
     private static func extendedSeconds(_ text: String) -> Double? {
         guard text.hasBytePrefix(extendedPrefix) else { return nil }
         var cursor = ByteCursor(Array(text.utf8).dropFirst(extendedPrefix.utf8.count))
@@ -73,21 +74,20 @@ enum InstantText {
     }
 }
 
-/// A number of seconds in decimal digits: a whole number, rounded down, and a fraction that is added to it.
-///
-/// Digits are exact where calculating with the `Double` would round.
+/// A number of seconds as decimal digits, because calculations with a `Double` would round.
 struct DecimalSeconds {
-    /// Rounded down, so -0.25 seconds are -1 whole and 75 hundredths.
+    /// The number rounded down. For -0.25 seconds this is -1, and the fraction is 75 hundredths.
     let whole: Int
-    /// ASCII digits behind the decimal point, the last one no zero.
+    /// The ASCII digits of the fraction, which is added to `whole`. The last digit is not zero.
     let fraction: [UInt8]
 
-    /// The digits that can matter: each `Double`, and each midpoint of two neighbours, is a multiple of 2^-1075 and so has at
-    /// most 1075 of them.
+    /// The maximum number of digits that affect the nearest `Double`. Each `Double`, and each midpoint between two
+    /// neighbouring values, is a multiple of 2^-1075, so it has at most 1075 fraction digits.
     private static let longestFraction = 1_100
     private static let zero = UInt8(ascii: "0")
 
-    /// Makes a number with any fraction digits. One digit stands for all that are too far behind to matter.
+    /// Creates a number with any number of fraction digits. A single digit 1 replaces further digits that are not zero,
+    /// because only their presence affects the rounding.
     init(whole: Int, fraction digits: ArraySlice<UInt8>) {
         var fraction = Array(digits.prefix(Self.longestFraction))
         if digits.dropFirst(Self.longestFraction).contains(where: { $0 != Self.zero }) {
@@ -98,7 +98,8 @@ struct DecimalSeconds {
         self.fraction = fraction
     }
 
-    /// Makes the shortest decimal that reads back as `value`; nil if that is not finite or too large for an `Int`.
+    /// Creates the shortest decimal number from which `value` can be read. Returns nil if the value is not finite or is
+    /// too large.
     init?(_ value: Double) {
         guard value.magnitude < 0x1p53, let decimal = DecimalDigits(.double(value)) else { return nil }
         // The last digits of the text are the fraction.
@@ -110,7 +111,7 @@ struct DecimalSeconds {
         self = value < 0 ? positive.negated : positive
     }
 
-    /// The `Double` nearest to the decimal.
+    /// The nearest `Double`.
     var value: Double? {
         let isNegative = whole < 0
         let shown = isNegative ? negated : self
@@ -118,7 +119,7 @@ struct DecimalSeconds {
         return Double("\(isNegative ? "-" : "")\(shown.whole).\(fraction)")
     }
 
-    /// The same distance from zero on the other side.
+    /// The number with the opposite sign.
     private var negated: DecimalSeconds {
         guard let last = fraction.last else { return DecimalSeconds(whole: -whole, fraction: []) }
         let nine = UInt8(ascii: "9")

@@ -1,43 +1,44 @@
 internal import SettingsModel
 
-/// A place in a value where a coder stands.
+/// The position of a part within a value that is encoded or decoded.
 ///
-/// The keys that lead there are a list from the inside out. All parts of a container share its outer part, so that one step
-/// further in costs the same at any depth. They become an array only for errors and for code that asks.
-struct CodingPlace: Sendable {
-    /// A place that has parts. Made once for a container.
-    final class Enclosure: Sendable {
-        let place: CodingPlace
+/// The position is a linked list of coding keys, from the part to the whole value. All parts of an array or object
+/// share the list of their parent, so that a position takes constant time at any depth. The list is converted to an
+/// array only for errors and for code that reads `codingPath`.
+struct CodingPosition: Sendable {
+    /// The position of an array or object. It is created once and shared by all parts.
+    final class Parent: Sendable {
+        let position: CodingPosition
 
-        init(_ place: CodingPlace) {
-            self.place = place
+        init(_ position: CodingPosition) {
+            self.position = position
         }
     }
 
-    static let root = CodingPlace()
+    static let root = CodingPosition()
 
-    /// The number of arrays and objects around the place.
+    /// The number of arrays and objects around the part.
     let depth: Int
-    private let last: (key: any CodingKey, enclosure: Enclosure)?
+    private let last: (key: any CodingKey, parent: Parent)?
 
     private init() {
         depth = 0
         last = nil
     }
 
-    init(_ key: any CodingKey, in enclosure: Enclosure) {
-        depth = enclosure.place.depth + 1
-        last = (key, enclosure)
+    init(_ key: any CodingKey, in parent: Parent) {
+        depth = parent.position.depth + 1
+        last = (key, parent)
     }
 
-    /// The keys from the outside in.
+    /// The keys from the whole value to the part.
     var codingPath: [any CodingKey] {
         var path: [any CodingKey] = []
         path.reserveCapacity(depth)
         var step = last
-        while let (key, enclosure) = step {
+        while let (key, parent) = step {
             path.append(key)
-            step = enclosure.place.last
+            step = parent.position.last
         }
         return path.reversed()
     }
@@ -46,39 +47,39 @@ struct CodingPlace: Sendable {
         JSONPointer(codingPath.map(\.stringValue))
     }
 
-    /// True if an array or object may stand here.
-    var hasRoomForLevel: Bool {
+    /// True if the part may be an array or object. False at the maximum depth.
+    var allowsContainer: Bool {
         depth < JSONValue.maximumDepth
     }
 
-    /// An error for JSON of another kind, or another value, than the reader expects.
+    /// Returns the error for JSON that is not of the expected type, or is an unexpected value.
     func mismatch(_ failure: BridgeError, for type: any Any.Type, found json: JSONValue) -> DecodingError {
         let context = DecodingError.Context(codingPath: path(to: failure), debugDescription: failure.reason)
         return json.isNull ? .valueNotFound(type, context) : .typeMismatch(type, context)
     }
 
-    /// An error for JSON that no reader can read.
+    /// Returns the error for JSON that cannot be decoded as any type.
     func corruption(_ failure: BridgeError) -> DecodingError {
         .dataCorrupted(DecodingError.Context(codingPath: path(to: failure), debugDescription: failure.reason))
     }
 
-    /// An error for a value without a JSON form.
+    /// Returns the error for a value without a JSON form.
     func refusal(_ failure: BridgeError, of value: Any) -> EncodingError {
         .invalidValue(value, EncodingError.Context(codingPath: path(to: failure), debugDescription: failure.reason))
     }
 
     private func path(to failure: BridgeError) -> [any CodingKey] {
-        codingPath + failure.pointer.tokens.map(PlainKey.name)
+        codingPath + failure.pointer.tokens.map(AnyCodingKey.name)
     }
 }
 
-/// A key that is just its text or its number.
-enum PlainKey: CodingKey {
+/// A coding key that can have any text or number.
+enum AnyCodingKey: CodingKey {
     case name(String)
     case index(Int)
 
-    /// The member in which a class keeps what its superclass encodes, unless it names another.
-    static let superclass = PlainKey.name("super")
+    /// The default name of the member that contains the encoded superclass of an object.
+    static let superclass = AnyCodingKey.name("super")
 
     init(stringValue: String) {
         self = .name(stringValue)
@@ -102,8 +103,9 @@ enum PlainKey: CodingKey {
 
 /// The state that all parts of one encoding or decoding share.
 final class CodingSession {
-    /// The limit of values that code each other. A value that codes another as its only part adds no level of JSON, but
-    /// fills the stack; this leaves room for two of those around each level.
+    /// The limit of nested calls of `encode(to:)` or `init(from:)`, which protects the stack. A wrapper type that codes
+    /// its only value as a single value adds a call, but no level of JSON. The limit allows two such wrappers for each
+    /// level.
     static let maximumCalls = 3 * JSONValue.maximumDepth
 
     let allowsNonFinite: Bool
@@ -113,11 +115,11 @@ final class CodingSession {
         self.allowsNonFinite = allowsNonFinite
     }
 
-    /// Remembers the place of an error that does not name its own. Each value that the error passes calls this on its way
-    /// out; the first of them is the place.
-    func note(_ error: any Error, at place: CodingPlace) {
-        guard !Self.namesPlace(error) else { return }
-        let (text, outer) = (String(describing: error), place.pointer)
+    /// Records the position of an error that does not contain a coding path. Each value through which the error is
+    /// thrown calls this method. The first call has the innermost position, which is kept.
+    func recordError(_ error: any Error, at position: CodingPosition) {
+        guard !Self.hasPath(error) else { return }
+        let (text, outer) = (String(describing: error), position.pointer)
         if let origin, origin.text == text,
             JSONPointer(Array(origin.failure.pointer.tokens.prefix(outer.tokens.count))) == outer
         {
@@ -126,27 +128,27 @@ final class CodingSession {
         origin = (Self.failure(error, inside: outer), text)
     }
 
-    /// Makes the error for the caller. Coding throws `DecodingError` and `EncodingError`, as types that try one form after
-    /// the other expect.
+    /// Converts an error of the coding into the error for the caller. Within the coding, the errors are `DecodingError`
+    /// and `EncodingError`, because types that try several forms catch these errors.
     func bridgeError(for error: any Error) -> BridgeError {
-        if let origin, !Self.namesPlace(error), origin.text == String(describing: error) { return origin.failure }
+        if let origin, !Self.hasPath(error), origin.text == String(describing: error) { return origin.failure }
         return Self.failure(error, inside: .root)
     }
 
-    private static func namesPlace(_ error: any Error) -> Bool {
+    private static func hasPath(_ error: any Error) -> Bool {
         (error is DecodingError || error is EncodingError) && failure(error, inside: .root).pointer != .root
     }
 
-    private static func failure(_ error: any Error, inside place: JSONPointer) -> BridgeError {
+    private static func failure(_ error: any Error, inside position: JSONPointer) -> BridgeError {
         func failure(_ path: [any CodingKey], _ text: String, _ cause: (any Error)? = nil) -> BridgeError {
             let reason = text.isEmpty ? cause.map { String(describing: $0) } ?? "was refused without a reason" : text
-            return BridgeError(at: JSONPointer(place.tokens + path.map(\.stringValue)), reason)
+            return BridgeError(at: JSONPointer(position.tokens + path.map(\.stringValue)), reason)
         }
         switch error {
         case let error as BridgeError:
-            return place.tokens.reversed().reduce(error) { $0.inside($1) }
+            return position.tokens.reversed().reduce(error) { $0.inside($1) }
         case DecodingError.keyNotFound(let key, let context):
-            let pointer = JSONPointer(place.tokens + context.codingPath.map(\.stringValue))
+            let pointer = JSONPointer(position.tokens + context.codingPath.map(\.stringValue))
             return BridgeError(missingMember: key.stringValue, at: pointer)
         case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context),
             DecodingError.dataCorrupted(let context):
@@ -160,16 +162,16 @@ final class CodingSession {
 }
 
 extension BridgeError {
-    /// An error for more levels of arrays and objects than JSON text may have.
+    /// The error for more levels of arrays and objects than JSON text may have.
     static var nestedTooDeep: BridgeError {
         BridgeError("is nested more than \(JSONValue.maximumDepth) levels deep")
     }
 }
 
-/// A standard type whose JSON is its bridge's wherever it stands, also as a part of a Codable value.
+/// A standard type that has the JSON form of its bridge everywhere, even as a part of a Codable value.
 ///
-/// `Codable` alone would lose something, or write what other languages cannot read: a date as seconds since 2001, data as a
-/// list of numbers, a decimal as its bits.
+/// The `Codable` implementations of these types lose information, or write JSON that other languages can hardly read: a
+/// date as seconds since 2001, data as a list of numbers, a decimal as its bits.
 protocol StandardForm: DefaultsSerializable {}
 
 extension StandardForm {
@@ -192,10 +194,11 @@ extension Double: StandardForm {}
 extension Float: StandardForm {}
 extension JSONValue: StandardForm {}
 
-/// A collection that has its elements in another order each time it is made.
+/// A collection whose elements have an arbitrary order.
 ///
-/// Its JSON is put in canonical order, so that a value that did not change is the same text again. Of a dictionary, keys with
-/// one name, or names with one key (two spellings of é, `1` and `01`), are refused, as its own coding would lose a value.
+/// Its JSON is sorted, so that an unchanged value has the same text again. If two keys of a dictionary have the same
+/// name, or if two names are the same key (two spellings of é, `1` and `01`), the coding throws an error, because it
+/// would lose a value.
 protocol UnorderedCollection {
     static var isDictionary: Bool { get }
     var count: Int { get }
@@ -210,14 +213,14 @@ extension Dictionary: UnorderedCollection {
 }
 
 extension UnorderedCollection {
-    /// Returns the encoded value in canonical order. Throws if keys are missing.
-    func ordered(_ json: JSONValue) throws(BridgeError) -> JSONValue {
+    /// Returns the encoded value in canonical order. Throws if the JSON has fewer members than the dictionary has keys.
+    func canonicallyOrdered(_ json: JSONValue) throws(BridgeError) -> JSONValue {
         switch json {
         case .object(let members):
             if Self.isDictionary && members.count < count { throw BridgeError("has two keys of the same name") }
             return JSONObject(members.sortedMembers).map(JSONValue.object) ?? json
         case .array(let elements) where Self.isDictionary:
-            // Keys that are no names stand in the array, each before its value.
+            // A dictionary whose keys are not text is an array of alternating keys and values.
             let pairs = stride(from: 0, to: elements.count, by: 2).map {
                 JSONValue.array(Array(elements[$0..<min($0 + 2, elements.count)]))
             }

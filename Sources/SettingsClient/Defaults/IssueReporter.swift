@@ -3,19 +3,19 @@ internal import SettingsHTTP
 internal import Synchronization
 
 /// Delivers the issues of an adapter to its log and to all streams. Thread-safe.
-final class IssueBoard: Sendable {
-    /// Nil for the log of the process.
+final class IssueReporter: Sendable {
+    /// The log of the adapter. Nil for the log of the process.
     private let log: DefaultsLog?
-    /// The queue that calls the log. A thread that reports may hold a lock, and the log may block or write a setting.
+    /// The queue that calls the log. The reporting thread may hold a lock, and the log may block or write a setting.
     private let queue = DispatchQueue(label: "settings issues")
     /// The number of issues that wait for the log, and of issues that were left out because too many waited.
     private let backlog = Mutex((waiting: 0, leftOut: 0))
     private let readers = Mutex<(streams: [UInt64: AsyncStream<DefaultsIssue>.Continuation], last: UInt64)>(([:], 0))
 
-    /// The greatest number of issues that wait for a slow reader of a stream, or for a slow log. A stream drops the oldest
-    /// issues beyond it. The log gets none of the issues beyond it.
+    /// The maximum number of issues that wait for a slow reader of a stream, or for a slow log. Beyond this number, a stream
+    /// drops the oldest issues, and the log gets no further issues.
     private static let maxWaiting = 1024
-    /// The issues of all boards that are not in the log.
+    /// The issues of all adapters of the process that are not in a log yet.
     private static let deliveries = DispatchGroup()
     private static let isQueue = DispatchSpecificKey<Bool>()
 
@@ -57,7 +57,8 @@ final class IssueBoard: Sendable {
         log.write(DefaultsIssue(suite: issue.suite, key: nil, attempt: .check, error: error))
     }
 
-    /// Blocks the calling thread until the log has all issues, at most until the deadline. Does nothing in a log handler.
+    /// Blocks the calling thread until the log has all issues, at most until the deadline. Returns at once in a log
+    /// handler.
     func finishReporting(until deadline: ContinuousClock.Instant) {
         guard DispatchQueue.getSpecific(key: Self.isQueue) != true else { return }
         _ = deliveryOfPresentIssues().wait(until: deadline)
@@ -74,12 +75,13 @@ final class IssueBoard: Sendable {
         return done
     }
 
-    /// Blocks the calling thread until the logs have the issues of all boards of the process, at most until the deadline.
+    /// Blocks the calling thread until the logs have the issues of all adapters of the process, at most until the
+    /// deadline.
     static func finishAllReporting(until deadline: ContinuousClock.Instant) {
         _ = deliveries.wait(timeout: .after(max(.zero, deadline - .now)))
     }
 
-    /// The issues from here on.
+    /// Returns a stream of the issues that are reported after this call.
     func issues() -> AsyncStream<DefaultsIssue> {
         let (issues, stream) = AsyncStream.makeStream(
             of: DefaultsIssue.self, bufferingPolicy: .bufferingNewest(Self.maxWaiting))
