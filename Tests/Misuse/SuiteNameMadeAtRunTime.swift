@@ -1,6 +1,6 @@
 import SettingsClient
 
 func settings(of program: String) -> DefaultsAdapter<DefaultsKeys> {
-    // says: a name that is made at run time is checked first: suite: try SuiteName(name)
+    // says: check a name that is computed at run time: suite: try SuiteName(name)
     DefaultsAdapter(suite: "com.example.\(program)", keyStore: DefaultsKeys())
 }

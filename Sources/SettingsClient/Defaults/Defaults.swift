@@ -55,12 +55,13 @@ struct ProgramEnvironment: Sendable {
     ///
     /// If a variable is not valid, every request of the session fails. A fallback could read and write a wrong suite.
     func session(
-        suite given: SuiteName?, server address: ServerAddress?, token: DefaultsToken? = nil, timeout: Duration,
+        suite requestedSuite: SuiteName?, server address: ServerAddress?, token: DefaultsToken? = nil,
+        timeout: Duration,
         outbox: FileLocation = .none, cache: FileLocation = .none
     ) -> SuiteSession {
-        let suite = given ?? suiteNamedAfterProgram
+        let suite = requestedSuite ?? suiteNamedAfterProgram
         do {
-            let named = try given ?? suiteFromEnvironment() ?? suite
+            let named = try requestedSuite ?? suiteFromEnvironment() ?? suite
             if address == nil, server == Self.memoryServer {
                 return SuiteSession(InMemoryBackend(suite: named), options: .init(timeout: timeout))
             }

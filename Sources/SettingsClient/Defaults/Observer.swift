@@ -16,7 +16,7 @@ struct UpdateSource<Update: Sendable>: Sendable {
     /// Nil for all keys of the suite.
     let keys: [KeyName]?
     /// Called with one notice after the other, in order. A notice may be about other keys.
-    let follow: @Sendable (ObserverNotice) -> [Update]
+    let updates: @Sendable (ObserverNotice) -> [Update]
 }
 
 /// An observer without the type of its updates.
@@ -91,7 +91,7 @@ final class Observer<Update: Sendable>: AnyObserver {
         }
         guard let handler, let notice else { return }
         for source in sources {
-            for update in source.follow(notice) { call(handler, update) }
+            for update in source.updates(notice) { call(handler, update) }
         }
     }
 
@@ -133,7 +133,7 @@ extension Observer {
     /// Waits for the next updates. Returns at least one update, or nil if observing has ended or the task is cancelled.
     func next(isolation actor: isolated (any Actor)?) async -> [Update]? {
         while let notice = await nextNotice(isolation: actor) {
-            let updates = sources.flatMap { $0.follow(notice) }
+            let updates = sources.flatMap { $0.updates(notice) }
             if !updates.isEmpty { return updates }
         }
         return nil
@@ -182,11 +182,11 @@ struct NoticeBacklog: Sendable {
 
     /// Keeps the newest notice of each key and the first notice, which has the first old values. Keeps the order.
     private mutating func dropSupersededNotices() {
-        var seen: Set<KeyName> = []
-        let kept = notices.reversed().filter { notice in
-            notice.isBeginning || notice.settings.contains { seen.insert($0.key).inserted }
+        var keys: Set<KeyName> = []
+        let remaining = notices.reversed().filter { notice in
+            notice.isBeginning || notice.settings.contains { keys.insert($0.key).inserted }
         }
-        notices = ArraySlice(kept.reversed())
+        notices = ArraySlice(remaining.reversed())
         limit = max(Self.bound, 2 * notices.count)
     }
 }

@@ -103,9 +103,9 @@ extension DefaultsReference {
         _ options: ObservingOptions, _ make: @escaping @Sendable (DefaultsUpdate<Value>) -> Update
     ) -> UpdateSource<Update> {
         if core.session.isLoaded { moveValue() }
-        let follower = KeyFollower(self, options)
+        let converter = KeyNoticeConverter(self, options)
         return UpdateSource(keys: resolved.name.map { [$0] } ?? []) { notice in
-            follower.follow(notice).map { [make($0)] } ?? []
+            converter.update(for: notice).map { [make($0)] } ?? []
         }
     }
 }
@@ -125,8 +125,8 @@ extension DefaultsScope {
 
 extension AdapterCore {
     fileprivate func source(_ options: ObservingOptions) -> UpdateSource<UntypedUpdate> {
-        let follower = SuiteFollower(self, options)
-        return UpdateSource(keys: nil) { follower.follow($0) }
+        let converter = SuiteNoticeConverter(self, options)
+        return UpdateSource(keys: nil) { converter.updates(for: $0) }
     }
 
     fileprivate func observe<Update: Sendable>(

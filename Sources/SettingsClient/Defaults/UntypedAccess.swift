@@ -93,7 +93,8 @@ extension AdapterCore {
             let visible = session.visible(key)
             let value = start.flatMap { try? operation.applied(to: $0) } ?? first
             let plan = PendingChange.Plan(base: nil, new: value, delta: MergeDelta(operation), start: start)
-            // If the suite is not loaded, the daemon is likely to have a value. If it has none, the plan stores one.
+            // If the suite is not loaded, the daemon probably has a value. If it has no value, it refuses the
+            // operation, and the plan stores the value instead.
             let mayHaveValue =
                 visible.source?.isStored ?? (start == nil && (visible.value != nil || !session.isLoaded))
             try submit(

@@ -153,9 +153,9 @@ struct InPlaceChange<Value: DefaultsSerializable> {
             // The value that the program reads if nothing is stored.
             start = resolved.name.flatMap(core.registered) ?? (try? resolved.encode(setting.defaultValue)) ?? nil
         }
-        let kept = (try? resolved.codec.get())?.keepingUnknownElements(of: reading.base, in: new) ?? new
+        let complete = (try? resolved.codec.get())?.keepingUnknownElements(of: reading.base, in: new) ?? new
         return PendingChange.Plan(
-            base: reading.base, new: kept, delta: delta, start: start, isSecret: resolved.key.traits.isSecret)
+            base: reading.base, new: complete, delta: delta, start: start, isSecret: resolved.key.traits.isSecret)
     }
 }
 

@@ -65,7 +65,7 @@ package final class InMemoryBackend: SuiteBackend {
 
     package func changes(since cursor: Cursor) throws(BackendError) -> SettingsObservation {
         shared.withLock { shared in
-            shared.staged.state.watchReader.news(of: subject, since: cursor)
+            shared.staged.state.watchReader.observation(of: subject, since: cursor)
                 ?? .changes(shared.staged.state.watchReader.observed(subject, [], from: cursor.revision))
         }
     }
@@ -159,18 +159,19 @@ extension InMemoryBackend {
 
     /// Calls each follower with the changes after its cursor. Runs on the serial queue, which keeps the order.
     private func notify() {
-        let news = shared.withLock { shared in
-            var news: [(@Sendable (SettingsObservation) -> Void, SettingsObservation)] = []
+        let deliveries = shared.withLock { shared in
+            var deliveries: [(@Sendable (SettingsObservation) -> Void, SettingsObservation)] = []
             for (id, follower) in shared.followers {
-                guard let observation = shared.staged.state.watchReader.news(of: subject, since: follower.cursor) else {
+                guard let observation = shared.staged.state.watchReader.observation(of: subject, since: follower.cursor)
+                else {
                     continue
                 }
                 shared.followers[id]?.cursor = observation.cursor
-                news.append((follower.handler, observation))
+                deliveries.append((follower.handler, observation))
             }
-            return news
+            return deliveries
         }
-        for (handler, observation) in news { handler(observation) }
+        for (handler, observation) in deliveries { handler(observation) }
     }
 }
 
@@ -200,7 +201,7 @@ extension WatchReader {
 
     /// Returns the changes after a cursor, or the state if the history does not reach back. Returns nil if there is no
     /// change.
-    fileprivate func news(of subject: WatchSubject, since cursor: Cursor) -> SettingsObservation? {
+    fileprivate func observation(of subject: WatchSubject, since cursor: Cursor) -> SettingsObservation? {
         switch find(subject, since: .cursor(cursor)) {
         case .state(let isReset): .state(all(of: subject, isReset: isReset))
         case .commits(let commits): .changes(observed(subject, commits, from: cursor.revision))

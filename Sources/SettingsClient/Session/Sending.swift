@@ -21,7 +21,7 @@ struct Sending: Sendable {
     /// The callers that wait for the result of their write.
     private var waiters: [Int64: Promise<WriteResult>] = [:]
     /// The promises of writes whose waiters have no timeout.
-    private var handlers: [Int64: Promise<WriteResult>] = [:]
+    private var waitersWithoutTimeout: [Int64: Promise<WriteResult>] = [:]
     /// Functions that return true if the key of a write allows a merged value.
     private var validators: [Int64: @Sendable (JSONValue) -> Bool] = [:]
     /// The numbers of the writes in `waiters`.
@@ -60,7 +60,7 @@ struct Sending: Sendable {
     ) -> Int64 {
         lastNumber += 1
         if waitsWithoutTimeout {
-            handlers[lastNumber] = waiter
+            waitersWithoutTimeout[lastNumber] = waiter
         } else if let waiter {
             waiters[lastNumber] = waiter
             waiterNumbers[ObjectIdentifier(waiter)] = lastNumber
@@ -103,14 +103,14 @@ struct Sending: Sendable {
     /// Marks the task as ended although there are writes in the queue. Removes and returns the waiters of all writes.
     mutating func stopTask() -> [Promise<WriteResult>] {
         isRunning = false
-        defer { handlers = [:] }
-        return removeWaiters() + handlers.values
+        defer { waitersWithoutTimeout = [:] }
+        return removeWaiters() + waitersWithoutTimeout.values
     }
 
     /// Removes and returns the waiter of the first write, because its answer has arrived.
     mutating func takeFirstWaiter() -> Promise<WriteResult>? {
         guard let waiter = waiters.removeValue(forKey: nextNumber) else {
-            return handlers.removeValue(forKey: nextNumber)
+            return waitersWithoutTimeout.removeValue(forKey: nextNumber)
         }
         waiterNumbers[ObjectIdentifier(waiter)] = nil
         return waiter
@@ -207,5 +207,5 @@ struct Sending: Sendable {
 
 extension Sending {
     /// True if a caller waits for the result of the first write.
-    var hasWaiterForFirst: Bool { waiters[nextNumber] != nil || handlers[nextNumber] != nil }
+    var hasWaiterForFirst: Bool { waiters[nextNumber] != nil || waitersWithoutTimeout[nextNumber] != nil }
 }

@@ -25,7 +25,7 @@ extension SuiteSession {
         openOutbox()
         if hasWritesWithoutNumber, !ClientThread.shared.isCurrent { numberWrites().waitForever() }
         let number = try addToQueue(change, waiter, isAllowed)
-        store(change, number)
+        writeToOutbox(change, number)
         if !holdsLock { announceOwnChanges() }
     }
 
@@ -54,12 +54,13 @@ extension SuiteSession {
         }
         guard mustWait else {
             let number = try addToQueue(change, waiter, waitsWithoutTimeout: waitsWithoutTimeout)
-            ClientThread.shared.execute { self.store(change, number) }
+            ClientThread.shared.execute { self.writeToOutbox(change, number) }
             return announceOwnChanges()
         }
         ClientThread.shared.execute {
             do throws(BackendError) {
-                self.store(change, try self.addToQueue(change, waiter, waitsWithoutTimeout: waitsWithoutTimeout))
+                self.writeToOutbox(
+                    change, try self.addToQueue(change, waiter, waitsWithoutTimeout: waitsWithoutTimeout))
                 self.announceOwnChanges()
             } catch {
                 waiter.fulfill(.failure(error))
@@ -153,7 +154,7 @@ extension SuiteSession {
         }
     }
 
-    private func store(_ change: PendingChange, _ number: Int64) {
+    private func writeToOutbox(_ change: PendingChange, _ number: Int64) {
         do throws(FileError) {
             try outbox.withLock { store throws(FileError) in try store.append(change, number: number) }
         } catch {
@@ -240,8 +241,8 @@ extension SuiteSession {
             }
         }
         found.problems += outbox.withLock { $0.adopt(numbered) }
-        for trouble in state.withLock({ [found] in $0.sending.newProblems(found.problems) }) {
-            report(.unusableFile(path: trouble.path, reason: trouble.reason), nil, .write)
+        for problem in state.withLock({ [found] in $0.sending.newProblems(found.problems) }) {
+            report(.unusableFile(path: problem.path, reason: problem.reason), nil, .write)
         }
         if !numbered.isEmpty { wakeSendingTask() }
         guard found.hasLockedFiles else { return }
@@ -293,12 +294,12 @@ extension SuiteSession {
         }
         switch SendOutcome(result, of: write.change) {
         case .done(let summary):
-            await finish(write, summary)
+            await endConfirmedWrite(write, summary)
             return .next
         case .refused(let problem):
-            refuse(write, problem)
+            endRefusedWrite(write, problem)
             return .next
-        case .conflict(let problem, let current): return await resolve(write, after: problem, current)
+        case .conflict(let problem, let current): return await resolveConflict(of: write, after: problem, current)
         case .waits(let reason, let atLeast, let isAnswer, let isFinal):
             return .pause(reason: reason, atLeast: atLeast, isAnswer: isAnswer, isFinal: isFinal)
         }
@@ -345,7 +346,7 @@ extension SuiteSession {
         for waiter in waiters { waiter.fulfill(.failure(.queued(reason))) }
     }
 
-    private func finish(_ write: QueuedWrite, _ summary: WriteSummary) async {
+    private func endConfirmedWrite(_ write: QueuedWrite, _ summary: WriteSummary) async {
         let original = write.original
         let leavesValuesUnknown = state.withLock { state in
             original.removedKeys?.isEmpty != true
@@ -360,7 +361,7 @@ extension SuiteSession {
         startLoading()
     }
 
-    private func refuse(_ write: QueuedWrite, _ problem: Problem) {
+    private func endRefusedWrite(_ write: QueuedWrite, _ problem: Problem) {
         if write.original.isFulfilled(despite: problem) {
             let summary = WriteSummary(revision: .zero, changed: false, changes: [])
             return end(write, .success(summary))
@@ -382,9 +383,10 @@ extension SuiteSession {
     }
 
     /// Replaces the change of a write that met a conflict, if the plan of the write has a change for the current value.
-    private func resolve(_ write: QueuedWrite, after problem: Problem, _ current: SettingState?) async -> Step {
+    private func resolveConflict(of write: QueuedWrite, after problem: Problem, _ current: SettingState?) async -> Step
+    {
         guard write.conflicts < Self.maxConflicts, let key = write.change.key else {
-            refuse(write, problem)
+            endRefusedWrite(write, problem)
             return .next
         }
         do throws(BackendError) {
@@ -398,14 +400,14 @@ extension SuiteSession {
                 setting = try await fetch(key)
             }
             guard let setting, let next = write.change.resolved(over: setting, as: .unique()) else {
-                refuse(write, setting.map { write.change.explained(problem, $0) } ?? problem)
+                endRefusedWrite(write, setting.map { write.change.explained(problem, $0) } ?? problem)
                 return .next
             }
             if let merged = next.mergedValue(over: setting), !state.withLock({ $0.sending.validator })(merged) {
                 let result = write.change.isMergeOfSecret ? "" : " \(merged)"
                 let detail =
                     "the change to \(key) was merged with another change, and the result\(result) is not allowed"
-                refuse(write, Problem(.invalidValue, detail))
+                endRefusedWrite(write, Problem(.invalidValue, detail))
                 return .next
             }
             do throws(FileError) {
@@ -421,7 +423,7 @@ extension SuiteSession {
                 case .waits(let reason, let atLeast, let isAnswer, let isFinal) =
                     SendOutcome(.failure(error), of: write.change)
             else {
-                refuse(write, problem)
+                endRefusedWrite(write, problem)
                 return .next
             }
             return .pause(reason: reason, atLeast: atLeast, isAnswer: isAnswer, isFinal: isFinal)

@@ -155,7 +155,7 @@ extension Problem {
     var allowsLaterSuccess: Bool {
         switch code {
         case .unauthorized: true
-        // A quota has a limit. A full disk has none, and may have room later.
+        // The refusal by a quota contains the limit, and a retry fails. A full disk may have room later.
         case .insufficientStorage: self.limit == nil
         default: isTransient || self.status >= 500 && self.status != 501 && self.status != 505 || self.codeName.isEmpty
         }

@@ -222,7 +222,7 @@ struct FollowingTests {
 
     @Test("A daemon that has too much to do is not asked before it is time") func daemonHasTooMuch() {
         for code in [ErrorCode.tooManyWatchers, .tooManyConnections, .tooManyRequests, .overloaded, .behind] {
-            #expect(SettingsError.problem(Problem(code, "x"), revision: nil).isLoad)
+            #expect(SettingsError.problem(Problem(code, "x"), revision: nil).isOverload)
         }
         let others: [SettingsError] = [
             .late(outcome: .notDone), .unreachable("x", outcome: .notDone),
@@ -230,7 +230,7 @@ struct FollowingTests {
             .problem(Problem(status: 429, body: nil), revision: nil),
             .problem(Problem(status: 503, body: nil), revision: nil),
         ]
-        for error in others { #expect(!error.isLoad, "\(error)") }
+        for error in others { #expect(!error.isOverload, "\(error)") }
     }
 
     @Test("A failure to follow is reported once, until it works again") func failsToldOnceUntil() throws {

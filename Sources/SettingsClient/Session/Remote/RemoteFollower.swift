@@ -179,9 +179,9 @@ final class RemoteFollower: Sendable {
 
     /// Sends the next request, after a pause.
     ///
-    /// - Parameter isAway: true if the daemon could not be reached. The pause then ends when any other request gets an
-    ///   answer.
-    private func poll(after pause: Duration = .zero, isAway: Bool = false) {
+    /// - Parameter isUnreachable: true if the daemon could not be reached. The pause then ends when any other request
+    ///   gets an answer.
+    private func poll(after pause: Duration = .zero, isUnreachable: Bool = false) {
         let next = state.withLock { state -> (Endpoint<SettingsObservation>, LongPoll)? in
             guard !state.isStopped else { return nil }
             state.origin = state.oldestCursor
@@ -198,7 +198,7 @@ final class RemoteFollower: Sendable {
             return (call, poll)
         }
         guard let (call, poll) = next else { return }
-        server.setWaitingPoll(isAway ? poll : nil, of: ObjectIdentifier(self))
+        server.setWaitingPoll(isUnreachable ? poll : nil, of: ObjectIdentifier(self))
         poll.start { [self] result in
             handle(Result { () throws(SettingsError) in try server.read(result.get(), of: call) })
         }
@@ -221,7 +221,7 @@ final class RemoteFollower: Sendable {
                 return (.again(after: .zero), [], nil)
             case .failure(let error):
                 // After an outage, the first answer should come at once.
-                if !error.isLoad { state.wantsImmediateAnswer = true }
+                if !error.isOverload { state.wantsImmediateAnswer = true }
                 let step = state.progress.step(error, using: &generator)
                 guard state.mustReport(step, error) else { return (step, [], nil) }
                 return (step, state.subscriptions.values.map(\.subscription), error)
@@ -237,8 +237,8 @@ final class RemoteFollower: Sendable {
                 subscription.history.deliver(of: observation.cursor.epoch) { subscription.handler(observation) }
             }
             continuePolling(after: state.withLock { $0.progress.pause }, hasMore: observation.isPartial)
-        case (.again(let pause), .failure(let error)): pollAgain(afterFailure: pause, isAway: !error.isLoad)
-        case (_, .failure): pollAgain(afterFailure: longPause, isAway: false)
+        case (.again(let pause), .failure(let error)): pollAgain(afterFailure: pause, isUnreachable: !error.isOverload)
+        case (_, .failure): pollAgain(afterFailure: longPause, isUnreachable: false)
         }
     }
 
@@ -246,23 +246,23 @@ final class RemoteFollower: Sendable {
     private func continuePolling(after pause: Duration, hasMore: Bool) {
         if pause == .zero { server.recordAnswer() }
         let next = hasMore ? .now : state.withLock { $0.requestTime } + pace
-        poll(after: max(pause, next - .now, .zero), isAway: pause > .zero)
+        poll(after: max(pause, next - .now, .zero), isUnreachable: pause > .zero)
     }
 
-    private func pollAgain(afterFailure pause: Duration, isAway: Bool) {
+    private func pollAgain(afterFailure pause: Duration, isUnreachable: Bool) {
         guard reader.isRunning else {
-            // The system has no thread for the reader, and may have none for a while.
+            // The system could not create the thread of the reader, so the next attempt is made after a second.
             DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + 1) { [self] in poll() }
             return
         }
-        poll(after: pause, isAway: isAway)
+        poll(after: pause, isUnreachable: isUnreachable)
     }
 }
 
 extension SettingsError {
     /// True if the daemon has refused the request because of its load, or because it lags behind other daemons. An
     /// answer to another request does not mean that this has ended.
-    var isLoad: Bool {
+    var isOverload: Bool {
         switch code {
         case .tooManyConnections, .tooManyWatchers, .tooManyRequests, .overloaded, .behind: true
         default: false

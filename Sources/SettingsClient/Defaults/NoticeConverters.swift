@@ -3,11 +3,11 @@ internal import SettingsKeys
 internal import SettingsModel
 internal import Synchronization
 
-/// Makes the updates of one key from notices.
+/// Converts notices into the updates of one key.
 ///
 /// Only a change of the effective value is an update. If a value from the command line hides the change, or the new
 /// JSON means the same value, there is no update.
-final class KeyFollower<Value: DefaultsSerializable>: Sendable {
+final class KeyNoticeConverter<Value: DefaultsSerializable>: Sendable {
     private typealias Observed = (value: Value, json: Result<JSONValue?, DefaultsError>)
 
     private struct State {
@@ -27,7 +27,7 @@ final class KeyFollower<Value: DefaultsSerializable>: Sendable {
     }
 
     /// Returns the update for a notice. The caller passes one notice after the other.
-    func follow(_ notice: ObserverNotice) -> DefaultsUpdate<Value>? {
+    func update(for notice: ObserverNotice) -> DefaultsUpdate<Value>? {
         let found = notice.settings.first { $0.key == setting.resolved.name }
         guard found != nil || notice.isBeginning else { return nil }
         let reading = found.map(read)
@@ -64,8 +64,8 @@ final class KeyFollower<Value: DefaultsSerializable>: Sendable {
     }
 }
 
-/// Makes the updates of all keys of a suite from notices, as JSON.
-final class SuiteFollower: Sendable {
+/// Converts notices into the updates of all keys of a suite, as JSON.
+final class SuiteNoticeConverter: Sendable {
     private let core: AdapterCore
     private let options: ObservingOptions
     /// The values of the last notices. Nil before the first notice.
@@ -77,7 +77,7 @@ final class SuiteFollower: Sendable {
     }
 
     /// Returns the updates for a notice. The caller passes one notice after the other.
-    func follow(_ notice: ObserverNotice) -> [UntypedUpdate] {
+    func updates(for notice: ObserverNotice) -> [UntypedUpdate] {
         notice.isBeginning ? begin(notice.settings) : notice.settings.compactMap(advance)
     }
 
