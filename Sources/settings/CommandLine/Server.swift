@@ -36,9 +36,9 @@ extension Arguments {
     }
 
     private var tokenFile: AccessToken? {
-        if let path = self["token-file"] { return AccessToken(file: path) }
+        if let path = self["token-file"] { return AccessToken(fileOrPipe: path, from: nil) }
         return EnvironmentVariables.nonEmptyValue(of: AccessToken.variable).map {
-            AccessToken(file: $0, from: AccessToken.variable)
+            AccessToken(fileOrPipe: $0, from: AccessToken.variable)
         }
     }
 
