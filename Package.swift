@@ -166,7 +166,8 @@ let package = Package(
             swiftSettings: houseRules),
         // They run the built programs `settings` and `settingsd`.
         .testTarget(
-            name: "SettingsToolTests", dependencies: ["SettingsClient", "TestSupport"], swiftSettings: houseRules),
+            name: "SettingsToolTests", dependencies: ["ClientTestSupport", "SettingsClient", "TestSupport"],
+            swiftSettings: houseRules),
         .testTarget(
             name: "SettingsModelTests", dependencies: ["SettingsModel", "TestSupport"], swiftSettings: houseRules),
     ],

@@ -62,7 +62,7 @@ struct PastTests {
             {"schema":true}
             $ settings diff app 99
             ! settings: revision 99 is still to come; the newest is 5
-            => 5
+            => 4
             $ settings diff app
             ! settings: the place to compare with is missing
             => 64

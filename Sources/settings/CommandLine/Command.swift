@@ -1,4 +1,5 @@
 import SettingsHTTP
+import SettingsModel
 
 /// A command of the program, declared once for the parser and the help.
 struct Command: Sendable {
@@ -30,7 +31,8 @@ struct Command: Sendable {
         Option(
             "server", "URL",
             "the daemon: http://HOST:PORT, https://HOST, unix:PATH; else SETTINGS_URL, else http://127.0.0.1:7070"),
-        Option("token-file", "FILE", "a file with a token; else SETTINGS_TOKEN_FILE, else SETTINGS_TOKEN"),
+        Option(
+            "token-file", "FILE", "a file with a token, - for standard input; else SETTINGS_TOKEN_FILE, SETTINGS_TOKEN"),
         Option("help", nil, "print this help"),
     ]
 
@@ -38,11 +40,12 @@ struct Command: Sendable {
     static let writing = [
         Option("note", "TEXT", "why; it stands in the history"),
         Option("dry-run", nil, "show what would change, and change nothing"),
-        Option("override", nil, "write keys that the schema locks, too"),
-        Option("quiet", nil, "print no changes"),
+        override, Option("quiet", nil, "print no changes"),
     ]
 
+    static let override = Option("override", nil, "write keys that the schema locks, too")
     static let json = Option("json", nil, "print JSON")
+    static let secrets = Option("secrets", nil, "with --json, print secrets, too")
 }
 
 /// The operands and options of a command.
@@ -69,8 +72,12 @@ struct Arguments: Sendable {
             let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let name = word == "-h" ? "help" : String(parts[0])
             guard word.hasPrefix("--") || word == "-h", let option = known.first(where: { $0.name == name }) else {
+                let near = NameSuggestion.nearest(to: name, among: known.map(\.name)).map { "--\($0)" }
+                let suggestion = near.isEmpty ? "" : "; did you mean \(near.joined(separator: " or "))?"
+                let remark = command.operands.contains("VALUE") ? "; -- stands before a value with a dash" : ""
                 throw .usage(
-                    "settings \(command.name) has no option \(word); 'settings help \(command.name)' lists them")
+                    "settings \(command.name) has no option \(word)\(suggestion)\(remark); "
+                        + "'settings help \(command.name)' lists them")
             }
             var value = parts.count > 1 ? String(parts[1]) : nil
             if option.value == nil {
@@ -110,6 +117,12 @@ struct Arguments: Sendable {
         guard let text = self[name] else { return nil }
         guard let number = Int(text), number >= 0 else { throw .usage("--\(name) takes a number, not '\(text)'") }
         return number
+    }
+
+    /// True if the command prints secrets.
+    func showsSecrets() throws(ToolError) -> Bool {
+        guard has("json") || !has("secrets") else { throw .usage("--secrets needs --json") }
+        return has("secrets")
     }
 
     /// Throws unless there are as many operands as the command takes.

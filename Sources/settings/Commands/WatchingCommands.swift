@@ -12,18 +12,25 @@ enum WatchingCommands {
             Nothing is missed and nothing comes twice, whatever the network does. With --exec a program is run by the shell,
             one run at a time: the next run has what changed meanwhile, with the newest value of each key. It finds
             SETTINGS_SUITE, SETTINGS_KEY, SETTINGS_OLD and SETTINGS_NEW in its environment; the latter two are JSON, and
-            missing where there is no value.
+            missing where there is no value. A value of more than 100,000 bytes is in the file SETTINGS_OLD_FILE or
+            SETTINGS_NEW_FILE instead; the file is removed after the run.
             """,
         options: [
             Command.Option("prefix", "PREFIX", "keys that begin so, too", isRepeatable: true),
             Command.Option("since", "CURSOR", "from this place in history; else from now"),
             Command.Option("exec", "COMMAND", "run this for each key that changed"), Command.json,
+            Command.secrets,
         ],
         examples: ["settings watch app", "settings watch app theme --exec 'echo $SETTINGS_KEY is $SETTINGS_NEW'"]
     ) { arguments in
         let (suite, keys, client) = (try arguments.suite(), try arguments.keys(from: 1), try arguments.client())
+        guard !arguments.has("exec") || !arguments.has("json") else {
+            throw ToolError.usage("--exec and --json exclude each other")
+        }
+        let showsSecrets = try arguments.showsSecrets()
+        // The daemon tells the observer of a list of suites about the creation of a suite, too.
         let changes = client.changes(
-            of: suite, since: try arguments.place(), keys: keys, prefixes: arguments.all("prefix"),
+            of: [suite], since: try arguments.place(), keys: keys, prefixes: arguments.all("prefix"),
             latest: arguments.has("exec")
         ).tellingOfOutages
         for try await observation in changes {
@@ -35,24 +42,41 @@ enum WatchingCommands {
             }
             for change in news.changes {
                 if let command = arguments["exec"] {
-                    try run(command, for: change)
+                    run(command, for: change)
                 } else {
-                    print(arguments.has("json") ? change.summary.text() : "\(change.modified.short) \(change.line)")
+                    let line = "\(change.modified.short) \(change.line)"
+                    print(arguments.has("json") ? change.summary(showsSecrets: showsSecrets).text() : line)
                 }
             }
-            try? Terminal.flush()
+            try Terminal.flush()
         }
         return .done
     }
 
-    /// Runs a command of the shell and waits for its end. One that fails is reported, and the next change is still handled.
-    private static func run(_ command: String, for change: Change) throws(ToolError) {
+    /// The largest value in an environment variable, in bytes. Linux limits a variable to 131,072 bytes.
+    private static let maximumVariableSize = 100_000
+
+    /// Runs a shell command and waits for its end. Reports a failure, so that the next change still has its run.
+    private static func run(_ command: String, for change: Change) {
         var shell = ShellCommand(command)
-        shell.variables = [
-            "SETTINGS_SUITE": change.suite.text, "SETTINGS_KEY": change.key.text,
-            "SETTINGS_OLD": change.old?.text(), "SETTINGS_NEW": change.new?.text(),
-        ]
-        if try shell.exitCode() != 0 { Terminal.warn("'\(command)' failed for \(change.key)") }
+        shell.variables = ["SETTINGS_SUITE": change.suite.text, "SETTINGS_KEY": change.key.text]
+        var files: [TemporaryFile] = []
+        defer { for file in files { file.remove() } }
+        do throws(ToolError) {
+            for (name, value) in [("SETTINGS_OLD", change.old), ("SETTINGS_NEW", change.new)] {
+                var (text, path) = (value?.text(), String?.none)
+                if let large = text, large.utf8.count > maximumVariableSize {
+                    let file = try TemporaryFile(large, name: change.suite.text)
+                    files.append(file)
+                    (text, path) = (nil, file.path)
+                }
+                shell.variables[name] = text
+                shell.variables["\(name)_FILE"] = path
+            }
+            if try shell.exitCode() != 0 { Terminal.warn("'\(command)' failed for \(change.key)") }
+        } catch {
+            Terminal.warn("cannot run '\(command)' for \(change.key): \(error.message)")
+        }
     }
 
     private static let wait = Command(
@@ -66,17 +90,44 @@ enum WatchingCommands {
         guard !conditions.isEmpty else { throw ToolError.usage("KEY=VALUE is missing") }
         let client = try arguments.client()
         let seconds = try arguments.number("timeout")
+        if try areMet(conditions, in: suite, client, within: seconds) { return .done }
         return try await withThrowingTaskGroup(of: ExitCode.self) { group in
             group.addTask { try await isReached(conditions, of: suite, client) }
             if let seconds {
                 group.addTask {
                     try await Task.sleep(for: .seconds(seconds))
-                    throw ToolError(.late, "\(suite) was not like that within \(seconds) s")
+                    throw ToolError(.late, "timed out after \(seconds) s waiting for \(suite)")
                 }
             }
             defer { group.cancelAll() }
             return try await group.next() ?? .failed
         }
+    }
+
+    /// Reads each setting once, so that a missing right is an error and a timeout of zero is a test. True if all conditions
+    /// hold.
+    private static func areMet(
+        _ conditions: [AwaitedValue], in suite: SuiteName, _ client: DaemonClient, within seconds: Int?
+    ) throws -> Bool {
+        let reader = client.withTimeout(.seconds(max(1, min(seconds ?? 10, 10)))).blocking
+        var areMet = true
+        for condition in conditions {
+            do throws(SettingsError) {
+                let setting = try reader.send(.setting(condition.key, in: suite)).body
+                if setting.isConcealed {
+                    throw SettingsError.problem(
+                        Problem(.forbidden, "\(condition.key) is a secret, which this caller may not read"),
+                        revision: nil)
+                }
+                areMet = areMet && condition.holds(setting.value)
+            } catch {
+                if error.code == .forbidden || error.code == .unauthorized { throw error }
+                areMet = false
+                // Without a daemon, the other keys would wait for their timeouts, too.
+                if error.problem == nil { break }
+            }
+        }
+        return areMet
     }
 
     private struct AwaitedValue: Sendable {
