@@ -143,6 +143,41 @@ struct CommandLineTests {
             """)
     }
 
+    @Test("Short forms of options stand for the long forms, also before the command")
+    func shortForms() throws {
+        let shell = try Shell()
+        let url = shell.url
+        shell.url = "unix:/nothing"
+        #expect(try shell.run("settings -s \(url) set app theme dark -m why --quiet").code == 0)
+        #expect(try shell.run("settings history app --limit 1 -s \(url)").output.contains(": why\n"))
+        #expect(try shell.run("settings schema generate markdown -f app.json").output.contains("launchCount"))
+        #expect(try shell.run("settings set -h").output.contains("\n  -m, --note TEXT "))
+    }
+
+    @Test("status, describe, find and plan print JSON for machines")
+    func outputInJSON() throws {
+        let shell = try Shell(["settings set app theme dark --note why --quiet"])
+        _ = try shell.directory.file("desired.json", #"{"suites":{"app":{"theme":"light","key":"hunter2"}}}"#)
+        let members = { (line: String) in
+            let object = try JSONSerialization.jsonObject(with: Data(try shell.run(line).output.utf8))
+            return try #require(object as? [String: Any])
+        }
+        let status = try members("settings status --json")
+        let cursor = try shell.cursor()
+        #expect(status["takesWrites"] as? Bool == true && status["cursor"] as? String == cursor)
+        let setting = try members("settings describe app theme --json")
+        #expect(
+            setting["note"] as? String == "why" && (setting["setting"] as? [String: Any])?["value"] as? String == "dark"
+        )
+        #expect(try members("settings find DARK --json")["key"] as? String == "theme")
+        let plan = try members("settings plan desired.json --json")
+        let text = try shell.run("settings plan desired.json").output
+        #expect(text.hasSuffix("plan \(plan["hash"] as? String ?? "")\n"))
+        let operations = try #require(plan["operations"] as? [[String: Any]])
+        #expect(operations.map { $0["value"] as? String } == [nil, "light"])
+        #expect(operations.map { $0["op"] as? String } == ["set", "set"])
+    }
+
     @Test(
         "An argument that is not UTF-8 is refused",
         arguments: [

@@ -18,12 +18,16 @@ enum PlanCommands {
             It ends with 2 if there is something to do. If the daemon would refuse to do it, plan prints every refusal, and no
             hash.
             """,
-        options: [prune, Command.override],
+        options: [prune, Command.override, Command.json],
         examples: ["settings plan desired.json", "settings plan desired.json --prune"]
     ) { arguments in
         let plan = try Plan(arguments)
         let refusal = plan.refusal(overridesLocks: arguments.has("override"))
-        plan.show(hasHash: refusal == nil)
+        if arguments.has("json") {
+            print(plan.summary(hasHash: refusal == nil).text())
+        } else {
+            plan.show(hasHash: refusal == nil)
+        }
         if let refusal { throw refusal }
         return plan.operations.isEmpty ? .done : .differs
     }
@@ -76,7 +80,11 @@ private struct Plan {
         client = try arguments.client(timeout: .seconds(60))
         for member in wanted.members.sorted(by: { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
         ) {
-            let stored = try StoredSuite(try .named(member.name), from: client)
+            guard let name = try? SuiteName(member.name) else {
+                throw ToolError(
+                    .failed, "\(InputFile.name(path)): '\(Terminal.plain(member.name))' is no name of a suite")
+            }
+            let stored = try StoredSuite(name, from: client)
             let schema = try client.schema(of: stored.suite)
             let settings = try StoredSetting.all(of: member.value).sorted { $0.key < $1.key }.map { setting in
                 let value = schema?.key(setting.key.text)?.normalized(setting.value) ?? setting.value
@@ -130,6 +138,19 @@ private struct Plan {
             }
         }
         return lines.isEmpty ? nil : ToolError(code, lines.joined(separator: "\n"))
+    }
+
+    /// The plan for machines.
+    func summary(hasHash: Bool) -> JSONValue {
+        let operations = operations.map { operation -> JSONValue in
+            let isSecret = schemas[operation.suite]?.isSecret(operation.key.text) ?? false
+            let value: JSONValue? = if case .set(let value) = operation.action { value } else { nil }
+            return .members([
+                "op": .string(value == nil ? "delete" : "set"), "suite": .string(operation.suite.text),
+                "key": .string(operation.key.text), "value": isSecret ? nil : value, "secret": isSecret ? true : nil,
+            ])
+        }
+        return .members(["operations": .array(operations), "hash": hasHash ? .string(hash) : nil])
     }
 
     /// Prints the operations, then the hash.

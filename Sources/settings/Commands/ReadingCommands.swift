@@ -103,6 +103,7 @@ enum ReadingCommands {
     private static let describe = Command(
         name: "describe", operands: "SUITE KEY",
         summary: "Explain a setting: what it is for, what is allowed, who changed it.",
+        options: [Command.json, Command.secrets],
         examples: ["settings describe app launchCount", "settings describe app theme"]
     ) { arguments in
         try arguments.expect(2...2, "the key")
@@ -114,7 +115,19 @@ enum ReadingCommands {
             throw ToolError(.unknown, "\(suite) has no key \(key)")
         }
         let (setting, schema) = (entry.setting, entry.schema)
+        let showsSecrets = try arguments.showsSecrets()
         let isLocked = try !entry.isWritable && client.schema(of: suite)?.key(key.text)?.isLocked ?? false
+        guard !arguments.has("json") else {
+            let members = JSONValue.members([
+                "setting": setting.summary(showsSecrets: showsSecrets), "schema": schema,
+                "locked": .bool(isLocked), "writable": .bool(entry.isWritable),
+                "time": setting.modified.map { .string($0.description) }, "by": setting.by.map { .string($0) },
+                "note": setting.note.map { .string($0) },
+                "errors": setting.errors.isEmpty ? nil : .array(setting.errors.map { .string($0.detail) }),
+            ])
+            print(members.text())
+            return .done
+        }
         var lines: [(String, String?)] = [
             ("value", setting.shown), ("from", setting.source.name),
             ("allowed", ValueReader(key, schema).description), ("default", schema?["default"]?.text()),
@@ -138,13 +151,16 @@ enum ReadingCommands {
     private static let find = Command(
         name: "find", operands: "TEXT", summary: "Find settings by a part of their name, value or description.",
         details: "Upper and lower case are the same. It ends with 4 if there is none.",
-        options: [Command.Option("suite", "SUITE", "only in this suite", isRepeatable: true)],
+        options: [
+            Command.Option("suite", "SUITE", "only in this suite", isRepeatable: true), Command.json, Command.secrets,
+        ],
         examples: ["settings find volume", "settings find dark --suite app"]
     ) { try findSettings($0) }
 
     @inline(never)
     private static func findSettings(_ arguments: Arguments) throws -> ExitCode {
         try arguments.expect(1...1, "the text")
+        let showsSecrets = try arguments.showsSecrets()
         let (client, wanted) = (try arguments.client(), arguments.operands[0].lowercased())
         var suites: [SuiteName] = []
         for name in arguments.all("suite") { suites.append(try .named(name)) }
@@ -156,7 +172,11 @@ enum ReadingCommands {
                     [entry.setting.key.text, entry.setting.shown, entry.schema?["description"]?.string ?? ""]
                         .contains { $0.lowercased().contains(wanted) }
                 }
-                table.print(found.map { [Table.Cell(suite.text, .faint)] + $0.row })
+                if arguments.has("json") {
+                    for entry in found { print(entry.setting.summary(showsSecrets: showsSecrets).text()) }
+                } else {
+                    table.print(found.map { [Table.Cell(suite.text, .faint)] + $0.row })
+                }
                 isFound = isFound || !found.isEmpty
             }
         }

@@ -51,11 +51,11 @@ enum SchemaCommands {
 
     private static let options = [
         Command.Option("at", "WHEN", "with 'export' and 'generate', the schema of then"),
-        Command.Option("file", "FILE", "with 'generate', a schema from a file in place of a suite's"),
+        Command.Option("file", "FILE", "with 'generate', a schema from a file in place of a suite's", short: "f"),
         Command.Option(
             "on-conflict", "refuse|keep|reset",
             "with 'diff' and 'apply', what to do with stored values that do not fit (refuse)"),
-        Command.Option("note", "TEXT", "with 'apply' and 'remove', why; it stands in the history"),
+        Command.Option("note", "TEXT", "with 'apply' and 'remove', why; it stands in the history", short: "m"),
         Command.Option("dry-run", nil, "with 'apply' and 'remove', show what would change, and change nothing"),
         Command.Option("quiet", nil, "with 'apply', print no changes"),
     ]

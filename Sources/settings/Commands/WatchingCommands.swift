@@ -90,12 +90,13 @@ enum WatchingCommands {
         guard !conditions.isEmpty else { throw ToolError.usage("KEY=VALUE is missing") }
         let client = try arguments.client()
         let seconds = try arguments.number("timeout")
+        let start = ContinuousClock.now
         if try areMet(conditions, in: suite, client, within: seconds) { return .done }
         return try await withThrowingTaskGroup(of: ExitCode.self) { group in
             group.addTask { try await isReached(conditions, of: suite, client) }
             if let seconds {
                 group.addTask {
-                    try await Task.sleep(for: .seconds(seconds))
+                    try await Task.sleep(until: start + .seconds(seconds), clock: .continuous)
                     throw ToolError(.late, "timed out after \(seconds) s waiting for \(suite)")
                 }
             }

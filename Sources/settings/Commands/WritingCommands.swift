@@ -159,18 +159,6 @@ extension InPlaceOperation {
     }
 }
 
-extension InPlaceOperation.Amount {
-    fileprivate init?(_ amount: Substring) {
-        if let number = Int64(amount) {
-            self = .integer(number)
-        } else if let number = Double(amount), number.isFinite {
-            self = .double(number)
-        } else {
-            return nil
-        }
-    }
-}
-
 /// A reader of the operations that the words of `settings set` stand for.
 private struct OperationReader {
     let client: DaemonClient
@@ -214,7 +202,10 @@ private struct OperationReader {
         let entry = try entry(of: key)
         let reader = ValueReader(key, entry?.schema)
         if arguments.has("append") { return .change(try appending(word, to: key, entry, reader)) }
-        if word.hasPrefix("+"), !reader.takesText, let amount = InPlaceOperation.Amount(word.dropFirst()) {
+        let text = word.dropFirst()
+        let amount: InPlaceOperation.Amount? =
+            Int64(text).map { .integer($0) } ?? Double(text).flatMap { $0.isFinite ? .double($0) : nil }
+        if word.hasPrefix("+"), !reader.takesText, let amount {
             let isNumber = entry?.setting.value.map { ["integer", "number"].contains($0.typeName) } ?? false
             if !reader.takesAnything || isNumber { return .change(.add(amount)) }
             Terminal.warn("\(key) is stored as the text '\(word)', because its value is not a number to add to")

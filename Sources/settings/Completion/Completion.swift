@@ -93,7 +93,7 @@ struct Completion {
     }
 
     private func candidates() throws -> [Candidate] {
-        if let option = (command.options + Command.common).first(where: { "--\($0.name)" == words.last }),
+        if let option = (command.options + Command.common).first(where: { $0.matches(words.last ?? "") }),
             let value = option.value
         {
             return try found(for: value, at: [])

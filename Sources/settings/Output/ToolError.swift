@@ -24,7 +24,7 @@ enum ExitCode: Int32, CaseIterable {
         case .unknown: "there is no such suite, key or revision"
         case .refused: "the daemon refused: the value or the guard does not hold"
         case .unauthorized: "a credential is missing, or it lacks a right"
-        case .unreachable: "no daemon answered"
+        case .unreachable: "no daemon answered, or it takes no writes now"
         case .late: "the time of --timeout was over"
         case .usage: "the command line is wrong"
         }
