@@ -36,7 +36,7 @@ struct ReadingTests {
             ! settings: revision 99 is still to come; the newest is 3
             => 4
             $ settings get app theme --at soon
-            ! settings: 'soon' is no time: write a revision, an instant such as TIME, yesterday, or 2h for two hours ago
+            ! settings: 'soon' is no time: write a revision, an instant such as TIME, a day such as 2026-11-20, today, yesterday, 'yesterday 18:00' in UTC, or 2h for two hours ago
             => 64
             $ settings get app theme > /dev/full
             ! settings: the output cannot be written: No space left on device

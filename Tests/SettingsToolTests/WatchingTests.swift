@@ -108,6 +108,15 @@ struct WatchingTests {
         #expect(try watch.end().code == -SIGTERM)
     }
 
+    @Test("wait sees that a setting loses its value")
+    func waitForNoValue() throws {
+        let shell = try Shell(["settings set app name joe --quiet"])
+        let wait = try shell.start("exec settings wait app '!name'")
+        try shell.awaitWatcher()
+        #expect(try shell.run("settings unset app name").code == 0)
+        #expect(try wait.end().code == 0)
+    }
+
     @Test("wait without the right to read a setting ends with 6")
     func waitForbidden() throws {
         let shell = try Shell(tokens: ["writer": "app:read,write", "reader": "app/name:read"])
@@ -152,13 +161,21 @@ struct WatchingTests {
             $ settings wait app theme=dark --timeout 100
             $ settings wait app theme=dark --timeout 0
             $ settings wait app theme=light --timeout 0
-            ! settings: timed out after 0 s waiting for app
+            ! settings: timed out after 0.0 seconds waiting for app
+            => 8
+            $ settings wait app theme!=light '!nickname' --timeout 2m
+            $ settings wait nowhere '!nickname' --timeout 0.5
+            $ settings wait app theme!=dark --timeout 0.1
+            ! settings: timed out after 0.1 seconds waiting for app
+            => 8
+            $ settings wait app '!theme' --timeout 0s
+            ! settings: timed out after 0.0 seconds waiting for app
             => 8
             $ settings wait app
             ! settings: KEY=VALUE is missing
             => 64
             $ settings wait app theme=dark --timeout long
-            ! settings: --timeout takes a number, not 'long'
+            ! settings: --timeout takes seconds, or a time span such as 2m, not 'long'
             => 64
             """#)
     }

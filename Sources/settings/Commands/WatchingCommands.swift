@@ -81,23 +81,26 @@ enum WatchingCommands {
 
     private static let wait = Command(
         name: "wait", operands: "SUITE KEY=VALUE…", summary: "Wait until settings have these values.",
-        details: "KEY alone waits for any value. It ends with 8 if --timeout is over before that.",
-        options: [Command.Option("timeout", "SECONDS", "give up after so long (never)")],
+        details: """
+            KEY alone waits for any value, !KEY for none, KEY!=VALUE for another value or none. It ends with 8 if --timeout is
+            over before that.
+            """,
+        options: [Command.Option("timeout", "TIME", "give up after so long: seconds, or a span such as 2m (never)")],
         examples: ["settings wait app ready=true --timeout 60", "settings wait app leader"]
     ) { arguments in
         let suite = try arguments.suite()
         let conditions = try arguments.operands.dropFirst().map { try AwaitedValue($0) }
         guard !conditions.isEmpty else { throw ToolError.usage("KEY=VALUE is missing") }
         let client = try arguments.client()
-        let seconds = try arguments.number("timeout")
+        let timeout = try arguments.duration("timeout")
         let start = ContinuousClock.now
-        if try areMet(conditions, in: suite, client, within: seconds) { return .done }
+        if try areMet(conditions, in: suite, client, within: timeout) { return .done }
         return try await withThrowingTaskGroup(of: ExitCode.self) { group in
             group.addTask { try await isReached(conditions, of: suite, client) }
-            if let seconds {
+            if let timeout {
                 group.addTask {
-                    try await Task.sleep(until: start + .seconds(seconds), clock: .continuous)
-                    throw ToolError(.late, "timed out after \(seconds) s waiting for \(suite)")
+                    try await Task.sleep(until: start + timeout, clock: .continuous)
+                    throw ToolError(.late, "timed out after \(timeout) waiting for \(suite)")
                 }
             }
             defer { group.cancelAll() }
@@ -108,22 +111,21 @@ enum WatchingCommands {
     /// Reads each setting once, so that a missing right is an error and a timeout of zero is a test. True if all conditions
     /// hold.
     private static func areMet(
-        _ conditions: [AwaitedValue], in suite: SuiteName, _ client: DaemonClient, within seconds: Int?
+        _ conditions: [AwaitedValue], in suite: SuiteName, _ client: DaemonClient, within timeout: Duration?
     ) throws -> Bool {
-        let reader = client.withTimeout(.seconds(max(1, min(seconds ?? 10, 10)))).blocking
+        let limit = Duration.seconds(10)
+        let reader = client.withTimeout(max(.seconds(1), min(timeout ?? limit, limit))).blocking
         var areMet = true
         for condition in conditions {
-            do throws(SettingsError) {
-                let setting = try reader.send(.setting(condition.key, in: suite)).body
-                if setting.isConcealed {
-                    throw SettingsError.problem(
-                        Problem(.forbidden, "\(condition.key) is a secret, which this caller may not read"),
-                        revision: nil)
+            do {
+                let setting = try reader.send(.setting(condition.key, in: suite))
+                guard !setting.isConcealed else {
+                    throw ToolError(.unauthorized, "\(condition.key) is a secret, which this caller may not read")
                 }
                 areMet = areMet && condition.holds(setting.value)
-            } catch {
-                if error.code == .forbidden || error.code == .unauthorized { throw error }
-                areMet = false
+            } catch let error as SettingsError where error.code != .forbidden && error.code != .unauthorized {
+                let isUnset = error.code == .notSet || error.code == .unknownSuite
+                areMet = areMet && isUnset && condition.holds(nil)
                 // Without a daemon, the other keys would wait for their timeouts, too.
                 if error.problem == nil { break }
             }
@@ -136,14 +138,21 @@ enum WatchingCommands {
         /// Nil for any value.
         let word: String?
 
+        /// True if the condition is that the setting has no such value.
+        let isNegated: Bool
+
         init(_ text: String) throws(ToolError) {
             let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            key = try .named(String(parts[0]))
             word = parts.count > 1 ? String(parts[1]) : nil
+            isNegated = word == nil ? parts[0].hasPrefix("!") : parts[0].hasSuffix("!")
+            let name = !isNegated ? parts[0] : word == nil ? parts[0].dropFirst() : parts[0].dropLast()
+            key = try .named(String(name))
         }
 
+        func holds(_ value: JSONValue?) -> Bool { matches(value) != isNegated }
+
         /// True if a value is the one that the word stands for, as a text or as JSON.
-        func holds(_ value: JSONValue?) -> Bool {
+        private func matches(_ value: JSONValue?) -> Bool {
             guard let value else { return false }
             guard let word else { return true }
             if value.string == word { return true }
