@@ -185,7 +185,8 @@ let package = Package(
             swiftSettings: houseRules),
         // They run the built programs `settings` and `settingsd`.
         .testTarget(
-            name: "SettingsToolTests", dependencies: ["SettingsClient", "SettingsClientTesting", "TestSupport"],
+            name: "SettingsToolTests",
+            dependencies: ["ClientTestSupport", "SettingsClient", "SettingsClientTesting", "TestSupport"],
             swiftSettings: houseRules),
         .testTarget(
             name: "SettingsModelTests", dependencies: ["SettingsModel", "TestSupport"], swiftSettings: houseRules),

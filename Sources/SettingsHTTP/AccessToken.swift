@@ -52,6 +52,17 @@ public final class AccessToken: Sendable {
         self.init(.file(AccessTokenFile(path, from: variable)))
     }
 
+    /// A token in a file that may also be a pipe, or in standard input if the path is `-`.
+    package convenience init(fileOrPipe path: String, from variable: String?) {
+        self.init(
+            .file(
+                AccessTokenFile(path, from: variable) { path in
+                    Result { () throws(UnreadableFile) in
+                        try FileContents.readRegularFileOrPipe(path, upTo: AccessTokenFile.maximumLength + 1)
+                    }
+                }))
+    }
+
     init(_ source: Source) {
         self.source = source
     }

@@ -63,7 +63,9 @@ final class AccessTokenFile: Sendable {
     ///   - read: Replaces the file system in tests.
     init(_ path: String, from variable: String?, read: Read? = nil) {
         self.path = path
-        label = "the token file \(path)" + (variable.map { " (\($0))" } ?? "")
+        label =
+            (path == "-" ? "the token from standard input" : "the token file \(path)")
+            + (variable.map { " (\($0))" } ?? "")
         readBytes =
             read ?? { path in
                 Result { () throws(UnreadableFile) in

@@ -79,6 +79,9 @@ public final class DaemonClient: Sendable {
         let client: DaemonClient
 
         /// Sends a request and returns what its answer says.
+        ///
+        /// Repeats a request if a gateway answers that it cannot reach the daemon, and if the repeat is safe: if the request
+        /// is a read or has an idempotency key.
         @discardableResult
         public func send<Output>(_ endpoint: Endpoint<Output>) throws(SettingsError) -> Output {
             var endpoint = endpoint

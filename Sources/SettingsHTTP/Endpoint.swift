@@ -125,7 +125,10 @@ package struct Reply: Equatable, Sendable {
     /// The error that says what was refused, and why.
     var refusal: SettingsError {
         var problem = Problem(status: status, body: try? value())
-        if problem.codeName.isEmpty { problem.detail = foreignDetail }
+        if problem.codeName.isEmpty {
+            problem.detail = foreignDetail
+            if isWrite, status >= 500 { problem.outcome = .unknown }
+        }
         if problem.retryAfterMs == nil,
             let seconds = response.fields.value(of: "retry-after").flatMap({ Int32($0) }), seconds >= 0
         {
@@ -170,7 +173,7 @@ package struct Reply: Equatable, Sendable {
     var entityTag: EntityTag? { response.fields.value(of: "etag").flatMap { EntityTag(weakOrStrong: $0) } }
 
     func malformed(_ reason: String) -> SettingsError {
-        .malformedAnswer(reason, outcome: isWrite ? .unknown : .notDone)
+        .malformedAnswer("HTTP status \(status), \(reason)", outcome: isWrite ? .unknown : .notDone)
     }
 
     /// The body as JSON. A value of the greatest depth stands some levels down in it.

@@ -209,12 +209,23 @@ final class Exchange {
     private func lost(_ reason: String) -> Progress? {
         guard !reader.hasBegun, request.isRepeatable, !hasRepeated else { return unreachable(reason) }
         hasRepeated = true
+        restart()
+        return nil
+    }
+
+    /// True if a gateway gave the answer in the place of the daemon, and if the request may be sent again.
+    func isRepeatable(after result: Result<Reply, SettingsError>) -> Bool {
+        guard request.isRepeatable, let reply = try? result.get() else { return false }
+        return reply.isFromGateway
+    }
+
+    /// Sends the request once more.
+    func restart() {
         hasLostWrite = mayHaveTakenEffect
         sentCount = 0
         takesMore = true
         reader = ResponseReader()
         phase = .fresh
-        return nil
     }
 
     private func answered(_ response: Response) -> Progress {
@@ -241,13 +252,22 @@ extension ConnectionPool {
         return try result.get()
     }
 
+    /// The pauses before the repeats of a request that a gateway answers in the place of the daemon.
+    private static let gatewayPauses = [Duration.milliseconds(100), .milliseconds(400)]
+
     private static func drive(
         _ exchange: Exchange, _ buffer: UnsafeMutableRawBufferPointer, until deadline: ContinuousClock.Instant
     ) -> Result<Reply, SettingsError> {
-        var isOver = false
+        var (isOver, pauses) = (false, gatewayPauses[...])
         while true {
             switch exchange.advance(buffer) {
-            case .finished(let result): return result
+            case .finished(let result):
+                guard exchange.isRepeatable(after: result), let pause = pauses.popFirst(), .now + pause < deadline
+                else {
+                    return result
+                }
+                _ = wait(Exchange.Wait(until: .now + pause), until: deadline)
+                exchange.restart()
             case .readingToken(let file):
                 switch file.content(by: deadline) {
                 case .success(let text): exchange.sign(with: text)

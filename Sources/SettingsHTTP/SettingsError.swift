@@ -93,6 +93,11 @@ extension SettingsError: CustomStringConvertible {
         case .unreachable(let reason, let outcome): .unreachable("\(address): \(reason)", outcome: outcome)
         case .malformedAnswer(let reason, let outcome): .malformedAnswer("\(address): \(reason)", outcome: outcome)
         case .timedOut(let reason, let outcome): .timedOut("\(address): \(reason)", outcome: outcome)
+        case .problem(var problem, let revision) where problem.codeName.isEmpty:
+            {
+                problem.detail = "\(address): \(problem.detail)"
+                return .problem(problem, revision: revision)
+            }()
         case .problem, .unusableToken, .cancelled: self
         }
     }

@@ -33,7 +33,9 @@ enum Help {
     }
 
     private static func lines(of options: [Command.Option]) -> String {
-        let names = options.map { option in "--\(option.name)" + (option.value.map { " \($0)" } ?? "") }
+        let names = options.map { option in
+            (option.short.map { "-\($0), " } ?? "") + "--\(option.name)" + (option.value.map { " \($0)" } ?? "")
+        }
         let width = names.map(\.count).max() ?? 0
         return zip(names, options).map { "  \($0.padded(to: width))  \($1.help)" }.joined(separator: "\n")
     }

@@ -10,6 +10,9 @@ enum Tool {
 
     static func run(_ words: [String]) async -> Never {
         do {
+            if let position = ProcessArguments.firstInvalidPosition {
+                throw ToolError.usage("argument \(position) is not UTF-8: '\(Terminal.plain(words[position - 1]))'")
+            }
             let code = try await code(of: words)
             try Terminal.flush()
             CurrentProcess.exit(code: code.rawValue)
@@ -22,7 +25,7 @@ enum Tool {
         let (options, rest) = Arguments.common(of: words)
         guard let first = rest.first else {
             guard options.isEmpty else { throw ToolError.usage("the command is missing; 'settings help' lists them") }
-            print(Help.overview)
+            try Terminal.write("\(Help.overview)\n", to: .standardError)
             return .usage
         }
         if ["help", "--help", "-h"].contains(first) { return try help(rest.dropFirst().first) }
@@ -35,7 +38,7 @@ enum Tool {
         guard let command = commands.first(where: { $0.name == first }) else {
             // What follows a suite are options only: in `settings lst app`, a command is misspelt.
             let isSuite = rest.count == 1 || rest[1].hasPrefix("-")
-            guard isSuite, !first.hasPrefix("-"), (try? SuiteName(first)) != nil else { throw unknown(first) }
+            guard isSuite, !first.hasPrefix("-"), (try? SuiteName(first)) != nil else { throw unknown(first, rest) }
             return try await list(words)
         }
         let arguments = try Arguments(words.dropFirst(), for: command)
@@ -53,12 +56,23 @@ enum Tool {
         }
     }
 
-    private static func unknown(_ name: String) -> ToolError {
-        .usage("there is no command '\(name)'\(suggestion(for: name)); 'settings help' lists them")
+    /// The names of the commands in other programs.
+    private static let synonyms = [
+        "ls": ["list"], "delete": ["unset"], "rm": ["unset"], "put": ["set"], "read": ["get"], "write": ["set"],
+        "reset": ["unset"], "log": ["history"], "monitor": ["watch"], "rollback": ["undo", "restore"],
+        "version": ["--version"], "-v": ["--version"], "-V": ["--version"],
+    ]
+
+    private static func unknown(_ name: String, _ words: [String] = []) -> ToolError {
+        var suggestion = suggestion(for: name)
+        if suggestion.isEmpty, words.count == 2, (try? KeyName(words[1])) != nil {
+            suggestion = "; did you mean 'settings get \(name) \(words[1])'?"
+        }
+        return .usage("there is no command '\(name)'\(suggestion); 'settings help' lists them")
     }
 
     private static func suggestion(for name: String) -> String {
-        let near = NameSuggestion.nearest(to: name, among: commands.map { $0.name })
+        let near = synonyms[name] ?? NameSuggestion.nearest(to: name, among: commands.map { $0.name })
         return near.isEmpty ? "" : "; did you mean \(near.joined(separator: " or "))?"
     }
 

@@ -15,17 +15,38 @@ struct CommandLineTests {
             $ settings help lst
             ! settings: there is no command 'lst'; did you mean list?; 'settings help' lists them
             => 64
+            $ settings ls app theme
+            ! settings: there is no command 'ls'; did you mean list?; 'settings help' lists them
+            => 64
+            $ settings rollback app 1
+            ! settings: there is no command 'rollback'; did you mean undo or restore?; 'settings help' lists them
+            => 64
+            $ settings -v
+            ! settings: there is no command '-v'; did you mean --version?; 'settings help' lists them
+            => 64
+            $ settings app theme
+            ! settings: there is no command 'app'; did you mean 'settings get app theme'?; 'settings help' lists them
+            => 64
+            $ settings rm
+            ! settings: there is no command and no suite 'rm'; did you mean unset?
+            => 4
+            $ settings set app name -x
+            ! settings: settings set has no option -x; -- stands before a value with a dash; 'settings help set' lists them
+            => 64
+            $ settings unset app name --dryrun
+            ! settings: settings unset has no option --dryrun; did you mean --dry-run?; 'settings help unset' lists them
+            => 64
             $ settings --json
             ! settings: there is no command '--json'; 'settings help' lists them
             => 64
             $ settings list app --changd
-            ! settings: settings list has no option --changd; 'settings help list' lists them
+            ! settings: settings list has no option --changd; did you mean --changed?; 'settings help list' lists them
             => 64
             $ settings list app -x
             ! settings: settings list has no option -x; 'settings help list' lists them
             => 64
             $ settings list app ---json
-            ! settings: settings list has no option ---json; 'settings help list' lists them
+            ! settings: settings list has no option ---json; did you mean --json?; 'settings help list' lists them
             => 64
             $ settings list app --json=yes
             ! settings: --json takes no value
@@ -48,8 +69,19 @@ struct CommandLineTests {
             $ settings get app theme --server unix:/nothing
             ! settings: no answer from the daemon: unix:/nothing: No such file or directory
             => 7
-            $ settings | head -1; settings >all; settings help | diff - all
+            $ settings 2>all
+            => 64
+            $ head -1 all; settings help | diff - all
             Reads, changes and watches the settings of a settingsd daemon.
+            $ settings schema check app.json --dry-run
+            ! settings: settings schema check has no option --dry-run
+            => 64
+            $ settings schema export app --on-conflict reset
+            ! settings: settings schema export has no option --on-conflict
+            => 64
+            $ settings watch app --json --exec true
+            ! settings: --exec and --json exclude each other
+            => 64
             """#)
     }
 
@@ -69,8 +101,12 @@ struct CommandLineTests {
         #expect(try shell.run("settings set app theme light --token-file reader").code == 6)
         #expect(try shell.run("SETTINGS_TOKEN=wrong settings get app theme").code == 6)
         #expect(try shell.run("settings get app theme --token $(cat reader)").code == 64)
+        _ = try shell.directory.file("desired.json", #"{"suites":{"app":{"theme":"light"}}}"#)
         try shell.follow(
             """
+            $ settings get app theme
+            ! settings: the request needs a token; name a file that has the token with --token-file, or put the token into SETTINGS_TOKEN
+            => 6
             $ settings get app theme --token-file none
             ! settings: cannot read the token file none: No such file or directory
             => 64
@@ -80,19 +116,80 @@ struct CommandLineTests {
             $ settings get app theme --token-file /dev/null
             ! settings: cannot read the token file /dev/null: it is a device, not a regular file
             => 64
-            $ mkfifo fifo && settings get app theme --token-file fifo
-            ! settings: cannot read the token file fifo: it is a FIFO, not a regular file
-            => 64
             $ : >empty && settings get app theme --token-file empty
             ! settings: cannot read the token file empty: it is empty
             => 64
             $ echo two words >words && settings get app theme --token-file words
             ! settings: cannot read the token file words: it contains a character that is not visible ASCII
             => 6
+            $ printf 'two\\nlines\\n' >lines && settings get app theme --token-file lines
+            ! settings: cannot read the token file lines: it contains a character that is not visible ASCII
+            => 6
+            $ echo >blank && settings get app theme --token-file blank
+            ! settings: cannot read the token file blank: it is empty
+            => 64
+            $ echo two words | settings get app theme --token-file -
+            ! settings: cannot read the token from standard input: it contains a character that is not visible ASCII
+            => 6
+            $ settings get app theme --token-file - <reader
+            dark
+            $ mkfifo fifo; cat reader >fifo & settings get app theme --token-file fifo
+            dark
+            $ mkfifo pipe; cat writer >pipe & settings apply desired.json --token-file pipe
+            theme: "dark" → "light"
             $ SETTINGS_TOKEN='two words' settings get app theme
             ! settings: cannot send the token (SETTINGS_TOKEN): it contains a character that is not visible ASCII
             => 6
             """)
+    }
+
+    @Test("Short forms of options stand for the long forms, also before the command")
+    func shortForms() throws {
+        let shell = try Shell()
+        let url = shell.url
+        shell.url = "unix:/nothing"
+        #expect(try shell.run("settings -s \(url) set app theme dark -m why --quiet").code == 0)
+        #expect(try shell.run("settings history app --limit 1 -s \(url)").output.contains(": why\n"))
+        #expect(try shell.run("settings schema generate markdown -f app.json").output.contains("launchCount"))
+        #expect(try shell.run("settings set -h").output.contains("\n  -m, --note TEXT "))
+    }
+
+    @Test("status, describe, find and plan print JSON for machines")
+    func outputInJSON() throws {
+        let shell = try Shell(["settings set app theme dark --note why --quiet"])
+        _ = try shell.directory.file("desired.json", #"{"suites":{"app":{"theme":"light","key":"hunter2"}}}"#)
+        let members = { (line: String) in
+            let object = try JSONSerialization.jsonObject(with: Data(try shell.run(line).output.utf8))
+            return try #require(object as? [String: Any])
+        }
+        let status = try members("settings status --json")
+        let cursor = try shell.cursor()
+        #expect(status["takesWrites"] as? Bool == true && status["cursor"] as? String == cursor)
+        let setting = try members("settings describe app theme --json")
+        #expect(
+            setting["note"] as? String == "why" && (setting["setting"] as? [String: Any])?["value"] as? String == "dark"
+        )
+        #expect(try members("settings find DARK --json")["key"] as? String == "theme")
+        let plan = try members("settings plan desired.json --json")
+        let text = try shell.run("settings plan desired.json").output
+        #expect(text.hasSuffix("plan \(plan["hash"] as? String ?? "")\n"))
+        let operations = try #require(plan["operations"] as? [[String: Any]])
+        #expect(operations.map { $0["value"] as? String } == [nil, "light"])
+        #expect(operations.map { $0["op"] as? String } == ["set", "set"])
+    }
+
+    @Test(
+        "An argument that is not UTF-8 is refused",
+        arguments: [
+            #"set app name "$(printf 'a\377b')""#, #"set app "$(printf 'a\377b')" 1"#,
+            #"set app name joe --note "$(printf 'a\377b')""#,
+        ])
+    func otherBytes(_ arguments: String) throws {
+        let shell = try Shell()
+        let end = try shell.run("settings \(arguments)")
+        #expect(end.code == 64)
+        #expect(end.errors.hasSuffix(" is not UTF-8: 'a\u{FFFD}b'\n"), "\(end.errors)")
+        #expect(try shell.run("settings list app --changed").output == "")
     }
 
     /// What the examples are about: thirty commits, each of another key, and what they name.

@@ -137,5 +137,32 @@ struct CompletionTests {
     }
 }
 
+extension CompletionTests {
+    /// True if this user may mount a file over another one in a namespace.
+    private static let canMount = (try? ChildProcess(["-rm", "true"], of: "/usr/bin/unshare").end().code) == 0
+
+    @Test("A name service that does not answer delays a completion for a moment only", .enabled(if: canMount))
+    func silentNameService() throws {
+        let shell = try Self.shell()
+        // The resolver opens /etc/hosts and waits for a process that writes to the FIFO.
+        let mount = "mkfifo hosts; unshare -rm sh -c 'mount --bind hosts /etc/hosts;"
+        let start = ContinuousClock.now
+        let server = "--server http://nowhere.test:7"
+        #expect(try shell.run("\(mount) settings complete \(server) descr' | cut -f 1").output == "describe\n")
+        #expect(try shell.run("\(mount) settings complete get \(server) a'").output == "")
+        #expect(.now - start < .seconds(8))
+    }
+
+    @Test("All suites are completed, however many there are")
+    func manySuites() throws {
+        let shell = try Shell()
+        let names = (1...1200).map { "s\(10_000 + $0)" }
+        let suites = names.map { #""\#($0)":{"a":1}"# }.joined(separator: ",")
+        _ = try shell.directory.file("many.json", #"{"suites":{\#(suites)}}"#)
+        #expect(try shell.run("settings apply many.json --quiet").code == 0)
+        #expect(try shell.run("settings complete get s1120 | cut -f 1").output == "s11200\n")
+    }
+}
+
 /// True if a shell is installed.
 private func isThere(_ shell: String) -> Bool { access("/usr/bin/\(shell)", X_OK) == 0 }

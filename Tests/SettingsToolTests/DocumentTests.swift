@@ -83,15 +83,35 @@ struct DocumentTests {
         #expect(try shell.does("get", "app", "a") == "9\n")
     }
 
+    @Test("The commands that edit names have the options of the caller, with quotes")
+    func editAdvice() throws {
+        _ = try shell.run("mkdir 'a dir'; echo secret >'a token'")
+        let editor = try shell.directory.file("editor", "echo '{' >\"$1\"")
+        let end = try shell.run(
+            """
+            TMPDIR="$HOME/a dir" EDITOR='/bin/sh \(editor)' settings edit app --note "it's" --override \
+                --server "$SETTINGS_URL" --token-file 'a token'
+            """)
+        let options = "--server \(shell.url) --token-file 'a token' --note 'it'\\''s' --override\n"
+        #expect(end.errors.hasSuffix(" --replace \(options)"), "\(end.errors)")
+        #expect(end.errors.contains("\n  settings import app '\(shell.directory.path)/a dir/settings-app-"))
+    }
+
     @Test("A change of another caller while the file is open is a conflict: both keep what they wrote")
     func editConflict() throws {
         try shell.does("set", "app", "a=1")
         let settings = ChildProcess.built("settings")
         let end = try edit("'\(settings)' set app b=3 --quiet; echo '{\"a\":2}' >\"$1\"")
         #expect(end.code == 5)
+        let file = try #require(try leftFiles().first)
         #expect(
-            end.errors.contains("app was changed after revision 1, which was opened; 'settings diff app 1' shows how"))
-        #expect(try leftFiles().count == 1)
+            end.errors == """
+                settings: nothing was stored: app was changed after revision 1, which was opened
+                what you typed is in \(shell.directory.path)/\(file); see the other change, then edit the suite again:
+                  settings diff app 1
+                  settings edit app
+
+                """)
         #expect(try shell.does("export", "app", "--format", "env") == "a=1\nb=3\n")
     }
 

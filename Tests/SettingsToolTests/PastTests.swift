@@ -62,11 +62,22 @@ struct PastTests {
             {"schema":true}
             $ settings diff app 99
             ! settings: revision 99 is still to come; the newest is 5
-            => 5
+            => 4
             $ settings diff app
             ! settings: the place to compare with is missing
             => 64
             """#)
+    }
+
+    @Test(
+        "A day, a day with a time, and a span of several units are places in the past",
+        arguments: ["2001-01-01", "today", "yesterday 18:00", "1h30m", "0.5d"])
+    func places(text: String) throws {
+        let shell = try Shell()
+        // The program understands the place, and the daemon has no history there.
+        let end = try shell.settings("get", "app", "theme", "--at", text)
+        #expect(end.code == 4, "\(end)")
+        #expect(try shell.settings("get", "app", "theme", "--at", "\(text) x").code == 64)
     }
 
     @Test("undo takes back a commit, unless its keys have changed since")

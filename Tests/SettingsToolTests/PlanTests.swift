@@ -82,6 +82,45 @@ struct PlanTests {
         #expect(plan.output.hasPrefix("~ app a: ••• → •••\nplan "))
     }
 
+    @Test("A plan with refusals names them all, and has no hash; an integral double settles")
+    func planRefused() throws {
+        let schema = """
+            {"type":"object","additionalProperties":false,"properties":{"count":{"type":"integer","maximum":9},
+            "build":{"readOnly":true},"plant":{"readOnly":true}}}
+            """
+        try shell.does("schema", "apply", "app", try shell.directory.file("schema.json", schema))
+        _ = try desired(#"{"app":{"build":1,"count":10,"plant":1,"x":1}}"#)
+        _ = try shell.directory.file("good.json", #"{"suites":{"app":{"build":1,"count":5.0}}}"#)
+        try shell.follow(
+            """
+            $ settings plan desired.json
+            + app build: 1
+            + app count: 10
+            + app plant: 1
+            + app x: 1
+            ! settings: app build is locked; --override writes it
+            ! app plant is locked; --override writes it
+            ! the schema of suite app has no key x
+            !   count: must be at most 9, but is 10
+            => 5
+            $ settings plan good.json --override | sed 's/plan .*/HASH/'
+            + app build: 1
+            + app count: 5
+            HASH
+            $ settings apply good.json --override --quiet; settings plan good.json
+            nothing to change
+            """)
+    }
+
+    @Test("A caller who may only read can make a plan, which the daemon does not check")
+    func planReadOnly() throws {
+        let shell = try Shell(tokens: ["reader": "app:read"])
+        _ = try shell.directory.file("desired.json", #"{"suites":{"app":{"a":1}}}"#)
+        let plan = try shell.run("settings plan desired.json --token-file reader")
+        #expect(plan.code == 2 && plan.output.hasPrefix("+ app a: 1\nplan "))
+        #expect(plan.errors.hasPrefix("settings: the daemon did not check the plan: "))
+    }
+
     @Test(
         "A file of another form is refused",
         arguments: ["{}", "[]", #"{"suites":{},"more":1}"#, #"{"app":{"a":1}}"#])

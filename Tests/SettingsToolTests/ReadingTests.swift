@@ -34,9 +34,9 @@ struct ReadingTests {
             light
             $ settings get app theme --at 99
             ! settings: revision 99 is still to come; the newest is 3
-            => 5
+            => 4
             $ settings get app theme --at soon
-            ! settings: 'soon' is no time: write a revision, an instant such as TIME, yesterday, or 2h for two hours ago
+            ! settings: 'soon' is no time: write a revision, an instant such as TIME, a day such as 2026-11-20, today, yesterday, 'yesterday 18:00' in UTC, or 2h for two hours ago
             => 64
             $ settings get app theme > /dev/full
             ! settings: the output cannot be written: No space left on device
@@ -82,7 +82,7 @@ struct ReadingTests {
             ! settings: there is no command 'lst'; did you mean list?; 'settings help' lists them
             => 64
             $ settings list --changed
-            ! settings: --changed and --at need a suite
+            ! settings: --changed, --at and --secrets need a suite
             => 64
             """#)
     }
@@ -151,6 +151,34 @@ struct ReadingTests {
             ! settings: the key is missing
             => 64
             """#)
+    }
+
+    @Test("describe tells a locked key from a key that the caller may not write")
+    func describeWritable() throws {
+        let shell = try Shell(tokens: ["owner": "*:read,write,schema,override", "reader": "*:read"])
+        let schema = #"{"type":"object","additionalProperties":{},"properties":{"build":{"readOnly":true}}}"#
+        _ = try shell.directory.file("app.json", schema)
+        try shell.follow(
+            """
+            $ settings schema apply app app.json --token-file owner
+            $ settings set app build=1 name=joe --override --quiet --token-file owner
+            $ settings describe app build --token-file reader | grep -E 'locked|writable'
+              locked   yes; --override writes it all the same
+            $ settings describe app name --token-file reader | grep -E 'locked|writable'
+              writable  no; this caller lacks the right
+            $ settings describe app name --token-file owner | grep -E 'locked|writable'
+            => 1
+            """)
+    }
+
+    @Test("JSON for machines has secrets only with --secrets", arguments: ["list app", "history app", "diff app 1"])
+    func secretsInJSON(command: String) throws {
+        let shell = try Shell(["settings set app key hunter2 --quiet"])
+        let masked = try shell.run("settings \(command) --json").output
+        #expect(masked.contains(#""key":"key","secret":true,"#) && !masked.contains("hunter2"))
+        #expect(
+            try shell.run("settings \(command) --json --secrets").output.contains(#""value":"hunter2","secret":true,"#))
+        #expect(try shell.run("settings \(command) --secrets").code == 64)
     }
 
     @Test("find looks into names, values and descriptions of all suites")

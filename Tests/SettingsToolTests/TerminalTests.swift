@@ -99,7 +99,7 @@ struct TerminalTests {
         #expect(dry.split(separator: "\n").count == 251 && dry.hasSuffix("(a dry run: nothing was changed)\n"))
         #expect(try shell.settings("get", "app", "k1").code == 4)
         let (output, code) = try atTerminal("settings import app '\(file)' --note 'a move'")
-        #expect(code == 0 && output.contains("checked 250 of 250 settings") && output.contains("stored 250 of 250"))
+        #expect(code == 0 && output.contains("checked 250 of 250 settings") && output.contains("committed 250 of 250"))
         #expect(output.contains("k250: (unset) → 1\n"))
         #expect(try shell.does("export", "app").split(separator: "\n").count == 252)
         let history = try shell.does("history", "app", "--limit", "0")
@@ -127,7 +127,7 @@ struct TerminalTests {
                 { read -r line; settings set app other=1 --quiet; cat >/dev/null; }
             """)
         #expect(shell.text("code") == "5\n")
-        #expect(end.errors.contains("of 250 settings, which are stored: another caller changed app"), "\(end)")
+        #expect(end.errors.contains("of 250 settings, which are committed: another caller changed app"), "\(end)")
         #expect(end.errors.contains("run it again for the rest"))
         #expect(try shell.settings("import", "app", file, "--quiet").code == 0)
         #expect(try shell.does("export", "app").split(separator: "\n").count == 253)

@@ -186,6 +186,46 @@ struct TransferTests {
         #expect(try shell.does("export", "app") == "{}\n")
     }
 
+    @Test("An unchanged suite with locked keys is imported, also with its defaults; a changed locked key is refused")
+    func lockedRoundTrip() throws {
+        let schema = """
+            {"type":"object","additionalProperties":{},"properties":{"build":{"readOnly":true},
+            "level":{"type":"integer","readOnly":true,"default":3}}}
+            """
+        let shell = try Shell(["settings set app theme=dark build=7 --override --quiet"], hasSchema: false)
+        _ = try shell.directory.file("locks.json", schema)
+        try shell.follow(
+            """
+            $ settings schema apply app locks.json
+            level: (unset) → 3 (default)
+            $ settings export app | settings import app -
+            nothing to change
+            $ settings export app --defaults | settings import app -
+            nothing to change
+            $ settings export app --defaults | settings import app - --replace
+            nothing to change
+            $ echo '{"build":8}' | settings import app - 2>/dev/null
+            => 5
+            """)
+    }
+
+    @Test("A file with a name that is no key ends with 1, one with an unknown key among violations with 5")
+    func badNames() throws {
+        try Shell().follow(
+            #"""
+            $ echo '{"":1}' | settings import app - 2>/dev/null
+            => 1
+            $ echo '{"suites":{"app":{"":1}}}' | settings plan - 2>/dev/null
+            => 1
+            $ echo '{"type":"object","additionalProperties":false,"properties":{"level":{"maximum":1}}}' >closed.json
+            $ settings schema apply closed closed.json
+            $ echo '{"level":2,"b":1}' | settings import closed -
+            ! settings: the schema of suite closed has no key b
+            !   level: must be at most 1, but is 2
+            => 5
+            """#)
+    }
+
     @Test("import reads standard input")
     func importStandardInput() throws {
         let end = try shell.run("echo 'a=1' | settings import app - --format env")

@@ -79,6 +79,62 @@ struct WatchingTests {
         #expect(try watch.end().code == -SIGTERM)
     }
 
+    @Test("watch reports the first change of a suite that did not exist when watch started")
+    func newSuite() throws {
+        let shell = try Shell()
+        let watch = try shell.start("exec settings watch later --exec 'echo $SETTINGS_KEY $SETTINGS_NEW >>out'")
+        try shell.awaitWatcher()
+        #expect(try shell.run("settings set later first 1").code == 0)
+        try eventually { shell.text("out") == "first 1\n" }
+        watch.signal(SIGTERM)
+        #expect(try watch.end().code == -SIGTERM)
+    }
+
+    @Test("watch --exec passes a large value in a file, and goes on")
+    func largeValue() throws {
+        let shell = try Shell()
+        let command = "cat \"$SETTINGS_NEW_FILE\" >large; echo ${SETTINGS_NEW-none} \"$SETTINGS_NEW_FILE\" >>out"
+        let watch = try shell.start(
+            "export TMPDIR=$PWD; exec settings watch app name2 --since \(try shell.cursor()) --exec '\(command)'")
+        #expect(try shell.run("head -c 300000 /dev/zero | tr '\\0' x | settings set app name2 - --quiet").code == 0)
+        try eventually { shell.text("out").hasSuffix(".json\n") }
+        #expect(shell.text("large") == "\"" + String(repeating: "x", count: 300_000) + "\"")
+        #expect(try shell.run("settings set app name2 small").code == 0)
+        try eventually { shell.text("out").hasSuffix("\n\"small\" \n") }
+        #expect(shell.text("out").hasPrefix("none "))
+        // The program has removed the file.
+        #expect(try shell.run("ls settings-*").code != 0)
+        watch.signal(SIGTERM)
+        #expect(try watch.end().code == -SIGTERM)
+    }
+
+    @Test("wait sees that a setting loses its value")
+    func waitForNoValue() throws {
+        let shell = try Shell(["settings set app name joe --quiet"])
+        let wait = try shell.start("exec settings wait app '!name'")
+        try shell.awaitWatcher()
+        #expect(try shell.run("settings unset app name").code == 0)
+        #expect(try wait.end().code == 0)
+    }
+
+    @Test("wait without the right to read a setting ends with 6")
+    func waitForbidden() throws {
+        let shell = try Shell(tokens: ["writer": "app:read,write", "reader": "app/name:read"])
+        #expect(try shell.run("settings set app theme=dark name=joe --quiet --token-file writer").code == 0)
+        #expect(try shell.run("settings wait app name=joe --token-file reader").code == 0)
+        #expect(try shell.run("settings wait app theme=dark --timeout 1 --token-file reader").code == 6)
+    }
+
+    @Test("watch ends with 1 when its output cannot be written")
+    func fullOutput() throws {
+        let shell = try Shell(["settings set app name ann --quiet"])
+        let watch = try shell.start("exec settings watch app --since \(try shell.cursor()) >/dev/full")
+        #expect(try shell.run("settings set app name joe").code == 0)
+        let end = try watch.end()
+        #expect(end.code == 1)
+        #expect(end.errors == "settings: the output cannot be written: No space left on device\n")
+    }
+
     @Test("watch says when history does not reach back, and goes on")
     func reset() throws {
         let shell = try Shell()
@@ -103,14 +159,23 @@ struct WatchingTests {
         try shell.follow(
             #"""
             $ settings wait app theme=dark --timeout 100
+            $ settings wait app theme=dark --timeout 0
             $ settings wait app theme=light --timeout 0
-            ! settings: app was not like that within 0 s
+            ! settings: timed out after 0.0 seconds waiting for app
+            => 8
+            $ settings wait app theme!=light '!nickname' --timeout 2m
+            $ settings wait nowhere '!nickname' --timeout 0.5
+            $ settings wait app theme!=dark --timeout 0.1
+            ! settings: timed out after 0.1 seconds waiting for app
+            => 8
+            $ settings wait app '!theme' --timeout 0s
+            ! settings: timed out after 0.0 seconds waiting for app
             => 8
             $ settings wait app
             ! settings: KEY=VALUE is missing
             => 64
             $ settings wait app theme=dark --timeout long
-            ! settings: --timeout takes a number, not 'long'
+            ! settings: --timeout takes seconds, or a time span such as 2m, not 'long'
             => 64
             """#)
     }

@@ -46,6 +46,76 @@ struct WritingTests {
             """#)
     }
 
+    @Test("JSON that cannot be stored is refused where the schema names no type; --text stores it")
+    func unrepresentable() throws {
+        try Shell().follow(
+            #"""
+            $ settings set free a 99999999999999999999 2>/dev/null
+            => 5
+            $ settings set free a '{"a":1,"a":2}'
+            ! settings: a: this JSON cannot be stored: the name "a" stands twice in this object; 'settings set --text' stores it as a text
+            => 5
+            $ echo a=1e400 >free.env; settings import free free.env 2>/dev/null
+            => 5
+            $ settings set free a 1e400 --text
+            a: (unset) → "1e400"
+            $ settings set free a '1e400 is a text'
+            a: "1e400" → "1e400 is a text"
+            $ settings set free list --json '[]' --quiet; settings set free list --append 5 --text
+            list: [] → ["5"]
+            $ settings set free a 1 --text --json
+            ! settings: --json and --text exclude each other
+            => 64
+            """#)
+    }
+
+    @Test("Without a schema, + adds to a number only, and is the beginning of a text for every other value")
+    func plusWithoutSchema() throws {
+        try Shell().follow(
+            #"""
+            $ settings set free phone +4930123
+            phone: (unset) → "+4930123"
+            ! settings: phone is stored as the text '+4930123', because its value is not a number to add to
+            $ settings set free count 1 --quiet; settings set free count +2
+            count: 1 → 3
+            """#)
+    }
+
+    @Test("unset removes more values than one commit may change, by a prefix and in a dry run, too")
+    func unsetMany() throws {
+        let shell = try Shell(hasSchema: false, configuration: #"{"limits":{"commitKeys":100}}"#)
+        let keys = (1...250).map { #""k\#(1000 + $0)":1"# }.joined(separator: ",")
+        _ = try shell.directory.file("many.json", "{\(keys),\"other\":1}")
+        try shell.follow(
+            """
+            $ settings import many many.json --quiet
+            $ settings unset many --all --dry-run | tail -2
+            other: 1 → (unset)
+            (a dry run: nothing was changed)
+            $ settings unset many --drop --dry-run | wc -l
+            252
+            $ settings unset many --prefix k --if-revision 1 2>/dev/null
+            => 5
+            $ settings unset many --prefix k --if-revision $(settings list --json | grep -o '[0-9]*,"schema' | grep -o '[0-9]*') | wc -l
+            250
+            $ settings export many --format env
+            other=1
+            """)
+    }
+
+    @Test("unset --drop says that it drops a suite that has a schema only")
+    func dropWithoutValues() throws {
+        try Shell().follow(
+            #"""
+            $ echo '{"type":"object","additionalProperties":{}}' >open.json; settings schema apply empty open.json
+            $ settings unset empty --drop --dry-run
+            the suite would be dropped
+            (a dry run: nothing was changed)
+            $ settings unset empty --drop
+            the suite was dropped
+            """#)
+    }
+
     @Test("set adds, appends and toggles in place")
     func inPlace() throws {
         try Shell().follow(
@@ -73,8 +143,8 @@ struct WritingTests {
             $ settings set open list --append 1 --quiet; settings set open list --append --json '{"a":2}'
             list: [1] → [1,{"a":2}]
             $ settings set open count +1
-            ! settings: count of suite open is not set and has no default
-            => 3
+            count: (unset) → "+1"
+            ! settings: count is stored as the text '+1', because its value is not a number to add to
             """#)
     }
 

@@ -42,6 +42,20 @@ package enum FileContents {
         }
     }
 
+    /// Returns the bytes of a regular file or of a pipe, or of standard input if the path is `-`. Refuses other files.
+    ///
+    /// The function may block for as long as no process writes to the pipe.
+    package static func readRegularFileOrPipe(_ path: String, upTo count: Int) throws(UnreadableFile) -> [UInt8] {
+        do throws(SystemError) {
+            var status = stat()
+            if path == "-" { return try readStandardInput(upTo: count) }
+            if stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFIFO { return try read(path, upTo: count) }
+        } catch {
+            throw .failed(error)
+        }
+        return try readRegularFile(path, upTo: count)
+    }
+
     private static func checkKind(_ status: stat) throws(UnreadableFile) {
         switch status.st_mode & S_IFMT {
         case S_IFREG: return
@@ -52,9 +66,9 @@ package enum FileContents {
         }
     }
 
-    /// Returns the bytes of standard input.
-    package static func readStandardInput() throws(SystemError) -> [UInt8] {
-        try read(STDIN_FILENO, upTo: .max)
+    /// Returns the bytes of standard input, at most `count` bytes.
+    package static func readStandardInput(upTo count: Int = .max) throws(SystemError) -> [UInt8] {
+        try read(STDIN_FILENO, upTo: count)
     }
 
     private static func read(_ descriptor: Int32, upTo limit: Int) throws(SystemError) -> [UInt8] {

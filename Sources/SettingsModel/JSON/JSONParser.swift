@@ -175,13 +175,17 @@ struct JSONParser {
             object.appendNew(member)
         } else if !object.append(member) {
             let shown = JSONValue.string(name).briefPhrase
-            throw JSONParseError(at: start, in: bytes, "the name \(shown) stands twice in this object")
+            throw JSONParseError(
+                at: start, in: bytes, "the name \(shown) stands twice in this object", isUnrepresentable: true)
         }
     }
 
     /// Moves past an opening bracket.
     private mutating func enter(_ bytes: Span<UInt8>) throws(JSONParseError) {
-        guard depth < maximumDepth else { throw fail(bytes, "nested more than \(maximumDepth) levels deep") }
+        guard depth < maximumDepth else {
+            throw JSONParseError(
+                at: position, in: bytes, "nested more than \(maximumDepth) levels deep", isUnrepresentable: true)
+        }
         depth += 1
         position += 1
         skipWhitespace(bytes)
@@ -240,13 +244,15 @@ public struct JSONParseError: Error, Equatable, Sendable, CustomStringConvertibl
     public let column: Int
     /// The cause without the position.
     public let reason: String
+    /// True if the text is JSON by its grammar up to here, but a ``JSONValue`` cannot hold it.
+    package let isUnrepresentable: Bool
 
     /// The reason with its place, as `line 3, column 14: expected ':' after the name, found '='`.
     public var description: String {
         "line \(line), column \(column): \(reason)"
     }
 
-    init(at offset: Int, in bytes: Span<UInt8>, _ reason: String) {
+    init(at offset: Int, in bytes: Span<UInt8>, _ reason: String, isUnrepresentable: Bool = false) {
         var line = 1
         var column = 1
         var index = 0
@@ -264,5 +270,6 @@ public struct JSONParseError: Error, Equatable, Sendable, CustomStringConvertibl
         self.line = line
         self.column = column
         self.reason = reason
+        self.isUnrepresentable = isUnrepresentable
     }
 }

@@ -74,7 +74,7 @@ extension JSONParser {
             throw JSONParseError(
                 at: start, in: bytes,
                 "an integer must be between \(Int64.min) and \(Int64.max); "
-                    + "write a fraction or an exponent for a floating-point number")
+                    + "write a fraction or an exponent for a floating-point number", isUnrepresentable: true)
         }
         // The magnitude of Int64.min does not fit Int64, so the sign is applied to the bits.
         return .integer(isNegative ? Int64(bitPattern: 0 &- digits.value) : Int64(digits.value))
@@ -86,7 +86,8 @@ extension JSONParser {
         if let magnitude = digits.exactDouble(exponent: exponent) { return isNegative ? -magnitude : magnitude }
         guard let value = Double(Self.text(bytes.extracting(start..<position))), value.isFinite else {
             throw JSONParseError(
-                at: start, in: bytes, "a number must be between ±\(Double.greatestFiniteMagnitude)")
+                at: start, in: bytes, "a number must be between ±\(Double.greatestFiniteMagnitude)",
+                isUnrepresentable: true)
         }
         return value
     }
@@ -233,7 +234,9 @@ extension JSONParser {
                 return scalar
             }
         }
-        throw JSONParseError(at: start, in: bytes, "this escape is one half of a surrogate pair without the other")
+        throw JSONParseError(
+            at: start, in: bytes, "this escape is one half of a surrogate pair without the other",
+            isUnrepresentable: true)
     }
 
     /// Reads `\uXXXX` from its backslash on. The caller has seen the `u`.

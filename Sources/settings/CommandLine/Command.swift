@@ -1,4 +1,5 @@
 import SettingsHTTP
+import SettingsModel
 
 /// A command of the program, declared once for the parser and the help.
 struct Command: Sendable {
@@ -10,9 +11,19 @@ struct Command: Sendable {
         let help: String
         /// True if it may be given several times.
         var isRepeatable = false
+        /// The letter of the short form.
+        let short: Character?
 
-        init(_ name: String, _ value: String? = nil, _ help: String, isRepeatable: Bool = false) {
+        init(
+            _ name: String, _ value: String? = nil, _ help: String, isRepeatable: Bool = false, short: Character? = nil
+        ) {
             (self.name, self.value, self.help, self.isRepeatable) = (name, value, help, isRepeatable)
+            self.short = short
+        }
+
+        /// True if a word before its value, or before `=`, is the option.
+        func matches(_ word: some StringProtocol) -> Bool {
+            word == "--\(name)" || short.map { word == "-\($0)" } ?? false
         }
     }
 
@@ -29,20 +40,23 @@ struct Command: Sendable {
     static let common = [
         Option(
             "server", "URL",
-            "the daemon: http://HOST:PORT, https://HOST, unix:PATH; else SETTINGS_URL, else http://127.0.0.1:7070"),
-        Option("token-file", "FILE", "a file with a token; else SETTINGS_TOKEN_FILE, else SETTINGS_TOKEN"),
-        Option("help", nil, "print this help"),
+            "the daemon: http://HOST:PORT, https://HOST, unix:PATH; else SETTINGS_URL, else http://127.0.0.1:7070",
+            short: "s"),
+        Option(
+            "token-file", "FILE", "a file with a token, - for standard input; else SETTINGS_TOKEN_FILE, SETTINGS_TOKEN"),
+        Option("help", nil, "print this help", short: "h"),
     ]
 
     /// Options of commands that write.
     static let writing = [
-        Option("note", "TEXT", "why; it stands in the history"),
+        Option("note", "TEXT", "why; it stands in the history", short: "m"),
         Option("dry-run", nil, "show what would change, and change nothing"),
-        Option("override", nil, "write keys that the schema locks, too"),
-        Option("quiet", nil, "print no changes"),
+        override, Option("quiet", nil, "print no changes"),
     ]
 
+    static let override = Option("override", nil, "write keys that the schema locks, too")
     static let json = Option("json", nil, "print JSON")
+    static let secrets = Option("secrets", nil, "with --json, print secrets, too")
 }
 
 /// The operands and options of a command.
@@ -66,12 +80,18 @@ struct Arguments: Sendable {
                 areOptionsOver = true
                 continue
             }
-            let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            let name = word == "-h" ? "help" : String(parts[0])
-            guard word.hasPrefix("--") || word == "-h", let option = known.first(where: { $0.name == name }) else {
+            let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let option = known.first(where: { $0.matches(parts[0]) }) else {
+                let near = NameSuggestion.nearest(to: String(parts[0].dropFirst(2)), among: known.map(\.name)).map {
+                    "--\($0)"
+                }
+                let suggestion = near.isEmpty ? "" : "; did you mean \(near.joined(separator: " or "))?"
+                let remark = command.operands.contains("VALUE") ? "; -- stands before a value with a dash" : ""
                 throw .usage(
-                    "settings \(command.name) has no option \(word); 'settings help \(command.name)' lists them")
+                    "settings \(command.name) has no option \(word)\(suggestion)\(remark); "
+                        + "'settings help \(command.name)' lists them")
             }
+            let name = option.name
             var value = parts.count > 1 ? String(parts[1]) : nil
             if option.value == nil {
                 guard value == nil else { throw .usage("--\(name) takes no value") }
@@ -87,9 +107,9 @@ struct Arguments: Sendable {
     /// Takes the options before a command apart from the rest: those that every command has, with a value.
     static func common(of words: some Sequence<String>) -> (options: [String], rest: [String]) {
         var (options, rest) = ([String](), Array(words)[...])
-        while let word = rest.first, word.hasPrefix("--") {
-            let name = word.dropFirst(2).prefix { $0 != "=" }
-            guard Command.common.contains(where: { $0.name == name && $0.value != nil }) else { break }
+        while let word = rest.first {
+            let name = word.prefix { $0 != "=" }
+            guard Command.common.contains(where: { $0.matches(name) && $0.value != nil }) else { break }
             options.append(rest.removeFirst())
             if !word.contains("="), let value = rest.popFirst() { options.append(value) }
         }
@@ -110,6 +130,12 @@ struct Arguments: Sendable {
         guard let text = self[name] else { return nil }
         guard let number = Int(text), number >= 0 else { throw .usage("--\(name) takes a number, not '\(text)'") }
         return number
+    }
+
+    /// True if the command prints secrets.
+    func showsSecrets() throws(ToolError) -> Bool {
+        guard has("json") || !has("secrets") else { throw .usage("--secrets needs --json") }
+        return has("secrets")
     }
 
     /// Throws unless there are as many operands as the command takes.

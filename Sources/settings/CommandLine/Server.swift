@@ -17,7 +17,7 @@ extension Arguments {
 
     /// A token never comes from an argument, which other users of the machine can see.
     private func token(by deadline: ContinuousClock.Instant) throws(ToolError) -> AccessToken? {
-        guard let token = self["token-file"].map({ AccessToken(file: $0) }) ?? .standard else { return nil }
+        guard let token = givenToken else { return nil }
         do throws(TokenError) {
             // Read the file before anything else, because a wrong path is an error of the command line.
             try token.load(by: deadline)
@@ -31,6 +31,14 @@ extension Arguments {
             throw ToolError(code, error.message)
         }
         return token
+    }
+
+    private var givenToken: AccessToken? {
+        if let path = self["token-file"] { return AccessToken(fileOrPipe: path, from: nil) }
+        if let path = EnvironmentVariables.nonEmptyValue(of: AccessToken.fileVariable) {
+            return AccessToken(fileOrPipe: path, from: AccessToken.fileVariable)
+        }
+        return .standard
     }
 
     /// The conditions of a write that the options give.
@@ -53,21 +61,45 @@ extension Arguments {
         return options
     }
 
-    /// The place in the past that a text names: a revision, an instant, `yesterday`, or how long ago.
+    /// The place in the past that a text names: a revision, an instant, a day with or without a time, or how long ago.
     static func moment(_ text: String) throws(ToolError) -> Moment {
         if let moment = Moment(text) { return moment }
-        let milliseconds = WallClock.milliseconds
-        let units: [Character: Int64] = ["s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000]
-        if text == "now" { return .instant(Timestamp(milliseconds: milliseconds)) }
-        if text == "yesterday" { return .instant(Timestamp(milliseconds: milliseconds - 86_400_000)) }
-        if let unit = text.last.flatMap({ units[$0] }), let count = Int64(text.dropLast()), count >= 0,
-            case let (span, isOver) = count.multipliedReportingOverflow(by: unit), !isOver, span <= milliseconds
-        {
-            return .instant(Timestamp(milliseconds: milliseconds - span))
+        let now = WallClock.milliseconds
+        let ago = text == "now" ? 0 : text == "yesterday" ? 86_400_000 : milliseconds(of: text)
+        if let ago, ago <= Double(now) { return .instant(Timestamp(milliseconds: now - Int64(ago))) }
+        let words = text.split(separator: " ")
+        if let first = words.first, words.count < 3 {
+            let dayOffset: Int64? = first == "today" ? 0 : first == "yesterday" ? 86_400_000 : nil
+            let day = dayOffset.map { Timestamp(milliseconds: now - $0).description.prefix(10) } ?? first
+            if let moment = Moment("\(day)T\(words.count > 1 ? words[1] : "00:00"):00Z") { return moment }
         }
         throw .usage(
-            "'\(text)' is no time: write a revision, an instant such as 2026-11-20T10:00:00Z, yesterday, or 2h for two hours ago"
-        )
+            "'\(text)' is no time: write a revision, an instant such as 2026-11-20T10:00:00Z, a day such as 2026-11-20, "
+                + "today, yesterday, 'yesterday 18:00' in UTC, or 2h for two hours ago")
+    }
+
+    /// The milliseconds of a time span such as `90s` or `1h30m`.
+    private static func milliseconds(of text: String) -> Double? {
+        let units: [Character: Double] = ["s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000]
+        var (rest, total) = (text[...], 0.0)
+        repeat {
+            let number = rest.prefix { $0.isNumber || $0 == "." }
+            rest.removeFirst(number.count)
+            guard let count = Double(number), let unit = rest.popFirst().flatMap({ units[$0] }) else { return nil }
+            total += count * unit
+        } while !rest.isEmpty
+        return total
+    }
+
+    /// The duration that an option gives, in seconds or as a time span.
+    func duration(_ name: String) throws(ToolError) -> Duration? {
+        guard let text = self[name] else { return nil }
+        let milliseconds = Double(text).map { $0 * 1000 } ?? Self.milliseconds(of: text)
+        // The limit keeps the sum with the present time from overflowing.
+        guard let milliseconds, (0...1e14).contains(milliseconds) else {
+            throw .usage("--\(name) takes seconds, or a time span such as 2m, not '\(text)'")
+        }
+        return .milliseconds(Int64(milliseconds))
     }
 
     /// The place that an option gives.

@@ -19,7 +19,7 @@ enum DocumentCommands {
         let (suite, options, client) = (try arguments.suite(), try arguments.writeOptions(), try arguments.client())
         let opened = try StoredSuite(suite, from: client)
         let text = JSONValue.object(JSONObject(opened.settings)).text(style: .pretty) + "\n"
-        let file = try EditedFile(text, name: suite.text)
+        let file = try TemporaryFile(text, name: suite.text)
         do {
             let edited = try file.edit()
             let wanted = try StoredSetting.all(of: try InputFile.json(parsing: edited))
@@ -35,25 +35,30 @@ enum DocumentCommands {
             if summary.isDryRun { print("the edited file is \(file.path)") } else { file.remove() }
             return .done
         } catch let refusal {
-            var error = ToolError(describing: refusal)
-            if let refusal = refusal as? SettingsError, refusal.code == .preconditionFailed {
-                let since = opened.revision
-                error = ToolError(
-                    .refused,
-                    "\(suite) was changed after revision \(since), which was opened; 'settings diff \(suite) \(since)' shows how"
-                )
-            }
             guard file.isChanged else {
                 file.remove()
-                throw error
+                throw ToolError(describing: refusal)
             }
+            let (path, connection) = (EnvironmentFile.quoted(file.path), arguments.quoted(["server", "token-file"]))
+            let options = arguments.quoted(["server", "token-file", "note", "override"])
+            if let refusal = refusal as? SettingsError, refusal.code == .preconditionFailed {
+                throw ToolError(
+                    .refused,
+                    """
+                    nothing was stored: \(suite) was changed after revision \(opened.revision), which was opened
+                    what you typed is in \(path); see the other change, then edit the suite again:
+                      settings diff \(suite) \(opened.revision)\(connection)
+                      settings edit \(suite)\(options)
+                    """)
+            }
+            let error = ToolError(describing: refusal)
             throw ToolError(
                 error.code,
                 """
                 nothing was stored: \(error.message)
-                what you typed is in \(file.path); correct it there, then see what it changes now, and store it:
-                  settings import \(suite) \(file.path) --replace --dry-run
-                  settings import \(suite) \(file.path) --replace
+                what you typed is in \(path); correct it there, then see what it changes now, and store it:
+                  settings import \(suite) \(path) --replace\(options) --dry-run
+                  settings import \(suite) \(path) --replace\(options)
                 """)
         }
     }
@@ -82,31 +87,19 @@ enum DocumentCommands {
     }
 }
 
-/// A temporary file that a person edits. Only its owner can read it.
-private struct EditedFile {
-    let path: String
-    private let text: String
-
-    init(_ text: String, name: String) throws(ToolError) {
-        let directory = EnvironmentVariables.nonEmptyValue(of: "TMPDIR") ?? "/tmp"
-        let unique = String(UInt64.random(in: 0 ... .max), radix: 36)
-        path = "\(directory)/settings-\(name)-\(unique).json"
-        self.text = text
-        do throws(FileError) {
-            let file = try OpenFile(path, .new, in: POSIXFileSystem())
-            do throws(FileError) {
-                try file.write(text.utf8Span.span, at: 0)
-            } catch {
-                remove()
-                throw error
-            }
-        } catch {
-            throw ToolError(.failed, "\(path) cannot be written: \(error.reason)")
-        }
+extension Arguments {
+    /// The given options among some, as a command line repeats them.
+    fileprivate func quoted(_ names: [String]) -> String {
+        names.filter(has).map { name in
+            let value = self[name] ?? ""
+            return value.isEmpty ? " --\(name)" : " --\(name) \(EnvironmentFile.quoted(value))"
+        }.joined()
     }
+}
 
+extension TemporaryFile {
     /// Runs the editor. Returns what was saved.
-    func edit() throws(ToolError) -> [UInt8] {
+    fileprivate func edit() throws(ToolError) -> [UInt8] {
         let editor =
             EnvironmentVariables.nonEmptyValue(of: "VISUAL") ?? EnvironmentVariables.nonEmptyValue(of: "EDITOR") ?? "vi"
         var shell = ShellCommand("\(editor) \"$@\"")
@@ -116,9 +109,4 @@ private struct EditedFile {
         guard code == 0 else { throw ToolError(.failed, "the editor '\(editor)' ended with \(code)") }
         return try InputFile.bytes(of: path)
     }
-
-    /// True if the file is not as it was opened.
-    var isChanged: Bool { (try? InputFile.bytes(of: path)).map { $0 != Array(text.utf8) } ?? true }
-
-    func remove() { try? POSIXFileSystem().remove(path) }
 }

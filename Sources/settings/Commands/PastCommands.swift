@@ -10,26 +10,33 @@ enum PastCommands {
             Command.Option("prefix", "PREFIX", "only keys that begin so"),
             Command.Option("by", "NAME", "only this caller"),
             Command.Option("limit", "N", "so many commits (20; 0 for all that are kept)"), Command.json,
+            Command.secrets,
         ],
         examples: ["settings history app", "settings history app theme --limit 3"]
     ) { arguments in
         let (suite, keys) = (try arguments.suite(), try arguments.keys(from: 1))
         let (client, wanted) = (try arguments.client(), try arguments.number("limit") ?? 20)
+        let showsSecrets = try arguments.showsSecrets()
         var (left, before) = (wanted == 0 ? Int.max : wanted, Revision?.none)
         repeat {
             let page = try client.blocking.send(
                 .history(
                     of: suite, keys: keys, prefix: arguments["prefix"], by: arguments["by"], before: before,
                     limit: min(left, 1000)))
-            for commit in page.commits { show(commit, isJSON: arguments.has("json")) }
+            for commit in page.commits {
+                if arguments.has("json") {
+                    print(commit.summary(showsSecrets: showsSecrets).text())
+                } else {
+                    show(commit)
+                }
+            }
             left -= page.commits.count
             before = page.next
         } while before != nil && left > 0
         return .done
     }
 
-    private static func show(_ commit: HistoryCommit, isJSON: Bool) {
-        guard !isJSON else { return print(commit.summary.text()) }
+    private static func show(_ commit: HistoryCommit) {
         let caller = commit.by.map { " by \($0)" } ?? ""
         let note = commit.note.map { ": \(Terminal.plain($0))" } ?? ""
         print(Terminal.styled("revision \(commit.revision), \(commit.time.short)\(caller)\(note)", .strong))
@@ -43,10 +50,11 @@ enum PastCommands {
         summary: "Show what differs between two places in the past, or until now.",
         details:
             "It ends with 2 if something differs. A place is a revision, an instant, yesterday, or 2h for two hours ago.",
-        options: [Command.json],
+        options: [Command.json, Command.secrets],
         examples: ["settings diff app yesterday", "settings diff app 17 23"]
     ) { arguments in
         try arguments.expect(2...3, "the place to compare with")
+        let showsSecrets = try arguments.showsSecrets()
         let suite = try arguments.suite()
         let start = try Arguments.moment(arguments.operands[1])
         let end = arguments.operands.count > 2 ? try Arguments.moment(arguments.operands[2]) : nil
@@ -54,7 +62,9 @@ enum PastCommands {
         if found.isSchemaChanged {
             print(arguments.has("json") ? JSONValue.members(["schema": .bool(true)]).text() : "the schema differs")
         }
-        for change in found.changes { print(arguments.has("json") ? change.summary.text() : change.line) }
+        for change in found.changes {
+            print(arguments.has("json") ? change.summary(showsSecrets: showsSecrets).text() : change.line)
+        }
         return found.changes.isEmpty && !found.isSchemaChanged ? .done : .differs
     }
 
@@ -119,9 +129,11 @@ extension WriteSummary {
 
 extension Change {
     /// The change for machines.
-    var summary: JSONValue {
-        .members([
-            "suite": .string(suite.text), "key": .string(key.text), "old": old, "value": new,
+    func summary(showsSecrets: Bool) -> JSONValue {
+        let isMasked = isSecret && !showsSecrets
+        return .members([
+            "suite": .string(suite.text), "key": .string(key.text), "old": isMasked ? nil : old,
+            "value": isMasked ? nil : new, "secret": isSecret ? true : nil,
             "oldSource": .string(oldSource.name), "source": .string(source.name),
             "revision": .integer(revision.number), "time": .string(modified.description),
             "by": by.map { .string($0) }, "note": note.map { .string($0) },
@@ -130,11 +142,11 @@ extension Change {
 }
 
 extension HistoryCommit {
-    fileprivate var summary: JSONValue {
+    fileprivate func summary(showsSecrets: Bool) -> JSONValue {
         .members([
             "revision": .integer(revision.number), "time": .string(time.description),
             "by": by.map { .string($0) }, "note": note.map { .string($0) }, "schema": .bool(hasSchema),
-            "dropped": .bool(isDrop), "changes": .array(changes.map(\.summary)),
+            "dropped": .bool(isDrop), "changes": .array(changes.map { $0.summary(showsSecrets: showsSecrets) }),
         ])
     }
 }

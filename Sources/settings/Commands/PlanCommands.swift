@@ -13,12 +13,22 @@ enum PlanCommands {
 
     private static let plan = Command(
         name: "plan", operands: "FILE", summary: "Show what would make suites what a file describes.",
-        details: "\(form)\nIt ends with 2 if there is something to do.",
-        options: [prune],
+        details: """
+            \(form)
+            It ends with 2 if there is something to do. If the daemon would refuse to do it, plan prints every refusal, and no
+            hash.
+            """,
+        options: [prune, Command.override, Command.json],
         examples: ["settings plan desired.json", "settings plan desired.json --prune"]
     ) { arguments in
         let plan = try Plan(arguments)
-        plan.show()
+        let refusal = plan.refusal(overridesLocks: arguments.has("override"))
+        if arguments.has("json") {
+            print(plan.summary(hasHash: refusal == nil).text())
+        } else {
+            plan.show(hasHash: refusal == nil)
+        }
+        if let refusal { throw refusal }
         return plan.operations.isEmpty ? .done : .differs
     }
 
@@ -46,8 +56,7 @@ enum PlanCommands {
             print("nothing to change")
             return .done
         }
-        return try arguments.client(timeout: .seconds(60)).blocking.send(.commit(change, options)).body
-            .report(arguments)
+        return try plan.client.blocking.send(.commit(change, options)).body.report(arguments)
     }
 }
 
@@ -57,6 +66,8 @@ private struct Plan {
     private(set) var suites: [StoredSuite] = []
     private(set) var operations: [Transaction.Operation] = []
     private var schemas: [SuiteName: Schema] = [:]
+    /// One client, because a token from a pipe can be read only once.
+    let client: DaemonClient
 
     init(_ arguments: Arguments) throws {
         try arguments.expect(1...1, "the file")
@@ -66,17 +77,25 @@ private struct Plan {
             throw ToolError(
                 .failed, "\(InputFile.name(path)): expected {\"suites\":{\"SUITE\":{\"KEY\":value}}}")
         }
-        let client = try arguments.client(timeout: .seconds(60))
+        client = try arguments.client(timeout: .seconds(60))
         for member in wanted.members.sorted(by: { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
         ) {
-            let stored = try StoredSuite(try .named(member.name), from: client)
-            let settings = try StoredSetting.all(of: member.value).sorted { $0.key < $1.key }
+            guard let name = try? SuiteName(member.name) else {
+                throw ToolError(
+                    .failed, "\(InputFile.name(path)): '\(Terminal.plain(member.name))' is no name of a suite")
+            }
+            let stored = try StoredSuite(name, from: client)
+            let schema = try client.schema(of: stored.suite)
+            let settings = try StoredSetting.all(of: member.value).sorted { $0.key < $1.key }.map { setting in
+                let value = schema?.key(setting.key.text)?.normalized(setting.value) ?? setting.value
+                return StoredSetting(key: setting.key, value: value)
+            }
             if let key = settings.first(where: { stored.secrets.contains($0.key) })?.key {
                 throw ToolError(
                     .unauthorized, "\(stored.suite) \(key) is a secret, which this caller may not read")
             }
             suites.append(stored)
-            schemas[stored.suite] = try client.schema(of: stored.suite)
+            schemas[stored.suite] = schema
             operations += stored.operations(toStore: settings, keepsOthers: !arguments.has("prune"))
         }
     }
@@ -94,8 +113,48 @@ private struct Plan {
         return SHA256(Array((places + lines).utf8).span).hex
     }
 
+    /// Returns all reasons why the daemon would refuse the operations; nil if it would not.
+    func refusal(overridesLocks: Bool) -> ToolError? {
+        let isLocked = { (operation: Transaction.Operation) in
+            !overridesLocks && schemas[operation.suite]?.key(operation.key.text)?.isLocked ?? false
+        }
+        var code = ExitCode.refused
+        var lines = operations.filter(isLocked).map { "\($0.suite) \($0.key) is locked; --override writes it" }
+        // The daemon names only the first locked key, so it is asked about the other keys.
+        let rest = operations.filter { !isLocked($0) }
+        if !rest.isEmpty {
+            do throws(SettingsError) {
+                let options = WriteOptions(isDryRun: true, overridesLocks: overridesLocks)
+                try client.blocking.send(.commit(Transaction(if: suites.map(\.isUnchanged), do: rest), options))
+            } catch {
+                let cause = ToolError(describing: error)
+                if error.code == .forbidden {
+                    // A caller who may only read can make a plan that another caller applies.
+                    Terminal.warn("the daemon did not check the plan: \(cause.message)")
+                } else {
+                    if lines.isEmpty { code = cause.code }
+                    lines.append(cause.message)
+                }
+            }
+        }
+        return lines.isEmpty ? nil : ToolError(code, lines.joined(separator: "\n"))
+    }
+
+    /// The plan for machines.
+    func summary(hasHash: Bool) -> JSONValue {
+        let operations = operations.map { operation -> JSONValue in
+            let isSecret = schemas[operation.suite]?.isSecret(operation.key.text) ?? false
+            let value: JSONValue? = if case .set(let value) = operation.action { value } else { nil }
+            return .members([
+                "op": .string(value == nil ? "delete" : "set"), "suite": .string(operation.suite.text),
+                "key": .string(operation.key.text), "value": isSecret ? nil : value, "secret": isSecret ? true : nil,
+            ])
+        }
+        return .members(["operations": .array(operations), "hash": hasHash ? .string(hash) : nil])
+    }
+
     /// Prints the operations, then the hash.
-    func show() {
+    func show(hasHash: Bool = true) {
         var old: [SuiteName: JSONObject] = [:]
         for suite in suites { old[suite.suite] = JSONObject(suite.settings) }
         for operation in operations {
@@ -109,6 +168,6 @@ private struct Plan {
             case (.delete, _), (.change, _): print("- \(suite) \(key): \(before ?? "")")
             }
         }
-        print(operations.isEmpty ? "nothing to change" : "plan \(hash)")
+        if operations.isEmpty { print("nothing to change") } else if hasHash { print("plan \(hash)") }
     }
 }

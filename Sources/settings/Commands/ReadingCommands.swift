@@ -16,6 +16,9 @@ enum ReadingCommands {
         examples: ["settings get app launchCount", "settings get app theme --default light"]
     ) { arguments in
         let (suite, keys) = (try arguments.suite(), try arguments.keys(from: 1))
+        guard !arguments.has("json") || !arguments.has("source") else {
+            throw ToolError.usage("--json and --source exclude each other")
+        }
         guard !keys.isEmpty else { throw ToolError.usage("the key is missing; 'settings list \(suite)' shows all") }
         let (client, moment) = (try arguments.client(), try arguments.moment("at"))
         for key in keys {
@@ -48,6 +51,7 @@ enum ReadingCommands {
         options: [
             Command.Option("changed", nil, "only what is stored, and differs from defaults"),
             Command.Option("at", "WHEN", "as it was then: a revision, an instant, yesterday, 2h"), Command.json,
+            Command.secrets,
         ],
         examples: ["settings list", "settings list app player. --changed"]
     ) { try listSettings($0) }
@@ -55,6 +59,7 @@ enum ReadingCommands {
     @inline(never)
     private static func listSettings(_ arguments: Arguments) throws -> ExitCode {
         try arguments.expect(0...2, "the suite")
+        let showsSecrets = try arguments.showsSecrets()
         let client = try arguments.client()
         guard !arguments.operands.isEmpty else { return try listSuites(client, arguments) }
         let suite = try arguments.suite()
@@ -64,7 +69,7 @@ enum ReadingCommands {
         try client.eachPage(of: suite, prefix: prefix, at: moment) { page in
             let entries = page.filter { !arguments.has("changed") || $0.differs }
             if arguments.has("json") {
-                for entry in entries { print(entry.setting.summary.text()) }
+                for entry in entries { print(entry.setting.summary(showsSecrets: showsSecrets).text()) }
             } else {
                 table.print(entries.map(\.row))
             }
@@ -73,8 +78,8 @@ enum ReadingCommands {
     }
 
     private static func listSuites(_ client: DaemonClient, _ arguments: Arguments) throws -> ExitCode {
-        guard !arguments.has("changed"), !arguments.has("at") else {
-            throw ToolError.usage("--changed and --at need a suite")
+        guard !arguments.has("changed"), !arguments.has("at"), !arguments.has("secrets") else {
+            throw ToolError.usage("--changed, --at and --secrets need a suite")
         }
         var table = Table(columns: 4)
         try client.eachPageOfSuites { suites in
@@ -98,6 +103,7 @@ enum ReadingCommands {
     private static let describe = Command(
         name: "describe", operands: "SUITE KEY",
         summary: "Explain a setting: what it is for, what is allowed, who changed it.",
+        options: [Command.json, Command.secrets],
         examples: ["settings describe app launchCount", "settings describe app theme"]
     ) { arguments in
         try arguments.expect(2...2, "the key")
@@ -109,11 +115,25 @@ enum ReadingCommands {
             throw ToolError(.unknown, "\(suite) has no key \(key)")
         }
         let (setting, schema) = (entry.setting, entry.schema)
+        let showsSecrets = try arguments.showsSecrets()
+        let isLocked = try !entry.isWritable && client.schema(of: suite)?.key(key.text)?.isLocked ?? false
+        guard !arguments.has("json") else {
+            let members = JSONValue.members([
+                "setting": setting.summary(showsSecrets: showsSecrets), "schema": schema,
+                "locked": .bool(isLocked), "writable": .bool(entry.isWritable),
+                "time": setting.modified.map { .string($0.description) }, "by": setting.by.map { .string($0) },
+                "note": setting.note.map { .string($0) },
+                "errors": setting.errors.isEmpty ? nil : .array(setting.errors.map { .string($0.detail) }),
+            ])
+            print(members.text())
+            return .done
+        }
         var lines: [(String, String?)] = [
             ("value", setting.shown), ("from", setting.source.name),
             ("allowed", ValueReader(key, schema).description), ("default", schema?["default"]?.text()),
             ("about", schema?["description"]?.string ?? schema?["title"]?.string),
-            ("locked", entry.isWritable ? nil : "yes; --override writes it all the same"),
+            ("locked", isLocked ? "yes; --override writes it all the same" : nil),
+            ("writable", entry.isWritable || isLocked ? nil : "no; this caller lacks the right"),
             ("secret", setting.isSecret ? "yes" : nil),
         ]
         if setting.source.isStored {
@@ -131,13 +151,16 @@ enum ReadingCommands {
     private static let find = Command(
         name: "find", operands: "TEXT", summary: "Find settings by a part of their name, value or description.",
         details: "Upper and lower case are the same. It ends with 4 if there is none.",
-        options: [Command.Option("suite", "SUITE", "only in this suite", isRepeatable: true)],
+        options: [
+            Command.Option("suite", "SUITE", "only in this suite", isRepeatable: true), Command.json, Command.secrets,
+        ],
         examples: ["settings find volume", "settings find dark --suite app"]
     ) { try findSettings($0) }
 
     @inline(never)
     private static func findSettings(_ arguments: Arguments) throws -> ExitCode {
         try arguments.expect(1...1, "the text")
+        let showsSecrets = try arguments.showsSecrets()
         let (client, wanted) = (try arguments.client(), arguments.operands[0].lowercased())
         var suites: [SuiteName] = []
         for name in arguments.all("suite") { suites.append(try .named(name)) }
@@ -149,7 +172,11 @@ enum ReadingCommands {
                     [entry.setting.key.text, entry.setting.shown, entry.schema?["description"]?.string ?? ""]
                         .contains { $0.lowercased().contains(wanted) }
                 }
-                table.print(found.map { [Table.Cell(suite.text, .faint)] + $0.row })
+                if arguments.has("json") {
+                    for entry in found { print(entry.setting.summary(showsSecrets: showsSecrets).text()) }
+                } else {
+                    table.print(found.map { [Table.Cell(suite.text, .faint)] + $0.row })
+                }
                 isFound = isFound || !found.isEmpty
             }
         }
@@ -175,10 +202,12 @@ extension DaemonClient {
     }
 
     /// Reads the list of suites page by page.
-    fileprivate func eachPageOfSuites(_ body: ([SuiteListing.Entry]) -> Void) throws(SettingsError) {
+    func eachPageOfSuites(
+        prefix: String? = nil, _ body: ([SuiteListing.Entry]) -> Void
+    ) throws(SettingsError) {
         var after: SuiteName?
         repeat {
-            let page = try blocking.send(.suites(after: after, limit: 1000))
+            let page = try blocking.send(.suites(prefix: prefix, after: after, limit: 1000))
             body(page.suites)
             after = page.next
         } while after != nil
@@ -197,9 +226,11 @@ extension SettingState {
         isSecret && source.isStored ? "•••" : value?.text() ?? stored.map { $0.text() } ?? ""
     }
 
-    fileprivate var summary: JSONValue {
+    fileprivate func summary(showsSecrets: Bool) -> JSONValue {
         .members([
-            "suite": .string(suite.text), "key": .string(key.text), "value": value, "source": .string(source.name),
+            "suite": .string(suite.text), "key": .string(key.text),
+            "value": isSecret && !showsSecrets ? nil : value, "secret": isSecret ? true : nil,
+            "source": .string(source.name),
             "revision": .integer(revision.number),
         ])
     }

@@ -15,16 +15,15 @@ enum SchemaCommands {
             standard input. 'generate' prints the keys in Swift, for programs that use SettingsClient, or as a table in
             Markdown.
             """,
-        options: [
-            Command.Option("at", "WHEN", "with 'export' and 'generate', the schema of then"),
-            Command.Option("file", "FILE", "with 'generate', a schema from a file in place of a suite's"),
-            Command.Option(
-                "on-conflict", "refuse|keep|reset", "what to do with stored values that do not fit (refuse)"),
-        ] + Command.writing,
+        options: options,
         examples: ["settings schema diff app app.json", "settings schema generate markdown app"]
     ) { arguments in
         guard let verb = arguments.operands.first else {
             throw ToolError.usage("say \(verbs)")
+        }
+        if let used = usedOptions[verb] {
+            let unused = options.first { arguments.has($0.name) && !used.contains($0.name) }
+            if let unused { throw ToolError.usage("settings schema \(verb) has no option --\(unused.name)") }
         }
         switch verb {
         case "export":
@@ -50,6 +49,23 @@ enum SchemaCommands {
         }
     }
 
+    private static let options = [
+        Command.Option("at", "WHEN", "with 'export' and 'generate', the schema of then"),
+        Command.Option("file", "FILE", "with 'generate', a schema from a file in place of a suite's", short: "f"),
+        Command.Option(
+            "on-conflict", "refuse|keep|reset",
+            "with 'diff' and 'apply', what to do with stored values that do not fit (refuse)"),
+        Command.Option("note", "TEXT", "with 'apply' and 'remove', why; it stands in the history", short: "m"),
+        Command.Option("dry-run", nil, "with 'apply' and 'remove', show what would change, and change nothing"),
+        Command.Option("quiet", nil, "with 'apply', print no changes"),
+    ]
+
+    /// The options that each verb uses.
+    private static let usedOptions: [String: Set<String>] = [
+        "export": ["at"], "generate": ["at", "file"], "check": [], "diff": ["on-conflict"],
+        "apply": ["on-conflict", "note", "dry-run", "quiet"], "remove": ["note", "dry-run"],
+    ]
+
     private static let verbs = "export, check, diff, apply, remove or generate"
 
     private static func document(of suite: SuiteName, _ arguments: Arguments) throws -> JSONValue {
@@ -62,6 +78,7 @@ enum SchemaCommands {
         guard arguments.operands.count > 1, ["swift", "markdown"].contains(arguments.operands[1]) else {
             throw ToolError.usage("say what to generate: swift or markdown")
         }
+        guard file == nil || !arguments.has("at") else { throw ToolError.usage("--file and --at exclude each other") }
         try arguments.expect(file == nil ? 3...3 : 2...2, "the suite, or --file,")
         let name = try file.map(InputFile.name) ?? arguments.suite(2).text
         let document =

@@ -6,6 +6,7 @@ enum ServiceCommands {
 
     private static let status = Command(
         name: "status", operands: "", summary: "Say which daemon answers, if it takes writes, and who this caller is.",
+        options: [Command.json],
         examples: ["settings status", "settings status --server unix:/run/settingsd/settingsd.sock"]
     ) { arguments in
         try arguments.expect(0...0, "")
@@ -26,6 +27,16 @@ enum ServiceCommands {
         } catch {
             rows.append(("writes", "refused: \(error.problem?.detail ?? error.description)"))
             code = .unreachable
+        }
+        guard !arguments.has("json") else {
+            print(
+                JSONValue.members([
+                    "version": .string(service.version), "address": .string("\(client.address)"),
+                    "cursor": .string(service.cursor.description), "caller": .string(caller.name),
+                    "expires": caller.expires.map { .string($0.description) },
+                    "grants": .array(caller.grants.map { .string($0) }), "takesWrites": .bool(code == .done),
+                ]).text())
+            return code
         }
         var table = Table(columns: 2)
         table.print(rows.map { [Table.Cell($0, .faint), Table.Cell($1)] })

@@ -87,11 +87,27 @@ enum TransferCommands {
         let operations =
             stored?.operations(toStore: settings)
             ?? settings.map { Transaction.Operation(suite: suite, key: $0.key, .set($0.value)) }
-        let parts = PartedCommit(suite: suite, operations: operations, client: client)
-        if let summary = try parts.commitAtOnce(options, from: stored?.revision) { return summary.report(arguments) }
+        do {
+            return try PartedCommit(suite: suite, operations: operations, client: client)
+                .commit(options, from: stored?.revision, arguments)
+        } catch let error as SettingsError where error.code == .locked {
+            // The file may only repeat the values of locked keys, as every export does.
+            let present = try stored ?? StoredSuite(suite, from: client)
+            let changes = present.withoutLockedRepeats(operations, try client.schema(of: suite))
+            guard changes.count < operations.count else { throw error }
+            return try PartedCommit(suite: suite, operations: changes, client: client)
+                .commit(options, from: stored?.revision, arguments)
+        }
+    }
+}
+
+extension PartedCommit {
+    /// Makes one commit, or several if one is more than the daemon takes, and prints the changes.
+    func commit(_ options: WriteOptions, from start: Revision?, _ arguments: Arguments) throws -> ExitCode {
+        if let summary = try commitAtOnce(options, from: start) { return summary.report(arguments) }
         let isShown = !arguments.has("quiet") || options.isDryRun
         var isChanged = false
-        try parts.commit(options, from: stored?.revision) { summary in
+        try commit(options, from: start) { summary in
             isChanged = isChanged || summary.changed
             guard isShown else { return }
             Progress.clear()

@@ -12,18 +12,25 @@ enum WatchingCommands {
             Nothing is missed and nothing comes twice, whatever the network does. With --exec a program is run by the shell,
             one run at a time: the next run has what changed meanwhile, with the newest value of each key. It finds
             SETTINGS_SUITE, SETTINGS_KEY, SETTINGS_OLD and SETTINGS_NEW in its environment; the latter two are JSON, and
-            missing where there is no value.
+            missing where there is no value. A value of more than 100,000 bytes is in the file SETTINGS_OLD_FILE or
+            SETTINGS_NEW_FILE instead; the file is removed after the run.
             """,
         options: [
             Command.Option("prefix", "PREFIX", "keys that begin so, too", isRepeatable: true),
             Command.Option("since", "CURSOR", "from this place in history; else from now"),
             Command.Option("exec", "COMMAND", "run this for each key that changed"), Command.json,
+            Command.secrets,
         ],
         examples: ["settings watch app", "settings watch app theme --exec 'echo $SETTINGS_KEY is $SETTINGS_NEW'"]
     ) { arguments in
         let (suite, keys, client) = (try arguments.suite(), try arguments.keys(from: 1), try arguments.client())
+        guard !arguments.has("exec") || !arguments.has("json") else {
+            throw ToolError.usage("--exec and --json exclude each other")
+        }
+        let showsSecrets = try arguments.showsSecrets()
+        // The daemon tells the observer of a list of suites about the creation of a suite, too.
         let changes = client.changes(
-            of: suite, since: try arguments.place(), keys: keys, prefixes: arguments.all("prefix"),
+            of: [suite], since: try arguments.place(), keys: keys, prefixes: arguments.all("prefix"),
             latest: arguments.has("exec")
         ).tellingOfOutages
         for try await observation in changes {
@@ -35,43 +42,65 @@ enum WatchingCommands {
             }
             for change in news.changes {
                 if let command = arguments["exec"] {
-                    try run(command, for: change)
+                    run(command, for: change)
                 } else {
-                    print(arguments.has("json") ? change.summary.text() : "\(change.modified.short) \(change.line)")
+                    let line = "\(change.modified.short) \(change.line)"
+                    print(arguments.has("json") ? change.summary(showsSecrets: showsSecrets).text() : line)
                 }
             }
-            try? Terminal.flush()
+            try Terminal.flush()
         }
         return .done
     }
 
-    /// Runs a command of the shell and waits for its end. One that fails is reported, and the next change is still handled.
-    private static func run(_ command: String, for change: Change) throws(ToolError) {
+    /// The largest value in an environment variable, in bytes. Linux limits a variable to 131,072 bytes.
+    private static let maximumVariableSize = 100_000
+
+    /// Runs a shell command and waits for its end. Reports a failure, so that the next change still has its run.
+    private static func run(_ command: String, for change: Change) {
         var shell = ShellCommand(command)
-        shell.variables = [
-            "SETTINGS_SUITE": change.suite.text, "SETTINGS_KEY": change.key.text,
-            "SETTINGS_OLD": change.old?.text(), "SETTINGS_NEW": change.new?.text(),
-        ]
-        if try shell.exitCode() != 0 { Terminal.warn("'\(command)' failed for \(change.key)") }
+        shell.variables = ["SETTINGS_SUITE": change.suite.text, "SETTINGS_KEY": change.key.text]
+        var files: [TemporaryFile] = []
+        defer { for file in files { file.remove() } }
+        do throws(ToolError) {
+            for (name, value) in [("SETTINGS_OLD", change.old), ("SETTINGS_NEW", change.new)] {
+                var (text, path) = (value?.text(), String?.none)
+                if let large = text, large.utf8.count > maximumVariableSize {
+                    let file = try TemporaryFile(large, name: change.suite.text)
+                    files.append(file)
+                    (text, path) = (nil, file.path)
+                }
+                shell.variables[name] = text
+                shell.variables["\(name)_FILE"] = path
+            }
+            if try shell.exitCode() != 0 { Terminal.warn("'\(command)' failed for \(change.key)") }
+        } catch {
+            Terminal.warn("cannot run '\(command)' for \(change.key): \(error.message)")
+        }
     }
 
     private static let wait = Command(
         name: "wait", operands: "SUITE KEY=VALUE…", summary: "Wait until settings have these values.",
-        details: "KEY alone waits for any value. It ends with 8 if --timeout is over before that.",
-        options: [Command.Option("timeout", "SECONDS", "give up after so long (never)")],
+        details: """
+            KEY alone waits for any value, !KEY for none, KEY!=VALUE for another value or none. It ends with 8 if --timeout is
+            over before that.
+            """,
+        options: [Command.Option("timeout", "TIME", "give up after so long: seconds, or a span such as 2m (never)")],
         examples: ["settings wait app ready=true --timeout 60", "settings wait app leader"]
     ) { arguments in
         let suite = try arguments.suite()
         let conditions = try arguments.operands.dropFirst().map { try AwaitedValue($0) }
         guard !conditions.isEmpty else { throw ToolError.usage("KEY=VALUE is missing") }
         let client = try arguments.client()
-        let seconds = try arguments.number("timeout")
+        let timeout = try arguments.duration("timeout")
+        let start = ContinuousClock.now
+        if try areMet(conditions, in: suite, client, within: timeout) { return .done }
         return try await withThrowingTaskGroup(of: ExitCode.self) { group in
             group.addTask { try await isReached(conditions, of: suite, client) }
-            if let seconds {
+            if let timeout {
                 group.addTask {
-                    try await Task.sleep(for: .seconds(seconds))
-                    throw ToolError(.late, "\(suite) was not like that within \(seconds) s")
+                    try await Task.sleep(until: start + timeout, clock: .continuous)
+                    throw ToolError(.late, "timed out after \(timeout) waiting for \(suite)")
                 }
             }
             defer { group.cancelAll() }
@@ -79,19 +108,51 @@ enum WatchingCommands {
         }
     }
 
+    /// Reads each setting once, so that a missing right is an error and a timeout of zero is a test. True if all conditions
+    /// hold.
+    private static func areMet(
+        _ conditions: [AwaitedValue], in suite: SuiteName, _ client: DaemonClient, within timeout: Duration?
+    ) throws -> Bool {
+        let limit = Duration.seconds(10)
+        let reader = client.withTimeout(max(.seconds(1), min(timeout ?? limit, limit))).blocking
+        var areMet = true
+        for condition in conditions {
+            do {
+                let setting = try reader.send(.setting(condition.key, in: suite))
+                guard !setting.isConcealed else {
+                    throw ToolError(.unauthorized, "\(condition.key) is a secret, which this caller may not read")
+                }
+                areMet = areMet && condition.holds(setting.value)
+            } catch let error as SettingsError where error.code != .forbidden && error.code != .unauthorized {
+                let isUnset = error.code == .notSet || error.code == .unknownSuite
+                areMet = areMet && isUnset && condition.holds(nil)
+                // Without a daemon, the other keys would wait for their timeouts, too.
+                if error.problem == nil { break }
+            }
+        }
+        return areMet
+    }
+
     private struct AwaitedValue: Sendable {
         let key: KeyName
         /// Nil for any value.
         let word: String?
 
+        /// True if the condition is that the setting has no such value.
+        let isNegated: Bool
+
         init(_ text: String) throws(ToolError) {
             let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            key = try .named(String(parts[0]))
             word = parts.count > 1 ? String(parts[1]) : nil
+            isNegated = word == nil ? parts[0].hasPrefix("!") : parts[0].hasSuffix("!")
+            let name = !isNegated ? parts[0] : word == nil ? parts[0].dropFirst() : parts[0].dropLast()
+            key = try .named(String(name))
         }
 
+        func holds(_ value: JSONValue?) -> Bool { matches(value) != isNegated }
+
         /// True if a value is the one that the word stands for, as a text or as JSON.
-        func holds(_ value: JSONValue?) -> Bool {
+        private func matches(_ value: JSONValue?) -> Bool {
             guard let value else { return false }
             guard let word else { return true }
             if value.string == word { return true }

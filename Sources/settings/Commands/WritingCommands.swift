@@ -13,11 +13,11 @@ enum WritingCommands {
         name: "set", operands: "SUITE KEY VALUE | SUITE KEY=VALUE…", summary: "Change settings.",
         details: """
             The type of a value is that of the schema: 5 is a number for one key and a text for another. +5 adds to a number
-            and +-5 takes from it, unless the key takes texts. The value - is read from standard input. Several KEY=VALUE are
-            one commit: all of them are done, or none.
+            and +-5 subtracts from it, if the key takes numbers and no texts. Without a schema, the stored value has to be a
+            number. The value - is read from standard input. Several KEY=VALUE are one commit: all of them are done, or none.
             """,
         options: [
-            Command.Option("json", nil, "VALUE is JSON"),
+            Command.Option("json", nil, "VALUE is JSON"), Command.Option("text", nil, "VALUE is a text"),
             Command.Option("append", nil, "add VALUE to a list or a text"),
             Command.Option("toggle", nil, "turn true to false and back; takes no VALUE"),
         ] + guards + Command.writing,
@@ -52,17 +52,40 @@ enum WritingCommands {
             throw ToolError.usage("name keys, or one of --prefix, --all and --drop")
         }
         guard arguments["prefix"] != "" else { throw ToolError.usage("--prefix is empty; --all removes all") }
-        let summary: Changes
-        switch ways.first {
-        case "drop": summary = Changes(try client.blocking.send(.drop(suite, options)).body)
-        case "prefix", "all":
-            summary = Changes(try client.blocking.send(.reset(suite, prefix: arguments["prefix"], options)).body)
-        default:
-            summary = try write(
-                keys.map { Transaction.Operation(suite: suite, key: $0, .delete) }, in: suite, client, options)
+        var summary: Changes
+        do {
+            switch ways.first {
+            case "drop":
+                summary = Changes(try client.blocking.send(.drop(suite, options)).body)
+                summary.lines.append("the suite \(options.isDryRun ? "would be" : "was") dropped")
+            case "prefix", "all":
+                summary = Changes(try client.blocking.send(.reset(suite, prefix: arguments["prefix"], options)).body)
+            default:
+                summary = try write(
+                    keys.map { Transaction.Operation(suite: suite, key: $0, .delete) }, in: suite, client, options)
+            }
+        } catch let error as SettingsError where error.code == .tooLarge && keys.isEmpty {
+            return try unsetInParts(suite, client, options, arguments)
         }
         report(summary, of: [], arguments)
         return .done
+    }
+
+    /// Removes more values than the daemon removes in one commit.
+    private static func unsetInParts(
+        _ suite: SuiteName, _ client: DaemonClient, _ options: WriteOptions, _ arguments: Arguments
+    ) throws -> ExitCode {
+        let stored = try StoredSuite(suite, from: client)
+        if let tag = options.ifMatch, tag != .tag(EntityTag(stored.revision)) {
+            throw ToolError(.refused, "the suite \(suite) is at revision \(stored.revision)")
+        }
+        // The condition on the revision takes the place of the guard.
+        var options = options
+        options.ifMatch = nil
+        let keys = (stored.settings.map(\.key) + stored.secrets).filter { $0.text.hasPrefix(arguments["prefix"] ?? "") }
+        let operations = keys.map { Transaction.Operation(suite: suite, key: $0, .delete) }
+        return try PartedCommit(suite: suite, operations: operations, client: client)
+            .commit(options, from: stored.revision, arguments)
     }
 
     /// The changes that a write made, or would make.
@@ -144,9 +167,12 @@ private struct OperationReader {
 
     mutating func operations() throws -> [Transaction.Operation] {
         let words = Array(arguments.operands.dropFirst())
+        guard !arguments.has("json") || !arguments.has("text") else {
+            throw ToolError.usage("--json and --text exclude each other")
+        }
         guard let first = words.first else { throw ToolError.usage("the key is missing") }
         if arguments.has("toggle") {
-            guard !arguments.has("append"), !arguments.has("json") else {
+            guard !arguments.has("append"), !arguments.has("json"), !arguments.has("text") else {
                 throw ToolError.usage("--toggle goes with no other way to change a value")
             }
             return try words.map { Transaction.Operation(suite: suite, key: try .named($0), .change(.toggle)) }
@@ -171,15 +197,18 @@ private struct OperationReader {
     }
 
     private func action(_ key: KeyName, _ word: String) throws -> Transaction.Operation.Action {
-        // JSON has its types, so that the suite need not be asked.
-        if arguments.has("json"), !arguments.has("append") { return .set(try Self.json(word)) }
+        // The option says the type, so that the suite need not be asked.
+        if let value = try typedValue(word), !arguments.has("append") { return .set(value) }
         let entry = try entry(of: key)
         let reader = ValueReader(key, entry?.schema)
         if arguments.has("append") { return .change(try appending(word, to: key, entry, reader)) }
-        if word.hasPrefix("+"), !reader.takesText {
-            let amount = word.dropFirst()
-            if let number = Int64(amount) { return .change(.add(.integer(number))) }
-            if let number = Double(amount), number.isFinite { return .change(.add(.double(number))) }
+        let text = word.dropFirst()
+        let amount: InPlaceOperation.Amount? =
+            Int64(text).map { .integer($0) } ?? Double(text).flatMap { $0.isFinite ? .double($0) : nil }
+        if word.hasPrefix("+"), !reader.takesText, let amount {
+            let isNumber = entry?.setting.value.map { ["integer", "number"].contains($0.typeName) } ?? false
+            if !reader.takesAnything || isNumber { return .change(.add(amount)) }
+            Terminal.warn("\(key) is stored as the text '\(word)', because its value is not a number to add to")
         }
         return .set(try reader.read(word))
     }
@@ -190,9 +219,7 @@ private struct OperationReader {
     ) throws -> InPlaceOperation {
         let isText = reader.takesAnything ? entry?.setting.value?.string != nil : reader.takesText
         if isText { return .concat(word) }
-        return .append([
-            arguments.has("json") ? try Self.json(word) : try ValueReader(key, entry?.schema?["items"]).read(word)
-        ])
+        return .append([try typedValue(word) ?? ValueReader(key, entry?.schema?["items"]).read(word)])
     }
 
     /// The key as the suite lists it; nil where it does not.
@@ -204,6 +231,12 @@ private struct OperationReader {
             if error.code == .unknownSuite || error.code == .forbidden { return nil }
             throw error
         }
+    }
+
+    /// The value of a word if an option says its type.
+    private func typedValue(_ word: String) throws(ToolError) -> JSONValue? {
+        if arguments.has("text") { return .string(word) }
+        return arguments.has("json") ? try Self.json(word) : nil
     }
 
     private static func json(_ word: String) throws(ToolError) -> JSONValue {

@@ -1,4 +1,7 @@
+import Dispatch
+import Platform
 import SettingsHTTP
+import Synchronization
 
 /// A completion that finds the words which may stand where the cursor is, by the commands' declarations and from the daemon.
 ///
@@ -6,14 +9,14 @@ import SettingsHTTP
 /// cursor. A line of its output is a word, and behind a tab what it means.
 struct Completion {
     /// A word that may stand there.
-    struct Candidate {
+    struct Candidate: Sendable {
         let word: String
         var meaning = ""
     }
 
     /// The line for a place where a file belongs, which shells find themselves.
     private static let files = Candidate(word: "", meaning: "files")
-    /// What a person at a prompt waits for.
+    /// The time limit of a completion with all its requests and the name resolution.
     private static let patience = Duration.milliseconds(100)
     private static let limit = 500
 
@@ -22,12 +25,13 @@ struct Completion {
     private let begun: String
     private let command: Command
     private let arguments: Arguments
+    private let deadline: ContinuousClock.Instant
 
     /// Prints what may stand at the place of the last word. Mistakes, and a daemon that does not answer, are silent: no
     /// message belongs into a line that a person types.
     static func answer(_ words: [String], among commands: [Command]) -> ExitCode {
         let begun = words.last ?? ""
-        for candidate in (try? candidates(words, commands)) ?? []
+        for candidate in candidatesInTime(words, commands)
         where candidate.word.hasPrefix(begun) || candidate.meaning == files.meaning {
             guard !candidate.word.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
                 continue
@@ -38,27 +42,50 @@ struct Completion {
         return .done
     }
 
-    private static func candidates(_ words: [String], _ commands: [Command]) throws -> [Candidate] {
+    /// The candidates that another thread has found by the deadline.
+    private final class Inbox: Sendable {
+        let candidates = Mutex<[Candidate]?>(nil)
+        let arrival = DispatchSemaphore(value: 0)
+    }
+
+    /// Looks for candidates on another thread, because the resolver and the file system know of no deadline. If the thread
+    /// is late, returns the candidates that need no daemon.
+    private static func candidatesInTime(_ words: [String], _ commands: [Command]) -> [Candidate] {
+        let (inbox, deadline) = (Inbox(), ContinuousClock.now + patience)
+        try? DetachedThread.start {
+            let found = try? candidates(words, commands, by: deadline)
+            inbox.candidates.withLock { $0 = found ?? [] }
+            inbox.arrival.signal()
+        }
+        _ = inbox.arrival.wait(timeout: .after(deadline - .now))
+        return inbox.candidates.withLock { $0 } ?? (try? candidates(words, commands, by: .now)) ?? []
+    }
+
+    private static func candidates(
+        _ words: [String], _ commands: [Command], by deadline: ContinuousClock.Instant
+    ) throws -> [Candidate] {
         let (options, rest) = Arguments.common(of: words.dropLast())
         let begun = words.last ?? ""
         guard let name = rest.first else {
             // The value of an option is no command.
             if let option = options.last, option.hasPrefix("--"), !option.contains("=") { return [] }
             if begun.hasPrefix("-") { return Command.common.map { Candidate(word: "--\($0.name)", meaning: $0.help) } }
-            let list = try Completion(options, begun, ReadingCommands.list)
+            let list = try Completion(options, begun, ReadingCommands.list, deadline)
             return commands.map { Candidate(word: $0.name, meaning: $0.summary) }
                 + [Candidate(word: "help", meaning: "Explain a command.")] + ((try? list.suites()) ?? [])
         }
         if name == "help" { return commands.map { Candidate(word: $0.name, meaning: $0.summary) } }
         let words = options + rest.dropFirst()
         guard let command = commands.first(where: { $0.name == name }) else {
-            return begun.hasPrefix("-") ? try Completion(words, begun, ReadingCommands.list).options() : []
+            return begun.hasPrefix("-") ? try Completion(words, begun, ReadingCommands.list, deadline).options() : []
         }
-        return try Completion(words, begun, command).candidates()
+        return try Completion(words, begun, command, deadline).candidates()
     }
 
-    private init(_ words: [String], _ begun: String, _ command: Command) throws {
-        (self.words, self.begun, self.command) = (words, begun, command)
+    private init(
+        _ words: [String], _ begun: String, _ command: Command, _ deadline: ContinuousClock.Instant
+    ) throws {
+        (self.words, self.begun, self.command, self.deadline) = (words, begun, command, deadline)
         // The word before the cursor may want a value that is still to come.
         arguments =
             try (try? Arguments(self.words, for: command))
@@ -66,7 +93,7 @@ struct Completion {
     }
 
     private func candidates() throws -> [Candidate] {
-        if let option = (command.options + Command.common).first(where: { "--\($0.name)" == words.last }),
+        if let option = (command.options + Command.common).first(where: { $0.matches(words.last ?? "") }),
             let value = option.value
         {
             return try found(for: value, at: [])
@@ -105,12 +132,18 @@ struct Completion {
     }
 
     private func suites() throws -> [Candidate] {
-        try client().blocking.send(.suites(limit: 1000)).suites.map { suite in
-            Candidate(word: suite.suite.text, meaning: "suite")
+        var suites: [Candidate] = []
+        try client().eachPageOfSuites(prefix: begun) { page in
+            suites += page.map { Candidate(word: $0.suite.text, meaning: "suite") }
         }
+        return suites
     }
 
-    private func client() throws -> DaemonClient { try arguments.client(timeout: Self.patience) }
+    private func client() throws -> DaemonClient {
+        let timeout = deadline - .now
+        guard timeout > .zero else { throw ToolError(.late, "the time is over") }
+        return try arguments.client(timeout: timeout)
+    }
 
     /// The suite is the operand that the usage line says: behind a verb, if there is one.
     private func suite(_ operands: [String]) throws -> SuiteName {

@@ -60,7 +60,7 @@ enum EnvironmentFile {
     }
 
     /// The word as the shell reads it back.
-    private static func quoted(_ word: String) -> String {
+    static func quoted(_ word: String) -> String {
         if word.utf8.allSatisfy({ isOfName($0) || "/:@%+,=".utf8.contains($0) }) { return word }
         // By scalars: an apostrophe with an accent is one character, but two for the shell.
         return "'" + word.unicodeScalars.map { $0 == "'" ? "'\\''" : String($0) }.joined() + "'"

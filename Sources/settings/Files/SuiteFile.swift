@@ -58,7 +58,8 @@ enum SuiteFile: String, CaseIterable {
                 return settings
             }
         } catch let error as ToolError {
-            throw ToolError(error.code, "\(InputFile.name(path)): \(error.message)")
+            // A bad name in a file is no mistake in the command line.
+            throw ToolError(error.code == .usage ? .failed : error.code, "\(InputFile.name(path)): \(error.message)")
         }
     }
 }

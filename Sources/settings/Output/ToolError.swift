@@ -24,7 +24,7 @@ enum ExitCode: Int32, CaseIterable {
         case .unknown: "there is no such suite, key or revision"
         case .refused: "the daemon refused: the value or the guard does not hold"
         case .unauthorized: "a credential is missing, or it lacks a right"
-        case .unreachable: "no daemon answered"
+        case .unreachable: "no daemon answered, or it takes no writes now"
         case .late: "the time of --timeout was over"
         case .usage: "the command line is wrong"
         }
@@ -66,9 +66,9 @@ extension ToolError {
         guard let problem = error.problem else {
             let code: ExitCode =
                 switch error {
-                case .unreachable, .timedOut: .unreachable
+                case .unreachable, .timedOut, .malformedAnswer: .unreachable
                 case .unusableToken: .unauthorized
-                case .problem, .malformedAnswer, .cancelled: .failed
+                case .problem, .cancelled: .failed
                 }
             self.init(code, error.description)
             return
@@ -80,8 +80,14 @@ extension ToolError {
 extension ExitCode {
     fileprivate init(_ problem: Problem) {
         switch problem.code {
+        case nil where problem.codeName.isEmpty: self = .unreachable
         case .notSet: self = .notSet
+        case .unknownKey where problem.errors.count > 1: self = .refused
         case .unknownSuite, .unknownKey, .noSchema, .historyGone: self = .unknown
+        // The daemon has no code of its own for a revision of the future.
+        case .badRequest where problem.detail.contains(" is still to come"): self = .unknown
+        // A quota has a limit, a full disk has none.
+        case .insufficientStorage where problem.limit == nil: self = .unreachable
         case .unauthorized, .forbidden: self = .unauthorized
         case .shuttingDown, .overloaded, .behind, .tooManyRequests, .tooManyConnections: self = .unreachable
         default: self = (400..<500).contains(problem.status) || problem.status == 507 ? .refused : .failed
@@ -94,18 +100,22 @@ extension Problem {
     private static let options = [
         ("?override=locked", "--override"), ("\"force\":true", "--force"), ("?onConflict=skip", "--skip"),
         ("?onConflict=", "--on-conflict "),
+        (
+            "send the token as Authorization: Bearer TOKEN",
+            "name a file that has the token with --token-file, or put the token into SETTINGS_TOKEN"
+        ),
     ]
 
     /// The cause in lines: the detail, then each violation, conflict and later change.
     fileprivate var lines: [String] {
         let detail = Self.options.reduce(self.detail) { text, option in text.replacing(option.0, with: option.1) }
-        var lines = [detail.isEmpty ? description : detail]
+        var lines = [self.codeName.isEmpty ? "HTTP status \(description)" : detail.isEmpty ? description : detail]
         if let first = self.errors.first, detail.hasPrefix(first.sentence) {
             lines = [first.inValue.sentence] + self.errors.dropFirst().map { "  \($0.inValue.sentence)" }
         } else {
             // The detail may be about the first one.
             let rest = self.errors.first.map { detail.contains($0.detail) } ?? false ? 1 : 0
-            lines += self.errors.dropFirst(rest).map { "  \($0.place)\($0.detail)" }
+            lines += self.errors.dropFirst(rest).map { "  \($0.inValue.place)\($0.detail)" }
         }
         for conflict in self.conflicts {
             let key = conflict.key?.text ?? "the suite"

@@ -32,7 +32,20 @@ struct ValueReader {
     /// Reads a value. Where the schema allows a text, the word is one, unless it is a value of another type that is allowed,
     /// too. Without a schema, what is JSON is read as JSON.
     func read(_ word: String) throws(ToolError) -> JSONValue {
-        let json = try? JSONValue(parsing: word)
+        let json: JSONValue?
+        do {
+            json = try JSONValue(parsing: word)
+        } catch {
+            // A word that only begins with a number is a text.
+            let isNumber = word.utf8.allSatisfy { "+-.0123456789Ee".utf8.contains($0) }
+            guard !types.isEmpty || !error.isUnrepresentable || !isNumber && !"[{\"".contains(word.prefix(1)) else {
+                throw ToolError(
+                    .refused,
+                    "\(key.text): this JSON cannot be stored: \(error.reason); 'settings set --text' stores it as a text"
+                )
+            }
+            json = nil
+        }
         if types.isEmpty { return json ?? .string(word) }
         if let json, json.string == nil, takes(json) { return json }
         if takesText { return .string(word) }

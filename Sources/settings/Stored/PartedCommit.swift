@@ -43,7 +43,7 @@ struct PartedCommit {
                 throw ToolError(
                     cause.code,
                     """
-                    import stopped after \(done) of \(operations.count) settings, which are stored: \(cause.message)
+                    stopped after \(done) of \(operations.count) settings, which are committed: \(cause.message)
                     run it again for the rest
                     """)
             }
@@ -54,7 +54,7 @@ struct PartedCommit {
             if summary.changed { revision = summary.revision }
             report(summary)
             done += part.count
-            Progress.show("stored", done, of: operations.count)
+            Progress.show("committed", done, of: operations.count)
         }
         Progress.clear()
     }

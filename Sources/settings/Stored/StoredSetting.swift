@@ -12,7 +12,13 @@ struct StoredSetting {
             throw ToolError(.failed, "expected a JSON object of keys, found \(document.kindPhrase)")
         }
         var settings: [StoredSetting] = []
-        for member in object { settings.append(StoredSetting(key: try .named(member.name), value: member.value)) }
+        for member in object {
+            do throws(ToolError) {
+                settings.append(StoredSetting(key: try .named(member.name), value: member.value))
+            } catch {
+                throw ToolError(.failed, error.message)
+            }
+        }
         return settings
     }
 }

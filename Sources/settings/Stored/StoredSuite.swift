@@ -28,6 +28,21 @@ struct StoredSuite {
         }
     }
 
+    /// Returns the operations without those that store the present value of a locked key. The daemon refuses every write of
+    /// a locked key.
+    func withoutLockedRepeats(
+        _ operations: [Transaction.Operation], _ schema: Schema?
+    ) -> [Transaction.Operation] {
+        let old = JSONObject(settings)
+        return operations.filter { operation in
+            guard case .set(let value) = operation.action, let key = schema?.key(operation.key.text), key.isLocked
+            else {
+                return true
+            }
+            return (old[operation.key.text] ?? key.defaultValue) != key.normalized(value)
+        }
+    }
+
     /// The condition that the suite is still what was read.
     var isUnchanged: Transaction.Condition { .suite(suite, revision) }
 

@@ -93,6 +93,13 @@ final class Shell {
         return end.output
     }
 
+    /// Waits until the daemon has a watcher.
+    func awaitWatcher() throws {
+        try eventually {
+            try run("curl -s --unix-socket socket http://localhost/metrics").output.contains("\nsettingsd_watchers 1\n")
+        }
+    }
+
     /// The place in history of now.
     func cursor() throws -> String {
         try run("settings status | sed -n 's/^place *//p' | tr -d '\\n'").output

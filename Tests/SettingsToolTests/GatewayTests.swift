@@ -1,0 +1,68 @@
+import ClientTestSupport
+import TestSupport
+import Testing
+
+/// Tests of the built program behind a proxy that answers in the place of the daemon.
+@Suite(.ownThread)
+struct GatewayTests {
+    private static let page = "<html>gateway</html>"
+
+    /// Runs a command with a server that gives the same answer to each request. Returns the server's address, too.
+    private func run(_ command: String, answer: String) throws -> (ChildProcess.End, url: String) {
+        let server = try ScriptedServer { _, peer, log in
+            while peer.readRequest() != nil { peer.send(answer) }
+        }
+        let url = "\(server.address)"
+        return (try Shell(hasSchema: false).run("settings \(command) --server \(url)"), url)
+    }
+
+    private static func answer(_ status: Int, _ body: String = page) -> String {
+        "HTTP/1.1 \(status) X\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+    }
+
+    @Test("A read that a proxy answers ends with 7, with the address and the status", arguments: [404, 502, 503, 504])
+    func read(status: Int) throws {
+        let (end, url) = try run("get app theme", answer: Self.answer(status))
+        #expect(end.code == 7)
+        #expect(end.errors == "settings: HTTP status \(status): \(url): not an answer of a settings daemon\n")
+    }
+
+    @Test("A web page with the status 200 ends with 7, with the address and the status")
+    func webPage() throws {
+        let (end, url) = try run("get app theme", answer: Self.answer(200))
+        #expect(end.code == 7)
+        #expect(end.errors.contains("\(url): HTTP status 200, "), "\(end.errors)")
+    }
+
+    @Test("A write that a proxy answers may have been done, and the program says so", arguments: [502, 504])
+    func write(status: Int) throws {
+        let (lost, _) = try run("unset app theme", answer: Self.answer(status))
+        #expect(lost.code == 7)
+        #expect(lost.errors.hasSuffix("\n  it may have been done nevertheless: read before you repeat it\n"))
+    }
+
+    @Test("A write whose answer a proxy lost is repeated with its idempotency key")
+    func repeated() throws {
+        let body = #"{"suite":"app","key":"theme","source":"unset","revision":2,"changed":false}"#
+        let server = try ScriptedServer { number, peer, log in
+            while let request = peer.readRequest() {
+                let line = request.split(separator: "\r\n").first { $0.lowercased().hasPrefix("idempotency-key") }
+                log.add("key \(line ?? "none")")
+                let isFirst = log.count("first") == 0
+                log.add("first")
+                peer.send(isFirst ? Self.answer(502) : ScriptedServer.answer(body))
+            }
+        }
+        let end = try Shell(hasSchema: false).run("settings unset app theme --server \(server.address)")
+        #expect(end == ChildProcess.End(code: 0, output: "nothing to change\n", errors: ""))
+        let keys = server.log.all.filter { $0.hasPrefix("key ") }
+        #expect(keys.count == 2 && Set(keys).count == 1 && !keys[0].hasSuffix("none"), "\(keys)")
+    }
+
+    @Test("A full disk ends with 7, a quota with 5", arguments: [(nil, 7), (5, 5)] as [(Int?, Int32)])
+    func fullDisk(limit: Int?, code: Int32) throws {
+        let more = limit.map { ",\"limit\":\($0)" } ?? ""
+        let body = "{\"status\":507,\"code\":\"insufficient_storage\",\"detail\":\"full\"\(more)}"
+        #expect(try run("unset app theme", answer: Self.answer(507, body)).0.code == code)
+    }
+}
