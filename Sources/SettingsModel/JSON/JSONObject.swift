@@ -129,11 +129,6 @@ extension JSONObject: Sequence {
     public func makeIterator() -> IndexingIterator<[Member]> {
         members.makeIterator()
     }
-
-    /// The number of members.
-    public var underestimatedCount: Int {
-        members.count
-    }
 }
 
 extension JSONObject: ExpressibleByDictionaryLiteral {
