@@ -3,8 +3,8 @@ package import SettingsModel
 /// The members of adapters and scopes that hide keys of the same name. `Defaults.value` is a method even if there is a
 /// key `value`. `Defaults[\.value]` is the key.
 ///
-/// Other members, such as `removeAll` and `issues`, hide no key. For these names the compiler chooses the key where the
-/// expression needs a key.
+/// Other members, such as `removeAll` and `issues`, hide no key. For these names the compiler chooses the value of the
+/// key if only that has the type that the expression needs.
 package enum AdapterMembers {
     /// The names in alphabetical order.
     package static let names = [

@@ -2,7 +2,7 @@ internal import Platform
 public import SettingsKeys
 internal import SettingsModel
 
-// The name is that of the type in the libraries that users come from: `Defaults.launchCount`.
+// Upper case, because the name replaces the type `Defaults` of similar libraries: `Defaults.launchCount`.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 /// The adapter for the settings of this program. Extend `DefaultsKeys` with the keys of the program.
 ///

@@ -23,7 +23,8 @@ public import SettingsKeys
 @dynamicMemberLookup
 public final class DefaultsAdapter<KeyStore: Sendable>: KeyedAccess {
     // Members that must hide no key are in extensions with the constraint `KeyStore: DefaultsKeyStore`, which every
-    // adapter satisfies. With the constraint, the compiler also considers the dynamic member, and chooses by the type.
+    // adapter satisfies. Because of the constraint, the compiler does not prefer such a member to a key of the same name: it
+    // takes the one whose type fits the expression.
     let core: AdapterCore
 
     init(

@@ -27,8 +27,8 @@ public struct DefaultsLog: Sendable {
     ///
     /// The adapter calls the handler on a dispatch queue, one message after the other, and never holds a lock during
     /// the call. The handler may therefore block and may use the adapter. The message is a sentence without a line end.
-    /// The keys of the metadata are `suite`, `attempt` (`read`, `write` or `check`), and, if they apply, `key` and
-    /// `code` (the code of the daemon's refusal).
+    /// The keys of the metadata are `suite`, `attempt` (`read`, `write`, or `check` for the comparison of keys with the
+    /// schema), and, if they apply, `key` and `code` (the code of the daemon's refusal).
     public init(
         _ handler: @escaping @Sendable (_ level: Level, _ message: String, _ metadata: [String: String]) -> Void
     ) {

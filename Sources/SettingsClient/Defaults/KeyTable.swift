@@ -2,15 +2,16 @@ internal import SettingsKeys
 internal import SettingsModel
 internal import Synchronization
 
-/// The resolved keys of an adapter, by key path and by name.
+/// The resolved keys of an adapter, by key path and by name. A resolved key is a key with all that the adapter has found out
+/// about it: its codec, the argument on the command line and the last reading.
 ///
 /// A read with a key path would spend most of its time on the computed property that creates the key. So the table
 /// finds the last reading by the identity of the key path: a key path literal without captures is one object for the
 /// whole program. Keys of the same name, type and rules share one resolved key, so a stored value is decoded once for
 /// all of them.
 ///
-/// The table has a maximum size, because a program may create names and key paths at run time. When the table is full,
-/// it removes all entries.
+/// The table has a maximum size, because a program may create names and key paths at run time. When there are too many
+/// resolved keys, the table removes all keys and readings. When there are too many readings or stores, it removes these.
 final class KeyTable: Sendable {
     private struct TypedName: Hashable {
         let name: UTF8Text
@@ -60,7 +61,7 @@ final class KeyTable: Sendable {
 
     /// Stores a reading for the next read with the same key path.
     ///
-    /// - Parameter path: the key path that the reading retains.
+    /// - Parameter path: the key path. The reading retains it, so that no other object gets the identity of the path.
     func cache(_ reading: CachedReading, by path: AnyKeyPath, in store: StoreInstance?) {
         let identity = PathIdentity(path, in: store)
         // The deinitializer of a value may run code of the program, so values are released without the lock.

@@ -47,7 +47,7 @@ package struct LaunchArguments: Sendable {
         !text.hasPrefix("-") || Double(text) != nil
     }
 
-    /// The JSON values that the argument for a key may mean, the most likely value first. Empty without an argument.
+    /// The JSON values that the argument for a key may mean, in the order in which the codec of the key tries them. Empty without an argument.
     func forms(of key: String) -> [JSONValue] {
         switch values[UTF8Text(key)] {
         case nil: []
@@ -106,13 +106,13 @@ extension DefaultsReference {
         let isStored = visible.value != nil && visible.source != .default
         let layers =
             isStored ? [(visible.value, true), (registered, false)] : [(registered, false), (visible.value, true)]
-        for (layer, isOfServer) in layers {
+        for (layer, isOfReplica) in layers {
             guard reading.value == nil, let layer else { continue }
             do {
                 reading.value = try codec.decode(layer)
             } catch {
                 reading.problem = reading.problem ?? .invalid(error)
-                if isOfServer { reading.isStoredUnreadable = true }
+                if isOfReplica { reading.isStoredUnreadable = true }
             }
         }
         return reading

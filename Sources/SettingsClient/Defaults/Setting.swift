@@ -70,7 +70,7 @@ public struct Setting<Value: DefaultsSerializable>: Sendable {
     public var wrappedValue: Value {
         get { value }
         nonmutating set { value = newValue }
-        // `value` would also write after a change that throws.
+        // Not by means of `value`: its accessor would end normally, and write, after a change that throws.
         nonmutating _modify {
             var change = reference.beginChange()
             defer { change.end() }
@@ -95,7 +95,8 @@ public struct Setting<Value: DefaultsSerializable>: Sendable {
             return reference.value
         }
         nonmutating set {
-            // Functions that track the value read it before the assignment returns.
+            // Functions that observe the value may read it within the assignment: they must not get the cached value, and what
+            // they have cached may be older than the assigned value.
             cache?.clear()
             reference.assign(newValue)
             cache?.clear()

@@ -5,8 +5,8 @@ internal import Synchronization
 /// A fair, recursive lock for changes in place of one suite.
 ///
 /// A change in place reads a value, runs code of the program and writes the result. Without the lock, two concurrent
-/// changes of one process would conflict. The code of the program cannot suspend, so the holder of the lock never waits
-/// for the network. The lock is recursive because the code may make another change.
+/// changes of one process would conflict. The code of the program is synchronous, so the lock is not held across an
+/// `await`. The lock is recursive because the code may make another change.
 final class ChangeLock: Sendable {
     private struct State {
         /// The thread that holds the lock. 0 if no thread holds it.

@@ -38,7 +38,7 @@ package final class InMemoryBackend: SuiteBackend {
             backend?.shared.withLock { $0.followers[id] = nil }
         }
 
-        // The handler gets each change at once.
+        // Changes are delivered without a request, so there is nothing to do.
         func refresh() {}
     }
 
@@ -132,7 +132,7 @@ extension InMemoryBackend {
         _ = try write(.transaction(change), change.jsonText(), as: .unique())
     }
 
-    /// - Parameter digest: a text that differs between different requests with the same request key.
+    /// - Parameter digest: identifies the contents of the request, so that a request key cannot be used for another request.
     private func write(
         _ command: WriteRequest.Command, _ digest: String, as requestKey: RequestKey
     ) throws(BackendError) -> WriteSummary {
@@ -200,7 +200,7 @@ extension WatchReader {
     }
 
     /// Returns the changes after a cursor, or the state if the history does not reach back. Returns nil if there is no
-    /// change.
+    /// change. A reader without limits never gets `tooCostly`.
     fileprivate func observation(of subject: WatchSubject, since cursor: Cursor) -> SettingsObservation? {
         switch find(subject, since: .cursor(cursor)) {
         case .state(let isReset): .state(all(of: subject, isReset: isReset))

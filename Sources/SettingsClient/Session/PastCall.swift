@@ -3,7 +3,8 @@ internal import SettingsEngine
 internal import SettingsHTTP
 internal import SettingsModel
 
-/// A request about the past of a suite, for a daemon and for a suite in memory.
+/// A request that does not use the replica, for a daemon and for a suite in memory: reading the past, and the writes that go
+/// back to it.
 package struct PastCall<Output: Sendable>: Sendable {
     /// The request for a daemon.
     let endpoint: Endpoint<Output>
@@ -14,7 +15,8 @@ package struct PastCall<Output: Sendable>: Sendable {
 }
 
 extension PastCall where Output == SettingState {
-    /// Reads a setting at a moment. If there was no value, the call is refused or the setting has no value.
+    /// Reads a setting at a moment. The call is refused if the suite did not exist then. If the key had no value, the setting
+    /// has no value.
     static func setting(_ key: KeyName, in suite: SuiteName, at moment: Moment) -> PastCall {
         PastCall(endpoint: Endpoint<Answer<SettingState>>.setting(key, in: suite, at: moment).map { $0.body }) {
             staged, _ throws(Problem) in
@@ -52,6 +54,8 @@ extension PastCall where Output == SuiteDifference {
 
 extension PastCall where Output == WriteSummary {
     /// Reverts the changes of a commit to a suite.
+    ///
+    /// - Parameter isForced: true to revert also the keys that a later commit has changed.
     static func undo(_ revision: Revision, in suite: SuiteName, isForced: Bool, note: String?) -> PastCall {
         write(
             .undo(UndoRequest(revision, isForced: isForced), of: suite, onConflict: .refuse), note
@@ -65,7 +69,7 @@ extension PastCall where Output == WriteSummary {
         ) { .restore(suite, to: moment, keys: keys, $0) }
     }
 
-    /// Stores a value.
+    /// Stores the value that one key had in the past.
     static func set(_ key: KeyName, to value: JSONValue, in suite: SuiteName, note: String?) -> PastCall {
         let change = Transaction(if: [], do: [Transaction.Operation(suite: suite, key: key, .set(value))])
         return write(.transaction(change), note) { .commit(change, $0) }

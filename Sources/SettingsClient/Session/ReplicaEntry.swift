@@ -44,7 +44,8 @@ enum ReplicaEvent: Equatable, Sendable {
 struct ReplicaEntry: Sendable {
     /// The last state that the daemon has sent.
     var confirmed = VisibleSetting.unset
-    /// The revision of the confirmed state, if it is later than the revision of the replica. Otherwise zero.
+    /// The revision of a confirmed state that arrived ahead of the replica, for example in the answer to a write. Zero if
+    /// there was none.
     var confirmedRevision = Revision.zero
     /// The program's own writes to the key that the confirmed state does not contain.
     var pending = PendingWrites()
@@ -140,7 +141,7 @@ struct PendingWrites: Sendable {
         writes.append(PendingWrite(requestKey: requestKey, action: action, expected: expected, visible: visible))
     }
 
-    /// Removes one operation of a refused write, and applies the later operations again.
+    /// Removes the first operation of a refused write, and applies the later operations again. Called once for each operation.
     mutating func rollBack(_ requestKey: RequestKey, over confirmed: VisibleSetting, knownUpTo revision: Revision) {
         guard let index = writes.firstIndex(where: { $0.requestKey == requestKey }) else { return }
         let next = remove(at: index)
@@ -197,8 +198,8 @@ struct PendingWrites: Sendable {
         return writes.startIndex
     }
 
-    /// Applies all writes again, to the first confirmed setting. Not used for later confirmed settings: they may
-    /// already contain writes whose answers have not arrived.
+    /// Applies all writes again, when the suite is loaded for the first time. Later states may already contain writes whose
+    /// answers have not arrived.
     mutating func refresh(over confirmed: VisibleSetting) {
         refresh(from: writes.startIndex, over: confirmed)
     }

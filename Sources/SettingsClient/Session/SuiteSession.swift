@@ -58,6 +58,7 @@ final class SuiteSession: Sendable {
     let outboxFillLevel: OutboxFillLevel
     /// Fulfilled when the session has adopted the writes of programs that have ended.
     let outboxOpening = Promise<Void>()
+    /// True after a thread has begun to adopt these writes.
     let hasBegunOpening = Atomic(false)
     /// True if the suite is loaded and followed. It is atomic so that a getter needs no lock.
     let loaded = Atomic(false)
@@ -182,7 +183,8 @@ extension SuiteSession {
 
 /// Changing the state, and delivering the changes that readers can see.
 extension SuiteSession {
-    /// Changes the state, then calls the listeners and the tracking functions without the lock, and plans to save the cache.
+    /// Changes the state. Then, without the lock, calls the listeners, announces the changes to Swift's Observation, and plans
+    /// to save the cache.
     ///
     /// - Parameter isOwnChange: true if the caller makes the change for the program, and calls ``announceOwnChanges()``
     ///   later.
@@ -213,8 +215,8 @@ extension SuiteSession {
         return result
     }
 
-    /// Announces the changes that the program has made on the calling thread. The tracking functions may use settings, so the
-    /// write is stored by then, and the caller holds no turn.
+    /// Announces the changes that the program has made on the calling thread. Call this after the write is stored, and without
+    /// the lock of changes in place, because functions that observe a value may use settings.
     func announceOwnChanges() {
         let cells = state.withLock { state in
             defer { state.ownChanges = [] }
@@ -282,7 +284,8 @@ extension SuiteSession {
         _ operation: @escaping @Sendable () async throws(BackendError) -> Value
     ) throws(BackendError) -> Value {
         guard !ClientThread.shared.isCurrent else {
-            throw .unreachable("a bridge must not wait for other settings", outcome: .notDone)
+            // The thread decodes values, too, and the code of the program that does this may read another setting.
+            throw .unreachable("code that converts a value must not wait for another setting", outcome: .notDone)
         }
         let result = Promise<Result<Value, BackendError>>()
         startTask {

@@ -23,7 +23,7 @@ package struct PendingChange: Equatable, Sendable {
 
     /// The information that is necessary to apply a change in place to another value than the program has read.
     struct Plan: Equatable, Sendable {
-        /// The effective value that the program has read. Nil if there was no value.
+        /// The value of the replica, stored or a default of the schema, when the program read the key. Nil if there was none.
         let base: JSONValue?
         /// The value that the program has computed. Nil if the change removes the value.
         let new: JSONValue?
@@ -111,7 +111,7 @@ extension PendingChange {
     /// Returns the change for the current value after a conflict. Returns nil if the plan does not allow a change.
     func resolved(over current: SettingState, as requestKey: RequestKey) -> PendingChange? {
         guard let (plan, _, operation) = merge, current.source != .invalid, !current.isConcealed else { return nil }
-        // Compares the value, because a revision may mean another value if the daemon is replaced before a retry.
+        // Compares the value, because a revision means another value after the data of the daemon was replaced.
         func set(_ value: JSONValue?) -> PendingChange {
             PendingChange(
                 value.map { .set($0) } ?? .delete, to: operation.key, in: operation.suite,

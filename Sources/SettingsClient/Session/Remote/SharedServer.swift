@@ -7,11 +7,11 @@ internal import Synchronization
 /// session releases them.
 final class SharedServer: Sendable {
     let address: ServerAddress
-    /// Nil for the token of the process.
+    /// Nil for the token of the environment: `SETTINGS_TOKEN_FILE` or `SETTINGS_TOKEN`.
     let token: AccessToken?
     /// Keeps one idle connection. Concurrent requests open further connections.
     private let pool: ConnectionPool
-    /// The requests of followers that wait for the end of a pause after an outage.
+    /// The long polls that have failed and wait until their next attempt. Any answer of the server ends these pauses.
     private let waitingPolls = Mutex<[ObjectIdentifier: LongPoll]>([:])
     private let hasWaitingPolls = Atomic(false)
     private let followers = Mutex<[SuiteName: WeakFollower]>([:])
@@ -63,10 +63,10 @@ final class SharedServer: Sendable {
     }
 }
 
-/// An answer of a server, with the history to which it belongs.
+/// An answer of a server.
 struct ServerAnswer<Output: Sendable>: Sendable {
     let result: Result<Output, SettingsError>
-    /// The epoch of the history. Nil if there was no answer, or if the answer has no cursor.
+    /// The epoch, which identifies the data of the daemon: it is another one after the data was replaced. Nil if there was no answer, or if the answer has no cursor.
     let epoch: Epoch?
 }
 
@@ -114,7 +114,7 @@ extension SharedServer {
 }
 
 extension SharedServer {
-    /// Records an answer, and sends the requests of followers that wait for the end of an outage.
+    /// Called after each answer. Sends the long polls at once that wait until their next attempt.
     func recordAnswer() {
         guard hasWaitingPolls.load(ordering: .acquiring) else { return }
         let polls = waitingPolls.withLock { waitingPolls in
@@ -183,7 +183,8 @@ struct WriteRetries: Sendable {
         switch error {
         case .unreachable(let reason, _):
             self.reason = reason
-            // The server has accepted the first connection and closed it, so an immediate retry is likely to succeed.
+            // The first attempt failed after the request was sent, so the server has closed an idle connection. A new
+            // connection is likely to work.
             return attempts == 1 && mayBeDone ? .zero : backOff.next(using: &generator)
         case .problem(let problem, _):
             guard problem.isTransient else { return nil }
@@ -193,8 +194,8 @@ struct WriteRetries: Sendable {
         }
     }
 
-    /// Returns the last failure with the outcome of all attempts. A final refusal means that no attempt was carried
-    /// out: otherwise the daemon would have repeated the answer to that attempt.
+    /// Returns the last failure with the outcome of all attempts. If an earlier attempt has no known outcome, the write may
+    /// have been carried out.
     func summary(of error: SettingsError) -> SettingsError {
         let outcome = mayBeDone ? .unknown : error.outcome
         // The reason of an earlier attempt helps more than the timeout of the last attempt.
