@@ -53,7 +53,14 @@ public struct DefaultsLog: Sendable {
     /// ``standardError``.
     public static var `default`: DefaultsLog {
         get { processLog.withLock { $0 } }
-        set { processLog.withLock { $0 = newValue } }
+        set {
+            // The old handler may run code of the program when it is released, so the lock is not held then.
+            let old = processLog.withLock { log in
+                defer { log = newValue }
+                return log
+            }
+            withExtendedLifetime(old) {}
+        }
     }
 
     func write(_ issue: DefaultsIssue) {

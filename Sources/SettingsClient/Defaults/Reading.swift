@@ -19,10 +19,12 @@ extension DefaultsReference {
             return try read()
         } catch {
             resolved.registerRead()
-            // The suite may have been loaded before the read was registered.
-            if core.session.isLoaded, let reading = try? read() { return reading }
+            // The replica may have been filled before the read was registered.
+            if core.session.cursor != nil, let cell = resolved.cell, case .success = resolved.codec {
+                return readReplica(cell, until: .now)
+            }
             core.reportReadFailure(error, name)
-            return Reading(value: resolved.argument, problem: error, isStoredUnreadable: true)
+            return Reading(value: resolved.argument ?? registeredDefault, problem: error, isStoredUnreadable: true)
         }
     }
 
@@ -31,6 +33,18 @@ extension DefaultsReference {
         guard let cell = resolved.cell, case .success = resolved.codec else { return Reading() }
         let deadline = core.session.deadline
         try core.load(for: cell.name, until: deadline)
+        return readReplica(cell, until: deadline)
+    }
+
+    /// The registered default of the key. Nil if there is none, or if it is no value of the key.
+    private var registeredDefault: Value? {
+        guard let json = resolved.name.flatMap(core.registered), case .success(let codec) = resolved.codec else {
+            return nil
+        }
+        return try? codec.decode(json)
+    }
+
+    private func readReplica(_ cell: KeyCell, until deadline: ContinuousClock.Instant) -> Reading<Value> {
         _ = differences()
         moveValue(until: deadline)
         // The version and the tracker are read before the value, so that a change after the read invalidates the cache.
@@ -103,6 +117,8 @@ extension DefaultsReference {
     /// Returns true if the command line, the suite or a registered default has a value for the key.
     func hasKey() -> Bool {
         resolved.registerRead()
+        // The call may wait for the daemon, so the first tracker may be too old.
+        defer { resolved.registerRead() }
         guard let key = resolved.name else { return false }
         return resolved.argument != nil || core.registered(key) != nil || isSet()
     }
@@ -110,6 +126,8 @@ extension DefaultsReference {
     /// Returns true if a value is stored for the key. Returns false and reports an error if this is unknown.
     func isSet() -> Bool {
         resolved.registerRead()
+        // The call may wait for the daemon, so the first tracker may be too old.
+        defer { resolved.registerRead() }
         guard let key = resolved.name else { return false }
         loadAndMoveValue()
         return core.isSet(key)

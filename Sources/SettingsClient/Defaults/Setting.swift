@@ -75,9 +75,9 @@ public struct Setting<Value: DefaultsSerializable>: Sendable {
             var change = reference.beginChange()
             defer { change.end() }
             yield &change.value
-            cache?.clear()
+            cache?.beginWrite()
+            defer { cache?.endWrite() }
             change.write()
-            cache?.clear()
         }
     }
 
@@ -95,19 +95,17 @@ public struct Setting<Value: DefaultsSerializable>: Sendable {
             return reference.value
         }
         nonmutating set {
-            // Functions that observe the value may read it within the assignment: they must not get the cached value, and what
-            // they have cached may be older than the assigned value.
-            cache?.clear()
+            cache?.beginWrite()
+            defer { cache?.endWrite() }
             reference.assign(newValue)
-            cache?.clear()
         }
         nonmutating _modify {
             var change = reference.beginChange()
             defer { change.end() }
             yield &change.value
-            cache?.clear()
+            cache?.beginWrite()
+            defer { cache?.endWrite() }
             change.write()
-            cache?.clear()
         }
     }
 }
@@ -123,8 +121,9 @@ extension Setting {
 
     /// Removes the stored value, so that the setting has its default.
     public func remove() {
+        cache?.beginWrite()
+        defer { cache?.endWrite() }
         reference.remove()
-        cache?.clear()
     }
 
     /// Calls a handler with every new value, until the returned observation is released or cancelled.
@@ -140,13 +139,16 @@ extension Setting {
     }
 }
 
-/// A cache of one value. It returns the first value until it is cleared.
+/// A cache of one value. It returns the first value until the setting is written. During a write it caches nothing, because
+/// functions that observe the value read it within the write.
 private final class ValueCache<Value: Sendable>: Sendable {
     private let shared = Mutex(Shared())
 
     private struct Shared {
         var value: Value?
-        /// The number of calls of `clear()`. A value that was read before such a call is not cached.
+        /// The number of writes that are in progress.
+        var writeCount = 0
+        /// Grows with the beginning and the end of each write. A value that was read before is not cached afterwards.
         var generation = 0
     }
 
@@ -157,17 +159,26 @@ private final class ValueCache<Value: Sendable>: Sendable {
         return shared.withLock { shared in
             // Threads that read at the same time all return the value of the first thread.
             if let first = shared.value { return first }
-            if shared.generation == generation { shared.value = value }
+            if shared.generation == generation, shared.writeCount == 0 { shared.value = value }
             return value
         }
     }
 
-    func clear() {
+    /// Clears the cache until the end of the write.
+    func beginWrite() {
         // The old value may run code of the program when it is freed, so the lock is not held then.
         let old = shared.withLock { shared in
             shared.generation += 1
+            shared.writeCount += 1
             return shared.value.take()
         }
         withExtendedLifetime(old) {}
+    }
+
+    func endWrite() {
+        shared.withLock { shared in
+            shared.generation += 1
+            shared.writeCount -= 1
+        }
     }
 }

@@ -9,6 +9,8 @@ extension AdapterCore {
     /// order. If `read` accepts none of them, the command line is ignored.
     package func untyped<Value>(_ name: String, as read: (JSONValue) -> Value?) -> Value? {
         registerRead(named: name)
+        // The call may wait for the daemon, so the first tracker may be too old.
+        defer { registerRead(named: name) }
         for form in arguments.forms(of: name) {
             if let value = read(form) { return value }
         }
@@ -43,6 +45,7 @@ extension AdapterCore {
     /// Returns true if the command line, the suite or a registered default has a value for a name.
     package func hasKey(named name: String) -> Bool {
         registerRead(named: name)
+        defer { registerRead(named: name) }
         guard let key = keyName(name, .read) else { return false }
         return !arguments.forms(of: name).isEmpty || registered(key) != nil || isSet(key)
     }
@@ -50,6 +53,7 @@ extension AdapterCore {
     /// Returns true if a value is stored under a name.
     package func isSet(named name: String) -> Bool {
         registerRead(named: name)
+        defer { registerRead(named: name) }
         return keyName(name, .read).map { isSet($0) } ?? false
     }
 

@@ -8,6 +8,8 @@ internal import Synchronization
 /// changes of one process would conflict. The code of the program is synchronous, so the lock is not held across an
 /// `await`. The lock is recursive because the code may make another change.
 final class ChangeLock: Sendable {
+    var isHeldByCurrentThread: Bool { state.withLock { $0.holder == CurrentThread.identifier } }
+
     private struct State {
         /// The thread that holds the lock. 0 if no thread holds it.
         var holder: UInt = 0

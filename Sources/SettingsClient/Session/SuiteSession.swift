@@ -31,8 +31,8 @@ final class SuiteSession: Sendable {
         fileprivate var handlers = Handlers()
         fileprivate(set) var listeners: [UInt64: @Sendable ([ReplicaEvent]) -> Void] = [:]
         fileprivate var lastListener: UInt64 = 0
-        /// The cells that the program's own writes have changed, until the change is announced.
-        fileprivate var ownChanges: [KeyCell] = []
+        /// The cells that the program's own writes have changed, by the thread that is about to announce the change.
+        fileprivate var ownChanges: [UInt: [KeyCell]] = [:]
         /// True while a thread delivers events. This thread also delivers the events of other threads, which keeps the
         /// order.
         fileprivate var isDelivering = false
@@ -200,8 +200,8 @@ extension SuiteSession {
                 ? state.saving.plan(after: options.saveInterval) : nil
             var cells = state.replica.changedCells
             state.replica.changedCells = []
-            if isOwnChange {
-                state.ownChanges += cells
+            if isOwnChange, !cells.isEmpty {
+                state.ownChanges[CurrentThread.identifier, default: []] += cells
                 cells = []
             }
             return (result, cells, isDeliverer, pause, state.loading.isLoaded && !state.isSchemaKnown)
@@ -215,14 +215,14 @@ extension SuiteSession {
         return result
     }
 
-    /// Announces the changes that the program has made on the calling thread. Call this after the write is stored, and without
-    /// the lock of changes in place, because functions that observe a value may use settings.
+    /// Announces the changes that the program has made on the calling thread.
+    ///
+    /// Functions that observe a value may wait for other settings. So they are called on another thread if this thread is the
+    /// client thread, or holds the lock of changes in place.
     func announceOwnChanges() {
-        let cells = state.withLock { state in
-            defer { state.ownChanges = [] }
-            return state.ownChanges
-        }
-        announce(cells, isOwnChange: !ClientThread.shared.isCurrent)
+        let thread = CurrentThread.identifier
+        guard let cells = state.withLock({ $0.ownChanges.removeValue(forKey: thread) }) else { return }
+        announce(cells, isOwnChange: !ClientThread.shared.isCurrent && !changeLock.isHeldByCurrentThread)
     }
 
     private func announce(_ cells: [KeyCell], isOwnChange: Bool) {

@@ -207,6 +207,37 @@ struct ObservationTests {
         #expect(changes.value == 3)
     }
 
+    @Test("A function that reads a cached property within the announcement gets the new value")
+    func cachedPropertyWithinAnnouncement() async throws {
+        let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
+        let theme = Setting(\.theme, in: defaults, options: .cached)
+        let seen = Mutex<[Theme]>([])
+        func track() {
+            withObservationTracking {
+                _ = theme.value
+            } onChange: {
+                seen.withLock { $0.append(theme.value) }
+            }
+        }
+        track()
+        theme.value = .dark
+        track()
+        theme.remove()
+        #expect(seen.withLock { $0 } == [.dark, .light] && theme.value == .light)
+    }
+
+    @Test("A registered default is read without a daemon")
+    func registeredDefaultWithoutDaemon() async throws {
+        let link = FlakyBackend(InMemoryBackend(suite: .sample))
+        link.leave()
+        let defaults = DefaultsAdapter(
+            keyStore: ClientKeys(),
+            session: SuiteSession(link, options: SuiteSession.Options(timeout: .milliseconds(50))),
+            log: DefaultsLog(issues: { _ in }))
+        defaults.register(defaults: ["launchCount": 11])
+        #expect(defaults.launchCount == 11)
+    }
+
     @Test("A tracking function may write a setting, and wait until the daemon has it")
     func writingWithinAnnouncement() async throws {
         let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
