@@ -134,7 +134,8 @@ struct WritingTests {
         let shell = try Shell(hasSchema: false)
         let inner = #"{"type":"object","properties":{"y":{"type":"integer"}}}"#
         let outer = #"{"type":"object","properties":{"do":{"type":"object","properties":{"x":\#(inner)}}}}"#
-        _ = try shell.directory.file("do.json", #"{"type":"object","additionalProperties":{},"properties":{"k":\#(outer)}}"#)
+        let schema = #"{"type":"object","additionalProperties":{},"properties":{"k":\#(outer)}}"#
+        _ = try shell.directory.file("do.json", schema)
         #expect(try shell.run("settings schema apply app do.json --quiet").code == 0)
         for command in [#"k --json '{"do":{"x":{"y":"text"}}}'"#, #"'k={"do":{"x":{"y":"text"}}}' j=3"#] {
             let end = try shell.run("settings set app \(command)")

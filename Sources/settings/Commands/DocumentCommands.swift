@@ -98,7 +98,8 @@ enum DocumentCommands {
 }
 
 extension Arguments {
-    /// The given options among some, as a command line repeats them. A token is not in a pipe twice.
+    /// The given options among some, as a command line repeats them. Leaves out a token file that is a pipe, because a
+    /// pipe can be read only once.
     fileprivate func quoted(_ names: [String]) -> String {
         names.filter(has).map { name in
             let value = self[name] ?? ""

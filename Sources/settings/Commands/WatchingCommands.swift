@@ -153,10 +153,10 @@ enum WatchingCommands {
         func end(after timeout: Duration) async throws -> ExitCode {
             try await Task.sleep(until: start + timeout, clock: .continuous)
             if !hasTried.withLock({ $0 }) { try await Task.sleep(until: firstDeadline, clock: .continuous) }
-            throw isOver(timeout)
+            throw lateError(timeout)
         }
 
-        private func isOver(_ timeout: Duration) -> ToolError {
+        private func lateError(_ timeout: Duration) -> ToolError {
             ToolError(.late, "timed out after \(timeout) waiting for \(suite)")
         }
 
@@ -181,7 +181,7 @@ enum WatchingCommands {
         /// Throws if the time is over. Call this after a comparison that found a difference, or a failed read.
         private func checkTime() throws(ToolError) {
             hasTried.withLock { $0 = true }
-            if let timeout, ContinuousClock.now >= start + timeout { throw isOver(timeout) }
+            if let timeout, ContinuousClock.now >= start + timeout { throw lateError(timeout) }
         }
 
         /// Reads each setting once, so that a missing right is an error. True if the reads show that all conditions hold.
