@@ -11,10 +11,10 @@ package enum ProcessArguments {
         return (0..<Int(process_argument_count())).compactMap { arguments[$0].map { String(cString: $0) } }
     }()
 
-    /// The position in `all` of the first argument that is not UTF-8. In `all`, U+FFFD replaces its invalid bytes.
+    /// The position in `all` of the first argument after the name of the program that is not UTF-8. In `all`, U+FFFD replaces its invalid bytes.
     package static let firstInvalidPosition: Int? = {
         guard let arguments = process_arguments() else { return nil }
-        return (0..<Int(process_argument_count())).first { position in
+        return (0..<Int(process_argument_count())).dropFirst().first { position in
             arguments[position].map { String(validatingCString: $0) == nil } ?? false
         }
     }()

@@ -143,6 +143,38 @@ struct CommandLineTests {
             """)
     }
 
+    @Test("A value from standard input is refused if standard input has the token")
+    func tokenAndValue() throws {
+        let shell = try Shell(["settings set app name joe --quiet"])
+        let commands = [
+            "set app name -", "set app name=-", "import app - --replace", "import app /dev/stdin --replace", "plan -",
+            "apply -", "transaction -", "schema check -", "schema diff app -", "schema apply app -",
+        ]
+        for command in commands {
+            for token in ["-", "/dev/stdin"] {
+                let end = try shell.run("printf secret | settings \(command) --token-file \(token)")
+                #expect(end.code == 64 && end.output.isEmpty, "\(command): \(end)")
+                let message = "standard input has the token (--token-file \(token)), so it cannot have the value, too"
+                #expect(end.errors == "settings: \(message)\n", "\(command)")
+            }
+        }
+        try shell.follow(
+            """
+            $ printf secret | SETTINGS_TOKEN_FILE=- settings set app name -
+            ! settings: standard input has the token (SETTINGS_TOKEN_FILE=-), so it cannot have the value, too
+            => 64
+            $ settings get app name
+            joe
+            """)
+    }
+
+    @Test("The name of the program need not be UTF-8")
+    func invalidProgramName() throws {
+        let shell = try Shell()
+        let end = try shell.run("bash -c 'exec -a $(printf \"\\377\") settings get app theme'")
+        #expect(end == ChildProcess.End(code: 0, output: "light\n", errors: ""))
+    }
+
     @Test("Short forms of options stand for the long forms, also before the command")
     func shortForms() throws {
         let shell = try Shell()

@@ -153,6 +153,27 @@ extension CompletionTests {
         #expect(.now - start < .seconds(8))
     }
 
+    @Test("Completion leaves a token in standard input or a FIFO to the command, and does not ask the daemon")
+    func tokenInPipe() throws {
+        let shell = try Self.shell()
+        #expect(try shell.run("printf secret | (settings complete get --token-file - app ''; cat)").output == "secret")
+        #expect(
+            try shell.run("printf secret | (SETTINGS_TOKEN_FILE=- settings complete descr; cat)").output.hasSuffix(
+                "\nsecret"))
+        let fifo = "mkfifo fifo; printf secret >fifo & settings complete get --token-file fifo app ''; cat fifo"
+        #expect(try shell.run(fifo).output == "secret")
+    }
+
+    @Test("wait ends in time, also if the name service does not answer", .enabled(if: canMount))
+    func waitWithSilentNameService() throws {
+        let shell = try Self.shell()
+        let mount = "mkfifo hosts; exec unshare -rm sh -c 'mount --bind hosts /etc/hosts;"
+        let start = ContinuousClock.now
+        #expect(
+            try shell.run("\(mount) exec settings wait app a b --timeout 1 --server http://nowhere.test:7'").code == 8)
+        #expect(.now - start < .seconds(8))
+    }
+
     @Test("All suites are completed, however many there are")
     func manySuites() throws {
         let shell = try Shell()

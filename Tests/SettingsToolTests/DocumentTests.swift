@@ -97,6 +97,20 @@ struct DocumentTests {
         #expect(end.errors.contains("\n  settings import app '\(shell.directory.path)/a dir/settings-app-"))
     }
 
+    @Test(
+        "The commands that edit names have empty values in quotes, and no token from a pipe", arguments: ["-", "fifo"])
+    func editAdviceWithPipe(token: String) throws {
+        let editor = try shell.directory.file("editor", "echo '{' >\"$1\"")
+        let end = try shell.run(
+            """
+            mkfifo fifo; [ \(token) = - ] || printf secret >fifo &
+            printf secret | TMPDIR=$HOME EDITOR='/bin/sh \(editor)' settings edit app --note '' --token-file \(token)
+            """)
+        #expect(end.code == 1)
+        #expect(end.errors.contains(" --replace --note '' --dry-run\n"), "\(end.errors)")
+        #expect(end.errors.hasSuffix(" --replace --note ''\n"), "\(end.errors)")
+    }
+
     @Test("A change of another caller while the file is open is a conflict: both keep what they wrote")
     func editConflict() throws {
         try shell.does("set", "app", "a=1")

@@ -41,6 +41,41 @@ struct GatewayTests {
         #expect(lost.errors.hasSuffix("\n  it may have been done nevertheless: read before you repeat it\n"))
     }
 
+    @Test("An edit that a proxy answers may have been stored, and the program says how to find out")
+    func edit() throws {
+        let unknown = Self.answer(404, #"{"status":404,"code":"unknown_suite","detail":"there is no suite app"}"#)
+        let server = try ScriptedServer { _, peer, log in
+            while let request = peer.readRequest() { peer.send(request.hasPrefix("GET") ? unknown : Self.answer(502)) }
+        }
+        let shell = try Shell(hasSchema: false)
+        let editor = try shell.directory.file("editor", "echo '{\"a\":1}' >\"$1\"")
+        let command = "TMPDIR=$HOME EDITOR='/bin/sh \(editor)' settings edit app --server \(server.address)"
+        let end = try shell.run(command)
+        #expect(end.code == 7)
+        #expect(end.errors.hasPrefix("settings: it may have been stored: HTTP status 502"), "\(end.errors)")
+        #expect(end.errors.contains("\n  settings diff app 0 --server \(server.address)\n"), "\(end.errors)")
+        #expect(!end.errors.contains("nothing was stored"))
+        // A dry run never stores.
+        #expect(try shell.run("\(command) --dry-run").errors.hasPrefix("settings: nothing was stored: "))
+    }
+
+    @Test("unset --drop of a suite that is too large removes the values first, then drops the suite with a guard")
+    func dropInParts() throws {
+        let unknown = Self.answer(404, #"{"status":404,"code":"unknown_suite","detail":"there is no suite app"}"#)
+        let large = Self.answer(413, #"{"status":413,"code":"too_large","detail":"too many keys"}"#)
+        let dropped = ScriptedServer.answer(#"{"revision":2,"changed":true,"changes":[]}"#)
+        let server = try ScriptedServer { _, peer, log in
+            while let request = peer.readRequest() {
+                let isGuarded = request.lowercased().contains("\r\nif-match: \"0\"\r\n")
+                if request.hasPrefix("DELETE") { log.add(isGuarded ? "guarded" : "plain") }
+                peer.send(request.hasPrefix("GET") ? unknown : isGuarded ? dropped : large)
+            }
+        }
+        let end = try Shell(hasSchema: false).run("settings unset app --drop --server \(server.address)")
+        #expect(end == ChildProcess.End(code: 0, output: "the suite was dropped\n", errors: ""))
+        #expect(server.log.all.filter { $0 != "connection" } == ["plain", "guarded"])
+    }
+
     @Test("A write whose answer a proxy lost is repeated with its idempotency key")
     func repeated() throws {
         let body = #"{"suite":"app","key":"theme","source":"unset","revision":2,"changed":false}"#

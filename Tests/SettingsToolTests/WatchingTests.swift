@@ -165,6 +165,11 @@ struct WatchingTests {
             => 8
             $ settings wait app theme!=light '!nickname' --timeout 2m
             $ settings wait nowhere '!nickname' --timeout 0.5
+            $ settings wait nowhere '!nickname' '!name' --timeout 0
+            $ settings wait app theme=dark '!nickname' --timeout 0
+            $ settings wait app theme=dark nickname --timeout 0
+            ! settings: timed out after 0.0 seconds waiting for app
+            => 8
             $ settings wait app theme!=dark --timeout 0.1
             ! settings: timed out after 0.1 seconds waiting for app
             => 8

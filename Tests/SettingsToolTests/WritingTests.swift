@@ -93,7 +93,11 @@ struct WritingTests {
             other: 1 → (unset)
             (a dry run: nothing was changed)
             $ settings unset many --drop --dry-run | wc -l
-            252
+            253
+            $ settings unset many --drop --dry-run | tail -3
+            other: 1 → (unset)
+            the suite would be dropped
+            (a dry run: nothing was changed)
             $ settings unset many --prefix k --if-revision 1 2>/dev/null
             => 5
             $ settings unset many --prefix k --if-revision $(settings list --json | grep -o '[0-9]*,"schema' | grep -o '[0-9]*') | wc -l
@@ -101,6 +105,43 @@ struct WritingTests {
             $ settings export many --format env
             other=1
             """)
+    }
+
+    @Test("unset --drop drops a suite with more values than one commit may change")
+    func dropMany() throws {
+        let shell = try Shell(hasSchema: false, configuration: #"{"limits":{"commitKeys":100}}"#)
+        let keys = (1...250).map { #""k\#(1000 + $0)":1"# }.joined(separator: ",")
+        _ = try shell.directory.file("many.json", "{\(keys)}")
+        _ = try shell.directory.file("open.json", #"{"type":"object","additionalProperties":{}}"#)
+        try shell.follow(
+            """
+            $ settings schema apply many open.json --quiet; settings import many many.json --quiet
+            $ settings unset many --drop | tail -2
+            k1250: 1 → (unset)
+            the suite was dropped
+            $ settings list many
+            ! settings: there is no suite many
+            => 4
+            $ settings import many many.json --quiet; settings unset many --drop --quiet
+            $ settings list many
+            ! settings: there is no suite many
+            => 4
+            """)
+    }
+
+    @Test("A violation in a value has the whole path in the value, also if the value has a member do")
+    func violationPath() throws {
+        let shell = try Shell(hasSchema: false)
+        let inner = #"{"type":"object","properties":{"y":{"type":"integer"}}}"#
+        let outer = #"{"type":"object","properties":{"do":{"type":"object","properties":{"x":\#(inner)}}}}"#
+        let schema = #"{"type":"object","additionalProperties":{},"properties":{"k":\#(outer)}}"#
+        _ = try shell.directory.file("do.json", schema)
+        #expect(try shell.run("settings schema apply app do.json --quiet").code == 0)
+        for command in [#"k --json '{"do":{"x":{"y":"text"}}}'"#, #"'k={"do":{"x":{"y":"text"}}}' j=3"#] {
+            let end = try shell.run("settings set app \(command)")
+            #expect(end.code == 5)
+            #expect(end.errors == "settings: k at /do/x/y must be an integer, but is \"text\"\n")
+        }
     }
 
     @Test("unset --drop says that it drops a suite that has a schema only")

@@ -47,13 +47,18 @@ package enum FileContents {
     /// The function may block for as long as no process writes to the pipe.
     package static func readRegularFileOrPipe(_ path: String, upTo count: Int) throws(UnreadableFile) -> [UInt8] {
         do throws(SystemError) {
-            var status = stat()
             if path == "-" { return try readStandardInput(upTo: count) }
-            if stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFIFO { return try read(path, upTo: count) }
+            if isPipe(path) { return try read(path, upTo: count) }
         } catch {
             throw .failed(error)
         }
         return try readRegularFile(path, upTo: count)
+    }
+
+    /// True if the file is a pipe, which a process can read only once.
+    package static func isPipe(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO
     }
 
     private static func checkKind(_ status: stat) throws(UnreadableFile) {

@@ -34,12 +34,12 @@ extension Arguments {
     }
 
     private var givenToken: AccessToken? {
-        if let path = self["token-file"] { return AccessToken(fileOrPipe: path, from: nil) }
-        if let path = EnvironmentVariables.nonEmptyValue(of: AccessToken.fileVariable) {
-            return AccessToken(fileOrPipe: path, from: AccessToken.fileVariable)
-        }
-        return .standard
+        guard let path = tokenPath else { return .standard }
+        return AccessToken(fileOrPipe: path, from: has("token-file") ? nil : AccessToken.fileVariable)
     }
+
+    /// The path of the file that has the token.
+    var tokenPath: String? { self["token-file"] ?? EnvironmentVariables.nonEmptyValue(of: AccessToken.fileVariable) }
 
     /// The conditions of a write that the options give.
     func writeOptions() throws(ToolError) -> WriteOptions {

@@ -52,6 +52,16 @@ enum DocumentCommands {
                     """)
             }
             let error = ToolError(describing: refusal)
+            if let refusal = refusal as? SettingsError, refusal.outcome == .unknown, !arguments.has("dry-run") {
+                throw ToolError(
+                    error.code,
+                    """
+                    it may have been stored: \(error.message)
+                    what you typed is in \(path); see whether it was stored before you store it again:
+                      settings diff \(suite) \(opened.revision)\(connection)
+                      settings import \(suite) \(path) --replace\(options)
+                    """)
+            }
             throw ToolError(
                 error.code,
                 """
@@ -75,7 +85,7 @@ enum DocumentCommands {
     ) { arguments in
         try arguments.expect(1...1, "the file")
         let (path, options) = (arguments.operands[0], try arguments.writeOptions())
-        let document = try InputFile.json(path)
+        let document = try InputFile.json(path, arguments)
         let transaction: Transaction
         do throws(BodyError) {
             transaction = try Transaction(json: document)
@@ -88,11 +98,14 @@ enum DocumentCommands {
 }
 
 extension Arguments {
-    /// The given options among some, as a command line repeats them.
+    /// The given options among some, as a command line repeats them. Leaves out a token file that is a pipe, because a
+    /// pipe can be read only once.
     fileprivate func quoted(_ names: [String]) -> String {
         names.filter(has).map { name in
             let value = self[name] ?? ""
-            return value.isEmpty ? " --\(name)" : " --\(name) \(EnvironmentFile.quoted(value))"
+            if name == "token-file", value == "-" || FileContents.isPipe(value) { return "" }
+            if name == Command.override.name { return " --\(name)" }
+            return " --\(name) \(value.isEmpty ? "''" : EnvironmentFile.quoted(value))"
         }.joined()
     }
 }

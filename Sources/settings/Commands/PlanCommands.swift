@@ -71,7 +71,7 @@ private struct Plan {
 
     init(_ arguments: Arguments) throws {
         try arguments.expect(1...1, "the file")
-        let (path, document) = (arguments.operands[0], try InputFile.json(arguments.operands[0]))
+        let (path, document) = (arguments.operands[0], try InputFile.json(arguments.operands[0], arguments))
         guard let object = document.object, object.count == 1, let wanted = object["suites"]?.object
         else {
             throw ToolError(

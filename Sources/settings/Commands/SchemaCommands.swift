@@ -35,7 +35,7 @@ enum SchemaCommands {
             return .done
         case "check":
             try arguments.expect(2...2, "the file")
-            return check(try InputFile.json(arguments.operands[1]))
+            return check(try InputFile.json(arguments.operands[1], arguments))
         case "diff", "apply":
             try arguments.expect(3...3, "the suite or the file")
             return try apply(arguments, isDryRun: verb == "diff" || arguments.has("dry-run"))
@@ -82,7 +82,7 @@ enum SchemaCommands {
         try arguments.expect(file == nil ? 3...3 : 2...2, "the suite, or --file,")
         let name = try file.map(InputFile.name) ?? arguments.suite(2).text
         let document =
-            try file.map { file throws(ToolError) in try InputFile.json(file) }
+            try file.map { file throws(ToolError) in try InputFile.json(file, arguments) }
             ?? document(of: arguments.suite(2), arguments)
         let schema: Schema
         do {
@@ -106,7 +106,7 @@ enum SchemaCommands {
     }
 
     private static func apply(_ arguments: Arguments, isDryRun: Bool) throws -> ExitCode {
-        let (suite, document) = (try arguments.suite(1), try InputFile.json(arguments.operands[2]))
+        let (suite, document) = (try arguments.suite(1), try InputFile.json(arguments.operands[2], arguments))
         var policy = ConflictPolicy.refuse
         if let word = arguments["on-conflict"] {
             guard let named = ConflictPolicy(rawValue: word) else {

@@ -80,7 +80,7 @@ enum TransferCommands {
         let (suite, path, options) = (try arguments.suite(), arguments.operands[1], try arguments.writeOptions())
         let format = try SuiteFile(arguments["format"], path: path)
         let client = try arguments.client(timeout: .seconds(60))
-        let settings = try format.settings(of: try InputFile.bytes(of: path), from: path) {
+        let settings = try format.settings(of: try InputFile.bytes(of: path, arguments), from: path) {
             try client.schema(of: suite)
         }
         let stored = arguments.has("replace") ? try StoredSuite(suite, from: client) : nil
@@ -103,15 +103,25 @@ enum TransferCommands {
 
 extension PartedCommit {
     /// Makes one commit, or several if one is more than the daemon takes, and prints the changes.
-    func commit(_ options: WriteOptions, from start: Revision?, _ arguments: Arguments) throws -> ExitCode {
-        if let summary = try commitAtOnce(options, from: start) { return summary.report(arguments) }
+    ///
+    /// - Parameter last: what is done after several commits, with the revision of the suite. Returns a line to print. With
+    ///   this step, one commit is not tried.
+    func commit(
+        _ options: WriteOptions, from start: Revision?, _ arguments: Arguments,
+        last: ((Revision) throws -> String)? = nil
+    ) throws -> ExitCode {
+        if last == nil, let summary = try commitAtOnce(options, from: start) { return summary.report(arguments) }
         let isShown = !arguments.has("quiet") || options.isDryRun
         var isChanged = false
-        try commit(options, from: start) { summary in
+        let revision = try commit(options, from: start) { summary in
             isChanged = isChanged || summary.changed
             guard isShown else { return }
             Progress.clear()
             for change in summary.changes { print(change.line) }
+        }
+        if let line = try last?(revision) {
+            isChanged = true
+            if isShown { print(line) }
         }
         if isShown, !isChanged { print("nothing to change") }
         if options.isDryRun { print("(a dry run: nothing was changed)") }

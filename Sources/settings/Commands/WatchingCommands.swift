@@ -1,6 +1,7 @@
 import Dispatch
 import Platform
 import SettingsHTTP
+import Synchronization
 
 /// Commands that wait for changes: `watch`, `wait`.
 enum WatchingCommands {
@@ -91,46 +92,15 @@ enum WatchingCommands {
         let suite = try arguments.suite()
         let conditions = try arguments.operands.dropFirst().map { try AwaitedValue($0) }
         guard !conditions.isEmpty else { throw ToolError.usage("KEY=VALUE is missing") }
-        let client = try arguments.client()
         let timeout = try arguments.duration("timeout")
-        let start = ContinuousClock.now
-        if try areMet(conditions, in: suite, client, within: timeout) { return .done }
+        let wait = Wait(suite: suite, conditions: conditions, timeout: timeout)
+        let client = try arguments.client(timeout: wait.firstDeadline - .now).withTimeout(.seconds(10))
         return try await withThrowingTaskGroup(of: ExitCode.self) { group in
-            group.addTask { try await isReached(conditions, of: suite, client) }
-            if let timeout {
-                group.addTask {
-                    try await Task.sleep(until: start + timeout, clock: .continuous)
-                    throw ToolError(.late, "timed out after \(timeout) waiting for \(suite)")
-                }
-            }
+            group.addTask { try await wait.run(client) }
+            if let timeout { group.addTask { try await wait.end(after: timeout) } }
             defer { group.cancelAll() }
             return try await group.next() ?? .failed
         }
-    }
-
-    /// Reads each setting once, so that a missing right is an error and a timeout of zero is a test. True if all conditions
-    /// hold.
-    private static func areMet(
-        _ conditions: [AwaitedValue], in suite: SuiteName, _ client: DaemonClient, within timeout: Duration?
-    ) throws -> Bool {
-        let limit = Duration.seconds(10)
-        let reader = client.withTimeout(max(.seconds(1), min(timeout ?? limit, limit))).blocking
-        var areMet = true
-        for condition in conditions {
-            do {
-                let setting = try reader.send(.setting(condition.key, in: suite))
-                guard !setting.isConcealed else {
-                    throw ToolError(.unauthorized, "\(condition.key) is a secret, which this caller may not read")
-                }
-                areMet = areMet && condition.holds(setting.value)
-            } catch let error as SettingsError where error.code != .forbidden && error.code != .unauthorized {
-                let isUnset = error.code == .notSet || error.code == .unknownSuite
-                areMet = areMet && isUnset && condition.holds(nil)
-                // Without a daemon, the other keys would wait for their timeouts, too.
-                if error.problem == nil { break }
-            }
-        }
-        return areMet
     }
 
     private struct AwaitedValue: Sendable {
@@ -160,21 +130,93 @@ enum WatchingCommands {
         }
     }
 
-    private static func isReached(
-        _ conditions: [AwaitedValue], of suite: SuiteName, _ client: DaemonClient
-    ) async throws -> ExitCode {
-        var values: [KeyName: JSONValue] = [:]
-        for try await observation in client.changes(of: suite, keys: conditions.map(\.key)).tellingOfOutages {
-            switch observation {
-            case .state(let state):
-                values = [:]
-                for entry in state.suites.flatMap(\.values) { values[entry.key] = entry.value }
-            case .changes(let news):
-                for change in news.changes { values[change.key] = change.new }
-            }
-            if conditions.allSatisfy({ $0.holds(values[$0.key]) }) { return .done }
+    /// A wait for conditions of a suite, with one deadline for all its requests.
+    private final class Wait: Sendable {
+        private let suite: SuiteName
+        private let conditions: [AwaitedValue]
+        private let timeout: Duration?
+        private let start = ContinuousClock.now
+        /// True after the conditions were compared with the state of the suite, or the daemon did not answer.
+        private let hasTried = Mutex(false)
+
+        init(suite: SuiteName, conditions: [AwaitedValue], timeout: Duration?) {
+            (self.suite, self.conditions, self.timeout) = (suite, conditions, timeout)
         }
-        return .failed
+
+        /// The deadline of the first comparison. The daemon gets at least a second for it, so that a timeout of zero is a
+        /// test.
+        var firstDeadline: ContinuousClock.Instant {
+            start + max(.seconds(1), min(timeout ?? .seconds(10), .seconds(10)))
+        }
+
+        /// Waits for the end of the timeout, then throws.
+        func end(after timeout: Duration) async throws -> ExitCode {
+            try await Task.sleep(until: start + timeout, clock: .continuous)
+            if !hasTried.withLock({ $0 }) { try await Task.sleep(until: firstDeadline, clock: .continuous) }
+            throw lateError(timeout)
+        }
+
+        private func lateError(_ timeout: Duration) -> ToolError {
+            ToolError(.late, "timed out after \(timeout) waiting for \(suite)")
+        }
+
+        /// Waits until all conditions hold.
+        func run(_ client: DaemonClient) async throws -> ExitCode {
+            if try await areMet(client) { return .done }
+            var values: [KeyName: JSONValue] = [:]
+            for try await observation in client.changes(of: suite, keys: conditions.map(\.key)).tellingOfOutages {
+                switch observation {
+                case .state(let state):
+                    values = [:]
+                    for entry in state.suites.flatMap(\.values) { values[entry.key] = entry.value }
+                case .changes(let news):
+                    for change in news.changes { values[change.key] = change.new }
+                }
+                if areMet(by: values) { return .done }
+                try checkTime()
+            }
+            return .failed
+        }
+
+        /// Throws if the time is over. Call this after a comparison that found a difference, or a failed read.
+        private func checkTime() throws(ToolError) {
+            hasTried.withLock { $0 = true }
+            if let timeout, ContinuousClock.now >= start + timeout { throw lateError(timeout) }
+        }
+
+        /// Reads each setting once, so that a missing right is an error. True if the reads show that all conditions hold.
+        ///
+        /// Several settings may change between the reads, so the reads show this only for a single setting, or if there is
+        /// no suite.
+        private func areMet(_ client: DaemonClient) async throws -> Bool {
+            var values: [KeyName: JSONValue]?
+            for key in conditions.map(\.key) {
+                values = nil
+                do {
+                    let setting = try await client.send(.setting(key, in: suite))
+                    guard !setting.isConcealed else {
+                        throw ToolError(.unauthorized, "\(key) is a secret, which this caller may not read")
+                    }
+                    if conditions.count == 1 { values = setting.value.map { [key: $0] } ?? [:] }
+                } catch let error as SettingsError where error.code != .forbidden && error.code != .unauthorized {
+                    // Without a daemon, the other keys would wait for their timeouts, too.
+                    guard error.problem != nil else {
+                        try checkTime()
+                        return false
+                    }
+                    let isUnset = error.code == .notSet && conditions.count == 1
+                    if isUnset || error.code == .unknownSuite { values = [:] }
+                }
+            }
+            guard let values else { return false }
+            if areMet(by: values) { return true }
+            try checkTime()
+            return false
+        }
+
+        private func areMet(by values: [KeyName: JSONValue]) -> Bool {
+            conditions.allSatisfy { $0.holds(values[$0.key]) }
+        }
     }
 }
 

@@ -57,7 +57,7 @@ enum WritingCommands {
             switch ways.first {
             case "drop":
                 summary = Changes(try client.blocking.send(.drop(suite, options)).body)
-                summary.lines.append("the suite \(options.isDryRun ? "would be" : "was") dropped")
+                summary.lines.append(dropLine(options))
             case "prefix", "all":
                 summary = Changes(try client.blocking.send(.reset(suite, prefix: arguments["prefix"], options)).body)
             default:
@@ -84,8 +84,25 @@ enum WritingCommands {
         options.ifMatch = nil
         let keys = (stored.settings.map(\.key) + stored.secrets).filter { $0.text.hasPrefix(arguments["prefix"] ?? "") }
         let operations = keys.map { Transaction.Operation(suite: suite, key: $0, .delete) }
-        return try PartedCommit(suite: suite, operations: operations, client: client)
-            .commit(options, from: stored.revision, arguments)
+        let parts = PartedCommit(suite: suite, operations: operations, client: client)
+        guard arguments.has("drop") else { return try parts.commit(options, from: stored.revision, arguments) }
+        return try parts.commit(options, from: stored.revision, arguments) { revision in
+            guard !options.isDryRun else { return dropLine(options) }
+            var options = options.repeatable()
+            options.ifMatch = .tag(EntityTag(revision))
+            do throws(SettingsError) {
+                _ = try client.blocking.send(.drop(suite, options))
+            } catch {
+                let cause = ToolError(describing: error)
+                throw ToolError(
+                    cause.code, "all values are removed, but the suite was not dropped: \(cause.message)\nrun it again")
+            }
+            return dropLine(options)
+        }
+    }
+
+    private static func dropLine(_ options: WriteOptions) -> String {
+        "the suite \(options.isDryRun ? "would be" : "was") dropped"
     }
 
     /// The changes that a write made, or would make.
@@ -192,7 +209,7 @@ private struct OperationReader {
 
     private func operation(_ name: String, _ word: String) throws -> Transaction.Operation {
         let key = try KeyName.named(name)
-        let word = word == "-" ? try Self.input() : word
+        let word = word == "-" ? try input() : word
         return Transaction.Operation(suite: suite, key: key, try action(key, word))
     }
 
@@ -247,8 +264,8 @@ private struct OperationReader {
         }
     }
 
-    private static func input() throws(ToolError) -> String {
-        guard var text = String(validating: try InputFile.bytes(of: "-"), as: UTF8.self) else {
+    private func input() throws(ToolError) -> String {
+        guard var text = String(validating: try InputFile.bytes(of: "-", arguments), as: UTF8.self) else {
             throw ToolError(.failed, "standard input is no text in UTF-8; nothing was changed")
         }
         if text.hasSuffix("\n") { text.removeLast() }

@@ -140,6 +140,10 @@ struct Completion {
     }
 
     private func client() throws -> DaemonClient {
+        // What completion reads from standard input or a pipe is lost for the command that the person types.
+        if let path = arguments.tokenPath, path == "-" || FileContents.isPipe(path) {
+            throw ToolError(.unauthorized, "the token can be read only once")
+        }
         let timeout = deadline - .now
         guard timeout > .zero else { throw ToolError(.late, "the time is over") }
         return try arguments.client(timeout: timeout)

@@ -1,20 +1,36 @@
 import Platform
 import SettingsHTTP
 
-/// A reader of whole files; `-` stands for standard input.
+/// A reader of whole files.
 enum InputFile {
-    /// The bytes of a file.
-    static func bytes(of path: String) throws(ToolError) -> [UInt8] {
+    private static let standardInput = ["-", "/dev/stdin", "/dev/fd/0"]
+
+    /// The bytes of a file that the command line names, or of standard input if the path is `-`.
+    static func bytes(of path: String, _ arguments: Arguments) throws(ToolError) -> [UInt8] {
+        if standardInput.contains(path), let token = arguments.tokenPath, standardInput.contains(token) {
+            let place = arguments.has("token-file") ? "--token-file \(token)" : "\(AccessToken.fileVariable)=\(token)"
+            throw .usage("standard input has the token (\(place)), so it cannot have the value, too")
+        }
+        guard path == "-" else { return try bytes(of: path) }
         do throws(SystemError) {
-            return path == "-" ? try FileContents.readStandardInput() : try FileContents.read(path)
+            return try FileContents.readStandardInput()
         } catch {
             throw ToolError(.failed, "\(name(path)) cannot be read: \(error.reason)")
         }
     }
 
-    /// The JSON value of a file.
-    static func json(_ path: String) throws(ToolError) -> JSONValue {
-        let bytes = try bytes(of: path)
+    /// The bytes of a file.
+    static func bytes(of path: String) throws(ToolError) -> [UInt8] {
+        do throws(SystemError) {
+            return try FileContents.read(path)
+        } catch {
+            throw ToolError(.failed, "\(path) cannot be read: \(error.reason)")
+        }
+    }
+
+    /// The JSON value of a file that the command line names, or of standard input if the path is `-`.
+    static func json(_ path: String, _ arguments: Arguments) throws(ToolError) -> JSONValue {
+        let bytes = try bytes(of: path, arguments)
         do throws(ToolError) {
             return try json(parsing: bytes)
         } catch {

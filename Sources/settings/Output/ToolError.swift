@@ -147,9 +147,10 @@ extension Problem.Current {
 extension Violation {
     /// The same, at a place in the value: a transaction names its operation before that, which the caller did not write.
     fileprivate var inValue: Violation {
-        guard pointer.tokens.first == "do", pointer.tokens.count >= 3 else { return self }
+        let tokens = pointer.tokens
+        guard tokens.count >= 3, tokens[0] == "do", Int(tokens[1]) != nil, tokens[2] == "value" else { return self }
         var violation = self
-        violation.pointer = JSONPointer(Array(pointer.tokens.dropFirst(3)))
+        violation.pointer = JSONPointer(Array(tokens.dropFirst(3)))
         return violation
     }
 

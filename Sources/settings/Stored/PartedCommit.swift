@@ -23,14 +23,15 @@ struct PartedCommit {
         return try send(operations[...], at: start, options)
     }
 
-    /// Makes the commits and calls `report` with each; for a dry run only checks them.
+    /// Makes the commits and calls `report` with each; for a dry run only checks them. Returns the revision of the suite
+    /// after the last commit.
     ///
     /// - Parameter start: the revision that the suite must be at; nil for the one that it is at.
-    func commit(_ options: WriteOptions, from start: Revision?, report: (WriteSummary) -> Void) throws {
+    func commit(_ options: WriteOptions, from start: Revision?, report: (WriteSummary) -> Void) throws -> Revision {
         var revision = try start ?? presentRevision()
         let check = WriteOptions(isDryRun: true, overridesLocks: options.overridesLocks, note: options.note)
         let parts = try checked(at: revision, check) { if options.isDryRun { report($0) } }
-        guard !options.isDryRun else { return }
+        guard !options.isDryRun else { return revision }
         var done = 0
         for part in parts {
             let summary: WriteSummary?
@@ -57,6 +58,7 @@ struct PartedCommit {
             Progress.show("committed", done, of: operations.count)
         }
         Progress.clear()
+        return revision
     }
 
     /// Checks all operations with dry runs. Returns the parts that the daemon takes.
