@@ -38,7 +38,7 @@ struct QuotaTests {
         }
         return .undo(
             UndoRequest(revision, isForced: true), of: writes.random.chance(oneIn: 2) ? suite : nil,
-            onConflict: writes.random.pick(WriteRequest.ConflictPolicy.allCases))
+            onConflict: writes.random.pick([ConflictPolicy.refuse, .keep, .reset]))
     }
 
     @Test("A write is refused exactly if what is stored after it is over a quota and has grown")

@@ -99,7 +99,6 @@ package final class InMemoryBackend: SuiteBackend {
         } catch {
             throw .refused(Problem(.invalidSchema, error.description))
         }
-        let policy = WriteRequest.ConflictPolicy(rawValue: policy.rawValue) ?? .refuse
         return try write(.setSchema(suite, schema, onConflict: policy), "schema", as: requestKey)
     }
 

@@ -5,7 +5,7 @@ internal import SettingsModel
 /// being decided: checked against the staged state, to compute its commit or its refusal.
 extension WriteDraft {
     mutating func setSchema(
-        _ name: SuiteName, _ schema: Schema, onConflict policy: WriteRequest.ConflictPolicy
+        _ name: SuiteName, _ schema: Schema, onConflict policy: ConflictPolicy
     ) throws(Problem) -> WriteDecision {
         let suite = state.suite(name)
         try checkSecretsStay(in: suite, under: schema)

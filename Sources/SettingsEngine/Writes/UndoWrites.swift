@@ -15,7 +15,7 @@ extension WriteDraft {
 
     /// Undoes a commit, in one suite (a named set of settings) or, if the name is nil, in all suites that it changed.
     mutating func undo(
-        _ undo: UndoRequest, of name: SuiteName?, onConflict policy: WriteRequest.ConflictPolicy
+        _ undo: UndoRequest, of name: SuiteName?, onConflict policy: ConflictPolicy
     ) throws(Problem) -> WriteDecision {
         let commit = try commit(toUndo: undo.revision, in: name)
         if let name { try checkGuards(of: name) }
@@ -128,7 +128,7 @@ extension WriteDraft {
 
     /// Adds the inverse of a commit in one suite to `inverse`: first the schema, then the values under that schema.
     private mutating func undo(
-        _ part: CommitPart, onConflict policy: WriteRequest.ConflictPolicy, _ inverse: inout Inverse
+        _ part: CommitPart, onConflict policy: ConflictPolicy, _ inverse: inout Inverse
     ) throws(Problem) {
         let name = part.suite
         for change in part.changes where change.isSecret || state.suite(name)?.isSecret(change.key) ?? false {
@@ -193,7 +193,7 @@ extension WriteDraft {
 
     /// Restores the schema before a change, or removes the schema if there was none. Recreates a dropped suite.
     private mutating func restoreSchema(
-        before change: SuiteChange, onConflict policy: WriteRequest.ConflictPolicy
+        before change: SuiteChange, onConflict policy: ConflictPolicy
     ) throws(Problem) -> WriteDecision {
         if let replaced = change.replaced {
             do {

@@ -38,16 +38,6 @@ package struct WriteRequest: Sendable {
         }
     }
 
-    /// The way to treat stored values that a new schema does not allow.
-    package enum ConflictPolicy: String, CaseIterable, Sendable {
-        /// Refuse the schema.
-        case refuse
-        /// Keep the values. Readers then get them as invalid values.
-        case keep
-        /// Remove the values.
-        case reset
-    }
-
     /// A precondition about the setting, suite or schema that the request names, from `If-Match` or `If-None-Match`.
     package enum Guard: Equatable, Sendable {
         /// The setting, suite or schema has one of these revisions.

@@ -158,8 +158,8 @@ extension APIRequest {
     }
 
     /// The action if an undo or a new schema conflicts with stored values.
-    private var conflictPolicy: WriteRequest.ConflictPolicy {
-        query.text(.onConflict).flatMap { WriteRequest.ConflictPolicy(rawValue: $0) } ?? .refuse
+    private var conflictPolicy: ConflictPolicy {
+        query.text(.onConflict).flatMap { ConflictPolicy(rawValue: $0) } ?? .refuse
     }
 
     /// Makes the command for DELETE of a suite. The parameter `drop` also removes the schema.
@@ -188,7 +188,7 @@ extension APIRequest {
     }
 
     private static func makeSchemaCommand(
-        _ document: JSONValue, _ body: Span<UInt8>, of suite: SuiteName, onConflict policy: WriteRequest.ConflictPolicy
+        _ document: JSONValue, _ body: Span<UInt8>, of suite: SuiteName, onConflict policy: ConflictPolicy
     ) -> WriteRequest.Command {
         do {
             let text = body.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }

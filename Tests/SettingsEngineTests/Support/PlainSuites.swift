@@ -170,7 +170,7 @@ extension PlainSuites {
         try check(Set(values.names.map { "\(suite) \($0)" }), since: before)
     }
 
-    private mutating func set(_ schema: Schema, _ suite: String, _ policy: WriteRequest.ConflictPolicy) throws {
+    private mutating func set(_ schema: Schema, _ suite: String, _ policy: ConflictPolicy) throws {
         var plain = suites[suite] ?? Plain()
         guard let new = PlainSchema.all.first(where: { $0.document == schema.document }) else { return }
         guard plain.schema?.document != new.document else { return }

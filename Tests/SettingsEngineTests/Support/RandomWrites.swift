@@ -23,7 +23,7 @@ struct RandomWrites {
         case 11 where random.chance(oneIn: 3): return .dropSuite(suite)
         case 12:
             return .setSchema(
-                suite, random.pick(schemas), onConflict: random.pick(WriteRequest.ConflictPolicy.allCases))
+                suite, random.pick(schemas), onConflict: random.pick([ConflictPolicy.refuse, .keep, .reset]))
         case 13 where random.chance(oneIn: 3): return .removeSchema(suite)
         default:
             let operations = try (0..<random.below(5)).map { _ in
