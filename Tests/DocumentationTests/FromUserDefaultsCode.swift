@@ -6,6 +6,7 @@ import SettingsClientCompatibility
 // have some of it, too.
 
 func startProgram() async throws {
+    try await Defaults.ready()  // loads the suite
     Defaults.launchCount += 1  // returns at once
     try await Defaults.set(\.volume, 0.8)  // returns when the daemon has stored the value
 }

@@ -19,7 +19,7 @@ func testOutage() async throws {
     let settings = DefaultsAdapter.inMemory(keyStore: SpeakerKeys(), daemon: daemon)
     try await settings.ready()
     daemon.setCondition(.away)
-    settings.volume = 0.7  // The write waits in the queue.
+    settings.volume = 0.7  // The write waits.
     #expect(settings.volume == 0.7 && daemon.value(forKey: "volume") == nil)
     try #require(await clock.waitForPause())  // The client has tried to send the write, and pauses.
     daemon.setCondition(.available)
