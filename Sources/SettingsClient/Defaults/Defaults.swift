@@ -51,7 +51,7 @@ struct ProgramEnvironment: Sendable {
             suite: EnvironmentVariables.value(of: suiteVariable), program: CommandLine.arguments.first ?? "")
     }
 
-    /// Returns a session for the given suite and server, or for those of the environment.
+    /// Returns a session for the given suite and server, or for the suite and server that the environment names.
     ///
     /// If a variable is not valid, every request of the session fails. A fallback could read and write a wrong suite.
     func session(

@@ -19,7 +19,7 @@ final class ChangeAnnouncer: Sendable {
     }
 
     private let state = Mutex(State())
-    /// The queue that makes the announcements, except those of the program's own changes.
+    /// The queue that announces changes. Only the program's own changes are announced on the thread of the setter.
     private let queue = DispatchQueue(label: "changes for Observation")
     private static let interval = Duration.milliseconds(500)
     /// The number of recent trackers from which the older trackers are announced at once, to limit the memory.

@@ -171,8 +171,8 @@ struct PendingWrites: Sendable {
 
     /// Removes the writes that were acknowledged up to a revision. Nil removes all acknowledged writes.
     ///
-    /// An acknowledged write stays while an earlier write has no answer. Otherwise the visible setting would be that of
-    /// the earlier write, which the daemon may have carried out before the later write.
+    /// An acknowledged write stays while an earlier write has no answer. Otherwise readers would get the value of
+    /// the earlier write, although the daemon may have carried out the earlier write first.
     mutating func removeAcknowledged(upTo revision: Revision?) {
         guard hasAcknowledged else { return }
         guard let revision else {

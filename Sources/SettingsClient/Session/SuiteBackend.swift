@@ -57,8 +57,8 @@ package enum BackendError: Error, Equatable, Sendable {
     case refused(Problem)
     /// There was no answer.
     case unreachable(String, outcome: Problem.Outcome = .unknown)
-    /// The daemon cannot carry out the request at present, or the answer is not from a daemon. A retry before the end
-    /// of the pause would probably fail.
+    /// The daemon cannot carry out the request at present, or the answer is not from a daemon. A retry that comes
+    /// before the pause is over will probably fail.
     case unavailable(String, retryAfter: Duration)
     /// The write is in the queue, because there was no answer yet for this reason.
     case queued(String)

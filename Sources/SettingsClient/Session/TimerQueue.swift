@@ -11,7 +11,7 @@ struct TimerQueue: Sendable {
     }
 
     /// The parent of the entry at an index is at `(index - 1) / 2`, and precedes the entry. A removed timer stays in
-    /// the heap until its entry is the first, or until most entries are those of removed timers.
+    /// the heap until its entry is the first, or until most entries belong to removed timers.
     private var heap: [Entry] = []
     private var actions: [UInt64: Action] = [:]
     private var lastID: UInt64 = 0

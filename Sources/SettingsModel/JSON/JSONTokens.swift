@@ -219,7 +219,7 @@ extension JSONParser {
         position += 2
     }
 
-    /// Reads `\uXXXX`, or two of them that make a surrogate pair.
+    /// Reads an escape `\uXXXX`, or two such escapes that are a surrogate pair.
     private mutating func unicodeEscape(_ bytes: Span<UInt8>) throws(JSONParseError) -> Unicode.Scalar {
         let start = position
         let first = try codeUnit(bytes)
@@ -239,7 +239,7 @@ extension JSONParser {
             isUnrepresentable: true)
     }
 
-    /// Reads `\uXXXX` from its backslash on. The caller has seen the `u`.
+    /// Reads an escape `\uXXXX` that begins at the position. The caller has checked the backslash and the `u`.
     private mutating func codeUnit(_ bytes: Span<UInt8>) throws(JSONParseError) -> UInt16 {
         position += 2
         var unit: UInt16 = 0

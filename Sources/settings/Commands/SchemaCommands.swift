@@ -50,7 +50,7 @@ enum SchemaCommands {
     }
 
     private static let options = [
-        Command.Option("at", "WHEN", "with 'export' and 'generate', the schema of then"),
+        Command.Option("at", "WHEN", "with 'export' and 'generate', the schema at that time"),
         Command.Option("file", "FILE", "with 'generate', a schema from a file in place of a suite's", short: "f"),
         Command.Option(
             "on-conflict", "refuse|keep|reset",

@@ -140,7 +140,7 @@ struct Completion {
     }
 
     private func client() throws -> DaemonClient {
-        // What completion reads from standard input or a pipe is lost for the command that the person types.
+        // If completion read the token from standard input or a pipe, the command itself could not read it again.
         if let path = arguments.tokenPath, path == "-" || FileContents.isPipe(path) {
             throw ToolError(.unauthorized, "the token can be read only once")
         }

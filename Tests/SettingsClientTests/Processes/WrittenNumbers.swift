@@ -20,7 +20,7 @@ struct WrittenNumbers {
 
     /// The first number of the next run.
     private(set) var next = 1
-    /// What the program reported besides its writes.
+    /// The messages of the program that are not about a write.
     private(set) var failures: [String] = []
     /// The numbers whose write has returned.
     private var returned: [Int] = []

@@ -39,7 +39,7 @@ final class RemoteFollower: Sendable {
     private struct State {
         /// Determines when the next request is sent.
         var progress: ObservedPlace
-        /// The subscriptions. Each has the cursor up to which it has got all changes.
+        /// The subscriptions. A subscription has received all changes up to its cursor.
         var subscriptions: [UInt64: (subscription: Subscription, cursor: Cursor)] = [:]
         var lastID: UInt64 = 0
         /// The cursor that the last request contained.

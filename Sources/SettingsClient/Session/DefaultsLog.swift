@@ -49,7 +49,7 @@ public struct DefaultsLog: Sendable {
 
     /// The log of all adapters of the process that have no log of their own, and of the ready-made `Defaults`.
     ///
-    /// A new value applies to all later messages, also to those of existing adapters. The first value is
+    /// A new value applies to all later messages, also to messages of existing adapters. The first value is
     /// ``standardError``.
     public static var `default`: DefaultsLog {
         get { processLog.withLock { $0 } }
