@@ -5,7 +5,7 @@ public import SettingsKeys
 /// The settings of a namespace in an adapter, by the cases of its `Key`: `Defaults.namespace(Account.self)`.
 public struct NamespaceSettings<Namespace: DefaultsNamespace>: Sendable {
     let core: AdapterCore
-    /// The error of each access, if another type has the namespace. Nil if the settings can be used.
+    /// The error that each access reports, if another type has registered the same name in this adapter. Nil if the settings can be used.
     let refusal: DefaultsError?
 
     init(core: AdapterCore) {

@@ -87,7 +87,7 @@ extension DefaultsAdapter {
         set { adapterCore.setUntyped(String(name), newValue) }
     }
 
-    /// True if a name has a value that is not a default: from the command line, stored, or registered.
+    /// True if a name has a value on the command line, a stored value or a registered default.
     public func hasKey<Name: SettingName>(_ name: Name) -> Bool {
         adapterCore.hasKey(named: String(name))
     }
@@ -129,7 +129,7 @@ public postfix func ++ (setting: UntypedSetting) {
     setting += 1
 }
 
-/// Stores a value if nothing is stored. The daemon decides. The right side is evaluated only if the client knows of no
+/// Stores a value if nothing is stored. The daemon checks this when it executes the write. The right side is evaluated only if the client knows of no
 /// stored value.
 public func ?= <Value: DefaultsSerializable>(
     setting: UntypedSetting, value: @autoclosure () throws -> Value
@@ -137,7 +137,7 @@ public func ?= <Value: DefaultsSerializable>(
     try setting.core.setUntypedIfAbsent(setting.name) { setting.core.untypedJSON(try value(), setting.name) }
 }
 
-/// Stores JSON if nothing is stored. The daemon decides. The right side is evaluated only if the client knows of no
+/// Stores JSON if nothing is stored. The daemon checks this when it executes the write. The right side is evaluated only if the client knows of no
 /// stored value.
 @_disfavoredOverload
 public func ?= (setting: UntypedSetting, value: @autoclosure () throws -> JSONValue) rethrows {

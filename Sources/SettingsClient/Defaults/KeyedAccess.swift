@@ -85,12 +85,12 @@ extension KeyedAccess {
 }
 
 extension KeyedAccess {
-    /// True if a key has a value that is not a default: from the command line, stored, or registered.
+    /// True if a key has a value on the command line, a stored value or a registered default.
     public func hasKey<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> Bool {
         reference(path).hasKey()
     }
 
-    /// True if a key has a value that is not a default.
+    /// True if a key has a value on the command line, a stored value or a registered default.
     public func hasKey<Value>(_: Void = (), key: DefaultsKey<Value>) -> Bool {
         reference(key: key).hasKey()
     }
@@ -227,14 +227,14 @@ extension KeyedAccess where KeyStore: DefaultsKeyStore {
         try await reference(key: key).isStored()
     }
 
-    /// True if a key has a value that is not a default: from the command line, stored, or registered.
+    /// True if a key has a value on the command line, a stored value or a registered default.
     public nonisolated(nonsending) func hasValue<Value>(
         _ path: KeyPath<KeyStore, DefaultsKey<Value>>
     ) async throws(DefaultsError) -> Bool {
         try await reference(path).hasValue()
     }
 
-    /// True if a key has a value that is not a default.
+    /// True if a key has a value on the command line, a stored value or a registered default.
     public nonisolated(nonsending) func hasValue<Value>(
         _: Void = (), key: DefaultsKey<Value>
     ) async throws(DefaultsError) -> Bool {

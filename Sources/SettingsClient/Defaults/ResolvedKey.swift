@@ -119,7 +119,8 @@ func isSameJSON(_ one: Result<JSONValue?, DefaultsError>, _ other: Result<JSONVa
 struct Reading<Value: DefaultsSerializable>: Sendable {
     /// The value. Nil if only the default of the key remains.
     var value: Value?
-    /// The effective value on the daemon at the time of the read, even if a value of the command line overrides it.
+    /// The value of the replica at the time of the read: stored, or a default of the schema. The command line does not
+    /// change it.
     var base: JSONValue?
     /// The reason why the stored value or a default could not be decoded.
     var problem: DefaultsError?

@@ -22,7 +22,8 @@ final class ChangeAnnouncer: Sendable {
     /// The queue that announces changes. Only the program's own changes are announced on the thread of the setter.
     private let queue = DispatchQueue(label: "changes for Observation")
     private static let interval = Duration.milliseconds(500)
-    /// The number of recent trackers from which the older trackers are announced at once, to limit the memory.
+    /// The maximum number of recent trackers. If there are more, the older trackers are announced before the next round.
+    /// This limits the memory.
     private static let maxWaiting = 2048
 
     /// Announces that values have changed.

@@ -53,7 +53,8 @@ final class IssueReporter: Sendable {
             return backlog.leftOut
         }
         guard leftOut > 0 else { return }
-        let error = DefaultsError.unusableFile(path: "the log", reason: "it was too slow for \(leftOut) messages")
+        let reason = "it was too slow, so it does not contain \(leftOut) messages"
+        let error = DefaultsError.unusableFile(path: "the log", reason: reason)
         log.write(DefaultsIssue(suite: issue.suite, key: nil, attempt: .check, error: error))
     }
 

@@ -10,7 +10,7 @@ struct Sending: Sendable {
     private struct Flush: Sendable {
         let number: Int64
         let result: Promise<Result<Void, BackendError>>
-        /// The number of attempts to send a write that had begun before the caller waited.
+        /// The number of attempts that had begun when the flush was added. A failed attempt ends the flush only if it began later.
         let attempts: Int
     }
 
@@ -18,9 +18,9 @@ struct Sending: Sendable {
     private(set) var lastNumber: Int64 = 0
     /// The number of the oldest write without an answer.
     private(set) var nextNumber: Int64 = 1
-    /// The callers that wait for the result of their write.
+    /// The promises of callers that wait with a timeout, by the number of the write.
     private var waiters: [Int64: Promise<WriteResult>] = [:]
-    /// The promises of writes whose waiters have no timeout.
+    /// The promises of callers that wait without a timeout, by the number of the write.
     private var waitersWithoutTimeout: [Int64: Promise<WriteResult>] = [:]
     /// Functions that return true if the key of a write allows a merged value.
     private var validators: [Int64: @Sendable (JSONValue) -> Bool] = [:]
@@ -29,9 +29,9 @@ struct Sending: Sendable {
     /// The flushes in the order of their numbers.
     private var flushes = Deque<Flush>()
     private var attempts = 0
-    /// Set while the suite is being loaded. Writes with higher numbers wait for the end of the load.
+    /// Set while the suite is being loaded. Writes with numbers above `lastNumber` are not sent until `end` is fulfilled.
     private var hold: (lastNumber: Int64, end: Promise<Void>)?
-    /// The wait of the load for the answer to the first write. Nil if the load does not wait.
+    /// Set while the load waits for the answer to the first write. Nil if the load does not wait.
     private var load: Flush?
     /// The number of writes that have no number yet, because the outbox is not open.
     var waitingForOutbox = 0
@@ -131,8 +131,8 @@ struct Sending: Sendable {
         attempts += 1
     }
 
-    /// Records that the first write has to wait. Removes and returns the flushes that began before the failed attempt.
-    /// They fail, and later flushes wait for another attempt.
+    /// Records that the first write has to wait. Removes and returns the flushes that were added before the failed
+    /// attempt began. The caller fulfills them with the error. Later flushes wait for another attempt.
     mutating func block(by reason: String) -> [Promise<Result<Void, BackendError>>] {
         blockingReason = reason
         isAttempting = false
@@ -174,8 +174,8 @@ struct Sending: Sendable {
     /// Holds all writes until the end of a load. With `afterFirst`, the first write is still sent, and the returned
     /// promise is fulfilled with its result.
     mutating func beginHold(afterFirst: Bool) -> Promise<Result<Void, BackendError>>? {
-        // The result of an attempt in progress counts. A new attempt would ignore the pause that the daemon may ask
-        // for.
+        // If an attempt is in progress, the load uses its result. A new attempt would come before the pause that the
+        // daemon may ask for.
         let attempts = isAttempting ? attempts - 1 : attempts
         load = afterFirst && count > 0 ? Flush(number: nextNumber, result: Promise(), attempts: attempts) : nil
         hold = (load == nil ? nextNumber - 1 : nextNumber, hold?.end ?? Promise())

@@ -19,7 +19,7 @@ extension Arguments {
     private func token(by deadline: ContinuousClock.Instant) throws(ToolError) -> AccessToken? {
         guard let token = givenToken else { return nil }
         do throws(TokenError) {
-            // Read the file before anything else, because a wrong path is an error of the command line.
+            // The token is loaded before the first request, so that a wrong path is reported as an error of the command line.
             try token.load(by: deadline)
         } catch {
             let code: ExitCode =
@@ -41,7 +41,7 @@ extension Arguments {
     /// The path of the file that has the token.
     var tokenPath: String? { self["token-file"] ?? EnvironmentVariables.nonEmptyValue(of: AccessToken.fileVariable) }
 
-    /// The conditions of a write that the options give.
+    /// The write options of the command line: dry run, override of locks, note and preconditions.
     func writeOptions() throws(ToolError) -> WriteOptions {
         var options = WriteOptions.plain.repeatable()
         options.isDryRun = has("dry-run")
@@ -61,7 +61,7 @@ extension Arguments {
         return options
     }
 
-    /// The place in the past that a text names: a revision, an instant, a day with or without a time, or how long ago.
+    /// The moment that a text describes: a revision, an instant, a day with or without a time, or how long ago.
     static func moment(_ text: String) throws(ToolError) -> Moment {
         if let moment = Moment(text) { return moment }
         let now = WallClock.milliseconds
@@ -102,7 +102,7 @@ extension Arguments {
         return .milliseconds(Int64(milliseconds))
     }
 
-    /// The place that an option gives.
+    /// The moment that an option gives.
     func moment(_ name: String) throws(ToolError) -> Moment? {
         guard let text = self[name] else { return nil }
         return try Self.moment(text)

@@ -2,13 +2,13 @@ import SettingsHTTP
 
 /// A write of more settings than the daemon takes in one commit, as several commits.
 ///
-/// All parts are checked first, against what is stored then. Each is made on the condition that nothing but the part before
-/// changed the suite. So a value that is refused, or another caller's change, is found before anything is stored; only one
-/// that comes in between leaves the first parts stored, and says so.
+/// Dry runs of all parts find refused values and changes by other callers before anything is stored. Each commit requires
+/// the revision that the previous part produced. If a part fails after the dry runs, the earlier parts stay stored, and the
+/// error says how many settings are committed.
 struct PartedCommit {
-    /// The settings of a part at first, and about the bytes of its document.
+    /// The maximum number of settings in a part, and the approximate maximum size of its request in bytes.
     private static let (mostKeys, mostBytes) = (50_000, 8 << 20)
-    /// The most settings that are tried as one commit: as many as a daemon takes that is not told otherwise.
+    /// The maximum number of settings that are tried as one commit: the default limit of the daemon.
     private static let mostAtOnce = 100_000
 
     let suite: SuiteName
@@ -34,9 +34,13 @@ struct PartedCommit {
         guard !options.isDryRun else { return revision }
         var done = 0
         for part in parts {
-            let summary: WriteSummary?
+            let summary: WriteSummary
             do {
-                summary = try send(operations[part], at: revision, options.repeatable())
+                guard let sent = try send(operations[part], at: revision, options.repeatable()) else {
+                    // The daemon accepted the size of the part in the dry run.
+                    throw ToolError(.refused, "the daemon's limit for one commit is lower now; run the command again")
+                }
+                summary = sent
             } catch {
                 Progress.clear()
                 let cause = ToolError(describing: error)
@@ -47,10 +51,6 @@ struct PartedCommit {
                     stopped after \(done) of \(operations.count) settings, which are committed: \(cause.message)
                     run it again for the rest
                     """)
-            }
-            // Its dry run was not too large.
-            guard let summary else {
-                throw ToolError(.refused, "the daemon takes fewer settings than before; run it again")
             }
             if summary.changed { revision = summary.revision }
             report(summary)
