@@ -86,21 +86,23 @@ extension SuiteSession {
     /// Waits for the result of a write. If there is no result before the timeout, the write stays in the queue and in
     /// the outbox file.
     nonisolated(nonsending) func result(of waiter: Promise<WriteResult>) async throws(BackendError) -> WriteSummary {
-        guard let result = mayAnswerInTime ? await waiter.value(until: deadline) : waiter.value else {
-            let isRemoved = state.withLock { $0.sending.removeWaiter(waiter) }
-            // The write has no waiter, because the sending task is about to fulfill the promise.
-            if !isRemoved, !Task.isCancelled, let result = await waiter.value(until: .now + .seconds(1)) {
-                return try result.get()
-            }
-            await finishStoring()
-            // The write has its number now, so its waiter can be removed. The session reports a refusal of a write without a
-            // waiter.
-            if !isRemoved, !state.withLock({ $0.sending.removeWaiter(waiter) }), let result = waiter.value {
-                return try result.get()
-            }
-            throw Task.isCancelled ? .queued("the task was cancelled while the write was on its way") : queued
-        }
+        let result = await waitForResult(of: waiter)
+        // The sending task may report an outage before the client thread has written the outbox file.
+        if case .failure(.queued) = result { await finishStoring() }
         return try result.get()
+    }
+
+    private nonisolated(nonsending) func waitForResult(of waiter: Promise<WriteResult>) async -> WriteResult {
+        if let result = mayAnswerInTime ? await waiter.value(until: deadline) : waiter.value { return result }
+        let isRemoved = state.withLock { $0.sending.removeWaiter(waiter) }
+        // The write has no waiter, because the sending task is about to fulfill the promise.
+        if !isRemoved, !Task.isCancelled, let result = await waiter.value(until: .now + .seconds(1)) { return result }
+        await finishStoring()
+        // The write has its number now, so its waiter can be removed. The session reports a refusal of a write without a
+        // waiter.
+        if !isRemoved, !state.withLock({ $0.sending.removeWaiter(waiter) }), let result = waiter.value { return result }
+        return .failure(
+            Task.isCancelled ? .queued("the task was cancelled while the write was on its way") : queued)
     }
 
     /// Adds a write to the queue, and blocks the calling thread until there is a result or the deadline is over.

@@ -66,4 +66,19 @@ struct OutboxWaitingTests {
             try #require(world.storedCount == number)
         }
     }
+
+    @Test("A write that an outage interrupts is reported as kept after the client thread has stored it")
+    func interruptedWrites() async throws {
+        let session = world.program().defaults.core.session
+        let (reported, isReportedFirst) = (Promise<Void>(), Promise<Bool>())
+        let waiter = Promise<WriteResult>()
+        waiter.fulfill(.failure(.queued("away")))
+        // The client thread is still busy with storing the write.
+        ClientThread.shared.execute {
+            isReportedFirst.fulfill(reported.wait(until: .now + .milliseconds(100)) != nil)
+        }
+        await #expect(throws: BackendError.self) { try await session.result(of: waiter) }
+        reported.fulfill(())
+        #expect(await isReportedFirst.value() == false)
+    }
 }
