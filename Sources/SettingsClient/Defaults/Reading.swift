@@ -101,17 +101,25 @@ extension DefaultsReference {
     /// Returns the state from which a key is read. Until the value of a renamed key has been moved to its new name, the
     /// key is read under its former name.
     func keyState(_ key: KeyName) -> KeyState {
-        let visible = core.session.visible(key)
         let registered = core.registered(key)
-        if let former = formerName(insteadOf: visible) {
-            let old = VisibleSetting(value: core.session.visible(former).value, source: .stored, revision: nil)
-            return KeyState(visible: visible, origin: old, registered: registered, isCacheable: false)
+        let formerNames = resolved.valueMove?.openNames ?? []
+        guard !formerNames.isEmpty else {
+            let visible = core.session.visible(key)
+            // The source may become known at any time without a change of the key's version.
+            return KeyState(
+                visible: visible, origin: visible, registered: registered,
+                isCacheable: registered == nil || visible.source != nil)
         }
-        var keyState = KeyState(visible: visible, origin: visible, registered: registered)
-        // The source may become known at any time without a change of the key's version. A value may appear under a former
-        // name.
-        if keyState.needsSource || !(resolved.valueMove?.openNames.isEmpty ?? true) { keyState.isCacheable = false }
-        return keyState
+        // All names are read at one moment. Otherwise a move between two reads could hide the value under both names.
+        let settings = core.session.visible([key] + formerNames)
+        let visible = settings[key] ?? .unset
+        var origin = visible
+        if !seemsStored(visible), let former = formerNames.lazy.compactMap({ settings[$0] }).first(where: \.seemsStored)
+        {
+            origin = VisibleSetting(value: former.value, source: .stored, revision: nil)
+        }
+        // A value may appear under a former name without a change of the key's version.
+        return KeyState(visible: visible, origin: origin, registered: registered, isCacheable: false)
     }
 
     /// Returns true if the command line, the suite or a registered default has a value for the key.

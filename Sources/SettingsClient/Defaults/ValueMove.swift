@@ -182,7 +182,7 @@ extension DefaultsReference {
         }
         let isStored = own.source?.isStored ?? false
         // A state from the cache file may lack a value that the daemon has, so the move waits for the daemon.
-        guard !isStored, let former = move.formerNames.first(where: core.seemsStored) else {
+        guard !isStored, let former = move.formerNames.first(where: { session.visible($0).seemsStored }) else {
             return Attempt(outcome: session.isStale ? .waiting : .done)
         }
         if let visible = session.visible(former).value {
@@ -263,16 +263,9 @@ extension DefaultsReference {
         }
     }
 
-    /// Returns the former name under which the key is read until its value is moved. Returns nil if the key is read
-    /// under its own name.
-    func formerName(insteadOf visible: VisibleSetting) -> KeyName? {
-        guard let names = resolved.valueMove?.openNames, !names.isEmpty, !seemsStored(visible) else { return nil }
-        return names.first(where: core.seemsStored)
-    }
-
     /// Returns true if a value is probably stored. If the source is unknown, a value that equals the key's default
     /// counts as a default of the schema.
-    private func seemsStored(_ visible: VisibleSetting) -> Bool {
+    func seemsStored(_ visible: VisibleSetting) -> Bool {
         if let source = visible.source { return source.isStored }
         guard let value = visible.value else { return false }
         guard case .success(let ownDefault?) = resolved.encoded(defaultValue) else { return true }
@@ -280,11 +273,8 @@ extension DefaultsReference {
     }
 }
 
-extension AdapterCore {
-    /// Returns true if a value is probably stored under a former name. If the source is unknown, a default of the
-    /// schema counts as stored.
-    fileprivate func seemsStored(_ name: KeyName) -> Bool {
-        let visible = session.visible(name)
-        return visible.value != nil && visible.source != .default || visible.source == .invalid
-    }
+extension VisibleSetting {
+    /// True if a value is probably stored under a former name. If the source is unknown, a default of the schema counts
+    /// as stored.
+    var seemsStored: Bool { value != nil && source != .default || source == .invalid }
 }
