@@ -16,7 +16,7 @@ extension [UInt8] {
 
     /// Appends the bytes that `write` produces, at most `length` bytes. Reserves the capacity once, before the call.
     @inline(__always)
-    mutating func append(atMost length: Int, _ write: (inout BufferWriter) -> Void) {
+    package mutating func append(atMost length: Int, _ write: (inout BufferWriter) -> Void) {
         append(addingCapacity: length) { output in
             output.withUnsafeMutableBufferPointer { buffer, count in
                 guard let start = buffer.baseAddress else { return }
@@ -31,9 +31,9 @@ extension [UInt8] {
 /// A writer into the reserved capacity after the elements of an array. Writing more bytes than were reserved traps.
 ///
 /// `JSONWriter` in the target SettingsModel contains a similar type, because neither target may import the other.
-struct BufferWriter {
+package struct BufferWriter {
     /// The length of the longest decimal `Int`, which is `Int.min`: a sign and 19 digits.
-    static let maximumNumberLength = 20
+    package static let maximumNumberLength = 20
 
     /// The position of the next byte to write.
     fileprivate var end: UnsafeMutablePointer<UInt8>
@@ -48,12 +48,16 @@ struct BufferWriter {
     }
 
     @inline(__always)
-    mutating func append(_ text: StaticString) {
+    package mutating func append(_ text: StaticString) {
         advance(by: text.utf8CodeUnitCount).initialize(from: text.utf8Start, count: text.utf8CodeUnitCount)
     }
 
+    package mutating func append(byte: UInt8) {
+        advance(by: 1).initialize(to: byte)
+    }
+
     @inline(__always)
-    mutating func append(copying bytes: Span<UInt8>) {
+    package mutating func append(copying bytes: Span<UInt8>) {
         bytes.withUnsafeBufferPointer { bytes in
             guard let source = bytes.baseAddress else { return }
             advance(by: bytes.count).initialize(from: source, count: bytes.count)
@@ -70,7 +74,7 @@ struct BufferWriter {
         }
     }
 
-    mutating func append(decimal number: Int) {
+    package mutating func append(decimal number: Int) {
         if number < 0 { append("-") }
         var (digitCount, bound) = (1, UInt(10))
         while number.magnitude >= bound { (digitCount, bound) = (digitCount + 1, bound * 10) }

@@ -35,20 +35,6 @@ extension MessageHead {
         }
         return values
     }
-
-    /// Returns the value of the first line of a field that is not a case of ``FieldName``, or nil if the message does
-    /// not have the field. Searches all lines of the head.
-    package func value(ofFieldNamed name: StaticString, in bytes: Span<UInt8>) -> Range<Int>? {
-        var start = 0
-        // Empty lines may precede the first line of a message.
-        while start < length, bytes[start] == .lineFeed || bytes[start] == .carriageReturn { start += 1 }
-        while start < length, bytes[start] != .lineFeed { start += 1 }
-        var lines = FieldLines(min(start + 1, length)..<length)
-        while let line = lines.next(in: bytes) {
-            if line.name.count == name.utf8CodeUnitCount, FieldName.isSame(bytes, line.name, name) { return line.value }
-        }
-        return nil
-    }
 }
 
 /// An iterator over the elements of a comma-separated field value, as in `If-None-Match: "1", "2"`.

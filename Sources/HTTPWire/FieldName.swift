@@ -4,7 +4,7 @@ package enum FieldName: UInt8, CaseIterable, Sendable {
     // `Settings-Note` is the reason for a write. The daemon stores it with the commit.
     case ifMatch, ifNoneMatch, idempotencyKey, lastEventID, settingsNote, forwardedFor
     case accept, acceptEncoding, contentType, contentEncoding, prefer
-    case requestID, traceParent
+    case requestID, traceParent, referer, userAgent
     // With these fields, a request waits until the daemon has a given commit, or all acknowledged commits.
     case settingsAtLeast, settingsFresh
     case origin, authorization, apiKey, accessControlRequestMethod, accessControlRequestHeaders
@@ -30,6 +30,8 @@ package enum FieldName: UInt8, CaseIterable, Sendable {
         case .prefer: "Prefer"
         case .requestID: "X-Request-Id"
         case .traceParent: "traceparent"
+        case .referer: "Referer"
+        case .userAgent: "User-Agent"
         case .settingsAtLeast: "Settings-At-Least"
         case .settingsFresh: "Settings-Fresh"
         case .origin: "Origin"
@@ -42,13 +44,13 @@ package enum FieldName: UInt8, CaseIterable, Sendable {
 
     /// True if a request may have the field on more than one line.
     ///
-    /// Most of these fields are lists, whose lines are combined as RFC 9110 (5.3) describes. For `Accept`,
-    /// `X-Request-Id` and `traceparent`, the daemon uses the first line. Any other repeated field is refused, because a
-    /// proxy may have used a different line than the daemon would use.
+    /// Most of these fields are lists, whose lines are combined as RFC 9110 (5.3) describes. For `Accept` and the fields
+    /// of logs, the daemon uses the first line. Any other repeated field is refused, because a proxy may have used a
+    /// different line than the daemon would use.
     var mayRepeat: Bool {
         switch self {
         case .connection, .transferEncoding, .accept, .acceptEncoding, .ifMatch, .ifNoneMatch, .prefer, .forwardedFor,
-            .requestID, .traceParent:
+            .requestID, .traceParent, .referer, .userAgent:
             true
         default: false
         }
@@ -67,9 +69,10 @@ package enum FieldName: UInt8, CaseIterable, Sendable {
             case UInt8(ascii: "p"): candidate = .prefer
             default: candidate = .origin
             }
+        case 7: candidate = .referer
         case 8: candidate = .ifMatch
         case 9: candidate = .apiKey
-        case 10: candidate = .connection
+        case 10: candidate = bytes[name.lowerBound] | 0x20 == UInt8(ascii: "u") ? .userAgent : .connection
         case 11: candidate = .traceParent
         case 12: candidate = bytes[name.lowerBound] | 0x20 == UInt8(ascii: "x") ? .requestID : .contentType
         case 13:

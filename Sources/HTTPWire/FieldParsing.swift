@@ -106,9 +106,9 @@ extension MessageParser {
         case .connection: recordConnection(value, bytes)
         case .expect where kind == .request: try recordExpectation(value, bytes)
         case .host, .expect, .ifMatch, .ifNoneMatch, .idempotencyKey, .lastEventID, .settingsNote, .forwardedFor,
-            .requestID, .traceParent, .accept, .acceptEncoding, .contentType, .contentEncoding, .prefer,
-            .settingsAtLeast, .settingsFresh, .origin, .authorization, .apiKey, .accessControlRequestMethod,
-            .accessControlRequestHeaders:
+            .requestID, .traceParent, .referer, .userAgent, .accept, .acceptEncoding, .contentType, .contentEncoding,
+            .prefer, .settingsAtLeast, .settingsFresh, .origin, .authorization, .apiKey,
+            .accessControlRequestMethod, .accessControlRequestHeaders:
             break
         }
     }

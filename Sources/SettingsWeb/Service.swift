@@ -68,7 +68,7 @@ package struct Service: Sendable {
         watchers = WatcherCount(limits)
         (self.store, self.policyBoard, self.storage, self.audit) = (store, policyBoard, storage, audit)
         (self.past, self.peers, self.reload, self.debug, self.warn) = (past, peers, reload, debug, warn)
-        accessLog = LineWriter(to: .standardOutput, capacity: 8 << 20) { count in
+        accessLog = LineWriter(to: .standardOutput, capacity: 8 << 20, delay: .milliseconds(20)) { count in
             warn(
                 "dropped \(count) lines of the access log: standard output was full or failed; check "
                     + "the program that reads it")

@@ -181,21 +181,6 @@ struct FieldLinesTests {
         #expect(try parser.parse(plain.span))
         #expect(parser.head?.isRepeated(example.name) == false)
     }
-
-    @Test(
-        "A field by its name is found, also in the first line of a request after an empty line",
-        arguments: ["", "\r\n"])
-    func valueByName(before: String) throws {
-        let bytes = Array((before + "GET / HTTP/1.1\r\nReferer: a\r\nHost: b\r\nUser-Agent: c\r\n\r\n").utf8)
-        var parser = MessageParser()
-        #expect(try parser.parse(bytes.span))
-        let head = try #require(parser.head)
-        let values = ["Referer", "User-Agent"].map { (name: StaticString) in
-            head.value(ofFieldNamed: name, in: bytes.span).map { String(decoding: bytes[$0], as: UTF8.self) }
-        }
-        #expect(values == ["a", "c"])
-        #expect(head.value(ofFieldNamed: "GET /", in: bytes.span) == nil)
-    }
 }
 
 /// Requests to bytes.

@@ -145,7 +145,7 @@ struct RefusedFieldTests {
         .filter {
             ![
                 .host, .connection, .transferEncoding, .accept, .acceptEncoding, .ifMatch, .ifNoneMatch, .prefer,
-                .forwardedFor, .requestID, .traceParent,
+                .forwardedFor, .requestID, .traceParent, .referer, .userAgent,
             ].contains($0)
         }
         .map { name in

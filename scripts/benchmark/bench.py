@@ -44,6 +44,7 @@ class Bench:
         options = {"access": {"tokens": str(tokens)}, "auditFile": str(audit), "accessLog": "combined",
                    "limits": {"requestsPerSecond": 0}}
         daemon = Settingsd(self.program, data, durability, options, output=data.with_name(f"{data.name}-access.log"))
+        daemon.token = token
         daemon.fields = (("Authorization", f"Bearer {token}"),)
         return daemon
 

@@ -17,7 +17,8 @@ class Nginx(Service):
     SETUP = ("nginx: worker_processes auto, access_log off, sendfile, tcp_nopush, tcp_nodelay, open_file_cache, "
              "unlimited keep-alive")
 
-    def __init__(self, folder, files):
+    def __init__(self, folder, files, log="off", check=""):
+        """`log` is the value of `access_log`; `check` is a statement of the server that can refuse a request."""
         folder.mkdir()
         for name, content in files.items():
             (folder / name).write_bytes(content)
@@ -31,7 +32,7 @@ class Nginx(Service):
             error_log stderr notice;
             events {{ worker_connections 4096; use epoll; }}
             http {{
-                access_log off;
+                access_log {log};
                 sendfile on;
                 tcp_nopush on;
                 tcp_nodelay on;
@@ -45,11 +46,21 @@ class Nginx(Service):
                 fastcgi_temp_path {folder}/fastcgi;
                 uwsgi_temp_path {folder}/uwsgi;
                 scgi_temp_path {folder}/scgi;
-                server {{ listen 127.0.0.1:{self.port}; root {folder}; }}
+                server {{ listen 127.0.0.1:{self.port}; root {folder}; {check} }}
             }}
         """)
         super().__init__("nginx", ["nginx", "-e", "stderr", "-p", folder, "-c", settings],
                          re.compile("start worker process "))
+
+
+class ProtectedNginx(Nginx):
+    """Serves files like `Nginx`, checks a token, and writes a buffered access log."""
+
+    SETUP = "protected nginx: as nginx, with a comparison of the token and access_log combined buffer=64k flush=1s"
+
+    def __init__(self, folder, files, token):
+        super().__init__(folder, files, log=f"{folder}/access.log combined buffer=64k flush=1s",
+                         check=f'if ($http_authorization != "Bearer {token}") {{ return 401; }}')
 
 
 class BareLoop(Service):

@@ -3,9 +3,17 @@ package import Platform
 internal import SettingsAPI
 internal import Synchronization
 
-/// A bounded queue of lines for a file descriptor. A serial queue writes the lines, so that no caller waits for the
-/// reader of the descriptor. A full queue drops and counts new lines. Thread-safe.
+/// A bounded buffer of lines for a file descriptor. A serial queue writes the lines, so that no caller waits for the
+/// reader of the descriptor. A full buffer drops and counts new lines. Thread-safe.
 package final class LineWriter: Sendable {
+    private struct Buffer {
+        var lines: [UInt8] = []
+        /// The number of bytes that the writing queue has taken from `lines` and not yet written.
+        var unwritten = 0
+        /// True if the writing queue will take `lines`.
+        var isWriteScheduled = false
+    }
+
     /// The writer of the daemon's log. `Log.line` formats a line of the log.
     package static let standardError = LineWriter(to: .standardError, capacity: 1 << 20) { count in
         Log.line(
@@ -16,49 +24,74 @@ package final class LineWriter: Sendable {
 
     /// The maximum number of seconds that ``flush()`` waits for a reader of the descriptor that does not read.
     private static let flushTimeout = 5
-    /// The approximate memory in bytes that a queue element uses in addition to its lines.
-    private static let elementOverhead = 256
 
     private let descriptor: OutputDescriptor
     private let capacity: Int
+    private let delay: Duration
     private let makeDropReport: @Sendable (Int) -> String?
     private let queue = DispatchQueue(label: "settingsd.lines", qos: .utility)
-    private let queuedBytes = Atomic(0)
+    private let buffer = Mutex(Buffer())
     private let droppedCount = Atomic(0)
     /// The part of ``droppedCount`` that `makeDropReport` has reported.
     private let reportedCount = Atomic(0)
 
     /// - Parameters:
-    ///   - capacity: the maximum memory of the queue in bytes.
+    ///   - capacity: the maximum number of bytes in the buffer.
+    ///   - delay: how long the writer collects lines before it writes them. Without a delay, a writer of many lines
+    ///     would wake the writing queue for each of them.
     ///   - makeDropReport: returns a line that reports this number of dropped lines, or nil if the closure has reported
-    ///     them itself. Called on the writing queue when lines were dropped and the queue is at most half full again.
-    package init(to descriptor: OutputDescriptor, capacity: Int, makeDropReport: @escaping @Sendable (Int) -> String?) {
-        (self.descriptor, self.capacity, self.makeDropReport) = (descriptor, capacity, makeDropReport)
+    ///     them itself. Called on the writing queue when lines were dropped and the buffer is at most half full again.
+    package init(
+        to descriptor: OutputDescriptor, capacity: Int, delay: Duration = .zero,
+        makeDropReport: @escaping @Sendable (Int) -> String?
+    ) {
+        (self.descriptor, self.capacity, self.delay) = (descriptor, capacity, delay)
+        self.makeDropReport = makeDropReport
     }
 
-    /// The number of lines that were dropped because the queue was full or the descriptor failed.
+    /// The number of lines that were dropped because the buffer was full or the descriptor failed.
     package var droppedLines: Int { droppedCount.load(ordering: .relaxed) }
 
-    /// Queues whole lines.
+    /// Adds whole lines to the buffer.
     package func append(_ lines: [UInt8]) {
-        let size = lines.count + Self.elementOverhead
-        guard queuedBytes.add(size, ordering: .relaxed).newValue <= capacity else {
-            queuedBytes.subtract(size, ordering: .relaxed)
-            return drop(lines[...])
+        let (isAdded, isFirst) = buffer.withLock { buffer in
+            guard buffer.lines.count + buffer.unwritten + lines.count <= capacity else { return (false, false) }
+            buffer.lines += lines
+            defer { buffer.isWriteScheduled = true }
+            return (true, !buffer.isWriteScheduled)
         }
-        queue.async {
-            let isWritten = self.write(lines)
-            let queued = self.queuedBytes.subtract(size, ordering: .relaxed).newValue
-            if isWritten, queued <= self.capacity / 2 { self.reportDroppedLines() }
+        if !isAdded { drop(lines[...]) }
+        guard isFirst else { return }
+        if delay == .zero {
+            queue.async { self.writeBuffer() }
+        } else {
+            queue.asyncAfter(deadline: .now() + .nanoseconds(Int(delay / .nanoseconds(1)))) { self.writeBuffer() }
         }
     }
 
-    /// Waits until the queued lines are written, but not for long: a reader that hangs must not delay the exit.
+    /// Waits until the lines in the buffer are written, but not for long: a reader that hangs must not delay the exit.
     package func flush() {
-        guard queuedBytes.load(ordering: .relaxed) > 0 else { return }
+        guard buffer.withLock({ $0.isWriteScheduled || $0.unwritten > 0 }) else { return }
         let written = DispatchSemaphore(value: 0)
-        queue.async { written.signal() }
+        queue.async {
+            self.writeBuffer()
+            written.signal()
+        }
         _ = written.wait(timeout: .now() + .seconds(Self.flushTimeout))
+    }
+
+    /// Writes the lines in the buffer. Runs on the writing queue.
+    private func writeBuffer() {
+        let lines = buffer.withLock { buffer in
+            defer { (buffer.lines, buffer.unwritten, buffer.isWriteScheduled) = ([], buffer.lines.count, false) }
+            return buffer.lines
+        }
+        let isWritten = write(lines)
+        let size = buffer.withLock { buffer in
+            buffer.unwritten = 0
+            return buffer.lines.count
+        }
+        if isWritten, size <= capacity / 2 { reportDroppedLines() }
     }
 
     private func drop(_ lines: ArraySlice<UInt8>) {

@@ -166,14 +166,18 @@ package final class AccessPolicy: Sendable {
         recent: inout RecentTokens
     ) throws(Problem) -> Caller {
         guard let range = field ?? key else { return peer.map(caller(of:)) ?? anonymous }
-        var token = bytes.extracting(range)
-        if field != nil {
-            guard let range = Self.token(in: token) else {
-                throw .unauthorized("the field Authorization must be the word Bearer and a token")
+        let value = bytes.extracting(range)
+        let found = try recent.caller(of: field == nil ? .apiKey : .authorization, value) { () throws(Problem) in
+            var token = value
+            if field != nil {
+                guard let range = Self.token(in: value) else {
+                    throw .unauthorized("the field Authorization must be the word Bearer and a token")
+                }
+                token = value.extracting(range)
             }
-            token = token.extracting(range)
+            return tokens[SHA256(token)]
         }
-        guard let found = recent.caller(of: token, find: { tokens[SHA256(token)] }) else {
+        guard let found else {
             throw .unauthorized("the daemon does not know the token; it may be revoked, or belong to another daemon")
         }
         return found

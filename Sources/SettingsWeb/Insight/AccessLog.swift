@@ -35,77 +35,92 @@ struct AccessLog {
     mutating func append(_ entry: Entry, format: RequestLogging.Access) {
         switch format {
         case .off: return
-        case .common: appendCommon(entry)
-        case .combined:
-            appendCommon(entry)
-            let (head, bytes) = (entry.request.head, entry.request.bytes)
-            for name: StaticString in ["Referer", "User-Agent"] {
-                lines.append(" \"")
-                append(head.value(ofFieldNamed: name, in: bytes.span), of: bytes)
-                lines.append("\"")
+        case .common: append(entry, isCombined: false)
+        case .combined: append(entry, isCombined: true)
+        case .json:
+            lines += entry.jsonBytes()
+            lines.append(UInt8(ascii: "\n"))
+        }
+    }
+
+    /// Appends a line in the common log format of Apache httpd, `%h %l %u %t "%r" %>s %b`, or in its combined format,
+    /// which ends with the fields `Referer` and `User-Agent`.
+    private mutating func append(_ entry: Entry, isCombined: Bool) {
+        let (request, head) = (entry.request, entry.request.head)
+        let host = hosts.text(of: request.peer)
+        let time = times.text(of: entry.arrival)
+        let (referer, userAgent) = isCombined ? (head.field(.referer), head.field(.userAgent)) : (nil, nil)
+        let escapedLength =
+            (request.caller?.utf8.count ?? 0) + head.methodName.count + head.target.count + (referer?.count ?? 0)
+            + (userAgent?.count ?? 0)
+        let maximumLength =
+            host.count + time.count + 4 * escapedLength + 2 * BufferWriter.maximumNumberLength
+            + Self.maximumLiteralLength
+        let bytes = request.bytes
+        lines.append(atMost: maximumLength) { line in
+            line.append(copying: host.span)
+            line.append(" - ")
+            if let caller = request.caller { line.append(escaped: caller.utf8Span.span) } else { line.append("-") }
+            line.append(" [")
+            line.append(copying: time.span)
+            line.append("] \"")
+            line.append(escaped: bytes.span.extracting(head.methodName))
+            line.append(" ")
+            line.append(escaped: bytes.span.extracting(head.target))
+            line.append(head.isHTTP11 ? " HTTP/1.1\" " : " HTTP/1.0\" ")
+            line.append(decimal: entry.status)
+            line.append(" ")
+            // `%b` is the number of bytes that are sent.
+            if entry.bodyLength > 0, request.head.method != .head {
+                line.append(decimal: entry.bodyLength)
+            } else {
+                line.append("-")
             }
-        case .json: lines += entry.jsonBytes()
-        }
-        lines.append(UInt8(ascii: "\n"))
-    }
-
-    /// Appends a line in the common log format of Apache httpd: `%h %l %u %t "%r" %>s %b`.
-    private mutating func appendCommon(_ entry: Entry) {
-        let request = entry.request
-        hosts.append(request.peer, to: &lines)
-        lines.append(" - ")
-        if let caller = request.caller { appendEscaped(caller.utf8Span.span) } else { lines.append("-") }
-        lines.append(" [")
-        times.append(entry.arrival, to: &lines)
-        lines.append("] \"")
-        append(request.head.methodName, of: request.bytes)
-        lines.append(" ")
-        append(request.head.target, of: request.bytes)
-        lines.append(request.head.isHTTP11 ? " HTTP/1.1\" " : " HTTP/1.0\" ")
-        lines.append(decimal: entry.status)
-        lines.append(" ")
-        // `%b` is the number of bytes that are sent.
-        if entry.bodyLength > 0, request.head.method != .head {
-            lines.append(decimal: entry.bodyLength)
-        } else {
-            lines.append("-")
+            if isCombined {
+                line.append(" \"")
+                line.append(escaped: bytes.span.extracting(referer ?? 0..<0))
+                line.append("\" \"")
+                line.append(escaped: bytes.span.extracting(userAgent ?? 0..<0))
+                line.append("\"")
+            }
+            line.append("\n")
         }
     }
 
-    /// Appends a part of the request; `-` if the range is nil because the request does not have the part.
-    private mutating func append(_ range: Range<Int>?, of bytes: [UInt8]) {
-        if let range { appendEscaped(bytes.span.extracting(range)) } else { lines.append("-") }
-    }
+    /// More than the length of the constant parts of a line.
+    private static let maximumLiteralLength = 64
+}
 
+extension BufferWriter {
     /// Appends a value with the escapes of Apache httpd: `\"`, `\\`, `\b`, `\t`, `\n`, `\v`, `\r`, and `\xhh` for every
-    /// other byte that is not printable ASCII. Appends `-` for an empty value.
-    private mutating func appendEscaped(_ text: Span<UInt8>) {
-        guard !text.isEmpty else { return lines.append("-") }
+    /// other byte that is not printable ASCII. Appends `-` for an empty value. Appends at most four bytes for a byte.
+    fileprivate mutating func append(escaped text: Span<UInt8>) {
+        guard !text.isEmpty else { return append("-") }
         var start = 0
         for index in text.indices {
             let byte = text[index]
             let isPlain = byte >= 0x20 && byte < 0x7F && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
             guard !isPlain else { continue }
-            lines.append(copying: text.extracting(start..<index))
+            append(copying: text.extracting(start..<index))
             start = index + 1
-            appendEscape(byte)
+            append(escape: byte)
         }
-        lines.append(copying: text.extracting(start..<text.count))
+        append(copying: text.extracting(start..<text.count))
     }
 
-    private mutating func appendEscape(_ byte: UInt8) {
+    private mutating func append(escape byte: UInt8) {
         switch byte {
-        case UInt8(ascii: "\""): lines.append("\\\"")
-        case UInt8(ascii: "\\"): lines.append("\\\\")
-        case 0x08: lines.append("\\b")
-        case 0x09: lines.append("\\t")
-        case 0x0A: lines.append("\\n")
-        case 0x0B: lines.append("\\v")
-        case 0x0D: lines.append("\\r")
+        case UInt8(ascii: "\""): append("\\\"")
+        case UInt8(ascii: "\\"): append("\\\\")
+        case 0x08: append("\\b")
+        case 0x09: append("\\t")
+        case 0x0A: append("\\n")
+        case 0x0B: append("\\v")
+        case 0x0D: append("\\r")
         default:
-            lines.append("\\x")
+            append("\\x")
             for digit in [byte >> 4, byte & 0xF] {
-                lines.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
+                append(byte: digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
             }
         }
     }
@@ -137,7 +152,7 @@ private struct TimeTexts {
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
 
-    mutating func append(_ time: Timestamp, to lines: inout [UInt8]) {
+    mutating func text(of time: Timestamp) -> [UInt8] {
         let second = time.milliseconds / 1000
         if second != self.second {
             self.second = second
@@ -147,7 +162,7 @@ private struct TimeTexts {
             let month = Int(date[1]).map { Self.months[$0 - 1] } ?? "-"
             text = Array("\(date[2])/\(month)/\(date[0]):\(description.dropFirst(11).prefix(8)) +0000".utf8)
         }
-        lines.append(copying: text.span)
+        return text
     }
 }
 
@@ -157,13 +172,15 @@ private struct HostTexts {
 
     private static let maximumCount = 256
 
-    mutating func append(_ peer: SocketAddress, to lines: inout [UInt8]) {
-        guard !peer.isUnix else { return lines.append("unix") }
+    private static let unix = Array("unix".utf8)
+
+    mutating func text(of peer: SocketAddress) -> [UInt8] {
+        guard !peer.isUnix else { return Self.unix }
         let address = peer.with(port: 0)
-        if let text = texts[address] { return lines.append(copying: text.span) }
+        if let text = texts[address] { return text }
         if texts.count >= Self.maximumCount { texts = [:] }
         let text = Array(peer.host.utf8)
         texts[address] = text
-        lines.append(copying: text.span)
+        return text
     }
 }

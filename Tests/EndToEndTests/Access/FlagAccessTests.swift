@@ -69,4 +69,19 @@ struct FlagAccessTests {
         let both = "Authorization: Bearer \(guarded.tokens["some"] ?? "")"
         #expect(try send("GET /v1/caller", key, both).json?["name"] == "token:some")
     }
+
+    @Test("A credential that the daemon has just accepted in one field is refused in the other field")
+    func confusedFields() throws {
+        let guarded = try GuardedDaemon(Self.grants, given: Self.given)
+        let connection = try guarded.daemon.connect()
+        func status(_ field: String) throws -> Int {
+            try connection.send("GET /v1/caller HTTP/1.1\r\nHost: localhost\r\n\(field)\r\n\r\n")
+            return try connection.readResponse().status
+        }
+        let token = guarded.tokens["reader"] ?? ""
+        #expect(try status("X-API-Key: \(token)") == 200)
+        #expect(try status("Authorization: \(token)") == 401)
+        #expect(try status("Authorization: Bearer \(token)") == 200)
+        #expect(try status("X-API-Key: Bearer \(token)") == 401)
+    }
 }

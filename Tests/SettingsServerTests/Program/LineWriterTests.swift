@@ -38,10 +38,12 @@ struct LineWriterTests {
 
     @Test(
         "A stalled reader blocks no caller; when it resumes, each line has been written or counted",
-        arguments: [0, O_NONBLOCK])
-    func stalledReader(flags: Int32) throws {
+        arguments: [0, O_NONBLOCK], [Duration.zero, .milliseconds(5)])
+    func stalledReader(flags: Int32, delay: Duration) throws {
         let pipe = try FullPipe(flags: flags)
-        let writer = LineWriter(to: OutputDescriptor(pipe.input), capacity: 16 << 10) { "dropped \($0)" }
+        let writer = LineWriter(to: OutputDescriptor(pipe.input), capacity: 16 << 10, delay: delay) {
+            "dropped \($0)"
+        }
         let appended = 1000
         for _ in 0..<appended { writer.append(Self.line) }
         let dropped = writer.droppedLines
