@@ -4,7 +4,7 @@ import Testing
 /// The links between the pages of the project lead to files and headings that exist.
 struct LinkTests {
     private static let pages: [String] =
-        ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md"]
+        ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]
         + files(below: ["docs", "Sources"]).filter { $0.hasSuffix(".md") }
 
     private static func files(below folders: [String]) -> [String] {
@@ -16,13 +16,12 @@ struct LinkTests {
 
     @Test("Relative links lead to files and headings that exist", arguments: pages)
     func relativeLinks(_ path: String) throws {
-        let folder = URL(filePath: path, relativeTo: Article.root).deletingLastPathComponent()
         for line in try Article(path: path).prose {
             // Code may look like a link.
             let text = line.text.replacing(/`[^`]*`/, with: "code")
             for link in text.matches(of: /\]\(([^)\s]+)\)/).map({ String($0.1) }) where !link.contains(/^[a-z]+:/) {
                 let parts = link.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-                let target = parts[0].isEmpty ? path : Self.path(parts[0], in: folder)
+                let target = parts[0].isEmpty ? path : Self.path(parts[0], from: path)
                 try expectPage(target, anchor: parts.dropFirst().first, "\(path):\(line.number): \(link)")
             }
         }
@@ -52,9 +51,12 @@ struct LinkTests {
     }
 
     /// The path in the project of a file that a page names relative to its own folder.
-    private static func path(_ name: String, in folder: URL) -> String {
-        let root = Article.root.path(percentEncoded: false)
-        return String(folder.appending(path: name).standardized.path(percentEncoded: false).trimmingPrefix(root))
+    private static func path(_ name: String, from page: String) -> String {
+        var components = page.split(separator: "/").dropLast()
+        for component in name.split(separator: "/") where component != "." {
+            if component == ".." { _ = components.popLast() } else { components.append(component) }
+        }
+        return components.joined(separator: "/")
     }
 
     private func expectPage(_ path: String, anchor: String?, _ link: String) throws {
