@@ -2,30 +2,33 @@ import Foundation
 
 /// A page of the documentation, for tests that check what the page says.
 struct Article {
-    private let lines: [String]
+    /// The directory of the project.
+    static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
+
+    let lines: [String]
+    /// The fenced blocks of code, in their order.
+    let blocks: [CodeBlock]
 
     /// Reads a page of a module's catalog.
     static func read(_ name: String, of module: String = "SettingsKeys") throws -> Article {
-        let catalog = URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "../../Sources/\(module)/\(module).docc/\(name).md").standardized
-        return Article(lines: try String(contentsOf: catalog, encoding: .utf8).components(separatedBy: "\n"))
+        try Article(path: "Sources/\(module)/\(module).docc/\(name).md")
     }
 
-    /// The fenced blocks of a language.
+    /// - Parameter path: The path of the page in the project.
+    init(path: String) throws {
+        lines = try String(contentsOf: Self.root.appending(path: path), encoding: .utf8).components(separatedBy: "\n")
+        blocks = CodeBlock.blocks(in: lines)
+    }
+
+    /// The text of the fenced blocks of a language.
     func blocks(of language: String) -> [String] {
-        var blocks: [String] = []
-        var current: [String]?
-        for line in lines {
-            if line == "```\(language)" {
-                current = []
-            } else if line == "```", let block = current {
-                blocks.append(block.joined(separator: "\n"))
-                current = nil
-            } else {
-                current?.append(line)
-            }
-        }
-        return blocks
+        blocks.filter { $0.language == language }.map { $0.lines.joined(separator: "\n") }
+    }
+
+    /// The lines outside of fenced blocks, each with its number. The first line of the page has the number 1.
+    var prose: [(number: Int, text: String)] {
+        let code = Set(blocks.flatMap { $0.firstLine..<$0.firstLine + $0.lines.count })
+        return lines.enumerated().map { ($0 + 1, $1) }.filter { !code.contains($0.0) }
     }
 
     /// The code in one column of the tables under a heading: the cells that are nothing but code.
@@ -44,5 +47,34 @@ struct Article {
     static func unindented(_ text: String) -> String {
         text.components(separatedBy: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
             .filter { !$0.isEmpty && !$0.hasPrefix("import ") }.joined(separator: "\n")
+    }
+}
+
+/// A fenced block of code on a page.
+struct CodeBlock {
+    /// The text behind the opening fence.
+    let language: String
+    /// The number of the line after the opening fence. The first line of the page has the number 1.
+    let firstLine: Int
+    let lines: [String]
+
+    /// The blocks of a page. A block without a closing fence extends to the end of the page.
+    static func blocks(in page: [String]) -> [CodeBlock] {
+        var blocks: [CodeBlock] = []
+        var opening: (language: String, line: Int)?
+        for (index, line) in page.enumerated() {
+            let text = line.trimmingCharacters(in: .whitespaces)
+            if let (language, start) = opening {
+                guard text == "```" else { continue }
+                blocks.append(CodeBlock(language: language, firstLine: start + 1, lines: Array(page[start..<index])))
+                opening = nil
+            } else if text.hasPrefix("```") {
+                opening = (String(text.dropFirst(3)), index + 1)
+            }
+        }
+        if let (language, start) = opening {
+            blocks.append(CodeBlock(language: language, firstLine: start + 1, lines: Array(page[start...])))
+        }
+        return blocks
     }
 }

@@ -80,7 +80,8 @@ package final class ChildProcess {
         var words = ([program] + arguments).map { strdup($0) } + [nil]
         var variables = environment.map { strdup($0) } + [nil]
         defer { for text in words + variables { free(text) } }
-        // A shell ignores SIGINT in what it runs in the background, and a child inherits that.
+        // A child inherits ignored signals from a shell that runs the tests in the background, and blocked signals from the threads of
+        // Dispatch. The programs of a child would inherit them, too.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -89,7 +90,10 @@ package final class ChildProcess {
         sigaddset(&defaults, SIGINT)
         sigaddset(&defaults, SIGQUIT)
         posix_spawnattr_setsigdefault(&attributes, &defaults)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
+        var blocked = sigset_t()
+        sigemptyset(&blocked)
+        posix_spawnattr_setsigmask(&attributes, &blocked)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
         var child: pid_t = 0
         let result = Self.starting.withLock { _ in
             posix_spawn(&child, program, &actions, &attributes, &words, &variables)

@@ -62,7 +62,7 @@ def fill(program, folder):
     _copy(SOURCES / "sysusers.conf", folder / "usr/lib/sysusers.d/settingsd.conf")
     _copy(SOURCES / "settingsd.json", folder / "etc/settingsd/settingsd.json")
     notes = folder / "usr/share/doc/settingsd"
-    _copy(SOURCES / "debian/copyright", notes / "copyright")
+    _write(notes / "copyright", (ROOT / "LICENSE").read_text() + (SOURCES / "debian/copyright").read_text())
     write_packed(notes / "changelog.gz", (ROOT / "CHANGELOG.md").read_text())
     for page in sorted((ROOT / "docs").glob("*.md")):
         _copy(page, notes / page.name)

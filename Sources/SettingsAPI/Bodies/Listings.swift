@@ -3,7 +3,7 @@ public import SettingsModel
 /// A daemon's description of itself.
 public struct ServiceDescription: Equatable, Sendable {
     /// The version of the programs of this package.
-    package static let programVersion = "0.3.0"
+    package static let programVersion = "1.0.0"
 
     /// A resource by the name of its relation.
     public struct Link: Equatable, Sendable {

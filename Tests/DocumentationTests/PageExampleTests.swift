@@ -1,0 +1,130 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Runs the examples of `README.md` and of the pages below `docs/`.
+///
+/// - A block of the language `sh` runs. All such blocks of a page run in their order, in one shell, in an empty directory, beside a
+///   new daemon. The test replaces the address `http://127.0.0.1:7070` by the address of that daemon.
+/// - The syntax of a block of the language `shell` is checked.
+@Suite(.ownThread)
+struct PageExampleTests {
+    /// `CommandLineTests` runs the examples of the command line, which need prepared suites. `scripts/check-openfeature` runs the
+    /// examples of the languages, which need the SDKs.
+    private static let testedElsewhere: Set<String> = ["docs/command-line.md", "docs/languages.md"]
+
+    private static let languages: Set<String> = [
+        "sh", "shell", "go", "ini", "java", "javascript", "json", "python", "swift", "text", "yaml",
+    ]
+
+    static let pages: [String] = {
+        let docs = FileManager.default.enumerator(atPath: Article.root.appending(path: "docs").path())
+        let names = (docs?.compactMap { $0 as? String } ?? []).filter { $0.hasSuffix(".md") }.map { "docs/\($0)" }
+        return (["README.md"] + names).filter { !testedElsewhere.contains($0) }.sorted()
+    }()
+
+    @Test(
+        "The examples of a page run in their order", .enabled(if: access("/usr/bin/curl", X_OK) == 0), arguments: pages)
+    func examples(_ path: String) throws {
+        let page = try Article(path: path)
+        let blocks = page.blocks.filter { $0.language == "sh" }
+        guard !blocks.isEmpty else { return }
+        let directory = try TemporaryDirectory()
+        let daemon = try DaemonProcess(data: directory.path + "/data")
+        let url = "http://127.0.0.1:\(daemon.port)"
+        let run = try PageRun(path, blocks, in: directory, url: url)
+        if let failure = run.failure { Issue.record("\(failure)") }
+        for code in run.errorCodes {
+            if page.lines.contains(where: { $0.contains("`\(code)`") }) { continue }
+            Issue.record("\(path): the daemon answered with the error '\(code)', which the page does not explain")
+        }
+        try daemon.stop()
+    }
+
+    @Test("Blocks for a shell that do not run in a test have the syntax of a shell", arguments: pages)
+    func syntax(_ path: String) throws {
+        let directory = try TemporaryDirectory()
+        for block in try Article(path: path).blocks where block.language == "shell" {
+            let lines = Array(repeating: "", count: block.firstLine - 1) + block.lines
+            let script = try directory.file("page", lines.joined(separator: "\n") + "\n")
+            let end = try ChildProcess(["-n", script], environment: [], of: "/bin/bash").end()
+            #expect(end.code == 0, "\(path): \(end.errors.replacing("\(script): ", with: ""))")
+        }
+    }
+
+    @Test("Each block has a language that a test knows", arguments: pages)
+    func languages(_ path: String) throws {
+        for block in try Article(path: path).blocks where !Self.languages.contains(block.language) {
+            Issue.record("\(path):\(block.firstLine - 1): '\(block.language)' is none of \(Self.languages.sorted())")
+        }
+    }
+
+    @Test("A failure names the page, the line, the command and its output")
+    func failure() throws {
+        let page = ["# Title", "", "```sh", "echo fine", "```", "", "```sh", "echo bad", "ls \\", "  nothing", "```"]
+        let run = try PageRun(
+            "docs/page.md", CodeBlock.blocks(in: page), in: try TemporaryDirectory(), url: "http://127.0.0.1:1")
+        let failure = try #require(run.failure)
+        #expect(failure.hasPrefix("docs/page.md:10: ls nothing\n"))
+        #expect(failure.contains("bad\nls: ") && !failure.contains("fine"))
+    }
+
+    @Test("A process that an example leaves in the background ends with the page")
+    func background() throws {
+        let page = ["# Title", "```sh", "tail -f /dev/null &", "echo http://127.0.0.1:7070 $SETTINGS_URL", "```"]
+        let run = try PageRun("page.md", CodeBlock.blocks(in: page), in: try TemporaryDirectory(), url: "http://here:1")
+        #expect(run.failure == nil && run.output.hasSuffix("http://here:1 http://here:1\n"))
+    }
+}
+
+/// One run of the examples of a page.
+private struct PageRun {
+    /// The page, the line, the failed command and the output of the block; nil if all commands succeeded.
+    let failure: String?
+    /// What the commands wrote to standard output and to standard error.
+    let output: String
+
+    /// Runs the blocks in a shell that stops at the first failed command.
+    init(_ path: String, _ blocks: [CodeBlock], in directory: TemporaryDirectory, url: String) throws {
+        let (home, work) = (directory.path + "/home", directory.path + "/work")
+        for folder in [home, work] {
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        }
+        // The reader's curl writes to a terminal, and therefore shows no progress in the middle of its output.
+        _ = try directory.file("home/.curlrc", "silent\nshow-error\nmax-time = 60\n")
+        let failed = directory.path + "/failed"
+        // Each command has the line in the script that it has on the page, so that the shell reports lines of the page. A form feed
+        // separates the output of one block from the output of the next block.
+        var lines = Array(repeating: "", count: blocks.last.map { $0.firstLine + $0.lines.count } ?? 0)
+        for block in blocks {
+            lines[block.firstLine - 2] = "printf '\\f'"
+            lines.replaceSubrange(block.firstLine - 1..<block.firstLine - 1 + block.lines.count, with: block.lines)
+        }
+        lines[0] = """
+            set -e; exec 2>&1; trap 'kill $(jobs -p) 2>/dev/null || :' EXIT; \
+            trap 'echo "$LINENO: $BASH_COMMAND" >\(failed)' ERR
+            """
+        let script = lines.joined(separator: "\n").replacing("http://127.0.0.1:7070", with: url) + "\n"
+        let environment = [
+            "PATH=\(ChildProcess.built("")):/usr/local/bin:/usr/bin:/bin", "HOME=\(home)", "LC_ALL=C.UTF-8",
+            "SETTINGS_URL=\(url)",
+        ]
+        let file = try directory.file("script", script)
+        let end = try ChildProcess(
+            ["-c", "cd '\(work)' && exec bash '\(file)'"], environment: environment, of: "/bin/bash"
+        ).end()
+        output = end.output
+        guard end.code != 0 else {
+            failure = nil
+            return
+        }
+        let command = FileManager.default.contents(atPath: failed).map { String(decoding: $0, as: UTF8.self) }
+        let lastOutput = output.components(separatedBy: "\u{C}").last ?? ""
+        failure = "\(path):\(command ?? " the shell ended with \(end.code)\n")\(lastOutput)"
+    }
+
+    /// The codes of errors with which the daemon answered.
+    var errorCodes: Set<String> {
+        Set(output.matches(of: /"code": ?"(\w+)"/).map { String($0.1) })
+    }
+}
