@@ -139,8 +139,8 @@ enum TransferCommands {
         do {
             return try PartedCommit(suite: suite, operations: operations, client: client)
                 .commit(options, from: stored?.revision, arguments)
-        } catch let error as SettingsError where error.code == .locked {
-            // The file may only repeat the values of locked keys, as every export does.
+        } catch let error as SettingsError where [.locked, .invalidValue, .unknownKey].contains(error.code) {
+            // The file may only repeat the values that the daemon refuses, as every export does.
             let present = try stored ?? StoredSuite(suite, from: client)
             let changes = present.effectiveOperations(of: operations, under: try client.schema(of: suite))
             guard changes.count < operations.count else { throw error }
