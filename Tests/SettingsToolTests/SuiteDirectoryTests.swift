@@ -83,11 +83,11 @@ struct SuiteDirectoryTests {
             #"""
             $ settings export --all --to settings; echo '{}' >settings/.hidden.json; settings unset net --drop --quiet
             $ settings export --all --to settings
-            ! settings: settings/net.json is left over: there is no suite net; remove the file, or 'settings apply' creates the suite
+            ! settings: settings/net.json is left over: there is no suite net, or this caller may not read it; --prune removes the file
             $ settings export --all --to settings --prune; ls -A settings
             .hidden.json
             app.json
-            ! settings: removed settings/net.json: there is no suite net
+            ! settings: removed settings/net.json: there is no suite net, or this caller may not read it
             """#)
     }
 

@@ -96,13 +96,12 @@ enum TransferCommands {
         _ files: [(suite: SuiteName, path: String)], _ arguments: Arguments
     ) throws(ToolError) {
         for (suite, file) in files {
+            let cause = "there is no suite \(suite), or this caller may not read it"
             if arguments.has("prune") {
                 try SuiteDirectory.remove(file)
-                Terminal.warn("removed \(file): there is no suite \(suite)")
+                Terminal.warn("removed \(file): \(cause)")
             } else {
-                Terminal.warn(
-                    "\(file) is left over: there is no suite \(suite); remove the file, or 'settings apply' creates the suite"
-                )
+                Terminal.warn("\(file) is left over: \(cause); --prune removes the file")
             }
         }
     }
