@@ -227,7 +227,10 @@ struct CommandLineTests {
     /// What the examples are about: thirty commits, each of another key, and what they name.
     private static let prepared =
         ["settings set app ready=true leader=a theme=dark --quiet"]
-        + ["settings export app > values.json", "settings export app --format env > app.env"]
+        + [
+            "settings export app > values.json", "settings export app --format env > app.env",
+            "settings export app --to settings",
+        ]
         + [
             #"echo '{"do":[{"op":"set","suite":"app","key":"theme","value":"dark"}]}' > change.json"#,
             #"echo '{"suites":{"app":{"theme":"dark"}}}' > desired.json"#,

@@ -43,6 +43,91 @@ struct PastTests {
             """#)
     }
 
+    @Test("history of several suites is one list, and --commit shows one commit in all suites")
+    func historyOfSuites() throws {
+        let shell = try Shell(Self.past + ["settings set net port=1 --quiet", "settings set tv on=true --quiet"])
+        _ = try shell.directory.file(
+            "both.json",
+            """
+            {"do":[{"op":"set","suite":"net","key":"port","value":2},{"op":"set","suite":"app","key":"name","value":"joe"}]}
+            """)
+        try shell.follow(
+            #"""
+            $ settings transaction both.json --note both --quiet; settings history --all --limit 3
+            revision 7, TIME by user:ME: both
+              app name: (unset) → "joe"
+              net port: 1 → 2
+            revision 6, TIME by user:ME
+              tv on: (unset) → true
+            revision 5, TIME by user:ME
+              net port: (unset) → 1
+            $ settings history app --suite net --limit 2
+            revision 7, TIME by user:ME: both
+              app name: (unset) → "joe"
+              net port: 1 → 2
+            revision 5, TIME by user:ME
+              net port: (unset) → 1
+            $ settings history --commit 7 --json | jq -c '[.revision, .suite, .note, (.changes[] | .key)]'
+            [7,"app","both","name"]
+            [7,"net","both","port"]
+            $ settings history app --commit 1 --prefix player.
+            revision 1, TIME by user:ME
+              the schema was changed
+              player.muted: (unset) → false (default)
+              player.volume: (unset) → 0.5 (default)
+            $ settings history --commit 1 --prefix player.m
+            revision 1, TIME by user:ME
+              the schema of suite app was changed
+              app player.muted: (unset) → false (default)
+            $ settings history --all --limit 0 | grep -c '^revision'
+            7
+            $ settings history --suite tv --commit 5
+            ! settings: the history of suite tv has no commit 5
+            => 4
+            $ settings history --commit 8
+            ! settings: the history of these suites has no commit 8
+            => 4
+            $ settings history --commit last
+            ! settings: --commit takes a revision, not 'last'
+            => 64
+            $ settings history --all app
+            ! settings: --all excludes the names of suites and keys
+            => 64
+            $ settings history
+            ! settings: the suite is missing; 'settings list' shows all
+            => 64
+            """#)
+    }
+
+    @Test("history shows twenty changes of a commit, and all with --full or --json")
+    func largeCommit() throws {
+        try Shell(hasSchema: false).follow(
+            #"""
+            $ settings set app $(seq -f 'k%02.0f=1' 20) --quiet; settings history app | wc -l
+            21
+            $ settings set app $(seq -f 'k%02.0f=2' 22) --quiet; settings history app --limit 1 | tail -2
+              k20: 1 → 2
+              … and 2 more changes; --full shows all
+            $ settings set net $(seq -f 'k%02.0f=1' 19) --quiet; settings history app --suite net --limit 1 | wc -l
+            20
+            $ settings history app --limit 1 --full | tail -1
+              k22: (unset) → 2
+            $ settings history app --limit 1 --json | jq '.changes | length'
+            22
+            """#)
+    }
+
+    @Test("history --limit 0 reads all pages of a long history")
+    func pages() throws {
+        try Shell(hasSchema: false).follow(
+            """
+            $ curl -s --unix-socket socket -X PUT -d 1 'http://localhost/v1/suites/app/keys/k[1-1010]' | grep -o changed | wc -l
+            1010
+            $ settings history app --limit 0 | grep -c '^revision'
+            1010
+            """)
+    }
+
     @Test("diff ends with 2 if two places differ")
     func diff() throws {
         try Shell(Self.past).follow(

@@ -81,7 +81,7 @@ struct TerminalTests {
         let start = try shell.cursor()
         try shell.does("set", "app", "a=1")
         let watch = try atTerminal("exec settings watch app --since \(start)", [("→ 1", "\\003")])
-        #expect(watch.code == -2 && watch.output.contains("a: (unset) → 1\n"), "\(watch)")
+        #expect(watch.code == -2 && watch.output.contains("a: (unset) → 1 (by user:"), "\(watch)")
         #expect(!watch.output.contains("settings:"))
         let wait = try atTerminal("echo waits; exec settings wait app ready=true", [("waits", "\\003")])
         #expect(wait.code == -2 && !wait.output.contains("settings:"), "\(wait)")

@@ -209,6 +209,32 @@ struct TransferTests {
             """)
     }
 
+    @Test("An unchanged suite with values that the schema does not allow is imported and planned")
+    func invalidRoundTrip() throws {
+        let shell = try Shell(["settings set app a=5.0 b=2 c=x --quiet"], hasSchema: false)
+        _ = try shell.directory.file(
+            "narrow.json",
+            #"{"type":"object","additionalProperties":false,"properties":{"a":{"type":"integer","maximum":3},"b":{}}}"#)
+        try shell.follow(
+            """
+            $ settings schema apply app narrow.json --on-conflict keep --quiet; settings list app --changed
+            a  integer  invalid  5.0
+            b                    2
+            c           invalid  "x"
+            $ settings export app | settings import app -
+            nothing to change
+            $ settings export app | settings import app - --replace
+            nothing to change
+            $ (echo '{"suites":{"app":'; settings export app; echo '}}') | settings plan - --prune
+            nothing to change
+            $ settings export app | sed 's/2/3/' | settings import app -
+            b: 2 → 3
+            $ echo '{"a":6}' | settings import app -
+            ! settings: a must be at most 3, but is 6
+            => 5
+            """)
+    }
+
     @Test("A file with a name that is no key ends with 1, one with an unknown key among violations with 5")
     func badNames() throws {
         try Shell().follow(

@@ -21,7 +21,9 @@ struct WatchingTests {
         let lines = end.errors.split(separator: "\n")
         let outages = lines.filter { $0.hasPrefix("settings:") }
         #expect(outages.allSatisfy { $0.hasSuffix("; trying until it answers") }, "\(outages)")
-        let changes = lines.filter { !outages.contains($0) }.map { $0.dropFirst("2026-11-20 10:00:00Z ".count) }
+        let changes = lines.filter { !outages.contains($0) }.map {
+            $0.dropFirst("2026-11-20 10:00:00Z ".count).replacing(#/ \(by user:[a-z0-9_-]+\)$/#, with: "")
+        }
         #expect(
             changes == [
                 #"theme: "light" (default) → "dark""#, "launchCount: 0 (default) → 1", "launchCount: 1 → 2",
@@ -97,13 +99,82 @@ struct WatchingTests {
         let watch = try shell.start(
             "export TMPDIR=$PWD; exec settings watch app name2 --since \(try shell.cursor()) --exec '\(command)'")
         #expect(try shell.run("head -c 300000 /dev/zero | tr '\\0' x | settings set app name2 - --quiet").code == 0)
-        try eventually { shell.text("out").hasSuffix(".json\n") }
+        try eventually { shell.text("out").hasPrefix("none /") }
         #expect(shell.text("large") == "\"" + String(repeating: "x", count: 300_000) + "\"")
         #expect(try shell.run("settings set app name2 small").code == 0)
         try eventually { shell.text("out").hasSuffix("\n\"small\" \n") }
-        #expect(shell.text("out").hasPrefix("none "))
         // The program has removed the file.
+        #expect(try shell.run("test -e \"$(sed -n 's/^none //p' out)\"").code == 1)
         #expect(try shell.run("ls settings-*").code != 0)
+        watch.signal(SIGTERM)
+        #expect(try watch.end().code == -SIGTERM)
+    }
+
+    @Test("watch --exec leaves no file of a large value behind when a signal ends it during a run")
+    func largeValueAfterSignal() throws {
+        let shell = try Shell()
+        let command = """
+            exec >run 2>&1; wc -c <"$SETTINGS_NEW_FILE" >out
+            for n in $(seq 6000); do [ ! -e go ] || break; sleep 0.01; done; echo over >>out
+            """
+        let watch = try shell.start(
+            "export TMPDIR=$PWD; exec settings watch app name2 --since \(try shell.cursor()) --exec '\(command)'")
+        #expect(try shell.run("head -c 300000 /dev/zero | tr '\\0' x | settings set app name2 - --quiet").code == 0)
+        try eventually { shell.text("out") == "300002\n" }
+        watch.signal(SIGTERM)
+        #expect(try watch.end().code == -SIGTERM)
+        #expect(try shell.run("touch go; ls settings-*").code != 0)
+        try eventually { shell.text("out").hasSuffix("over\n") }
+    }
+
+    @Test("watch prints the changes of several suites, who made each change, and why")
+    func severalSuites() throws {
+        let shell = try Shell(["settings set net port=1 --quiet"])
+        let both = try shell.start(
+            "exec settings watch app --suite net --prefix port --since \(try shell.cursor()) >&2")
+        let all = try shell.start("exec settings watch --all --since \(try shell.cursor()) >&2")
+        #expect(try shell.run("settings set net port=2 host=a --quiet; settings set later a=1 --quiet").code == 0)
+        #expect(try shell.run("settings set app port 3 --note 'a reason' --quiet").code == 0)
+        _ = try both.line(containing: "app port: ")
+        _ = try all.line(containing: "app port: ")
+        let lines = try [both, all].map { watch in
+            watch.signal(SIGTERM)
+            return try watch.end().errors.split(separator: "\n").map {
+                $0.dropFirst("2026-11-20 10:00:00Z ".count).replacing(/by user:[a-z0-9_-]+/, with: "by ME")
+            }
+        }
+        let (net, app) = ("net port: 1 → 2 (by ME)", "app port: (unset) → 3 (by ME: a reason)")
+        #expect(lines[0].map(String.init) == [net, app])
+        #expect(
+            lines[1].map(String.init) == [
+                net, "net host: (unset) → \"a\" (by ME)", "later a: (unset) → 1 (by ME)", app,
+            ])
+        #expect(try shell.settings("watch").errors.hasPrefix("settings: the suite is missing"))
+        #expect(try shell.settings("watch", "app", "--all").code == 64)
+    }
+
+    @Test("watch without the right to read a key, or any suite, ends with 6; it follows what the caller may read")
+    func watchForbidden() throws {
+        let shell = try Shell(tokens: [
+            "writer": "app:read,write", "reader": "app/name:read", "metrics": "*:metrics",
+        ])
+        #expect(try shell.run("settings set app theme=dark name=joe --quiet --token-file writer").code == 0)
+        try shell.follow(
+            """
+            $ settings watch app name theme --token-file reader
+            ! settings: this request requires a grant such as app/theme:read
+            => 6
+            $ settings watch other --token-file reader
+            ! settings: this request requires a grant such as other:read
+            => 6
+            $ settings watch --all --token-file metrics
+            ! settings: this caller may not read any suite
+            => 6
+            """)
+        let cursor = try shell.run("settings status --json --token-file reader | jq -r .cursor").output.dropLast()
+        let watch = try shell.start("exec settings watch --all --since \(cursor) --token-file reader >&2")
+        #expect(try shell.run("settings set app theme=light name=ann --quiet --token-file writer").code == 0)
+        #expect(try watch.line(containing: "app ").contains("app name: \"joe\" → \"ann\" (by token:writer)"))
         watch.signal(SIGTERM)
         #expect(try watch.end().code == -SIGTERM)
     }

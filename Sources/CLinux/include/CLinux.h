@@ -12,6 +12,7 @@
 // The C library declares these functions only if _GNU_SOURCE is defined, and this module is built without _GNU_SOURCE.
 int accept4(int listener, struct sockaddr *address, socklen_t *length, int flags);
 int statx(int directory, const char *path, int flags, unsigned int mask, struct statx *status);
+int memfd_create(const char *name, unsigned int flags);
 int sync_file_range(int descriptor, off_t offset, off_t count, unsigned int flags);
 
 // Returns the environment. Swift 6 rejects the direct use of `environ`, because it is a mutable global variable.
@@ -26,6 +27,10 @@ char **process_arguments(void);
 #define SYNC_FILE_RANGE_WAIT_BEFORE 1
 #define SYNC_FILE_RANGE_WRITE 2
 #define SYNC_FILE_RANGE_WAIT_AFTER 4
+#endif
+
+#ifndef MFD_CLOEXEC
+#define MFD_CLOEXEC 1U
 #endif
 
 #ifndef AT_EMPTY_PATH

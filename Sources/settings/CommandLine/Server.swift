@@ -50,15 +50,19 @@ extension Arguments {
             guard note.utf8.count <= 256 else { throw .usage("--note takes at most 256 bytes") }
             options.note = note
         }
-        if let text = self["if-revision"] {
-            guard let revision = Revision(text) else { throw .usage("--if-revision takes a revision, not '\(text)'") }
-            options.ifMatch = .tag(EntityTag(revision))
-        }
+        if let revision = try revision("if-revision") { options.ifMatch = .tag(EntityTag(revision)) }
         if has("if-unset") {
             guard options.ifMatch == nil else { throw .usage("--if-unset and --if-revision exclude each other") }
             options.ifNoneMatch = .any
         }
         return options
+    }
+
+    /// The revision that an option gives.
+    func revision(_ name: String) throws(ToolError) -> Revision? {
+        guard let text = self[name] else { return nil }
+        guard let revision = Revision(text) else { throw .usage("--\(name) takes a revision, not '\(text)'") }
+        return revision
     }
 
     /// The moment that a text describes: a revision, an instant, a day with or without a time, or how long ago.

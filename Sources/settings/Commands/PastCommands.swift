@@ -4,45 +4,78 @@ import SettingsHTTP
 enum PastCommands {
     static let all = [history, diff, undo, restore]
 
+    /// The number of changes that `history` shows of a commit without `--full`.
+    private static let shownChanges = 20
+
     private static let history = Command(
-        name: "history", operands: "SUITE [KEY…]", summary: "Show who changed what, when and why, the newest first.",
-        options: [
+        name: "history", operands: "[SUITE [KEY…]]",
+        summary: "Show who changed what, when and why, the newest first.",
+        details: """
+            With --suite or --all it shows the commits of several suites in one list. --commit alone is about all suites. A
+            suite that was dropped has a history, but --all does not find it.
+            """,
+        options: Command.suiteSelection + [
+            Command.Option("commit", "REVISION", "only this commit"),
             Command.Option("prefix", "PREFIX", "only keys that begin so"),
             Command.Option("by", "NAME", "only this caller"),
-            Command.Option("limit", "N", "so many commits (20; 0 for all that are kept)"), Command.json,
+            Command.Option("limit", "N", "so many commits (20; 0 for all that are kept)"),
+            Command.Option("full", nil, "all changes of a commit; else at most \(shownChanges)"), Command.json,
             Command.secrets,
         ],
-        examples: ["settings history app", "settings history app theme --limit 3"]
-    ) { arguments in
-        let (suite, keys) = (try arguments.suite(), try arguments.keys(from: 1))
-        let (client, wanted) = (try arguments.client(), try arguments.number("limit") ?? 20)
-        let showsSecrets = try arguments.showsSecrets()
-        var (left, before) = (wanted == 0 ? Int.max : wanted, Revision?.none)
-        repeat {
-            let page = try client.blocking.send(
-                .history(
-                    of: suite, keys: keys, prefix: arguments["prefix"], by: arguments["by"], before: before,
-                    limit: min(left, 1000)))
-            for commit in page.commits {
-                if arguments.has("json") {
-                    print(commit.summary(showsSecrets: showsSecrets).text())
-                } else {
-                    show(commit)
-                }
+        examples: [
+            "settings history app", "settings history app theme --limit 3", "settings history --all",
+            "settings history --commit 23 --full",
+        ]
+    ) { try showHistory($0) }
+
+    @inline(never)
+    private static func showHistory(_ arguments: Arguments) throws -> ExitCode {
+        let isNamed = !arguments.operands.isEmpty || arguments.has("suite") || arguments.has("all")
+        let revision = try arguments.revision("commit")
+        let selection =
+            isNamed || revision == nil ? try arguments.selectedSuites() : SelectedSuites(names: nil, keys: [])
+        let (wanted, showsSecrets) = (try arguments.number("limit") ?? 20, try arguments.showsSecrets())
+        let client = try arguments.client()
+        var suites = selection.names ?? []
+        if selection.names == nil { try client.eachPageOfSuites { suites += $0.map(\.suite) } }
+        let limit = revision != nil ? 1 : wanted == 0 ? Int.max : wanted
+        var commits = CommitHistory(
+            of: suites, before: revision?.advanced(by: 1),
+            .init(
+                keys: selection.keys, prefix: arguments["prefix"], caller: arguments["by"], pageSize: min(limit, 1000)),
+            from: client)
+        var count = 0
+        while count < limit, let parts = try commits.next() {
+            if let revision, parts[0].commit.revision != revision { break }
+            count += 1
+            if arguments.has("json") {
+                for part in parts { print(part.summary(showsSecrets: showsSecrets).text()) }
+            } else {
+                show(parts, namesSuites: selection.areSeveral, limit: arguments.has("full") ? .max : shownChanges)
             }
-            left -= page.commits.count
-            before = page.next
-        } while before != nil && left > 0
+        }
+        if let revision, count == 0 {
+            let place = selection.areSeveral ? "these suites" : "suite \(suites[0])"
+            throw ToolError(.unknown, "the history of \(place) has no commit \(revision)")
+        }
         return .done
     }
 
-    private static func show(_ commit: HistoryCommit) {
-        let caller = commit.by.map { " by \($0)" } ?? ""
+    private static func show(_ parts: [CommitHistory.SuiteCommit], namesSuites: Bool, limit: Int) {
+        let commit = parts[0].commit
         let note = commit.note.map { ": \(Terminal.plain($0))" } ?? ""
+        let caller = commit.by.map { " by \($0)" } ?? ""
         print(Terminal.styled("revision \(commit.revision), \(commit.time.short)\(caller)\(note)", .strong))
-        if commit.isDrop { print("  the suite was dropped") }
-        if commit.hasSchema { print("  the schema was changed") }
-        for change in commit.changes { print("  \(change.line)") }
+        var left = limit
+        for part in parts {
+            let (suite, prefix) = namesSuites ? ("suite \(part.suite)", "\(part.suite) ") : ("the suite", "")
+            if part.commit.isDrop { print("  \(suite) was dropped") }
+            if part.commit.hasSchema { print("  the schema\(namesSuites ? " of \(suite)" : "") was changed") }
+            for change in part.commit.changes.prefix(left) { print("  \(prefix)\(change.line)") }
+            left -= min(left, part.commit.changes.count)
+        }
+        let hidden = parts.map(\.commit.changes.count).reduce(0, +) - limit
+        if hidden > 0 { print("  … and \(hidden) more \(hidden == 1 ? "change" : "changes"); --full shows all") }
     }
 
     private static let diff = Command(
@@ -141,12 +174,14 @@ extension Change {
     }
 }
 
-extension HistoryCommit {
+extension CommitHistory.SuiteCommit {
     fileprivate func summary(showsSecrets: Bool) -> JSONValue {
         .members([
-            "revision": .integer(revision.number), "time": .string(time.description),
-            "by": by.map { .string($0) }, "note": note.map { .string($0) }, "schema": .bool(hasSchema),
-            "dropped": .bool(isDrop), "changes": .array(changes.map { $0.summary(showsSecrets: showsSecrets) }),
+            "revision": .integer(commit.revision.number), "suite": .string(suite.text),
+            "time": .string(commit.time.description), "by": commit.by.map { .string($0) },
+            "note": commit.note.map { .string($0) }, "schema": .bool(commit.hasSchema),
+            "dropped": .bool(commit.isDrop),
+            "changes": .array(commit.changes.map { $0.summary(showsSecrets: showsSecrets) }),
         ])
     }
 }

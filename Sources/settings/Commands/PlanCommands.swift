@@ -3,23 +3,26 @@ import SettingsAPI
 import SettingsHTTP
 import SettingsModel
 
-/// Commands that bring suites to a state that a file describes: `plan`, `apply`.
+/// Commands that bring suites to a state that files describe: `plan`, `apply`.
 enum PlanCommands {
     static let all = [plan, apply]
 
-    private static let form =
-        "FILE is JSON, - is standard input: {\"suites\":{\"app\":{\"theme\":\"dark\"}}}. Keys that it does not name stay, without --prune."
-    private static let prune = Command.Option("prune", nil, "remove keys that the file does not name")
+    private static let form = """
+        FILE is JSON, - is standard input: {"suites":{"app":{"theme":"dark"}}}. DIRECTORY has a file SUITE.json for each suite,
+        as 'settings export --to' writes it. Other suites stay as they are. Keys that are not named stay, without --prune.
+        """
+    private static let prune = Command.Option(
+        "prune", nil, "remove the keys that the file of their suite does not name, except secrets")
 
     private static let plan = Command(
-        name: "plan", operands: "FILE", summary: "Show what would make suites what a file describes.",
+        name: "plan", operands: "FILE|DIRECTORY", summary: "Show what would make suites what files describe.",
         details: """
             \(form)
             It ends with 2 if there is something to do. If the daemon would refuse to do it, plan prints every refusal, and no
             hash.
             """,
         options: [prune, Command.override, Command.json],
-        examples: ["settings plan desired.json", "settings plan desired.json --prune"]
+        examples: ["settings plan desired.json", "settings plan settings/ --prune"]
     ) { arguments in
         let plan = try Plan(arguments)
         let refusal = plan.refusal(overridesLocks: arguments.has("override"))
@@ -33,7 +36,7 @@ enum PlanCommands {
     }
 
     private static let apply = Command(
-        name: "apply", operands: "FILE", summary: "Make suites what a file describes, in one commit.",
+        name: "apply", operands: "FILE|DIRECTORY", summary: "Make suites what files describe, in one commit.",
         details: """
             \(form)
             With --plan it does exactly what 'settings plan' showed, or nothing if that would be something else now.
@@ -42,7 +45,7 @@ enum PlanCommands {
             prune, Command.Option("plan", "HASH", "only if the plan is still this one"),
         ] + Command.writing,
         examples: [
-            "settings apply desired.json --dry-run", "settings apply desired.json --prune --note 'as reviewed'",
+            "settings apply desired.json --dry-run", "settings apply settings/ --prune --note 'as reviewed'",
         ]
     ) { arguments in
         let (plan, options) = (try Plan(arguments), try arguments.writeOptions())
@@ -60,9 +63,9 @@ enum PlanCommands {
     }
 }
 
-/// The operations that bring suites from what they are to what a file describes.
+/// The operations that bring suites from what they are to what files describe.
 private struct Plan {
-    /// The suites that the file names, as they are.
+    /// The suites that the files describe, as they are.
     private(set) var suites: [StoredSuite] = []
     private(set) var operations: [Transaction.Operation] = []
     private var schemas: [SuiteName: Schema] = [:]
@@ -71,32 +74,23 @@ private struct Plan {
 
     init(_ arguments: Arguments) throws {
         try arguments.expect(1...1, "the file")
-        let (path, document) = (arguments.operands[0], try InputFile.json(arguments.operands[0], arguments))
-        guard let object = document.object, object.count == 1, let wanted = object["suites"]?.object
-        else {
-            throw ToolError(
-                .failed, "\(InputFile.name(path)): expected {\"suites\":{\"SUITE\":{\"KEY\":value}}}")
-        }
+        let wanted = try SuiteValues.all(at: arguments.operands[0], arguments)
         client = try arguments.client(timeout: .seconds(60))
-        for member in wanted.members.sorted(by: { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
-        ) {
-            guard let name = try? SuiteName(member.name) else {
-                throw ToolError(
-                    .failed, "\(InputFile.name(path)): '\(Terminal.plain(member.name))' is no name of a suite")
-            }
-            let stored = try StoredSuite(name, from: client)
+        for values in wanted.sorted(by: { $0.suite < $1.suite }) {
+            let stored = try StoredSuite(values.suite, from: client)
             let schema = try client.schema(of: stored.suite)
-            let settings = try StoredSetting.all(of: member.value).sorted { $0.key < $1.key }.map { setting in
-                let value = schema?.key(setting.key.text)?.normalized(setting.value) ?? setting.value
-                return StoredSetting(key: setting.key, value: value)
-            }
+            let settings = values.settings.sorted { $0.key < $1.key }
             if let key = settings.first(where: { stored.secrets.contains($0.key) })?.key {
                 throw ToolError(
                     .unauthorized, "\(stored.suite) \(key) is a secret, which this caller may not read")
             }
             suites.append(stored)
             schemas[stored.suite] = schema
-            operations += stored.operations(toStore: settings, keepsOthers: !arguments.has("prune"))
+            let changes = stored.operations(toStore: settings, keepsOthers: !arguments.has("prune"))
+            operations += stored.effectiveOperations(of: changes, under: schema).filter { operation in
+                // The plan must not depend on the right of the caller to read secrets.
+                operation.action != .delete || !(schema?.isSecret(operation.key.text) ?? false)
+            }
         }
     }
 

@@ -7,55 +7,103 @@ enum TransferCommands {
     static let all = [export, importing]
 
     private static let export = Command(
-        name: "export", operands: "SUITE", summary: "Print what is stored in a suite, as a file that import reads.",
+        name: "export", operands: "[SUITE…]",
+        summary: "Print or write what suites store, as files that import and plan read.",
         details: """
-            Keys are in the order of their names, so that a file changes no more than the settings do. The form env has a
-            KEY=value a line, quoted for the shell; plist is a property list in XML, bplist a binary one. A setting that a form
-            cannot hold is an error.
+            One suite is a file for 'settings import'. Several suites, or --all, are one file for 'settings plan' and 'settings
+            apply'; --to writes a directory for these commands, with a file SUITE.json for each suite. All suites are as they
+            were at one revision. Keys are in the order of their names, so that a file changes no more than the settings do.
+            The form env has a KEY=value a line, quoted for the shell; plist is a property list in XML, bplist a binary one.
+            A setting that a form cannot hold is an error.
             """,
         options: [
-            Command.Option("format", SuiteFile.names, "the form of the file (json)"),
+            Command.Option("all", nil, "all suites"),
+            Command.Option("to", "DIRECTORY", "write a file for each suite; create the directory if it does not exist"),
+            Command.Option("prune", nil, "with --all and --to, remove the files of suites that do not exist"),
+            Command.Option("format", SuiteFile.names, "the form of the file of one suite (json)"),
             Command.Option("changed", nil, "only what differs from defaults"),
             Command.Option("defaults", nil, "the defaults of what is not stored, too"),
             Command.Option("without-secrets", nil, "leave out secrets"),
             Command.Option("prefix", "PREFIX", "only keys that begin so"),
             Command.Option("at", "WHEN", "as it was then: a revision, an instant, yesterday, 2h"),
         ],
-        examples: ["settings export app --changed", "settings export app --format env --without-secrets"]
-    ) { try printFile($0) }
+        examples: [
+            "settings export app --changed", "settings export app --format env --without-secrets",
+            "settings export --all --without-secrets --to settings/",
+        ]
+    ) { try exportSuites($0) }
 
     /// Apart from the declaration: Swift 6.3.1 crashes where it optimises this in an asynchronous closure.
     @inline(never)
-    private static func printFile(_ arguments: Arguments) throws -> ExitCode {
-        try arguments.expect(1...1, "the suite")
+    private static func exportSuites(_ arguments: Arguments) throws -> ExitCode {
+        let (isAll, directory) = (arguments.has("all"), arguments["to"])
         guard !arguments.has("changed") || !arguments.has("defaults") else {
             throw ToolError.usage("--changed and --defaults exclude each other")
         }
-        let (suite, format) = (try arguments.suite(), try SuiteFile(arguments["format"]))
-        let (client, moment) = (try arguments.client(timeout: .seconds(60)), try arguments.moment("at"))
-        var (settings, concealed) = ([StoredSetting](), [String]())
-        try client.eachPage(of: suite, prefix: arguments["prefix"], at: moment, isOneMoment: true) { page in
-            for entry in page {
-                let setting = entry.setting
-                guard arguments.has("defaults") || setting.source.isStored else { continue }
-                guard !arguments.has("changed") || entry.differs else { continue }
-                guard !setting.isSecret || !arguments.has("without-secrets") else { continue }
-                if let value = setting.value ?? setting.stored {
-                    settings.append(StoredSetting(key: setting.key, value: value))
-                } else if setting.source.isStored {
-                    concealed.append(setting.key.text)
-                }
+        guard !isAll || arguments.operands.isEmpty && !arguments.has("at") else {
+            throw ToolError.usage("--all excludes the name of a suite and --at")
+        }
+        guard !arguments.has("prune") || isAll && directory != nil else {
+            throw ToolError.usage("--prune needs --all and --to")
+        }
+        let format = try SuiteFile(arguments["format"])
+        let isOneFile = !isAll && directory == nil && arguments.operands.count < 2
+        guard isOneFile || format == .json else {
+            throw ToolError.usage("--format \(format.rawValue) is for one suite without --to")
+        }
+        let client = try arguments.client(timeout: .seconds(60))
+        let (suites, moment) = try exportedSuites(client, arguments)
+        let exported = try client.storedValues(of: suites, at: moment, arguments)
+        if let directory {
+            let directory = try SuiteDirectory(creating: directory)
+            for values in exported { try directory.write(SuiteFile.json.bytes(of: values.settings), of: values.suite) }
+            if isAll { try report(try directory.files(except: suites), arguments) }
+        } else if isOneFile, let values = exported.first {
+            let bytes = try format.bytes(of: values.settings) { try client.schema(of: values.suite, at: moment) }
+            try Terminal.write(bytes.span, to: .standardOutput)
+        } else {
+            print(SuiteValues.document(of: exported).text(style: .pretty))
+        }
+        return .done
+    }
+
+    /// The suites to export, and the moment at which to read them.
+    private static func exportedSuites(
+        _ client: DaemonClient, _ arguments: Arguments
+    ) throws -> (suites: [SuiteName], moment: Moment?) {
+        var (suites, moment, after) = ([SuiteName](), try arguments.moment("at"), SuiteName?.none)
+        if arguments.has("all") {
+            repeat {
+                let page = try client.blocking.send(.suites(after: after, limit: 100_000))
+                suites += page.suites.map(\.suite)
+                moment = moment ?? .revision(page.cursor.revision)
+                after = page.next
+            } while after != nil
+            return (suites, moment)
+        }
+        for position in 0..<max(1, arguments.operands.count) {
+            let suite = try arguments.suite(position)
+            if !suites.contains(suite) { suites.append(suite) }
+        }
+        if suites.count > 1, moment == nil {
+            moment = .revision(try client.blocking.send(.suites(limit: 1)).cursor.revision)
+        }
+        return (suites, moment)
+    }
+
+    /// Reports the files of suites that do not exist. Removes the files with `--prune`.
+    private static func report(
+        _ files: [(suite: SuiteName, path: String)], _ arguments: Arguments
+    ) throws(ToolError) {
+        for (suite, file) in files {
+            let cause = "there is no suite \(suite), or this caller may not read it"
+            if arguments.has("prune") {
+                try SuiteDirectory.remove(file)
+                Terminal.warn("removed \(file): \(cause)")
+            } else {
+                Terminal.warn("\(file) is left over: \(cause); --prune removes the file")
             }
         }
-        guard concealed.isEmpty else {
-            throw ToolError(
-                .unauthorized,
-                "export failed: this caller may not read secrets (\(concealed.joined(separator: ", "))); "
-                    + "--without-secrets leaves them out")
-        }
-        let bytes = try format.bytes(of: settings) { try client.schema(of: suite, at: moment) }
-        try Terminal.write(bytes.span, to: .standardOutput)
-        return .done
     }
 
     private static let importing = Command(
@@ -90,10 +138,10 @@ enum TransferCommands {
         do {
             return try PartedCommit(suite: suite, operations: operations, client: client)
                 .commit(options, from: stored?.revision, arguments)
-        } catch let error as SettingsError where error.code == .locked {
-            // The file may only repeat the values of locked keys, as every export does.
+        } catch let error as SettingsError where [.locked, .invalidValue, .unknownKey].contains(error.code) {
+            // The file may only repeat the values that the daemon refuses, as every export does.
             let present = try stored ?? StoredSuite(suite, from: client)
-            let changes = present.withoutLockedRepeats(operations, try client.schema(of: suite))
+            let changes = present.effectiveOperations(of: operations, under: try client.schema(of: suite))
             guard changes.count < operations.count else { throw error }
             return try PartedCommit(suite: suite, operations: changes, client: client)
                 .commit(options, from: stored?.revision, arguments)
@@ -130,6 +178,37 @@ extension PartedCommit {
 }
 
 extension DaemonClient {
+    /// Reads what suites store, with the options of `export`.
+    fileprivate func storedValues(
+        of suites: [SuiteName], at moment: Moment?, _ arguments: Arguments
+    ) throws -> [SuiteValues] {
+        var (all, concealed) = ([SuiteValues](), [String]())
+        for suite in suites {
+            var settings: [StoredSetting] = []
+            try eachPage(of: suite, prefix: arguments["prefix"], at: moment, isOneMoment: true) { page in
+                for entry in page {
+                    let setting = entry.setting
+                    guard arguments.has("defaults") || setting.source.isStored else { continue }
+                    guard !arguments.has("changed") || entry.differs else { continue }
+                    guard !setting.isSecret || !arguments.has("without-secrets") else { continue }
+                    if let value = setting.value ?? setting.stored {
+                        settings.append(StoredSetting(key: setting.key, value: value))
+                    } else if setting.source.isStored {
+                        concealed.append(suites.count > 1 ? "\(suite) \(setting.key)" : setting.key.text)
+                    }
+                }
+            }
+            all.append(SuiteValues(suite: suite, settings: settings))
+        }
+        guard concealed.isEmpty else {
+            throw ToolError(
+                .unauthorized,
+                "export failed: this caller may not read secrets (\(concealed.joined(separator: ", "))); "
+                    + "--without-secrets leaves them out")
+        }
+        return all
+    }
+
     /// The schema of a suite; nil if there is none, or no suite yet.
     func schema(of suite: SuiteName, at moment: Moment? = nil) throws -> Schema? {
         do {

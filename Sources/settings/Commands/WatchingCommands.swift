@@ -8,33 +8,40 @@ enum WatchingCommands {
     static let all = [watch, wait]
 
     private static let watch = Command(
-        name: "watch", operands: "SUITE [KEY…]", summary: "Print each change as it happens, or run a program.",
+        name: "watch", operands: "[SUITE [KEY…]]",
+        summary: "Print each change as it happens, or run a program.",
         details: """
-            Nothing is missed and nothing comes twice, whatever the network does. With --exec a program is run by the shell,
+            Nothing is missed and nothing comes twice, whatever the network does. With --suite or --all it watches several
+            suites; --all includes suites that are created later. With --exec a program is run by the shell,
             one run at a time: the next run has what changed meanwhile, with the newest value of each key. It finds
             SETTINGS_SUITE, SETTINGS_KEY, SETTINGS_OLD and SETTINGS_NEW in its environment; the latter two are JSON, and
             missing where there is no value. A value of more than 100,000 bytes is in the file SETTINGS_OLD_FILE or
-            SETTINGS_NEW_FILE instead; the file is removed after the run.
+            SETTINGS_NEW_FILE instead, until the run ends.
             """,
-        options: [
+        options: Command.suiteSelection + [
             Command.Option("prefix", "PREFIX", "keys that begin so, too", isRepeatable: true),
             Command.Option("since", "CURSOR", "from this place in history; else from now"),
             Command.Option("exec", "COMMAND", "run this for each key that changed"), Command.json,
             Command.secrets,
         ],
-        examples: ["settings watch app", "settings watch app theme --exec 'echo $SETTINGS_KEY is $SETTINGS_NEW'"]
+        examples: [
+            "settings watch app", "settings watch --all",
+            "settings watch app theme --exec 'echo $SETTINGS_KEY is $SETTINGS_NEW'",
+        ]
     ) { arguments in
-        let (suite, keys, client) = (try arguments.suite(), try arguments.keys(from: 1), try arguments.client())
+        let (selection, client) = (try arguments.selectedSuites(), try arguments.client())
         guard !arguments.has("exec") || !arguments.has("json") else {
             throw ToolError.usage("--exec and --json exclude each other")
         }
         let showsSecrets = try arguments.showsSecrets()
         // The daemon tells the observer of a list of suites about the creation of a suite, too.
         let changes = client.changes(
-            of: [suite], since: try arguments.place(), keys: keys, prefixes: arguments.all("prefix"),
-            latest: arguments.has("exec")
+            of: selection.names ?? [], suitePrefixes: selection.names == nil ? [""] : [], since: try arguments.place(),
+            keys: selection.keys, prefixes: arguments.all("prefix"), latest: arguments.has("exec")
         ).tellingOfOutages
+        var areRightsChecked = try await client.checkRights(to: selection)
         for try await observation in changes {
+            if !areRightsChecked { areRightsChecked = try await client.checkRights(to: selection) }
             guard case .changes(let news) = observation else {
                 if case .state(let state) = observation, state.isReset {
                     Terminal.warn("history does not reach back that far; going on from the present state")
@@ -45,7 +52,8 @@ enum WatchingCommands {
                 if let command = arguments["exec"] {
                     run(command, for: change)
                 } else {
-                    let line = "\(change.modified.short) \(change.line)"
+                    let suite = selection.areSeveral ? "\(change.suite) " : ""
+                    let line = "\(change.modified.short) \(suite)\(change.line)\(change.reason)"
                     print(arguments.has("json") ? change.summary(showsSecrets: showsSecrets).text() : line)
                 }
             }
@@ -61,22 +69,22 @@ enum WatchingCommands {
     private static func run(_ command: String, for change: Change) {
         var shell = ShellCommand(command)
         shell.variables = ["SETTINGS_SUITE": change.suite.text, "SETTINGS_KEY": change.key.text]
-        var files: [TemporaryFile] = []
-        defer { for file in files { file.remove() } }
-        do throws(ToolError) {
+        var files: [MemoryFile] = []
+        do {
             for (name, value) in [("SETTINGS_OLD", change.old), ("SETTINGS_NEW", change.new)] {
                 var (text, path) = (value?.text(), String?.none)
                 if let large = text, large.utf8.count > maximumVariableSize {
-                    let file = try TemporaryFile(large, name: change.suite.text)
+                    let file = try MemoryFile(large.utf8Span.span)
                     files.append(file)
                     (text, path) = (nil, file.path)
                 }
                 shell.variables[name] = text
                 shell.variables["\(name)_FILE"] = path
             }
-            if try shell.exitCode() != 0 { Terminal.warn("'\(command)' failed for \(change.key)") }
+            let code = try withExtendedLifetime(files) { try shell.exitCode() }
+            if code != 0 { Terminal.warn("'\(command)' failed for \(change.key)") }
         } catch {
-            Terminal.warn("cannot run '\(command)' for \(change.key): \(error.message)")
+            Terminal.warn("cannot run '\(command)' for \(change.key): \(ToolError(describing: error).message)")
         }
     }
 
@@ -226,6 +234,52 @@ extension Observations {
         var telling = self
         telling.onOutage = { Terminal.warn("\(ToolError(describing: $0).message); trying until it answers") }
         return telling
+    }
+}
+
+extension DaemonClient {
+    /// Throws if the caller may not read one of the keys, or any suite. The daemon hides such keys and suites, so that
+    /// nothing would ever be observed. Returns false if the daemon does not answer.
+    fileprivate func checkRights(to selection: SelectedSuites) async throws -> Bool {
+        do {
+            if let suites = selection.names {
+                for suite in suites { for key in selection.keys { try await checkRight(to: key, in: suite) } }
+            } else {
+                try await checkRightToAnySuite()
+            }
+            return true
+        } catch let error as SettingsError {
+            guard error.problem == nil else { throw error }
+            return false
+        }
+    }
+
+    private func checkRight(to key: KeyName, in suite: SuiteName) async throws(SettingsError) {
+        do {
+            try await send(.setting(key, in: suite))
+        } catch {
+            let isRefused = error.code == .forbidden || error.code == .unauthorized
+            if isRefused || error.problem == nil { throw error }
+        }
+    }
+
+    private func checkRightToAnySuite() async throws {
+        // Every other right includes the right to read.
+        let others: Set<Substring> = ["metrics", "reload", "admin"]
+        let rights = try await send(.caller).grants.flatMap { grant in
+            grant.split(separator: ":").last?.split(separator: ",") ?? []
+        }
+        guard !others.isSuperset(of: rights) else {
+            throw ToolError(.unauthorized, "this caller may not read any suite")
+        }
+    }
+}
+
+extension Change {
+    /// Who made the change, and why, in parentheses.
+    fileprivate var reason: String {
+        let words = [by.map { "by \($0)" }, note.map(Terminal.plain)].compactMap(\.self)
+        return words.isEmpty ? "" : " (\(words.joined(separator: ": ")))"
     }
 }
 

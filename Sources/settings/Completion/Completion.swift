@@ -124,7 +124,7 @@ struct Completion {
         case "KEY=VALUE": return try pairs(of: operands)
         case "VALUE" where operands.count > 1 && !operands[1].contains("="):
             return try values(of: try .named(operands[1]), in: try arguments.suite())
-        case "FILE", "FILE|-": return [Self.files]
+        case "FILE", "FILE|-", "FILE|DIRECTORY", "DIRECTORY": return [Self.files]
         default:
             guard place != place.uppercased() else { return [] }
             return place.split(separator: "|").map { Candidate(word: String($0)) }

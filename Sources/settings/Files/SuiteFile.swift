@@ -30,7 +30,7 @@ enum SuiteFile: String, CaseIterable {
     /// Returns a file of settings that are ordered by key. Throws if the form cannot hold one of them.
     ///
     /// - Parameter schema: reads the schema, for a form with other types than JSON.
-    func bytes(of settings: [StoredSetting], schema: () throws -> Schema?) throws -> [UInt8] {
+    func bytes(of settings: [StoredSetting], schema: () throws -> Schema? = { nil }) throws -> [UInt8] {
         switch self {
         case .json: Array((JSONValue.object(JSONObject(settings)).text(style: .pretty) + "\n").utf8)
         case .env: Array(try EnvironmentFile.text(of: settings, schema: try schema()).utf8)

@@ -28,18 +28,21 @@ struct StoredSuite {
         }
     }
 
-    /// Returns the operations without those that store the present value of a locked key. The daemon refuses every write of
-    /// a locked key.
-    func withoutLockedRepeats(
-        _ operations: [Transaction.Operation], _ schema: Schema?
+    /// Returns the operations that change the suite, with values as the daemon stores them.
+    ///
+    /// The daemon refuses to store a locked key and a value that the schema does not allow, even if the key has that value
+    /// already.
+    func effectiveOperations(
+        of operations: [Transaction.Operation], under schema: Schema?
     ) -> [Transaction.Operation] {
         let old = JSONObject(settings)
-        return operations.filter { operation in
-            guard case .set(let value) = operation.action, let key = schema?.key(operation.key.text), key.isLocked
-            else {
-                return true
-            }
-            return (old[operation.key.text] ?? key.defaultValue) != key.normalized(value)
+        return operations.compactMap { operation in
+            guard case .set(let value) = operation.action else { return operation }
+            let key = schema?.key(operation.key.text)
+            let normalized = key?.normalized(value) ?? value
+            let present = old[operation.key.text] ?? (key?.isLocked ?? false ? key?.defaultValue : nil)
+            guard present != value, present != normalized else { return nil }
+            return Transaction.Operation(suite: suite, key: operation.key, .set(normalized))
         }
     }
 

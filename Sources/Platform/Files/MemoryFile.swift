@@ -1,0 +1,25 @@
+internal import CLinux
+internal import Glibc
+
+/// A file in memory, without a name in any directory. The kernel frees the file when the object is deallocated and when
+/// the process ends, also if a signal ends the process.
+package final class MemoryFile: Sendable {
+    private let descriptor: Descriptor
+
+    package init(_ bytes: Span<UInt8>) throws(SystemError) {
+        let number = memfd_create("settings", UInt32(MFD_CLOEXEC))
+        guard number >= 0 else { throw SystemError(call: "memfd_create") }
+        descriptor = Descriptor(number)
+        var writtenCount = 0
+        while writtenCount < bytes.count {
+            let remaining = bytes.extracting(writtenCount..<bytes.count)
+            let count = remaining.withUnsafeBytes { write(number, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw SystemError(call: "write") }
+            writtenCount += count
+        }
+    }
+
+    /// A path at which other processes of the same user can open the file.
+    package var path: String { "/proc/\(CurrentProcess.identifier)/fd/\(descriptor.number)" }
+}

@@ -1,0 +1,36 @@
+import SettingsHTTP
+
+/// The suites that a command is about, and the keys in these suites.
+struct SelectedSuites {
+    /// Nil for all suites.
+    let names: [SuiteName]?
+    /// Empty for all keys.
+    let keys: [KeyName]
+
+    /// True if the output must say which suite a line is about.
+    var areSeveral: Bool { names?.count != 1 }
+}
+
+extension Command {
+    /// Options of commands with the operands `[SUITE [KEY…]]`.
+    static let suiteSelection = [
+        Option("suite", "SUITE", "this suite, too", isRepeatable: true), Option("all", nil, "all suites"),
+    ]
+}
+
+extension Arguments {
+    /// The suites of the first operand, of `--suite` and of `--all`.
+    func selectedSuites() throws(ToolError) -> SelectedSuites {
+        if has("all") {
+            guard operands.isEmpty, !has("suite") else { throw .usage("--all excludes the names of suites and keys") }
+            return SelectedSuites(names: nil, keys: [])
+        }
+        var names: [SuiteName] = []
+        if !operands.isEmpty || !has("suite") { names.append(try suite()) }
+        for text in all("suite") {
+            let name = try SuiteName.named(text)
+            if !names.contains(name) { names.append(name) }
+        }
+        return SelectedSuites(names: names, keys: try keys(from: 1))
+    }
+}

@@ -1,0 +1,128 @@
+import Platform
+import SettingsHTTP
+import SettingsModel
+
+/// A directory with a file `SUITE.json` for each suite. Files of other names can stand beside these files.
+struct SuiteDirectory {
+    private static let ending = ".json"
+    private static let fileSystem = POSIXFileSystem()
+
+    private let path: String
+    /// The names of all files, ordered.
+    private let names: [String]
+
+    /// Lists a directory. Nil if the path is not a directory.
+    init?(at path: String) throws(ToolError) {
+        do throws(FileError) {
+            names = try Self.fileSystem.list(path).sorted()
+        } catch {
+            guard !error.isMissing else { return nil }
+            throw ToolError(.failed, "\(path) cannot be read: \(error.reason)")
+        }
+        self.path = path.hasSuffix("/") ? path : "\(path)/"
+    }
+
+    /// Lists a directory. Creates the directory if it does not exist.
+    init(creating path: String) throws(ToolError) {
+        do throws(FileError) {
+            try Self.fileSystem.makeDirectory(path)
+        } catch {
+            throw ToolError(.failed, "\(path) cannot be created: \(error.reason)")
+        }
+        guard let directory = try SuiteDirectory(at: path) else {
+            throw ToolError(.failed, "\(path) is not a directory")
+        }
+        self = directory
+    }
+
+    /// The names of the suites that have a file. Hidden files belong to other programs.
+    private func suites() throws(ToolError) -> [SuiteName] {
+        var suites: [SuiteName] = []
+        for name in names where name.hasSuffix(Self.ending) && !name.hasPrefix(".") {
+            guard let suite = try? SuiteName(String(name.dropLast(Self.ending.count))) else {
+                throw ToolError(.failed, "\(Terminal.plain(path + name)) is not named after a suite")
+            }
+            suites.append(suite)
+        }
+        return suites
+    }
+
+    private func file(of suite: SuiteName) -> String { "\(path)\(suite)\(Self.ending)" }
+
+    /// Reads the values of all suites that have a file.
+    func values() throws -> [SuiteValues] {
+        let suites = try suites()
+        // Without this error, the path of a wrong directory would look like suites that need no change.
+        guard !suites.isEmpty else { throw ToolError(.failed, "\(path) has no file SUITE\(Self.ending)") }
+        return try suites.map { suite in
+            let file = file(of: suite)
+            let settings = try SuiteFile.json.settings(of: try InputFile.bytes(of: file), from: file) { nil }
+            return SuiteValues(suite: suite, settings: settings)
+        }
+    }
+
+    /// The files of suites that are not among the given suites.
+    func files(except suites: some Sequence<SuiteName>) throws(ToolError) -> [(suite: SuiteName, path: String)] {
+        let known = Set(suites)
+        return try self.suites().filter { !known.contains($0) }.map { ($0, file(of: $0)) }
+    }
+
+    /// Replaces the file of a suite, unless the file has the same bytes already. Another process sees the old file or the
+    /// new file, and never a part of a file.
+    func write(_ bytes: [UInt8], of suite: SuiteName) throws(ToolError) {
+        let file = file(of: suite)
+        guard (try? FileContents.read(file)) != bytes else { return }
+        let temporary = "\(path).\(suite).\(String(UInt64.random(in: 0 ... .max), radix: 36)).tmp"
+        do throws(FileError) {
+            do throws(FileError) {
+                let new = try OpenFile(temporary, .new, in: Self.fileSystem, reportedAs: file)
+                if let old = try? Self.fileSystem.status(file) { try new.setAccess(like: old) }
+                try new.write(bytes.span, at: 0)
+                try Self.fileSystem.rename(temporary, to: file)
+            } catch {
+                try? Self.fileSystem.remove(temporary)
+                throw error
+            }
+        } catch {
+            throw ToolError(.failed, "\(file) cannot be written: \(error.reason)")
+        }
+    }
+
+    static func remove(_ file: String) throws(ToolError) {
+        do throws(FileError) {
+            try fileSystem.remove(file)
+        } catch {
+            throw ToolError(.failed, "\(file) cannot be removed: \(error.reason)")
+        }
+    }
+}
+
+/// The stored values that a file or a directory describes for a suite.
+struct SuiteValues {
+    let suite: SuiteName
+    let settings: [StoredSetting]
+
+    /// Reads the values of several suites from a directory, or from a file of the form `{"suites":{…}}`.
+    static func all(at path: String, _ arguments: Arguments) throws -> [SuiteValues] {
+        if path != "-", let directory = try SuiteDirectory(at: path) { return try directory.values() }
+        let (file, document) = (InputFile.name(path), try InputFile.json(path, arguments))
+        guard let object = document.object, object.count == 1, let suites = object["suites"]?.object else {
+            throw ToolError(.failed, "\(file): expected {\"suites\":{\"SUITE\":{\"KEY\":value}}}")
+        }
+        return try suites.map { member in
+            guard let suite = try? SuiteName(member.name) else {
+                throw ToolError(.failed, "\(file): '\(Terminal.plain(member.name))' is no name of a suite")
+            }
+            return SuiteValues(suite: suite, settings: try StoredSetting.all(of: member.value))
+        }
+    }
+
+    /// The form that ``all(at:_:)`` reads from a file.
+    static func document(of all: [SuiteValues]) -> JSONValue {
+        var suites = JSONObject()
+        for values in all {
+            suites.append(.init(name: values.suite.text, value: .object(JSONObject(values.settings))))
+        }
+        return .members(["suites": .object(suites)])
+    }
+}
