@@ -76,7 +76,8 @@ extension State {
             } else {
                 body = schema.schema.text.map { Array($0.utf8) } ?? schema.schema.document.bytes()
             }
-            return Response(json: body, cursor: cursor, tag: tag)
+            // The client gets the document byte for byte as it sent it.
+            return Response(verbatim: body, cursor: cursor, tag: tag)
         }
     }
 

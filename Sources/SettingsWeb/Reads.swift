@@ -142,6 +142,7 @@ extension APIHandler {
         writer.beginObject()
         setting.writeMembers(to: &writer)
         writer.endObject()
+        writer.endLine()
         var fields = cache.fields(at: found.cursor.withGrantsDigest(of: readLimits), tag: tag)
         fields.append("Settings-Source", "stored")
         return Response(status: 200, contentType: .json, fields: fields, body: writer.bytes)
@@ -178,11 +179,16 @@ extension APIHandler {
         guard cached != nil || !suite.renderingCost(within: .loopLimit).exceeds(.loopLimit) else { return nil }
         let contents = SuiteContents(suite: suite.id, schemaRevision: suite.schemaRevision, values: [])
         let prefix = SuiteState(contents: contents, revision: revision, cursor: cursor).headBytes()
-        let body =
-            cached.map { prefix + $0.response.body[$0.prefixLength...] }
-            ?? SuiteState(contents: suite.shown(suite.contents(), to: readLimits), revision: revision, cursor: cursor)
-            .jsonBytes()
-        let response = Response(json: body, cursor: cursor, tag: suite.tag(for: readLimits))
+        let tag = suite.tag(for: readLimits)
+        let response: Response
+        if let cached {
+            let body = prefix + cached.response.body[cached.prefixLength...]
+            response = Response(verbatim: body, cursor: cursor, tag: tag)
+        } else {
+            let shown = suite.shown(suite.contents(), to: readLimits)
+            let body = SuiteState(contents: shown, revision: revision, cursor: cursor).jsonBytes()
+            response = Response(json: body, cursor: cursor, tag: tag)
+        }
         cache.keep(
             ResponseCache.Entry(revision: revision, cursor: cursor, response: response, prefixLength: prefix.count),
             for: answerKey)

@@ -128,15 +128,15 @@ extension Service {
         ]
         guard let obstacle else { return status("ready", conditions, at: cursor) }
         var response = Response(obstacle, cursor: cursor)
-        // The body is a JSON object. Replaces its closing brace to add a member.
-        response.body.removeLast()
-        response.body += Array(",\"conditions\":".utf8) + JSONValue.object(conditions).bytes() + [UInt8(ascii: "}")]
+        // The body is a JSON object and a newline. Replaces the closing brace to add a member.
+        response.body.removeLast(2)
+        response.body += Array(",\"conditions\":\(JSONValue.object(conditions).text())}\n".utf8)
         return response
     }
 
     /// Answers `/openapi.json`.
     func apiDescription(at cursor: Cursor) -> Response {
-        Response(json: Self.openAPI, cursor: cursor)
+        Response(verbatim: Self.openAPI, cursor: cursor)
     }
 
     private func status(_ word: String, _ conditions: JSONObject? = nil, at cursor: Cursor?) -> Response {

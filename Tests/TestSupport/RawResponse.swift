@@ -10,7 +10,11 @@ package struct RawResponse: Equatable, Sendable {
     package let fields: [Field]
     package var body: [UInt8] = []
 
-    package var text: String { String(decoding: body, as: UTF8.self) }
+    /// The body as text, without the newline at the end of an answer of JSON.
+    package var text: String {
+        let isJSON = field("Content-Type")?.hasPrefix("application/") ?? false
+        return String(decoding: isJSON && body.last == UInt8(ascii: "\n") ? body.dropLast() : body[...], as: UTF8.self)
+    }
 
     /// The value of the first field of that name, in whatever case it is written.
     package func field(_ name: String) -> String? {

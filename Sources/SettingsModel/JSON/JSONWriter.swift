@@ -142,6 +142,11 @@ public struct JSONWriter: Sendable {
         append(upTo: rendered.count) { $0.append(copying: rendered) }
     }
 
+    /// Ends the text with a newline.
+    package mutating func endLine() {
+        bytes.append(UInt8(ascii: "\n"))
+    }
+
     private mutating func open(_ bracket: UInt8) {
         append(upTo: 1) { $0.append(bracket) }
         depth += 1

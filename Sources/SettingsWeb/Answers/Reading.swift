@@ -124,11 +124,10 @@ enum Reading: Hashable, Sendable {
             return Response(status: 404)
         }
         let contents = suite.shown(suite.contents(view: view, prefix: prefix.string), to: readLimits)
-        let body =
-            isRaw
-            ? contents.values.jsonBytes()
-            : SuiteState(contents: contents, revision: suite.revision, cursor: cursor).jsonBytes()
-        return Response(json: body, cursor: published, tag: suite.tag(for: readLimits))
+        let tag = suite.tag(for: readLimits)
+        guard !isRaw else { return Response(verbatim: contents.values.jsonBytes(), cursor: published, tag: tag) }
+        let state = SuiteState(contents: contents, revision: suite.revision, cursor: cursor)
+        return Response(json: state.jsonBytes(), cursor: published, tag: tag)
     }
 }
 

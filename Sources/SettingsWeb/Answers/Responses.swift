@@ -44,8 +44,14 @@ struct Rendering: Sendable {
 }
 
 extension Response {
-    init(json body: [UInt8], status: Int = 200, cursor: Cursor?, tag: EntityTag? = nil) {
-        self.init(status: status, contentType: .json, fields: FieldBlock(cursor: cursor, tag: tag), body: body)
+    /// Makes an answer of JSON. The body ends with a newline, so that the next prompt of a terminal begins a line.
+    init(json body: consuming [UInt8], status: Int = 200, cursor: Cursor?, tag: EntityTag? = nil) {
+        self.init(status: status, contentType: .json, fields: FieldBlock(cursor: cursor, tag: tag), body: body.asLine())
+    }
+
+    /// Makes an answer of JSON with exactly these bytes.
+    init(verbatim body: [UInt8], cursor: Cursor?, tag: EntityTag? = nil) {
+        self.init(status: 200, contentType: .json, fields: FieldBlock(cursor: cursor, tag: tag), body: body)
     }
 
     /// Makes the answer to a read with `raw`: a string as plain text without quotation marks, any other value as JSON.
@@ -54,7 +60,7 @@ extension Response {
             self.init(
                 status: 200, contentType: .text, fields: FieldBlock(cursor: cursor, tag: tag), body: Array(text.utf8))
         } else {
-            self.init(json: value.jsonBytes(), cursor: cursor, tag: tag)
+            self.init(verbatim: value.jsonBytes(), cursor: cursor, tag: tag)
         }
     }
 
@@ -64,7 +70,7 @@ extension Response {
         if !problem.allow.isEmpty { fields.append("Allow", text: problem.allow.joined(separator: ", ")) }
         if problem.status == 401 { fields.append("WWW-Authenticate", "Bearer") }
         if let seconds = problem.retryAfterSeconds { fields.append("Retry-After", integer: Int(seconds)) }
-        self.init(status: problem.status, contentType: .problem, fields: fields, body: problem.jsonBytes())
+        self.init(status: problem.status, contentType: .problem, fields: fields, body: problem.jsonBytes().asLine())
         errorNumber = problem.code?.number ?? 0
     }
 
@@ -88,6 +94,14 @@ extension Response {
         var fields = FieldBlock(cursor: cursor, tag: nil)
         fields.append("Allow", text: methods.joined(separator: ", "))
         self.init(status: 204, contentType: .none, fields: fields, body: [])
+    }
+}
+
+extension [UInt8] {
+    /// Returns the bytes with a newline at the end.
+    consuming func asLine() -> [UInt8] {
+        append(UInt8(ascii: "\n"))
+        return self
     }
 }
 

@@ -82,6 +82,6 @@ extension Response {
         // For a stored value that the schema does not allow, other paths answer 409. The protocol has only 400.
         if problem.code == .invalidStored { status = 400 }
         contentType = .json
-        body = failure.jsonBytes()
+        body = failure.jsonBytes().asLine()
     }
 }

@@ -29,7 +29,7 @@ extension APIHandler {
         // The cursor contains a digest of the grants, so that it is not valid for a caller with other grants.
         return Response(
             status: 200, contentType: .json, fields: cache.fields(at: found.cursor.withGrantsDigest(of: readLimits)),
-            body: flag.jsonBytes())
+            body: flag.jsonBytes().asLine())
     }
 
     /// Evaluates a flag, or all flags of a suite. The cursor of `state` already contains the digest of the grants.
@@ -71,7 +71,7 @@ extension APIHandler {
         // Requests with the same answer key (the suite, the grants, and the kind of answer) share the answer.
         let answerKey = AnswerKey(WatchSubject(suite.id, for: readLimits), .flags)
         if let cached = cache.entry(for: answerKey, at: revision) {
-            return .answer(Response(json: cached.response.body, cursor: cursor, tag: tag))
+            return .answer(Response(verbatim: cached.response.body, cursor: cursor, tag: tag))
         }
         // An estimate for flags with default values: eight units for each key. A unit is about one JSON value.
         let costOfDefaults = 8 * (suite.schema?.schema.keys.count ?? 0) * Cost.renderedUnit
