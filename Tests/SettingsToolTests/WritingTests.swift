@@ -176,7 +176,7 @@ struct WritingTests {
             $ settings set app player.muted --toggle
             player.muted: false (default) → true
             $ settings set app player.muted --toggle --append
-            ! settings: --toggle goes with no other way to change a value
+            ! settings: --append and --toggle exclude each other
             => 64
             $ settings set open text abc && settings set open text --append def
             text: (unset) → "abc"

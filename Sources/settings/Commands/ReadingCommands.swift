@@ -1,4 +1,5 @@
 import SettingsHTTP
+import SettingsModel
 
 /// Commands that read: `get`, `list`, `describe`, `find`.
 enum ReadingCommands {
@@ -6,7 +7,10 @@ enum ReadingCommands {
 
     private static let get = Command(
         name: "get", operands: "SUITE KEY…", summary: "Print values.",
-        details: "A text is printed as it is, all else as JSON. Several keys are printed in a line each.",
+        details: """
+            A text is printed as it is, all else as JSON. Several keys are printed in a line each. KEY[0] prints an element of
+            a list, and KEY[name] a member of an object; see 'settings help set'.
+            """,
         options: [
             Command.Option("json", nil, "print texts as JSON, too"),
             Command.Option("default", "VALUE", "what to print if the setting has no value"),
@@ -15,21 +19,29 @@ enum ReadingCommands {
         ],
         examples: ["settings get app launchCount", "settings get app theme --default light"]
     ) { arguments in
-        let (suite, keys) = (try arguments.suite(), try arguments.keys(from: 1))
+        let (suite, paths) = (try arguments.suite(), try arguments.paths(from: 1))
         guard !arguments.has("json") || !arguments.has("source") else {
             throw ToolError.usage("--json and --source exclude each other")
         }
-        guard !keys.isEmpty else { throw ToolError.usage("the key is missing; 'settings list \(suite)' shows all") }
+        guard !arguments.has("default") || !arguments.has("source") else {
+            throw ToolError.usage("--default and --source exclude each other; --source prints unset for no value")
+        }
+        guard !paths.isEmpty else { throw ToolError.usage("the key is missing; 'settings list \(suite)' shows all") }
         let (client, moment) = (try arguments.client(), try arguments.moment("at"))
-        for key in keys {
+        for path in paths {
             do {
-                let setting = try client.blocking.send(.setting(key, in: suite, at: moment))
+                let setting = try client.blocking.send(.setting(path.key, in: suite, at: moment))
                 if arguments.has("source") {
                     print(setting.source)
                 } else if setting.isConcealed {
-                    throw ToolError(.unauthorized, "\(suite) \(key) is a secret, which this caller may not read")
+                    throw ToolError(.unauthorized, "\(suite) \(path.key) is a secret, which this caller may not read")
                 } else if let value = setting.value {
-                    print(arguments.has("json") ? value.text() : value.bare)
+                    if let fallback = arguments["default"], value[path.pointer] == nil {
+                        print(fallback)
+                    } else {
+                        let part = try path.part(of: value, orEndWith: .notSet)
+                        print(arguments.has("json") ? part.text() : part.bare)
+                    }
                 }
             } catch let error as SettingsError {
                 switch error.code {
