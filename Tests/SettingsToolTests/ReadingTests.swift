@@ -68,6 +68,15 @@ struct ReadingTests {
             $ settings list app player.
             player.muted   boolean  default  false
             player.volume  number   default  0.5
+            $ settings list app 'player.*' --changed; settings list app 'player.m*'
+            player.muted  boolean  default  false
+            $ settings list b '*'
+            c      1
+            $ settings list 'a*'
+            app  9 keys  revision 2
+            $ settings get app 'player.*'
+            ! settings: 'player.*' is a pattern, not a key; 'settings list app player.' lists these keys; a key of that name is written '["player.*"]'
+            => 64
             $ settings list b --json
             {"suite":"b","key":"c","value":1,"source":"stored","revision":3}
             $ settings list --json

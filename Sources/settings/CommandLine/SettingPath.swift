@@ -40,6 +40,18 @@ struct SettingPath: CustomStringConvertible {
         (self.key, self.pointer, self.description) = (key, pointer, description)
     }
 
+    /// True if the path is probably meant as a pattern, such as `player.*`. A key of that name is written in brackets.
+    var isPattern: Bool { description.hasSuffix("*") }
+
+    /// The error of a command that takes no patterns.
+    ///
+    /// - Parameter advice: what the caller can write instead.
+    func patternError(_ advice: String) -> ToolError {
+        .usage(
+            "'\(Terminal.plain(description))' is a pattern, not a key; \(Terminal.plain(advice)); a key of that name is "
+                + "written '\(Terminal.plain(Self.quoted(key.text)))'")
+    }
+
     /// True if the path is before another one in the order of keys, members and elements.
     func precedes(_ other: SettingPath) -> Bool {
         let (steps, otherSteps) = ([key.text] + pointer.tokens, [other.key.text] + other.pointer.tokens)

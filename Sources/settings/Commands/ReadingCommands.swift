@@ -27,6 +27,10 @@ enum ReadingCommands {
             throw ToolError.usage("--default and --source exclude each other; --source prints unset for no value")
         }
         guard !paths.isEmpty else { throw ToolError.usage("the key is missing; 'settings list \(suite)' shows all") }
+        if let path = paths.first(where: \.isPattern) {
+            let prefix = EnvironmentFile.quoted(String(path.description.dropLast()))
+            throw path.patternError("'settings list \(suite) \(prefix)' lists these keys")
+        }
         let (client, moment) = (try arguments.client(), try arguments.moment("at"))
         for path in paths {
             do {
@@ -59,7 +63,10 @@ enum ReadingCommands {
 
     static let list = Command(
         name: "list", operands: "[SUITE [PREFIX]]", summary: "List suites, or the settings of one.",
-        details: "A setting is shown with its value, the type that its schema names, and where the value is from.",
+        details: """
+            A setting is shown with its value, the type that its schema names, and where the value is from. PREFIX lists the
+            keys that begin so; player. and 'player.*' are the same. 'com.example.*' as the SUITE lists suites.
+            """,
         options: [
             Command.Option("changed", nil, "only what is stored, and differs from defaults"),
             Command.Option("at", "WHEN", "as it was then: a revision, an instant, yesterday, 2h"), Command.json,
@@ -73,12 +80,14 @@ enum ReadingCommands {
         try arguments.expect(0...2, "the suite")
         let showsSecrets = try arguments.showsSecrets()
         let client = try arguments.client()
-        guard !arguments.operands.isEmpty else { return try listSuites(client, arguments) }
+        let prefix = arguments.operands.last.map { $0.hasSuffix("*") ? String($0.dropLast()) : $0 } ?? ""
+        guard let first = arguments.operands.first, arguments.operands.count > 1 || !first.hasSuffix("*") else {
+            return try listSuites(prefix, client, arguments)
+        }
         let suite = try arguments.suite()
-        let prefix = arguments.operands.count > 1 ? arguments.operands[1] : nil
         let moment = try arguments.moment("at")
         var table = Table(columns: 4)
-        try client.eachPage(of: suite, prefix: prefix, at: moment) { page in
+        try client.eachPage(of: suite, prefix: arguments.operands.count > 1 ? prefix : nil, at: moment) { page in
             let entries = page.filter { !arguments.has("changed") || $0.differs }
             if arguments.has("json") {
                 for entry in entries { print(entry.setting.summary(showsSecrets: showsSecrets).text()) }
@@ -89,12 +98,14 @@ enum ReadingCommands {
         return .done
     }
 
-    private static func listSuites(_ client: DaemonClient, _ arguments: Arguments) throws -> ExitCode {
+    private static func listSuites(
+        _ prefix: String, _ client: DaemonClient, _ arguments: Arguments
+    ) throws -> ExitCode {
         guard !arguments.has("changed"), !arguments.has("at"), !arguments.has("secrets") else {
             throw ToolError.usage("--changed, --at and --secrets need a suite")
         }
         var table = Table(columns: 4)
-        try client.eachPageOfSuites { suites in
+        try client.eachPageOfSuites(prefix: prefix) { suites in
             if arguments.has("json") {
                 for suite in suites { print(suite.summary.text()) }
             } else {

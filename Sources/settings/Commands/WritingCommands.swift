@@ -106,6 +106,12 @@ enum WritingCommands {
         guard ways.count + (keys.isEmpty ? 0 : 1) == 1 else {
             throw ToolError.usage("name keys, or one of --prefix, --all and --drop")
         }
+        if let path = keys.first(where: \.isPattern) {
+            let prefix = path.description.dropLast()
+            let way = prefix.isEmpty ? "--all" : "--prefix \(EnvironmentFile.quoted(String(prefix)))"
+            throw path.patternError(
+                "'settings unset \(suite) \(way)' removes these keys, and with --dry-run shows them")
+        }
         guard arguments["prefix"] != "" else { throw ToolError.usage("--prefix is empty; --all removes all") }
         var summary: Changes
         do {
