@@ -198,7 +198,9 @@ struct ReadingTests {
             app  player.volume  number  default  0.5
             b    motto                           "turn the VOLUME up"
             $ settings find started --suite app
-            app  launchCount  integer  default  0
+            app  launchCount  integer  default  0  Times the app was started
+            $ settings find started --json
+            {"suite":"app","key":"launchCount","value":0,"source":"default","revision":1,"description":"Times the app was started"}
             $ settings find zebra
             => 4
             """#)

@@ -73,6 +73,11 @@ struct SettingPath: CustomStringConvertible {
         }
     }
 
+    /// The word that names a key as a whole.
+    static func word(for key: KeyName) -> String {
+        key.text.contains { "[=".contains($0) } ? quoted(key.text) : key.text
+    }
+
     /// A name in brackets and quotation marks, where any character may stand.
     static func quoted(_ name: String) -> String { "[\(JSONValue.string(name).text())]" }
 }

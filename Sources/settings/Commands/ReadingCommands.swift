@@ -173,7 +173,10 @@ enum ReadingCommands {
 
     private static let find = Command(
         name: "find", operands: "TEXT", summary: "Find settings by a part of their name, value or description.",
-        details: "Upper and lower case are the same. It ends with 4 if there is none.",
+        details: """
+            Upper and lower case are the same. A description is shown if the text is in it. The command ends with 4 if it finds
+            nothing.
+            """,
         options: [
             Command.Option("suite", "SUITE", "only in this suite", isRepeatable: true), Command.json, Command.secrets,
         ],
@@ -188,17 +191,26 @@ enum ReadingCommands {
         var suites: [SuiteName] = []
         for name in arguments.all("suite") { suites.append(try .named(name)) }
         if suites.isEmpty { try client.eachPageOfSuites { suites += $0.map(\.suite) } }
-        var (table, isFound) = (Table(columns: 5), false)
+        var (table, isFound) = (Table(columns: 6), false)
         for suite in suites {
             try client.eachPage(of: suite) { page in
-                let found = page.filter { entry in
-                    [entry.setting.key.text, entry.setting.shown, entry.schema?["description"]?.string ?? ""]
+                let found = page.compactMap { entry -> (entry: KeyListing.Entry, description: String?)? in
+                    let description = entry.schema?["description"]?.string.flatMap {
+                        $0.lowercased().contains(wanted) ? $0 : nil
+                    }
+                    let isFound = [entry.setting.key.text, entry.setting.shown]
                         .contains { $0.lowercased().contains(wanted) }
+                    return isFound || description != nil ? (entry, description) : nil
                 }
                 if arguments.has("json") {
-                    for entry in found { print(entry.setting.summary(showsSecrets: showsSecrets).text()) }
+                    for (entry, description) in found {
+                        print(entry.setting.summary(showsSecrets: showsSecrets, description: description).text())
+                    }
                 } else {
-                    table.print(found.map { [Table.Cell(suite.text, .faint)] + $0.row })
+                    table.print(
+                        found.map { entry, description in
+                            [Table.Cell(suite.text, .faint)] + entry.row + [Table.Cell(description ?? "", .faint)]
+                        })
                 }
                 isFound = isFound || !found.isEmpty
             }
@@ -249,12 +261,12 @@ extension SettingState {
         isSecret && source.isStored ? "•••" : value?.text() ?? stored.map { $0.text() } ?? ""
     }
 
-    fileprivate func summary(showsSecrets: Bool) -> JSONValue {
+    fileprivate func summary(showsSecrets: Bool, description: String? = nil) -> JSONValue {
         .members([
             "suite": .string(suite.text), "key": .string(key.text),
             "value": isSecret && !showsSecrets ? nil : value, "secret": isSecret ? true : nil,
             "source": .string(source.name),
-            "revision": .integer(revision.number),
+            "revision": .integer(revision.number), "description": description.map { .string($0) },
         ])
     }
 }

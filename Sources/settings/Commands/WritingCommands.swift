@@ -235,7 +235,7 @@ enum WritingCommands {
         }
     }
 
-    private static func report(_ changes: Changes, _ arguments: Arguments) {
+    static func report(_ changes: Changes, _ arguments: Arguments) {
         guard !arguments.has("quiet") || changes.isDryRun else { return }
         for line in changes.lines { print(line) }
         if changes.lines.isEmpty { print("nothing to change") }
