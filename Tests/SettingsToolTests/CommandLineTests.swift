@@ -226,7 +226,10 @@ struct CommandLineTests {
 
     /// What the examples are about: thirty commits, each of another key, and what they name.
     private static let prepared =
-        ["settings set app ready=true leader=a theme=dark --quiet"]
+        [
+            "settings set app ready=true leader=a theme=dark --quiet "
+                + #"'servers=[{"port":80,"names":[]},{"port":81}]'"#
+        ]
         + [
             "settings export app > values.json", "settings export app --format env > app.env",
             "settings export app --to settings",

@@ -146,6 +146,36 @@ struct DocumentTests {
         #expect(try shell.settings("export", "app").code == 4)
     }
 
+    @Test("edit of a key opens its value alone, a text without quotes, and stores what is saved")
+    func editKey() throws {
+        try shell.does("set", "app", "banner=one", "list=[1]")
+        let text = try edit("cat \"$1\"; printf 'two\\nlines\\n' >\"$1\"", "banner")
+        #expect(text.output == "one\nbanner: \"one\" → \"two\\nlines\"\n")
+        let list = try edit("cat \"$1\"; echo '[1,2]' >\"$1\"", "list --dry-run")
+        #expect(
+            list.output.hasPrefix("[\n  1\n]\nlist: [1] → [1,2]\n(a dry run: nothing was changed)\nthe edited file is ")
+        )
+        #expect(try edit("echo 5 >\"$1\"", "new").output == "new: (unset) → 5\n")
+        #expect(try edit("true", "new").output == "nothing changed\n")
+    }
+
+    @Test("After a mistake or a conflict in a key, the message names the commands that store the value")
+    func editKeyRefused() throws {
+        try shell.does("set", "app", "list=[1]")
+        let end = try edit("echo '[1,' >\"$1\"", "list")
+        let file = shell.directory.path + "/" + (try #require(try leftFiles().first))
+        #expect(end.code == 1 && end.errors.contains("nothing was stored: it is not JSON"))
+        #expect(end.errors.hasSuffix("\n  settings set app --json list - <\(file)\n"), "\(end.errors)")
+        _ = try shell.run("echo '[1,2]' >\(file)")
+        #expect(try shell.run("settings set app --json list - <\(file)").output == "list: [1] → [1,2]\n")
+        let settings = ChildProcess.built("settings")
+        let conflict = try edit("'\(settings)' set app list 7 --quiet; echo '[8]' >\"$1\"", "list")
+        #expect(conflict.code == 5)
+        #expect(conflict.errors.hasPrefix("settings: nothing was stored: app list was changed after revision 2,"))
+        #expect(conflict.errors.hasSuffix("edit the setting again:\n  settings diff app 2\n  settings edit app list\n"))
+        #expect(try shell.does("get", "app", "list") == "7\n")
+    }
+
     @Test("transaction does the operations of a document together")
     func transactionCommits() throws {
         try shell.does("set", "app", "count=1")

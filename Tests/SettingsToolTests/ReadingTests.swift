@@ -68,6 +68,15 @@ struct ReadingTests {
             $ settings list app player.
             player.muted   boolean  default  false
             player.volume  number   default  0.5
+            $ settings list app 'player.*' --changed; settings list app 'player.m*'
+            player.muted  boolean  default  false
+            $ settings list b '*'
+            c      1
+            $ settings list 'a*'
+            app  9 keys  revision 2
+            $ settings get app 'player.*'
+            ! settings: 'player.*' is a pattern, not a key; 'settings list app player.' lists these keys; a key of that name is written '["player.*"]'
+            => 64
             $ settings list b --json
             {"suite":"b","key":"c","value":1,"source":"stored","revision":3}
             $ settings list --json
@@ -189,7 +198,9 @@ struct ReadingTests {
             app  player.volume  number  default  0.5
             b    motto                           "turn the VOLUME up"
             $ settings find started --suite app
-            app  launchCount  integer  default  0
+            app  launchCount  integer  default  0  Times the app was started
+            $ settings find started --json
+            {"suite":"app","key":"launchCount","value":0,"source":"default","revision":1,"description":"Times the app was started"}
             $ settings find zebra
             => 4
             """#)

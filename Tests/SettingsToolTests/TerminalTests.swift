@@ -76,6 +76,21 @@ struct TerminalTests {
         #expect(try shell.does("get", "app", "a") == "7\n")
     }
 
+    @Test("After a mistake, a person at a terminal edits the same text again, or stops and keeps it")
+    func editsAgain() throws {
+        let editor = try shell.directory.file("editor", "cat \"$1\"; echo which; read text; echo \"$text\" >\"$1\"")
+        let edit = "TMPDIR=$HOME EDITOR='/bin/sh \(editor)' settings edit app"
+        let second = ("edit again? [Y/n]", "\\n")
+        let stored = try atTerminal(edit, [("which", "{\"a\":}\\n"), second, ("which", "{\"a\":1}\\n")])
+        #expect(stored.code == 0 && stored.output.hasSuffix("a: (unset) → 1\n"), "\(stored)")
+        #expect(stored.output.contains("nothing was stored: it is not JSON: line 1"))
+        // The terminal echoes the text, and the editor shows the text in the second round.
+        #expect(stored.output.ranges(of: "{\"a\":}").count == 2, "\(stored)")
+        let stopped = try atTerminal(edit, [("which", "[]\\n"), ("edit again? [Y/n]", "n\\n")])
+        #expect(stopped.code == 1 && stopped.output.contains("what you typed is in "), "\(stopped)")
+        #expect(try shell.run("cat settings-app-*.json").output == "[]\n")
+    }
+
     @Test("Ctrl-C ends watch and wait, without a message")
     func interruptedWatch() throws {
         let start = try shell.cursor()

@@ -176,7 +176,7 @@ struct WritingTests {
             $ settings set app player.muted --toggle
             player.muted: false (default) → true
             $ settings set app player.muted --toggle --append
-            ! settings: --toggle goes with no other way to change a value
+            ! settings: --append and --toggle exclude each other
             => 64
             $ settings set open text abc && settings set open text --append def
             text: (unset) → "abc"
@@ -278,6 +278,14 @@ struct WritingTests {
             $ settings unset app
             ! settings: name keys, or one of --prefix, --all and --drop
             => 64
+            $ settings set app 'player.*=5' --quiet
+            $ settings unset app 'player.*'
+            ! settings: 'player.*' is a pattern, not a key; 'settings unset app --prefix player.' removes these keys, and with --dry-run shows them; a key of that name is written '["player.*"]'
+            => 64
+            $ settings unset app '["player.*"]'
+            player.*: 5 → (unset)
+            $ settings unset app '*' 2>&1 | grep -o "'settings unset app --all'"
+            'settings unset app --all'
             $ settings unset app --prefix ''
             ! settings: --prefix is empty; --all removes all
             => 64

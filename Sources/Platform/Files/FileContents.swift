@@ -71,6 +71,9 @@ package enum FileContents {
         }
     }
 
+    /// True if standard input is a terminal.
+    package static var standardInputIsTerminal: Bool { isatty(STDIN_FILENO) == 1 }
+
     /// Returns the bytes of standard input, at most `count` bytes.
     package static func readStandardInput(upTo count: Int = .max) throws(SystemError) -> [UInt8] {
         try read(STDIN_FILENO, upTo: count)

@@ -3,7 +3,7 @@ package import SettingsModel
 /// Finding and changing the value at a pointer, with a reason where it leads nowhere.
 extension JSONValue {
     /// Returns the value at a place. Throws if there is none.
-    func found(at pointer: JSONPointer) throws(OperationError) -> JSONValue {
+    package func found(at pointer: JSONPointer) throws(OperationError) -> JSONValue {
         var value = self
         for token in pointer.tokens { value = try value.child(token) }
         return value

@@ -1,4 +1,5 @@
 import SettingsHTTP
+import SettingsModel
 
 /// Commands that read: `get`, `list`, `describe`, `find`.
 enum ReadingCommands {
@@ -6,7 +7,10 @@ enum ReadingCommands {
 
     private static let get = Command(
         name: "get", operands: "SUITE KEY…", summary: "Print values.",
-        details: "A text is printed as it is, all else as JSON. Several keys are printed in a line each.",
+        details: """
+            A text is printed as it is, all else as JSON. Several keys are printed in a line each. KEY[0] prints an element of
+            a list, and KEY[name] a member of an object; see 'settings help set'.
+            """,
         options: [
             Command.Option("json", nil, "print texts as JSON, too"),
             Command.Option("default", "VALUE", "what to print if the setting has no value"),
@@ -15,21 +19,33 @@ enum ReadingCommands {
         ],
         examples: ["settings get app launchCount", "settings get app theme --default light"]
     ) { arguments in
-        let (suite, keys) = (try arguments.suite(), try arguments.keys(from: 1))
+        let (suite, paths) = (try arguments.suite(), try arguments.paths(from: 1))
         guard !arguments.has("json") || !arguments.has("source") else {
             throw ToolError.usage("--json and --source exclude each other")
         }
-        guard !keys.isEmpty else { throw ToolError.usage("the key is missing; 'settings list \(suite)' shows all") }
+        guard !arguments.has("default") || !arguments.has("source") else {
+            throw ToolError.usage("--default and --source exclude each other; --source prints unset for no value")
+        }
+        guard !paths.isEmpty else { throw ToolError.usage("the key is missing; 'settings list \(suite)' shows all") }
+        if let path = paths.first(where: \.isPattern) {
+            let prefix = EnvironmentFile.quoted(String(path.description.dropLast()))
+            throw path.patternError("'settings list \(suite) \(prefix)' lists these keys")
+        }
         let (client, moment) = (try arguments.client(), try arguments.moment("at"))
-        for key in keys {
+        for path in paths {
             do {
-                let setting = try client.blocking.send(.setting(key, in: suite, at: moment))
+                let setting = try client.blocking.send(.setting(path.key, in: suite, at: moment))
                 if arguments.has("source") {
                     print(setting.source)
                 } else if setting.isConcealed {
-                    throw ToolError(.unauthorized, "\(suite) \(key) is a secret, which this caller may not read")
+                    throw ToolError(.unauthorized, "\(suite) \(path.key) is a secret, which this caller may not read")
                 } else if let value = setting.value {
-                    print(arguments.has("json") ? value.text() : value.bare)
+                    if let fallback = arguments["default"], value[path.pointer] == nil {
+                        print(fallback)
+                    } else {
+                        let part = try path.part(of: value, orEndWith: .notSet)
+                        print(arguments.has("json") ? part.text() : part.bare)
+                    }
                 }
             } catch let error as SettingsError {
                 switch error.code {
@@ -47,7 +63,10 @@ enum ReadingCommands {
 
     static let list = Command(
         name: "list", operands: "[SUITE [PREFIX]]", summary: "List suites, or the settings of one.",
-        details: "A setting is shown with its value, the type that its schema names, and where the value is from.",
+        details: """
+            A setting is shown with its value, the type that its schema names, and where the value is from. PREFIX lists the
+            keys that begin so; player. and 'player.*' are the same. 'com.example.*' as the SUITE lists suites.
+            """,
         options: [
             Command.Option("changed", nil, "only what is stored, and differs from defaults"),
             Command.Option("at", "WHEN", "as it was then: a revision, an instant, yesterday, 2h"), Command.json,
@@ -61,12 +80,14 @@ enum ReadingCommands {
         try arguments.expect(0...2, "the suite")
         let showsSecrets = try arguments.showsSecrets()
         let client = try arguments.client()
-        guard !arguments.operands.isEmpty else { return try listSuites(client, arguments) }
+        let prefix = arguments.operands.last.map { $0.hasSuffix("*") ? String($0.dropLast()) : $0 } ?? ""
+        guard let first = arguments.operands.first, arguments.operands.count > 1 || !first.hasSuffix("*") else {
+            return try listSuites(prefix, client, arguments)
+        }
         let suite = try arguments.suite()
-        let prefix = arguments.operands.count > 1 ? arguments.operands[1] : nil
         let moment = try arguments.moment("at")
         var table = Table(columns: 4)
-        try client.eachPage(of: suite, prefix: prefix, at: moment) { page in
+        try client.eachPage(of: suite, prefix: arguments.operands.count > 1 ? prefix : nil, at: moment) { page in
             let entries = page.filter { !arguments.has("changed") || $0.differs }
             if arguments.has("json") {
                 for entry in entries { print(entry.setting.summary(showsSecrets: showsSecrets).text()) }
@@ -77,12 +98,14 @@ enum ReadingCommands {
         return .done
     }
 
-    private static func listSuites(_ client: DaemonClient, _ arguments: Arguments) throws -> ExitCode {
+    private static func listSuites(
+        _ prefix: String, _ client: DaemonClient, _ arguments: Arguments
+    ) throws -> ExitCode {
         guard !arguments.has("changed"), !arguments.has("at"), !arguments.has("secrets") else {
             throw ToolError.usage("--changed, --at and --secrets need a suite")
         }
         var table = Table(columns: 4)
-        try client.eachPageOfSuites { suites in
+        try client.eachPageOfSuites(prefix: prefix) { suites in
             if arguments.has("json") {
                 for suite in suites { print(suite.summary.text()) }
             } else {
@@ -150,7 +173,10 @@ enum ReadingCommands {
 
     private static let find = Command(
         name: "find", operands: "TEXT", summary: "Find settings by a part of their name, value or description.",
-        details: "Upper and lower case are the same. It ends with 4 if there is none.",
+        details: """
+            Upper and lower case are the same. A description is shown if the text is in it. The command ends with 4 if it finds
+            nothing.
+            """,
         options: [
             Command.Option("suite", "SUITE", "only in this suite", isRepeatable: true), Command.json, Command.secrets,
         ],
@@ -165,17 +191,26 @@ enum ReadingCommands {
         var suites: [SuiteName] = []
         for name in arguments.all("suite") { suites.append(try .named(name)) }
         if suites.isEmpty { try client.eachPageOfSuites { suites += $0.map(\.suite) } }
-        var (table, isFound) = (Table(columns: 5), false)
+        var (table, isFound) = (Table(columns: 6), false)
         for suite in suites {
             try client.eachPage(of: suite) { page in
-                let found = page.filter { entry in
-                    [entry.setting.key.text, entry.setting.shown, entry.schema?["description"]?.string ?? ""]
+                let found = page.compactMap { entry -> (entry: KeyListing.Entry, description: String?)? in
+                    let description = entry.schema?["description"]?.string.flatMap {
+                        $0.lowercased().contains(wanted) ? $0 : nil
+                    }
+                    let isFound = [entry.setting.key.text, entry.setting.shown]
                         .contains { $0.lowercased().contains(wanted) }
+                    return isFound || description != nil ? (entry, description) : nil
                 }
                 if arguments.has("json") {
-                    for entry in found { print(entry.setting.summary(showsSecrets: showsSecrets).text()) }
+                    for (entry, description) in found {
+                        print(entry.setting.summary(showsSecrets: showsSecrets, description: description).text())
+                    }
                 } else {
-                    table.print(found.map { [Table.Cell(suite.text, .faint)] + $0.row })
+                    table.print(
+                        found.map { entry, description in
+                            [Table.Cell(suite.text, .faint)] + entry.row + [Table.Cell(description ?? "", .faint)]
+                        })
                 }
                 isFound = isFound || !found.isEmpty
             }
@@ -226,12 +261,12 @@ extension SettingState {
         isSecret && source.isStored ? "•••" : value?.text() ?? stored.map { $0.text() } ?? ""
     }
 
-    fileprivate func summary(showsSecrets: Bool) -> JSONValue {
+    fileprivate func summary(showsSecrets: Bool, description: String? = nil) -> JSONValue {
         .members([
             "suite": .string(suite.text), "key": .string(key.text),
             "value": isSecret && !showsSecrets ? nil : value, "secret": isSecret ? true : nil,
             "source": .string(source.name),
-            "revision": .integer(revision.number),
+            "revision": .integer(revision.number), "description": description.map { .string($0) },
         ])
     }
 }

@@ -1,3 +1,4 @@
+import SettingsAPI
 import SettingsHTTP
 
 /// Commands that change settings: `set`, `unset`.
@@ -10,33 +11,87 @@ enum WritingCommands {
     ]
 
     private static let set = Command(
-        name: "set", operands: "SUITE KEY VALUE | SUITE KEY=VALUE…", summary: "Change settings.",
+        name: "set", operands: "SUITE KEY VALUE | SUITE KEY=VALUE…",
+        summary: "Change settings, or parts of their values.",
         details: """
             The type of a value is that of the schema: 5 is a number for one key and a text for another. +5 adds to a number
             and +-5 subtracts from it, if the key takes numbers and no texts. Without a schema, the stored value has to be a
             number. The value - is read from standard input. Several KEY=VALUE are one commit: all of them are done, or none.
+
+            KEY[0] is the first element of a list, KEY[name] a member of an object, and KEY[0].name a member of the element.
+            The key ends at the first [, so that a key may have dots. A key that contains [ or = is written ["KEY"], and so is
+            a member with such a name. If another caller changes the value meanwhile, the command tries again.
             """,
         options: [
             Command.Option("json", nil, "VALUE is JSON"), Command.Option("text", nil, "VALUE is a text"),
             Command.Option("append", nil, "add VALUE to a list or a text"),
+            Command.Option("remove", nil, "remove the elements of a list that are VALUE"),
+            Command.Option("merge", nil, "merge VALUE, a JSON object, into an object; null removes a member"),
             Command.Option("toggle", nil, "turn true to false and back; takes no VALUE"),
         ] + guards + Command.writing,
         examples: [
             "settings set app launchCount +1", "settings set app theme=dark launchCount=5 --note 'as the manual says'",
+            "settings set app 'servers[0].port=8080'", "settings set app tags beta --append",
         ]
-    ) { arguments in
-        let suite = try arguments.suite()
-        let client = try arguments.client()
-        var reader = OperationReader(client: client, suite: suite, arguments: arguments)
-        let operations = try reader.operations()
+    ) { try setSettings($0) }
+
+    /// The number of times that a change of present values is tried if other callers change the values meanwhile.
+    private static let attempts = 20
+
+    @inline(never)
+    private static func setSettings(_ arguments: Arguments) throws -> ExitCode {
+        let (suite, client) = (try arguments.suite(), try arguments.client())
+        let reader = OperationReader(client: client, suite: suite, arguments: arguments)
+        let assignments = try reader.assignments()
         let options = try arguments.writeOptions()
-        let summary = try write(operations, in: suite, client, options)
-        report(summary, of: operations, arguments)
-        return .done
+        let isGuarded = options.ifMatch != nil || options.ifNoneMatch != nil
+        for _ in 0..<attempts {
+            let change = try reader.change(assignments)
+            let conditions: [Transaction.Condition] =
+                isGuarded ? [] : change.unsetKeys.map { .setting(suite, $0, .stored(false)) }
+            do {
+                let changes = try write(change.operations, if: conditions, in: suite, client, options.repeatable())
+                report(changes, arguments)
+                if !arguments.has("quiet"), let advice = advice(for: changes.newKeys, in: suite, client) {
+                    Terminal.warn(advice)
+                }
+                return .done
+            } catch let error as SettingsError where error.code == .preconditionFailed {
+                guard !isGuarded, change.dependsOnValues || !conditions.isEmpty else { throw error }
+            } catch let error as SettingsError where error.code == .unknownKey {
+                let keys = change.operations.map(\.key)
+                guard let advice = advice(for: keys, in: suite, client) else { throw error }
+                let cause = ToolError(describing: error)
+                throw ToolError(cause.code, "\(cause.message)\n  \(advice)")
+            }
+        }
+        throw ToolError(
+            .refused, "nothing was stored: other callers changed the value at each of \(attempts) attempts; try again")
+    }
+
+    /// The most keys that advice looks at, and the most steps of a key. Each step takes a request.
+    private static let (mostAdvised, mostSteps) = (3, 5)
+
+    /// Returns the path of a part of a value if one of the keys, such as `servers.0.port`, is probably meant as a path.
+    private static func advice(for keys: [KeyName], in suite: SuiteName, _ client: DaemonClient) -> String? {
+        for key in keys.prefix(mostAdvised) {
+            let steps = key.text.split(omittingEmptySubsequences: false) { "./".contains($0) }
+            for step in steps.dropLast().prefix(mostSteps) {
+                let parent = key.text[..<step.endIndex]
+                guard let name = try? KeyName(String(parent)),
+                    let value = try? client.blocking.send(.setting(name, in: suite)).value,
+                    value.object != nil || value.array != nil
+                else { continue }
+                let path = steps.drop { $0.startIndex <= step.startIndex }.map { "[\($0)]" }.joined()
+                return "\(key) is a key of its own; a part of the value of \(name) is written '\(name)\(path)'"
+            }
+        }
+        return nil
     }
 
     private static let unset = Command(
         name: "unset", operands: "SUITE [KEY…]", summary: "Remove stored values: back to the defaults.",
+        details: "KEY[0] removes an element of a list, and KEY[name] a member of an object; see 'settings help set'.",
         options: [
             Command.Option("prefix", "PREFIX", "all keys that begin so"),
             Command.Option("all", nil, "all keys of the suite"),
@@ -45,11 +100,17 @@ enum WritingCommands {
         ] + Command.writing,
         examples: ["settings unset app theme", "settings unset app --prefix player. --dry-run"]
     ) { arguments in
-        let (suite, keys, client) = (try arguments.suite(), try arguments.keys(from: 1), try arguments.client())
+        let (suite, keys, client) = (try arguments.suite(), try arguments.paths(from: 1), try arguments.client())
         let options = try arguments.writeOptions()
         let ways = ["prefix", "all", "drop"].filter(arguments.has)
         guard ways.count + (keys.isEmpty ? 0 : 1) == 1 else {
             throw ToolError.usage("name keys, or one of --prefix, --all and --drop")
+        }
+        if let path = keys.first(where: \.isPattern) {
+            let prefix = path.description.dropLast()
+            let way = prefix.isEmpty ? "--all" : "--prefix \(EnvironmentFile.quoted(String(prefix)))"
+            throw path.patternError(
+                "'settings unset \(suite) \(way)' removes these keys, and with --dry-run shows them")
         }
         guard arguments["prefix"] != "" else { throw ToolError.usage("--prefix is empty; --all removes all") }
         var summary: Changes
@@ -61,13 +122,22 @@ enum WritingCommands {
             case "prefix", "all":
                 summary = Changes(try client.blocking.send(.reset(suite, prefix: arguments["prefix"], options)).body)
             default:
-                summary = try write(
-                    keys.map { Transaction.Operation(suite: suite, key: $0, .delete) }, in: suite, client, options)
+                // An element is removed after the elements behind it, which would move otherwise.
+                let ordered = keys.allSatisfy(\.isWhole) ? keys : keys.sorted { $1.precedes($0) }
+                summary = try write(ordered.map { $0.removal(in: suite) }, in: suite, client, options)
             }
+        } catch let error as SettingsError where error.code == .invalidOperation {
+            // The message of the daemon names the place in the request; the path is what the caller wrote.
+            for path in keys {
+                if let value = try client.blocking.send(.setting(path.key, in: suite)).value {
+                    _ = try path.part(of: value)
+                }
+            }
+            throw error
         } catch let error as SettingsError where error.code == .tooLarge && keys.isEmpty {
             return try unsetInParts(suite, client, options, arguments)
         }
-        report(summary, of: [], arguments)
+        report(summary, arguments)
         return .done
     }
 
@@ -109,15 +179,19 @@ enum WritingCommands {
     struct Changes {
         let isDryRun: Bool
         var lines: [String]
+        /// The keys that had no value before.
+        let newKeys: [KeyName]
 
         init(_ summary: WriteSummary) {
             isDryRun = summary.isDryRun
             lines = summary.changes.map(\.line)
+            newKeys = summary.changes.filter { $0.oldSource == .unset }.map(\.key)
         }
 
         init(_ setting: SettingState) {
             isDryRun = setting.isDryRun
             lines = []
+            newKeys = setting.previous?.source == .unset ? [setting.key] : []
             guard setting.changed == true else { return }
             let before = setting.previous.map { ($0.value, $0.source) } ?? (nil, .unset)
             lines = [
@@ -130,13 +204,15 @@ enum WritingCommands {
 
     /// One operation goes as the request that can be guarded by the setting's revision, several as a transaction.
     private static func write(
-        _ operations: [Transaction.Operation], in suite: SuiteName, _ client: DaemonClient, _ options: WriteOptions
+        _ operations: [Transaction.Operation], if conditions: [Transaction.Condition] = [], in suite: SuiteName,
+        _ client: DaemonClient, _ options: WriteOptions
     ) throws -> Changes {
-        guard operations.count == 1, let only = operations.first else {
+        guard operations.count == 1, conditions.isEmpty, let only = operations.first else {
             guard options.ifMatch == nil, options.ifNoneMatch == nil else {
                 throw ToolError.usage("--if-revision and --if-unset guard a single key")
             }
-            return Changes(try client.blocking.send(.commit(Transaction(do: operations), options)).body)
+            return Changes(
+                try client.blocking.send(.commit(Transaction(if: conditions, do: operations), options)).body)
         }
         let endpoint: Endpoint<Answer<SettingState>> =
             switch only.action {
@@ -148,7 +224,9 @@ enum WritingCommands {
             return Changes(try client.blocking.send(endpoint).body)
         } catch {
             // What is added to begins with it.
-            guard error.code == .notSet, case .change(let change) = only.action, let value = change.beginning else {
+            guard error.code == .notSet || error.code == .unknownSuite, case .change(let change) = only.action,
+                let value = change.beginning
+            else {
                 throw error
             }
             var options = options.repeatable()
@@ -157,11 +235,18 @@ enum WritingCommands {
         }
     }
 
-    private static func report(_ changes: Changes, of operations: [Transaction.Operation], _ arguments: Arguments) {
+    static func report(_ changes: Changes, _ arguments: Arguments) {
         guard !arguments.has("quiet") || changes.isDryRun else { return }
         for line in changes.lines { print(line) }
         if changes.lines.isEmpty { print("nothing to change") }
         if changes.isDryRun { print("(a dry run: nothing was changed)") }
+    }
+}
+
+extension SettingPath {
+    fileprivate func removal(in suite: SuiteName) -> Transaction.Operation {
+        Transaction.Operation(
+            suite: suite, key: key, isWhole ? .delete : .change(.patch(JSONPatch([.remove(pointer)]))))
     }
 }
 
@@ -171,104 +256,8 @@ extension InPlaceOperation {
         switch self {
         case .append(let elements): .array(elements)
         case .concat(let text): .string(text)
-        case .add, .toggle, .merge, .patch: nil
+        case .merge(let patch): try? JSONValue.object(JSONObject()).merging(patch)
+        case .add, .toggle, .patch: nil
         }
-    }
-}
-
-/// A reader of the operations that the words of `settings set` stand for.
-private struct OperationReader {
-    let client: DaemonClient
-    let suite: SuiteName
-    let arguments: Arguments
-
-    mutating func operations() throws -> [Transaction.Operation] {
-        let words = Array(arguments.operands.dropFirst())
-        guard !arguments.has("json") || !arguments.has("text") else {
-            throw ToolError.usage("--json and --text exclude each other")
-        }
-        guard let first = words.first else { throw ToolError.usage("the key is missing") }
-        if arguments.has("toggle") {
-            guard !arguments.has("append"), !arguments.has("json"), !arguments.has("text") else {
-                throw ToolError.usage("--toggle goes with no other way to change a value")
-            }
-            return try words.map { Transaction.Operation(suite: suite, key: try .named($0), .change(.toggle)) }
-        }
-        if !first.contains("=") {
-            guard words.count == 2 else {
-                throw ToolError.usage(
-                    words.count < 2 ? "the value of \(first) is missing" : "write several settings as KEY=VALUE")
-            }
-            return [try operation(first, words[1])]
-        }
-        return try words.map { word in
-            guard let equals = word.firstIndex(of: "=") else { throw ToolError.usage("'\(word)' has no '='") }
-            return try operation(String(word[..<equals]), String(word[word.index(after: equals)...]))
-        }
-    }
-
-    private func operation(_ name: String, _ word: String) throws -> Transaction.Operation {
-        let key = try KeyName.named(name)
-        let word = word == "-" ? try input() : word
-        return Transaction.Operation(suite: suite, key: key, try action(key, word))
-    }
-
-    private func action(_ key: KeyName, _ word: String) throws -> Transaction.Operation.Action {
-        // The option says the type, so that the suite need not be asked.
-        if let value = try typedValue(word), !arguments.has("append") { return .set(value) }
-        let entry = try entry(of: key)
-        let reader = ValueReader(key, entry?.schema)
-        if arguments.has("append") { return .change(try appending(word, to: key, entry, reader)) }
-        let text = word.dropFirst()
-        let amount: InPlaceOperation.Amount? =
-            Int64(text).map { .integer($0) } ?? Double(text).flatMap { $0.isFinite ? .double($0) : nil }
-        if word.hasPrefix("+"), !reader.takesText, let amount {
-            let isNumber = entry?.setting.value.map { ["integer", "number"].contains($0.typeName) } ?? false
-            if !reader.takesAnything || isNumber { return .change(.add(amount)) }
-            Terminal.warn("\(key) is stored as the text '\(word)', because its value is not a number to add to")
-        }
-        return .set(try reader.read(word))
-    }
-
-    /// A list gets an element, a text more text. Without a schema, the value that is there says which it is.
-    private func appending(
-        _ word: String, to key: KeyName, _ entry: KeyListing.Entry?, _ reader: ValueReader
-    ) throws -> InPlaceOperation {
-        let isText = reader.takesAnything ? entry?.setting.value?.string != nil : reader.takesText
-        if isText { return .concat(word) }
-        return .append([try typedValue(word) ?? ValueReader(key, entry?.schema?["items"]).read(word)])
-    }
-
-    /// The key as the suite lists it; nil where it does not.
-    private func entry(of key: KeyName) throws -> KeyListing.Entry? {
-        do throws(SettingsError) {
-            return try client.entry(of: key, in: suite)
-        } catch {
-            // A suite begins with its first setting.
-            if error.code == .unknownSuite || error.code == .forbidden { return nil }
-            throw error
-        }
-    }
-
-    /// The value of a word if an option says its type.
-    private func typedValue(_ word: String) throws(ToolError) -> JSONValue? {
-        if arguments.has("text") { return .string(word) }
-        return arguments.has("json") ? try Self.json(word) : nil
-    }
-
-    private static func json(_ word: String) throws(ToolError) -> JSONValue {
-        do {
-            return try JSONValue(parsing: word)
-        } catch {
-            throw .usage("'\(Terminal.plain(String(word.prefix(60))))' is no JSON: \(error)")
-        }
-    }
-
-    private func input() throws(ToolError) -> String {
-        guard var text = String(validating: try InputFile.bytes(of: "-", arguments), as: UTF8.self) else {
-            throw ToolError(.failed, "standard input is no text in UTF-8; nothing was changed")
-        }
-        if text.hasSuffix("\n") { text.removeLast() }
-        return text
     }
 }

@@ -5,10 +5,10 @@ struct TemporaryFile {
     let path: String
     private let text: String
 
-    init(_ text: String, name: String) throws(ToolError) {
+    init(_ text: String, name: String, suffix: String = "json") throws(ToolError) {
         let directory = EnvironmentVariables.nonEmptyValue(of: "TMPDIR") ?? "/tmp"
         let unique = String(UInt64.random(in: 0 ... .max), radix: 36)
-        path = "\(directory)/settings-\(name)-\(unique).json"
+        path = "\(directory)/settings-\(name)-\(unique).\(suffix)"
         self.text = text
         do throws(FileError) {
             let file = try OpenFile(path, .new, in: POSIXFileSystem())

@@ -21,6 +21,13 @@ enum Terminal {
         try? write("settings: \(message)\n", to: .standardError)
     }
 
+    /// Asks the person a question. Returns nil if no person is at a terminal, or the person ends the input.
+    static func answer(to question: String) -> String? {
+        guard FileContents.standardInputIsTerminal, OutputDescriptor.standardError.isTerminal else { return nil }
+        try? write("\(question) ", to: .standardError)
+        return readLine()
+    }
+
     /// Writes bytes without changes. Text that was printed before comes out first.
     static func write(_ bytes: Span<UInt8>, to descriptor: OutputDescriptor) throws(ToolError) {
         try flush()

@@ -1,14 +1,18 @@
 import SettingsHTTP
+import SettingsModel
 
 /// A reader of values from words of the command line, by the types that the schema of the key names.
 struct ValueReader {
-    private let key: KeyName
+    /// The key, or the path of a part of its value, for messages.
+    private let name: String
     /// The names of the types; empty if the schema names none.
     private let types: Set<String>
     private let schema: JSONValue?
 
-    init(_ key: KeyName, _ schema: JSONValue?) {
-        self.key = key
+    init(_ key: KeyName, _ schema: JSONValue?) { self.init(key.text, schema) }
+
+    init(_ name: String, _ schema: JSONValue?) {
+        self.name = name
         self.schema = schema
         types = Self.types(of: schema)
     }
@@ -18,6 +22,19 @@ struct ValueReader {
         if let names = schema?["type"]?.array { return Set(names.compactMap(\.string)) }
         if let values = schema?["enum"]?.array ?? schema?["const"].map({ [$0] }) { return Set(values.map(\.typeName)) }
         return []
+    }
+
+    /// The schema of a part of a value, by `properties`, `additionalProperties` and `items`; nil if these say nothing of it.
+    ///
+    /// - Parameter schema: the schema of the key, with the definitions that it refers to.
+    static func schema(at tokens: [String], in schema: JSONValue?) -> JSONValue? {
+        func resolved(_ part: JSONValue?) -> JSONValue? {
+            part?["$ref"]?.string.flatMap { JSONPointer(reference: $0) }.flatMap { schema?[$0] } ?? part
+        }
+        return tokens.reduce(resolved(schema)) { part, token in
+            let hints = PropertyList.Hints(in: part)
+            return resolved(hints.schema(token) ?? hints.elements)
+        }
     }
 
     /// True if the schema names no type.
@@ -41,7 +58,7 @@ struct ValueReader {
             guard !types.isEmpty || !error.isUnrepresentable || !isNumber && !"[{\"".contains(word.prefix(1)) else {
                 throw ToolError(
                     .refused,
-                    "\(key.text): this JSON cannot be stored: \(error.reason); 'settings set --text' stores it as a text"
+                    "\(name): this JSON cannot be stored: \(error.reason); 'settings set --text' stores it as a text"
                 )
             }
             json = nil
@@ -49,7 +66,7 @@ struct ValueReader {
         if types.isEmpty { return json ?? .string(word) }
         if let json, json.string == nil, takes(json) { return json }
         if takesText { return .string(word) }
-        throw ToolError(.refused, "\(key.text) takes \(description), not '\(Terminal.plain(word))'")
+        throw ToolError(.refused, "\(name) takes \(description), not '\(Terminal.plain(word))'")
     }
 
     private func takes(_ value: JSONValue) -> Bool {

@@ -1,0 +1,155 @@
+import SettingsAPI
+import SettingsHTTP
+import SettingsModel
+
+/// A setting, or a part of its value, as a word of the command line names it: `theme`, `servers[0].port`.
+///
+/// The key ends at the first `[`, so that a key may have dots. Each step into the value is in brackets; after a bracket, a
+/// member may also follow a dot. A name in quotation marks is a JSON string, in which any character may stand. A key that
+/// contains `[` or `=` is written `["a[b"]`.
+struct SettingPath: CustomStringConvertible {
+    let key: KeyName
+    /// The place in the value; the root for the whole value.
+    let pointer: JSONPointer
+    /// The path as it was written.
+    let description: String
+
+    /// True for the whole value of the key.
+    var isWhole: Bool { pointer == .root }
+
+    /// Reads a word that is a path.
+    init(_ word: String) throws(ToolError) {
+        let (path, value) = try Self.split(word)
+        guard value == nil else {
+            throw .usage("'\(Terminal.plain(word))': a key that contains = is written \(Self.quoted(word))")
+        }
+        self = path
+    }
+
+    /// Reads a word that is a path, or a path with `=` and a value.
+    static func split(_ word: String) throws(ToolError) -> (path: SettingPath, value: String?) {
+        var reader = SettingPathReader(word)
+        let tokens = try reader.tokens()
+        let path = SettingPath(
+            key: try .named(tokens.first ?? ""), pointer: JSONPointer(Array(tokens.dropFirst())),
+            description: String(word.prefix(upTo: reader.rest.startIndex)))
+        return (path, reader.rest.isEmpty ? nil : String(word[reader.rest.startIndex...].dropFirst()))
+    }
+
+    private init(key: KeyName, pointer: JSONPointer, description: String) {
+        (self.key, self.pointer, self.description) = (key, pointer, description)
+    }
+
+    /// True if the path is probably meant as a pattern, such as `player.*`. A key of that name is written in brackets.
+    var isPattern: Bool { description.hasSuffix("*") }
+
+    /// The error of a command that takes no patterns.
+    ///
+    /// - Parameter advice: what the caller can write instead.
+    func patternError(_ advice: String) -> ToolError {
+        .usage(
+            "'\(Terminal.plain(description))' is a pattern, not a key; \(Terminal.plain(advice)); a key of that name is "
+                + "written '\(Terminal.plain(Self.quoted(key.text)))'")
+    }
+
+    /// True if the path is before another one in the order of keys, members and elements.
+    func precedes(_ other: SettingPath) -> Bool {
+        let (steps, otherSteps) = ([key.text] + pointer.tokens, [other.key.text] + other.pointer.tokens)
+        for (step, otherStep) in zip(steps, otherSteps) where step != otherStep {
+            guard let index = JSONPointer.arrayIndex(step), let otherIndex = JSONPointer.arrayIndex(otherStep) else {
+                return step < otherStep
+            }
+            return index < otherIndex
+        }
+        return steps.count < otherSteps.count
+    }
+
+    /// Returns the part of a value of the key. Throws if there is none.
+    func part(of value: JSONValue, orEndWith code: ExitCode = .refused) throws(ToolError) -> JSONValue {
+        do throws(OperationError) {
+            return try value.found(at: pointer)
+        } catch {
+            throw ToolError(code, "\(self): \(error.detail)")
+        }
+    }
+
+    /// The word that names a key as a whole.
+    static func word(for key: KeyName) -> String {
+        key.text.contains { "[=".contains($0) } ? quoted(key.text) : key.text
+    }
+
+    /// A name in brackets and quotation marks, where any character may stand.
+    static func quoted(_ name: String) -> String { "[\(JSONValue.string(name).text())]" }
+}
+
+extension Arguments {
+    /// The settings, or parts of them, that the operands from a position on name.
+    func paths(from position: Int) throws(ToolError) -> [SettingPath] {
+        var paths: [SettingPath] = []
+        for word in operands.dropFirst(position) { paths.append(try SettingPath(word)) }
+        return paths
+    }
+}
+
+/// A reader of the steps of a path, up to `=` or the end of the word.
+private struct SettingPathReader {
+    private let word: String
+    private(set) var rest: Substring.UTF8View
+
+    init(_ word: String) {
+        self.word = word
+        rest = word[...].utf8
+    }
+
+    /// Returns the key and the steps into its value.
+    mutating func tokens() throws(ToolError) -> [String] {
+        var tokens = rest.first == UInt8(ascii: "[") ? [] : [take { !"[=".utf8.contains($0) }]
+        while let byte = rest.first, byte != UInt8(ascii: "=") {
+            rest.removeFirst()
+            switch byte {
+            case UInt8(ascii: "["): tokens.append(try takeBracket())
+            case UInt8(ascii: "."):
+                let name = take { !"[.=".utf8.contains($0) }
+                guard !name.isEmpty else { throw error("a name is missing after the dot") }
+                tokens.append(name)
+            default: throw error("expected [, . or = after ]")
+            }
+        }
+        return tokens
+    }
+
+    private mutating func takeBracket() throws(ToolError) -> String {
+        let name: String
+        if rest.first == UInt8(ascii: "\"") {
+            rest.removeFirst()
+            var isEscaped = false
+            let text = take { byte in
+                let isEnd = byte == UInt8(ascii: "\"") && !isEscaped
+                isEscaped = byte == UInt8(ascii: "\\") && !isEscaped
+                return !isEnd
+            }
+            guard rest.popFirst() != nil, let string = (try? JSONValue(parsing: "\"\(text)\""))?.string else {
+                throw error("a name in quotation marks has to be a JSON string")
+            }
+            name = string
+        } else {
+            name = take { $0 != UInt8(ascii: "]") }
+            guard !name.isEmpty else { throw error("a name or a number is missing in []") }
+        }
+        guard rest.popFirst() == UInt8(ascii: "]") else { throw error("] is missing") }
+        return name
+    }
+
+    private mutating func take(while isTaken: (UInt8) -> Bool) -> String {
+        let taken = rest.prefix(while: isTaken)
+        rest = rest[taken.endIndex...]
+        return String(decoding: taken, as: UTF8.self)
+    }
+
+    private func error(_ cause: String) -> ToolError {
+        let key = word.prefix { $0 != "=" }
+        return .usage(
+            "'\(Terminal.plain(word))': \(cause); write KEY[0].name for a part of a value, and "
+                + "\(Terminal.plain(SettingPath.quoted(String(key)))) for a key of that name")
+    }
+}

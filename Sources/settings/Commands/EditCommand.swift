@@ -1,0 +1,235 @@
+import Platform
+import SettingsAPI
+import SettingsHTTP
+
+/// The command `edit`.
+enum EditCommand {
+    static let edit = Command(
+        name: "edit", operands: "SUITE [KEY]",
+        summary: "Change what is stored in a suite, or one value, with an editor.",
+        details: """
+            The editor is $VISUAL, else $EDITOR, else vi. It gets the stored values as JSON, or with KEY the value alone, a text
+            as it is. What is saved is one commit, made only if nothing else changed the suite, or the setting, meanwhile. If
+            the commit cannot be made, a person at a terminal may edit again; otherwise the edited file stays.
+            """,
+        options: Command.writing,
+        examples: ["settings edit app --note 'louder at night'", "settings edit app theme"]
+    ) { try edit($0) }
+
+    @inline(never)
+    private static func edit(_ arguments: Arguments) throws -> ExitCode {
+        try arguments.expect(1...2, "the suite")
+        let (suite, options, client) = (try arguments.suite(), try arguments.writeOptions(), try arguments.client())
+        let key = try arguments.keys(from: 1).first
+        let document: any EditedDocument =
+            if let key {
+                try EditedSetting(key, in: suite, client)
+            } else {
+                EditedSuite(stored: try StoredSuite(suite, from: client), client: client)
+            }
+        let file = try TemporaryFile(document.text, name: suite.text, suffix: document.fileSuffix)
+        while true {
+            var isEdited = false
+            do {
+                let edited = try file.edit()
+                isEdited = true
+                guard let changes = try document.store(edited, options.repeatable()) else {
+                    file.remove()
+                    print("nothing changed")
+                    return .done
+                }
+                WritingCommands.report(changes, arguments)
+                if changes.isDryRun { print("the edited file is \(file.path)") } else { file.remove() }
+                return .done
+            } catch let refusal {
+                guard file.isChanged else {
+                    file.remove()
+                    throw ToolError(describing: refusal)
+                }
+                guard isEdited, isMistake(refusal), editsAgain(after: refusal) else {
+                    throw explained(refusal, of: document, in: file, arguments)
+                }
+            }
+        }
+    }
+
+    /// True if the person can correct the edited text so that it can be stored.
+    private static func isMistake(_ refusal: any Error) -> Bool {
+        (refusal as? SettingsError)?.code != .preconditionFailed
+            && [.failed, .refused, .unknown].contains(ToolError(describing: refusal).code)
+    }
+
+    private static func editsAgain(after refusal: any Error) -> Bool {
+        let question = "settings: nothing was stored: \(ToolError(describing: refusal).message)\nedit again? [Y/n]"
+        guard let answer = Terminal.answer(to: question) else { return false }
+        return answer.isEmpty || answer.lowercased().hasPrefix("y")
+    }
+
+    /// The error that tells where the edited text is, and how to go on with it.
+    private static func explained(
+        _ refusal: any Error, of document: any EditedDocument, in file: TemporaryFile, _ arguments: Arguments
+    ) -> ToolError {
+        let (path, connection) = (EnvironmentFile.quoted(file.path), arguments.quoted(["server", "token-file"]))
+        let options = arguments.quoted(["server", "token-file", "note", "override"])
+        let (name, suite) = (document.name, document.suite)
+        let edit = "settings edit \(arguments.operands.map(EnvironmentFile.quoted).joined(separator: " "))"
+        if let refusal = refusal as? SettingsError, refusal.code == .preconditionFailed {
+            return ToolError(
+                .refused,
+                """
+                nothing was stored: \(name) was changed after revision \(document.revision), which was opened
+                what you typed is in \(path); see the other change, then edit the \(document.kind) again:
+                  settings diff \(suite) \(document.revision)\(connection)
+                  \(edit)\(options)
+                """)
+        }
+        let error = ToolError(describing: refusal)
+        let store = document.command(storing: path, options)
+        if let refusal = refusal as? SettingsError, refusal.outcome == .unknown, !arguments.has("dry-run") {
+            return ToolError(
+                error.code,
+                """
+                it may have been stored: \(error.message)
+                what you typed is in \(path); see whether it was stored before you store it again:
+                  settings diff \(suite) \(document.revision)\(connection)
+                  \(store)
+                """)
+        }
+        return ToolError(
+            error.code,
+            """
+            nothing was stored: \(error.message)
+            what you typed is in \(path); correct it there, then see what it changes now, and store it:
+              \(document.command(storing: path, options + " --dry-run"))
+              \(store)
+            """)
+    }
+}
+
+/// What a person edits: a suite or a setting, as it was at a revision.
+private protocol EditedDocument {
+    var suite: SuiteName { get }
+    /// The suite or the setting in a message.
+    var name: String { get }
+    var kind: String { get }
+    /// The revision that must still be there when the edited text is stored.
+    var revision: Revision { get }
+    var text: String { get }
+    var fileSuffix: String { get }
+
+    /// Stores the edited text. Returns nil, and does nothing, if it changes nothing.
+    func store(_ edited: [UInt8], _ options: WriteOptions) throws -> WritingCommands.Changes?
+
+    /// The command that stores a file with the edited text.
+    ///
+    /// - Parameter options: the options of the command, each after a blank.
+    func command(storing path: String, _ options: String) -> String
+}
+
+/// The stored values of a suite, as a JSON object.
+private struct EditedSuite: EditedDocument {
+    let stored: StoredSuite
+    let client: DaemonClient
+
+    var suite: SuiteName { stored.suite }
+    var name: String { suite.text }
+    var kind: String { "suite" }
+    var revision: Revision { stored.revision }
+    var text: String { JSONValue.object(JSONObject(stored.settings)).text(style: .pretty) + "\n" }
+    var fileSuffix: String { "json" }
+
+    func store(_ edited: [UInt8], _ options: WriteOptions) throws -> WritingCommands.Changes? {
+        let wanted = try StoredSetting.all(of: try InputFile.json(parsing: edited))
+        let operations = stored.operations(toStore: wanted)
+        guard !operations.isEmpty else { return nil }
+        let change = Transaction(if: [stored.isUnchanged], do: operations)
+        return WritingCommands.Changes(try client.blocking.send(.commit(change, options)).body)
+    }
+
+    func command(storing path: String, _ options: String) -> String {
+        "settings import \(suite) \(path) --replace\(options)"
+    }
+}
+
+/// The value of a setting: a text as it is, any other value as JSON.
+private struct EditedSetting: EditedDocument {
+    let suite: SuiteName
+    private let key: KeyName
+    private let client: DaemonClient
+    private let value: JSONValue?
+    private let isStored: Bool
+    private let schema: JSONValue?
+    let revision: Revision
+
+    init(_ key: KeyName, in suite: SuiteName, _ client: DaemonClient) throws {
+        (self.suite, self.key, self.client) = (suite, key, client)
+        var entry: KeyListing.Entry?
+        do throws(SettingsError) {
+            entry = try client.entry(of: key, in: suite)
+            // The refusal of this says if the key is unknown, and which are near.
+            if entry == nil { _ = try client.blocking.send(.setting(key, in: suite)) }
+        } catch {
+            guard error.code == .notSet || error.code == .unknownSuite else { throw error }
+        }
+        guard entry?.setting.isConcealed != true else {
+            throw ToolError(.unauthorized, "\(suite) \(key) is a secret, which this caller may not read")
+        }
+        value = entry?.setting.value ?? entry?.setting.stored
+        isStored = entry?.setting.source.isStored ?? false
+        schema = entry?.schema
+        revision = entry?.setting.revision ?? .zero
+    }
+
+    var name: String { "\(suite) \(key)" }
+    var kind: String { "setting" }
+    var text: String { value.map { ($0.string ?? $0.text(style: .pretty)) + "\n" } ?? "" }
+    var fileSuffix: String { value?.string != nil ? "txt" : "json" }
+
+    func store(_ edited: [UInt8], _ options: WriteOptions) throws -> WritingCommands.Changes? {
+        let new = try read(edited)
+        guard new != value else { return nil }
+        var options = options
+        if isStored { options.ifMatch = .tag(EntityTag(revision)) } else { options.ifNoneMatch = .any }
+        return WritingCommands.Changes(try client.blocking.send(.set(key, to: new, in: suite, options)).body)
+    }
+
+    private func read(_ edited: [UInt8]) throws(ToolError) -> JSONValue {
+        if value != nil, value?.string == nil { return try InputFile.json(parsing: edited) }
+        guard var text = String(validating: edited, as: UTF8.self) else { throw ToolError(.failed, "it is not UTF-8") }
+        if text.utf8.last == UInt8(ascii: "\n") { text.removeLast() }
+        return value == nil ? try ValueReader(key, schema).read(text) : .string(text)
+    }
+
+    func command(storing path: String, _ options: String) -> String {
+        let form = value == nil ? "" : value?.string != nil ? " --text" : " --json"
+        let path = "\(EnvironmentFile.quoted(SettingPath.word(for: key))) - <\(path)"
+        return "settings set \(suite)\(form)\(options) \(path)"
+    }
+}
+
+extension Arguments {
+    /// The given options among some, as a command line repeats them. Leaves out a token file that is a pipe, because a
+    /// pipe can be read only once.
+    fileprivate func quoted(_ names: [String]) -> String {
+        names.filter(has).map { name in
+            let value = self[name] ?? ""
+            if name == "token-file", value == "-" || FileContents.isPipe(value) { return "" }
+            if name == Command.override.name { return " --\(name)" }
+            return " --\(name) \(value.isEmpty ? "''" : EnvironmentFile.quoted(value))"
+        }.joined()
+    }
+}
+
+extension TemporaryFile {
+    /// Runs the editor. Returns what was saved.
+    fileprivate func edit() throws(ToolError) -> [UInt8] {
+        let editor =
+            EnvironmentVariables.nonEmptyValue(of: "VISUAL") ?? EnvironmentVariables.nonEmptyValue(of: "EDITOR") ?? "vi"
+        var shell = ShellCommand("\(editor) \"$@\"")
+        shell.arguments = [path]
+        shell.usesTerminal = true
+        let code = try shell.exitCode()
+        guard code == 0 else { throw ToolError(.failed, "the editor '\(editor)' ended with \(code)") }
+        return try InputFile.bytes(of: path)
+    }
+}

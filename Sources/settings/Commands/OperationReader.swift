@@ -1,0 +1,245 @@
+import SettingsAPI
+import SettingsHTTP
+import SettingsModel
+
+/// A reader of the operations that the words of `settings set` mean.
+struct OperationReader {
+    let client: DaemonClient
+    let suite: SuiteName
+    let arguments: Arguments
+
+    /// A path with the word that is its value; nil for `--toggle`.
+    struct Assignment {
+        let path: SettingPath
+        let word: String?
+    }
+
+    /// The operations that the words mean for the present values of the suite.
+    struct Change {
+        fileprivate(set) var operations: [Transaction.Operation] = []
+        /// The keys that must still have no stored value.
+        fileprivate(set) var unsetKeys: [KeyName] = []
+        /// True if the operations are made of present values, and test that these are unchanged.
+        fileprivate(set) var dependsOnValues = false
+        /// The values that the program knows of keys, after the operations.
+        fileprivate var values: [KeyName: JSONValue] = [:]
+    }
+
+    /// What a word does to a value.
+    private enum Edit {
+        case set(JSONValue)
+        case change(InPlaceOperation)
+        /// Removes the elements of a list that are equal to this value.
+        case remove(JSONValue)
+    }
+
+    /// The options that change a value without replacing it.
+    private static let ways = ["append", "remove", "merge", "toggle"]
+
+    /// Reads the words. Reads standard input for the value `-`.
+    func assignments() throws(ToolError) -> [Assignment] {
+        let words = Array(arguments.operands.dropFirst())
+        guard !arguments.has("json") || !arguments.has("text") else {
+            throw .usage("--json and --text exclude each other")
+        }
+        let ways = Self.ways.filter(arguments.has)
+        guard ways.count <= 1 else { throw .usage("--\(ways[0]) and --\(ways[1]) exclude each other") }
+        guard let first = words.first else { throw .usage("the key is missing") }
+        if arguments.has("toggle") {
+            guard !arguments.has("json"), !arguments.has("text") else { throw .usage("--toggle takes no VALUE") }
+            var assignments: [Assignment] = []
+            for word in words { assignments.append(Assignment(path: try SettingPath(word), word: nil)) }
+            return assignments
+        }
+        let (path, firstValue) = try SettingPath.split(first)
+        guard firstValue != nil else {
+            guard words.count == 2 else {
+                throw .usage(
+                    words.count < 2 ? "the value of \(first) is missing" : "write several settings as KEY=VALUE")
+            }
+            return [Assignment(path: path, word: try text(of: words[1]))]
+        }
+        var assignments: [Assignment] = []
+        for word in words {
+            let (path, value) = try SettingPath.split(word)
+            guard let value else { throw .usage("'\(word)' has no '='") }
+            assignments.append(Assignment(path: path, word: try text(of: value)))
+        }
+        return assignments
+    }
+
+    /// Reads the values that the operations depend on, and returns the operations.
+    func change(_ assignments: [Assignment]) throws -> Change {
+        var change = Change()
+        for assignment in assignments {
+            let action = try action(of: assignment, in: &change)
+            change.operations.append(Transaction.Operation(suite: suite, key: assignment.path.key, action))
+        }
+        return change
+    }
+
+    private func action(of assignment: Assignment, in change: inout Change) throws -> Transaction.Operation.Action {
+        let path = assignment.path
+        if path.isWhole, !arguments.has("append"), !arguments.has("remove"), !arguments.has("merge") {
+            // The type of the value is known, so that the suite need not be asked.
+            guard let word = assignment.word else { return .change(.toggle) }
+            if let value = try typedValue(word) {
+                change.values[path.key] = value
+                return .set(value)
+            }
+        }
+        let entry = try entry(of: path.key)
+        let whole = change.values[path.key] ?? entry?.setting.value
+        let schema = ValueReader.schema(at: path.pointer.tokens, in: entry?.schema)
+        let edit = try edit(assignment, whole?[path.pointer], schema)
+        if path.isWhole {
+            switch edit {
+            case .set(let value):
+                change.values[path.key] = value
+                return .set(value)
+            case .change(let operation): return .change(operation)
+            case .remove: break
+            }
+        }
+        guard entry?.setting.isConcealed != true else {
+            throw ToolError(.unauthorized, "\(suite) \(path.key) is a secret, which this caller may not read")
+        }
+        guard let whole else { return try actionWithoutValue(edit, path, in: &change) }
+        let patch = try patch(edit, path, of: whole)
+        if case .test = patch.steps.first { change.dependsOnValues = true }
+        do throws(OperationError) {
+            change.values[path.key] = try patch.applied(to: whole)
+        } catch {
+            throw ToolError(.refused, "\(path): \(error.detail)")
+        }
+        return .change(.patch(patch))
+    }
+
+    /// Returns what an assignment does to the value at its path.
+    ///
+    /// - Parameters:
+    ///   - present: the value; nil if there is none.
+    ///   - schema: the schema of the value.
+    private func edit(_ assignment: Assignment, _ present: JSONValue?, _ schema: JSONValue?) throws -> Edit {
+        let path = assignment.path
+        guard let word = assignment.word else { return .change(.toggle) }
+        if arguments.has("merge") {
+            guard let patch = try? JSONValue(parsing: word), patch.object != nil else {
+                throw ToolError.usage("--merge takes a JSON object, not '\(Terminal.plain(word))'")
+            }
+            guard present == nil || present?.object != nil else {
+                throw ToolError(.refused, "\(path) is \(present?.kindPhrase ?? ""); --merge needs an object")
+            }
+            return .change(.merge(patch))
+        }
+        let reader = ValueReader(path.description, schema)
+        if arguments.has("append") || arguments.has("remove") {
+            // Without a schema, the present value says if it is a list or a text.
+            let isText = reader.takesAnything ? present?.string != nil : reader.takesText
+            if isText, arguments.has("append") { return .change(.concat(word)) }
+            let elements = ValueReader(path.description, ValueReader.schema(at: ["0"], in: schema))
+            let element = try typedValue(word) ?? elements.read(word)
+            return arguments.has("append") ? .change(.append([element])) : .remove(element)
+        }
+        if let value = try typedValue(word) { return .set(value) }
+        let text = word.dropFirst()
+        let amount: InPlaceOperation.Amount? =
+            Int64(text).map { .integer($0) } ?? Double(text).flatMap { $0.isFinite ? .double($0) : nil }
+        if word.hasPrefix("+"), !reader.takesText, let amount {
+            let isNumber = present.map { ["integer", "number"].contains($0.typeName) } ?? false
+            if !reader.takesAnything || isNumber { return .change(.add(amount)) }
+            Terminal.warn("\(path) is stored as the text '\(word)', because its value is not a number to add to")
+        }
+        return .set(try reader.read(word))
+    }
+
+    // MARK: Parts of values
+
+    /// Returns the patch that makes an edit at a path. It tests a value that the edit depends on, so that the daemon refuses
+    /// the patch if another caller has changed the value.
+    private func patch(_ edit: Edit, _ path: SettingPath, of whole: JSONValue) throws(ToolError) -> JSONPatch {
+        let pointer = path.pointer
+        switch edit {
+        case .set(let value):
+            let parent = whole[JSONPointer(Array(pointer.tokens.dropLast()))]
+            if whole[pointer] == nil, parent?.object != nil { return JSONPatch([.add(pointer, value)]) }
+            _ = try path.part(of: whole)
+            return JSONPatch([.replace(pointer, value)])
+        case .change(let operation):
+            let old = try path.part(of: whole)
+            do throws(OperationError) {
+                return JSONPatch([.test(pointer, old), .replace(pointer, try operation.applied(to: old))])
+            } catch {
+                throw ToolError(.refused, "\(path): \(error.detail)")
+            }
+        case .remove(let element):
+            let old = try path.part(of: whole)
+            guard case .array(let elements) = old else {
+                throw ToolError(.refused, "\(path) is \(old.kindPhrase); --remove needs an array")
+            }
+            let rest = elements.filter { !$0.isMathematicallyEqual(to: element) }
+            let test = JSONPatch.Step.test(pointer, old)
+            return JSONPatch(rest.count == elements.count ? [test] : [test, .replace(pointer, .array(rest))])
+        }
+    }
+
+    /// Returns the action for a key without a value: a member that is set begins an object.
+    private func actionWithoutValue(
+        _ edit: Edit, _ path: SettingPath, in change: inout Change
+    ) throws -> Transaction.Operation.Action {
+        do throws(SettingsError) {
+            // The refusal says if the key is unknown, or has a value that the schema does not allow.
+            _ = try client.blocking.send(.setting(path.key, in: suite))
+        } catch {
+            guard error.code == .notSet || error.code == .unknownSuite else { throw error }
+            guard case .set(let value) = edit, path.pointer.tokens.count == 1, let name = path.pointer.tokens.first,
+                JSONPointer.arrayIndex(name) == nil
+            else {
+                let part = path.isWhole ? "" : ", so it has no \(path)"
+                throw ToolError(.notSet, "\(path.key) of suite \(suite) is not set and has no default\(part)")
+            }
+            let object: JSONValue = .object([name: value])
+            change.values[path.key] = object
+            change.unsetKeys.append(path.key)
+            return .set(object)
+        }
+        throw ToolError(.refused, "another caller has just set \(path.key); run the command again")
+    }
+
+    // MARK: Values
+
+    /// The key as the suite lists it; nil where it does not.
+    private func entry(of key: KeyName) throws -> KeyListing.Entry? {
+        do throws(SettingsError) {
+            return try client.entry(of: key, in: suite)
+        } catch {
+            // A suite begins with its first setting.
+            if error.code == .unknownSuite || error.code == .forbidden { return nil }
+            throw error
+        }
+    }
+
+    /// The value of a word if an option says its type.
+    private func typedValue(_ word: String) throws(ToolError) -> JSONValue? {
+        if arguments.has("text") { return .string(word) }
+        return arguments.has("json") ? try Self.json(word) : nil
+    }
+
+    private static func json(_ word: String) throws(ToolError) -> JSONValue {
+        do {
+            return try JSONValue(parsing: word)
+        } catch {
+            throw .usage("'\(Terminal.plain(String(word.prefix(60))))' is no JSON: \(error)")
+        }
+    }
+
+    /// The word itself, or the text of standard input for `-`.
+    private func text(of word: String) throws(ToolError) -> String {
+        guard word == "-" else { return word }
+        guard var text = String(validating: try InputFile.bytes(of: "-", arguments), as: UTF8.self) else {
+            throw ToolError(.failed, "standard input is no text in UTF-8; nothing was changed")
+        }
+        if text.hasSuffix("\n") { text.removeLast() }
+        return text
+    }
+}

@@ -1,0 +1,214 @@
+import TestSupport
+import Testing
+
+/// Paths such as `servers[0].port` in `set`, `get` and `unset`, and `--append`, `--remove` and `--merge`.
+@Suite(.ownThread)
+struct ValuePartTests {
+    private static let servers = #"settings set app servers --json '[{"port":1,"name":"a"},{"port":2}]' --quiet"#
+
+    @Test("set changes elements and members, get prints them, and unset removes them")
+    func parts() throws {
+        try Shell([Self.servers], hasSchema: false).follow(
+            #"""
+            $ settings set app 'servers[0].port=8080'
+            servers: [{"port":1,"name":"a"},{"port":2}] → [{"port":8080,"name":"a"},{"port":2}]
+            $ settings set app 'servers[0].tls=true' 'servers[1]["port"]=+1' --dry-run
+            servers: [{"port":8080,"name":"a"},{"port":2}] → [{"port":8080,"name":"a","tls":true},{"port":3}]
+            (a dry run: nothing was changed)
+            $ settings set app 'servers[0][name]' b --if-revision 1
+            ! settings: servers of suite app is at revision 2, not at 1
+            => 5
+            $ settings get app 'servers[0].name' 'servers[1]'
+            a
+            {"port":2}
+            $ settings get app 'servers[2]'
+            ! settings: servers[2]: there is no element 2, the array has 2
+            => 3
+            $ settings get app 'servers[0].tls' --default false
+            false
+            $ settings unset app 'servers[0]' 'servers[1].port'
+            servers: [{"port":8080,"name":"a"},{"port":2}] → [{}]
+            $ settings undo app $(settings list --json | grep -o '[0-9]*,"schema' | grep -o '[0-9]*')
+            servers: [{}] → [{"port":8080,"name":"a"},{"port":2}]
+            $ settings set app 'window[width]=5' 'window["a.b"]=6'
+            window: (unset) → {"width":5,"a.b":6}
+            $ settings set app 'window[10]=+1'
+            window: {"width":5,"a.b":6} → {"width":5,"a.b":6,"10":"+1"}
+            ! settings: window[10] is stored as the text '+1', because its value is not a number to add to
+            """#)
+    }
+
+    @Test("The type of a part is that of its schema, behind references, too")
+    func partTypes() throws {
+        let server = #"{"type":"object","properties":{"port":{"type":"integer"},"name":{"type":"string"}}}"#
+        let servers = ##"{"type":"array","items":{"$ref":"#/$defs/server"}}"##
+        let names = #"{"type":"object","additionalProperties":{"type":"string"}}"#
+        let shell = try Shell(hasSchema: false)
+        _ = try shell.directory.file(
+            "parts.json",
+            """
+            {"type":"object","additionalProperties":false,"$defs":{"server":\(server)},
+             "properties":{"servers":\(servers),"names":\(names)}}
+            """)
+        try shell.follow(
+            #"""
+            $ settings schema apply app parts.json --quiet; settings set app servers --json '[{}]' --quiet
+            $ settings set app 'servers[0].name=5' 'servers[0].port=5'
+            servers: [{}] → [{"name":"5","port":5}]
+            $ settings set app 'servers[0].port=five'
+            ! settings: servers[0].port takes an integer, not 'five'
+            => 5
+            $ settings set app 'names[1]=5'
+            ! settings: names of suite app is not set and has no default, so it has no names[1]
+            => 3
+            $ settings set app 'names[a]=5'
+            names: (unset) → {"a":"5"}
+            """#)
+    }
+
+    @Test("A path that leads nowhere is refused with the reason, a word that is no path with both spellings")
+    func wrongPaths() throws {
+        try Shell([Self.servers, "settings set app text abc --quiet"], hasSchema: false).follow(
+            #"""
+            $ settings set app 'servers[2]=5'
+            ! settings: servers[2]: there is no element 2, the array has 2
+            => 5
+            $ settings set app 'servers[port]=5'
+            ! settings: servers[port]: "port" is no position in an array
+            => 5
+            $ settings set app 'text[0]=5'
+            ! settings: text[0]: a string has no members or elements
+            => 5
+            $ settings set app 'servers[0].host.name=a'
+            ! settings: servers[0].host.name: the object has no member "host"
+            => 5
+            $ settings unset app 'servers[7]'
+            ! settings: servers[7]: there is no element 7, the array has 2
+            => 5
+            $ settings set app 'servers[0=5'
+            ! settings: 'servers[0=5': ] is missing; write KEY[0].name for a part of a value, and ["servers[0"] for a key of that name
+            => 64
+            $ settings set app 'servers[0]port=5'
+            ! settings: 'servers[0]port=5': expected [, . or = after ]; write KEY[0].name for a part of a value, and ["servers[0]port"] for a key of that name
+            => 64
+            $ settings get app 'servers[]' 2>/dev/null
+            => 64
+            $ settings set app 'servers[0].=5' 2>/dev/null
+            => 64
+            $ settings set app 'servers["a]=5' 2>/dev/null
+            => 64
+            """#)
+    }
+
+    @Test("A key with [ or = in its name is written in brackets and quotation marks")
+    func quotedKeys() throws {
+        try Shell(hasSchema: false).follow(
+            #"""
+            $ settings set app '["a[b=\u0022c"]=1'
+            a[b="c: (unset) → 1
+            $ settings get app '["a[b=\u0022c"]'
+            1
+            $ settings unset app '["a[b=\u0022c"]'
+            a[b="c: 1 → (unset)
+            """#)
+    }
+
+    @Test("A key with dots or slashes that looks like a part of a value is stored with the spelling of the part")
+    func guessedSpelling() throws {
+        let shell = try Shell([Self.servers], hasSchema: false)
+        let schema =
+            #"{"type":"object","additionalProperties":false,"properties":{"w":{"type":"object","default":{}}}}"#
+        _ = try shell.directory.file("closed.json", schema)
+        try shell.follow(
+            #"""
+            $ settings set app servers.0.port=5
+            servers.0.port: (unset) → 5
+            ! settings: servers.0.port is a key of its own; a part of the value of servers is written 'servers[0][port]'
+            $ settings set app servers.0.port=6
+            servers.0.port: 5 → 6
+            $ settings set app player.volume=1
+            player.volume: (unset) → 1
+            $ settings schema apply closed closed.json --quiet; settings set closed w/a 5 2>&1 | tail -1
+              w/a is a key of its own; a part of the value of w is written 'w[a]'
+            """#)
+    }
+
+    @Test("set appends to, removes from and merges into values and their parts")
+    func inPlace() throws {
+        try Shell(hasSchema: false).follow(
+            #"""
+            $ settings set app tags a --append
+            tags: (unset) → ["a"]
+            $ settings set app tags=a tags=b --append
+            tags: ["a"] → ["a","a","b"]
+            $ settings set app tags=a tags=1 --remove
+            tags: ["a","a","b"] → ["b"]
+            $ settings set app tags a --remove
+            nothing to change
+            $ settings set app nothing a --remove
+            ! settings: nothing of suite app is not set and has no default
+            => 3
+            $ settings set app window --merge '{"size":{"w":1},"gone":null}'
+            window: (unset) → {"size":{"w":1}}
+            $ settings set app window --merge '{"on":true,"size":null,"list":[1]}'
+            window: {"size":{"w":1}} → {"on":true,"list":[1]}
+            $ settings set app 'window[list]' 2 --append
+            window: {"on":true,"list":[1]} → {"on":true,"list":[1,2]}
+            $ settings set app 'window[list]' 1 --remove
+            window: {"on":true,"list":[1,2]} → {"on":true,"list":[2]}
+            $ settings set app 'window[on]' --toggle
+            window: {"on":true,"list":[2]} → {"on":false,"list":[2]}
+            $ settings set app 'window[on]' 5 --append
+            ! settings: window[on]: append needs an array, but the value is a boolean
+            => 5
+            $ settings set app window a --remove
+            ! settings: window is an object; --remove needs an array
+            => 5
+            $ settings set app tags --merge '{}'
+            ! settings: tags is an array; --merge needs an object
+            => 5
+            $ settings set app window --merge 5
+            ! settings: --merge takes a JSON object, not '5'
+            => 64
+            $ settings set app tags a --append --remove
+            ! settings: --append and --remove exclude each other
+            => 64
+            """#)
+    }
+
+    @Test("A change of a part is made of the value that is there, however many callers change it at once")
+    func concurrentChanges() throws {
+        let shell = try Shell(["settings set app count --json '{\"n\":0}' --quiet"], hasSchema: false)
+        // Each attempt that fails is a success of another caller, so that no caller can fail 20 times.
+        let end = try shell.run("seq 16 | xargs -P 4 -I{} settings set app 'count[n]' +1 --quiet")
+        #expect(end == ChildProcess.End(code: 0, output: "", errors: ""))
+        #expect(try shell.does("get", "app", "count[n]") == "16\n")
+    }
+
+    @Test("Two callers that begin one object at once both have their member in it")
+    func concurrentBeginnings() throws {
+        let shell = try Shell(hasSchema: false)
+        let end = try shell.run("printf 'a\\nb\\nc\\nd\\n' | xargs -P 4 -I{} settings set app 'o[{}]=1' --quiet")
+        #expect(end == ChildProcess.End(code: 0, output: "", errors: ""))
+        #expect(try shell.does("get", "app", "o[a]", "o[b]", "o[c]", "o[d]") == "1\n1\n1\n1\n")
+    }
+
+    @Test("A part of a secret can be changed by a caller that may read it, and by no other")
+    func secrets() throws {
+        let shell = try Shell(tokens: ["owner": "*:read,write,schema,secrets", "writer": "*:read,write"])
+        let schema =
+            #"{"type":"object","additionalProperties":{},"properties":{"k":{"type":"object","writeOnly":true}}}"#
+        _ = try shell.directory.file("secret.json", schema)
+        try shell.follow(
+            #"""
+            $ settings schema apply app secret.json --token-file owner; settings set app 'k[a]=1' --token-file owner
+            k: ••• → •••
+            $ settings set app 'k[a]=2' --token-file writer
+            ! settings: app k is a secret, which this caller may not read
+            => 6
+            $ settings set app 'k[a]=2' --token-file owner; settings get app 'k[a]' --token-file owner
+            k: ••• → •••
+            2
+            """#)
+    }
+}
