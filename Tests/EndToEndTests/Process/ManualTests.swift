@@ -34,16 +34,19 @@ struct ManualTests {
 
     /// The source of some targets without its comments, each text in one piece.
     private static func source(of targets: [String]) throws -> String {
+        try targets.map { try source(in: "Sources/\($0)") }.joined().replacing(/"\s*\+\s*"/, with: "").replacing(
+            "\\\"", with: "\"")
+    }
+
+    /// The text of all Swift files in a folder without their comments.
+    private static func source(in folder: String) throws -> String {
         var source = ""
-        for target in targets {
-            let folder = root.appending(path: "Sources/\(target)")
-            let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
-            for case let file as URL in files ?? .init() where file.pathExtension == "swift" {
-                let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
-                source += lines.filter { !$0.drop { $0 == " " }.hasPrefix("//") }.joined(separator: "\n")
-            }
+        let files = FileManager.default.enumerator(at: root.appending(path: folder), includingPropertiesForKeys: nil)
+        for case let file as URL in files ?? .init() where file.pathExtension == "swift" {
+            let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
+            source += lines.filter { !$0.drop { $0 == " " }.hasPrefix("//") }.joined(separator: "\n")
         }
-        return source.replacing(/"\s*\+\s*"/, with: "").replacing("\\\"", with: "\"")
+        return source
     }
 
     /// The parts of a message that stand in the program as they are: what is between marks, and is no number.
@@ -174,6 +177,20 @@ struct ManualTests {
             guard let part = parts.first(where: { $0.count > 7 }) else { continue }
             #expect(page.contains(part), "not in the reference: \(message)")
         }
+    }
+
+    @Test("Each promise of access control names tests that exist")
+    func promises() throws {
+        let page = try String(
+            contentsOf: Self.root.appending(path: "docs/explanation/access.md"), encoding: .utf8)
+        let rows = page.split(separator: "\n").drop { $0 != "| promise | test |" }.dropFirst(2)
+        let names = rows.prefix { $0.hasPrefix("|") }.flatMap { row in
+            Self.code(in: String(row.split(separator: " | ").last ?? "")).filter { !$0.contains("/") }
+        }
+        #expect(names.count > 40)
+        let source = try Self.source(in: "Tests")
+        let missing = names.filter { !source.contains("func \($0)(") && !source.contains("struct \($0) {") }
+        #expect(missing == [])
     }
 
     @Test("The reference lists the options of a configuration, and no others")
