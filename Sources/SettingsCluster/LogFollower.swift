@@ -156,10 +156,10 @@ final class LogFollower: Sendable {
             let (base, end) = (inbox.base, inbox.end)
             let found = try client.readLog(after: end.batch, limit: limit, keys, by: .now + Self.callTimeout)
             if let before = inbox.recordCluster(found.header.cluster) {
-                let epoch = found.head.map { "its log is in epoch \($0.epoch)" } ?? "it contains no log"
+                let epoch = found.head.map { "a log in epoch \($0.epoch)" } ?? "no log"
                 log.warning(
-                    "etcd is another cluster than before, \(found.header.cluster) instead of \(before): it was created "
-                        + "again, or etcd.endpoints name another cluster; \(epoch), this daemon is in \(base.epoch)")
+                    "etcd is now cluster \(found.header.cluster) instead of cluster \(before), and contains \(epoch); "
+                        + "the state of this daemon is in epoch \(base.epoch); check etcd.endpoints and etcd")
             }
             guard let head = found.head else {
                 throw EtcdError(

@@ -265,7 +265,7 @@ struct CommandLineTests {
     /// Runs an example. The suite is younger than a day, and what has no end is ended after its first line.
     private static func runExample(_ line: String, _ shell: Shell) throws {
         let adapted = line.replacing("yesterday", with: "1").replacing(
-            "unix:/run/settingsd/settingsd.sock", with: "unix:\(shell.directory.path)/socket"
+            "unix:/run/settingsd/socket", with: "unix:\(shell.directory.path)/socket"
         ).replacing("settings edit", with: "EDITOR=true settings edit")
         guard !line.hasPrefix("settings watch") else {
             let watch = try shell.start("exec \(adapted) >&2 --since \(try shell.cursor())")

@@ -1,11 +1,11 @@
-"""The manual pages: templates in config/package/man, with what the programs and docs/operations.md say of options."""
+"""The manual pages: templates in config/package/man, filled with the help of the programs and the tables in docs/reference."""
 
 import re
 
 MACROS = re.compile(r"^@(\w+)@$", re.MULTILINE)
 CODE = re.compile(r"`([^`]*)`")
 LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")
-ROW = re.compile(r"\| `([\w.]+)` \| `([^`]*)` \| (.*?) ?\| (.*) \|")
+ROW = re.compile(r"\| `([\w.]+)` \| (.*?) \| `([^`]*)` \| (?:yes|no) \| ([^|]*) \|.*")
 
 
 def command_page(template, usage, version):
@@ -32,11 +32,10 @@ def file_page(template, manual, options, version):
     rows = [match.groups() for match in map(ROW.fullmatch, manual.split("\n")) if match]
     rows = [row for row in rows if row[0] in options]
     if missing := options - {row[0] for row in rows}:
-        raise ValueError(f"docs/operations.md has no row for the options {', '.join(sorted(missing))}")
+        raise ValueError(f"docs/reference has no row for the options {', '.join(sorted(missing))}")
     items = []
-    for name, default, values, text in rows:
-        notes = [f"default `{default}`"] + [values] * bool(values)
-        items.append((name, f"{text} ({'; '.join(notes)})"))
+    for name, kind, default, text in rows:
+        items.append((name, f"{text} ({kind}; default `{default}`)"))
     return _fill(template, {"OPTIONS": _items(items)}, version)
 
 

@@ -21,7 +21,8 @@ def documents(program, folder):
     said, version, names = usage.read(program)
     template = (SOURCES / "man/settingsd.1").read_text()
     write_packed(folder / "usr/share/man/man1/settingsd.1.gz", manual.command_page(template, said, version))
-    template, options = (SOURCES / "man/settingsd.json.5").read_text(), (ROOT / "docs/operations.md").read_text()
+    template = (SOURCES / "man/settingsd.json.5").read_text()
+    options = "".join((ROOT / "docs/reference" / page).read_text() for page in ("configuration.md", "limits.md"))
     page = manual.file_page(template, options, names, version)
     write_packed(folder / "usr/share/man/man5/settingsd.json.5.gz", page)
     template = (SOURCES / "man/settings.1").read_text()
@@ -64,8 +65,8 @@ def fill(program, folder):
     notes = folder / "usr/share/doc/settingsd"
     _write(notes / "copyright", (ROOT / "LICENSE").read_text() + (SOURCES / "debian/copyright").read_text())
     write_packed(notes / "changelog.gz", (ROOT / "CHANGELOG.md").read_text())
-    for page in sorted((ROOT / "docs").glob("*.md")):
-        _copy(page, notes / page.name)
+    for page in sorted((ROOT / "docs").rglob("*.md")):
+        _copy(page, notes / page.relative_to(ROOT / "docs"))
     for example in sorted((ROOT / "config").rglob("*")):
         if example.is_file() and example.suffix != ".service" and SOURCES not in example.parents:
             _copy(example, notes / "examples" / example.relative_to(ROOT / "config"))

@@ -71,12 +71,13 @@ extension Configuration {
         let maximum = max(1, files - transport.refusedConnections)
         if transport.connections > maximum {
             transport.connections = maximum
-            changes.append("at most \(maximum) connections: the system allows no more open files (LimitNOFILE)")
+            changes.append(
+                "lowered limits.connections to \(maximum): the limit of open files (LimitNOFILE) allows no more")
             transport.connectionsPerAddress = min(transport.connectionsPerAddress, maximum - maximum / 20)
         }
         if watchers.total >= transport.connections {
             watchers.total = transport.connections - max(1, transport.connections / 20)
-            changes.append("at most \(watchers.total) watchers, so that other requests can connect")
+            changes.append("lowered limits.watchers to \(watchers.total), so that other requests can connect")
         }
         return changes
     }

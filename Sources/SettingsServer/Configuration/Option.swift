@@ -27,9 +27,9 @@ package struct Option: Sendable {
 
     /// The names of the objects that contain the option, and then its own name: `["limits", "connections"]`.
     let path: [String]
-    /// The range of the values, as the manual shows it; empty if every value of the option's type is valid.
-    package let range: String
-    /// One line for the manual and for `--help`.
+    /// The type and the range of the values, as the manual shows them, such as `integer, 1 to 64`.
+    package let type: String
+    /// One line for the manual and for `--help`, which ends the line at the first semicolon.
     package let help: String
     /// The placeholder for a value on the command line; nil if the command line does not have the option.
     package private(set) var placeholder: String?
@@ -50,12 +50,12 @@ package struct Option: Sendable {
     package var flag: String { "--\(name)" }
 
     init(
-        _ name: String, range: String, _ help: String, variableSyntax: VariableSyntax = .text,
+        _ name: String, type: String, _ help: String, variableSyntax: VariableSyntax = .text,
         read: @escaping @Sendable (JSONValue, String, inout Configuration) throws(ConfigurationError) -> Void,
         write: @escaping @Sendable (Configuration) -> JSONValue
     ) {
         path = name.utf8.split(separator: UInt8(ascii: ".")).map { String(decoding: $0, as: UTF8.self) }
-        self.range = range
+        self.type = type
         self.help = help
         self.variableSyntax = variableSyntax
         self.read = read
@@ -80,7 +80,8 @@ extension Option {
 
     /// An option whose value is a path or null. `nullMeaning` is the meaning of null, for error messages.
     static func path(_ name: String, _ property: Property<String?>, nullMeaning: String, _ help: String) -> Option {
-        Option(name, range: "", help, variableSyntax: .path) { json, name, configuration throws(ConfigurationError) in
+        Option(name, type: "path or null", help, variableSyntax: .path) {
+            json, name, configuration throws(ConfigurationError) in
             switch json {
             case .null: configuration[keyPath: property] = nil
             case .string(let path): configuration[keyPath: property] = try DataLocation.path(path, named: name)
@@ -96,7 +97,7 @@ extension Option {
     static func integer(
         _ name: String, _ range: ClosedRange<Int>, _ property: Property<Int>, _ help: String
     ) -> Option {
-        Option(name, range: "\(range.lowerBound) to \(range.upperBound)", help, variableSyntax: .json) {
+        Option(name, type: "integer, \(range.lowerBound) to \(range.upperBound)", help, variableSyntax: .json) {
             json, name, configuration throws(ConfigurationError) in
             configuration[keyPath: property] = try integer(json, name, range)
         } write: { configuration in
@@ -108,7 +109,7 @@ extension Option {
     static func seconds(
         _ name: String, _ range: ClosedRange<Int>, _ property: Property<UInt64>, _ help: String
     ) -> Option {
-        Option(name, range: "\(range.lowerBound) to \(range.upperBound)", help, variableSyntax: .json) {
+        Option(name, type: "integer, \(range.lowerBound) to \(range.upperBound)", help, variableSyntax: .json) {
             json, name, configuration throws(ConfigurationError) in
             configuration[keyPath: property] = UInt64(try integer(json, name, range)) * TransportLimits.second
         } write: { configuration in
@@ -117,7 +118,8 @@ extension Option {
     }
 
     static func bool(_ name: String, _ property: Property<Bool>, _ help: String) -> Option {
-        Option(name, range: "", help, variableSyntax: .json) { json, name, configuration throws(ConfigurationError) in
+        Option(name, type: "boolean", help, variableSyntax: .json) {
+            json, name, configuration throws(ConfigurationError) in
             guard let value = json.bool else {
                 throw ConfigurationError("\(name) is \(json.briefPhrase)", remedy: "it must be true or false")
             }
@@ -132,7 +134,7 @@ extension Option {
         _ name: String, _ property: Property<Word>, _ help: String
     ) -> Option {
         let words = Word.allCases.map(\.rawValue)
-        return Option(name, range: words.joined(separator: ", "), help) {
+        return Option(name, type: words.joined(separator: ", "), help) {
             json, name, configuration throws(ConfigurationError) in
             guard let word = Word.allCases.first(where: { json.string?.hasSameBytes(as: $0.rawValue) ?? false })
             else {
@@ -160,7 +162,7 @@ extension Option {
         write: @escaping @Sendable (Element) -> String
     ) -> Option {
         let range = "\(count.lowerBound) to \(count.upperBound) \(elements)"
-        return Option(name, range: range, help, variableSyntax: .list) {
+        return Option(name, type: "list of \(range)", help, variableSyntax: .list) {
             json, name, configuration throws(ConfigurationError) in
             if single != nil, let text = json.string {
                 configuration[keyPath: property] = [try read(text, name)]

@@ -26,7 +26,7 @@ extension Option {
             }, write: \.description
         ).onCommandLine("HOST:PORT|unix:PATH"),
         Option(
-            "socketMode", range: "three octal digits",
+            "socketMode", type: "string of three octal digits",
             "the file mode of Unix domain sockets; a user needs the permission to write in order to connect"
         ) {
             json, name, configuration throws(ConfigurationError) in
@@ -49,14 +49,14 @@ extension Option {
         ).onCommandLine("DIR"),
         path(
             "schemas", \.schemas, nullMeaning: "none",
-            "a folder with schemas of suites, in files `SUITE.json`; see [Schemas from files](#schemas-from-files)"
+            "a directory with the schemas of suites, in files `SUITE.json`"
         ).onCommandLine("DIR").reloadable(),
     ]
 
     private static let etcd: [Option] = [
         .list(
             "etcd.endpoints", 0...16, of: "addresses", orOne: "an address", \.etcd.endpoints,
-            "the members of etcd that store the data, as `http://10.0.0.5:2379`; see [several daemons](cluster.md)",
+            "the members of etcd that store the data, as `http://10.0.0.5:2379`",
             read: { text, name throws(ConfigurationError) in
                 guard let endpoint = EtcdEndpoint(text) else {
                     throw ConfigurationError(
@@ -67,7 +67,10 @@ extension Option {
                 return endpoint
             }, write: \.description
         ).onCommandLine("http://HOST:PORT"),
-        Option("etcd.prefix", range: "", "the prefix of keys in etcd; daemons with the same prefix share their data") {
+        Option(
+            "etcd.prefix", type: "string",
+            "the prefix of keys in etcd; daemons with the same prefix share their data"
+        ) {
             json, name, configuration throws(ConfigurationError) in
             guard let prefix = json.string, EtcdOptions.isPrefix(prefix) else {
                 throw ConfigurationError(
@@ -86,10 +89,10 @@ extension Option {
     private static let access: [Option] = [
         path(
             "access.tokens", \.access.tokens, nullMeaning: "none",
-            "the token file; a member `access`, even `{}`, turns on access control: see [security](security.md)"
+            "the token file; a member `access`, even `{}`, turns on access control"
         ).onCommandLine("FILE").reloadable(),
         Option(
-            "access.users", range: "",
+            "access.users", type: "object",
             "the grants of users on Unix domain sockets; a leading `%` means a group, as `{\"%ops\": [\"*:read\"]}`",
             variableSyntax: .json
         ) { json, name, configuration throws(ConfigurationError) in
@@ -110,7 +113,8 @@ extension Option {
             return .object(users)
         }.reloadable(),
         Option(
-            "access.anonymous", range: "", "the grants of callers without a credential, as `[\"app.*:read\"]`",
+            "access.anonymous", type: "list of grants",
+            "the grants of callers without a credential, as `[\"app.*:read\"]`",
             variableSyntax: .grants
         ) {
             json, name, configuration throws(ConfigurationError) in
@@ -133,10 +137,11 @@ extension Option {
         ).reloadable(),
         path(
             "auditFile", \.auditFile, nullMeaning: "none",
-            "a file to which the daemon appends a line of JSON for each commit: see [security](security.md#audit)"),
+            "a file to which the daemon appends a line of JSON for each commit"),
         .bool(
             "openToNetwork", \.isOpenToNetwork,
-            "true if the daemon may listen on network addresses without access control, also as `--open-to-network`"),
+            "true if the daemon may listen on network addresses without access control; also the flag `--open-to-network`"
+        ),
     ]
 
     private static func grants(_ json: JSONValue, _ name: String) throws(ConfigurationError) -> [Grant] {
@@ -145,12 +150,12 @@ extension Option {
         } catch {
             throw ConfigurationError(
                 "\(name): \(error)",
-                remedy: "it must be a list of grants, as [\"app.*:read,write\"]: see docs/security.md")
+                remedy: "it must be a list of grants, such as [\"app.*:read,write\"]")
         }
     }
 
     private static let storage: [Option] = [
-        .word("durability", \.durability, "when the daemon acknowledges a write; see [Durability](#durability)")
+        .word("durability", \.durability, "when the daemon acknowledges a write")
             .onCommandLine(Durability.allCases.map(\.rawValue).joined(separator: "|")),
         .integer(
             "syncIntervalMilliseconds", 1...3_600_000, \.syncInterval, "how often to sync with durability `interval`"),
@@ -162,7 +167,7 @@ extension Option {
             "the interval at which the daemon writes a snapshot if there are changes"),
         .integer(
             "scrubSeconds", 0...31_536_000, \.scrubInterval,
-            "the interval at which the daemon slowly reads its files to detect damage on disk; 0 for never"),
+            "the interval at which the daemon reads its files in order to detect damage; 0 for never"),
         .integer(
             "history.commits", 1...16_777_216, \.history.commits,
             "recent commits to keep in memory: for watchers that resume, for `?at=`, and to recognize repeated writes"),
@@ -195,7 +200,7 @@ extension Option {
         ).reloadable(),
         .bool(
             "page", \.servesWebPage,
-            "true if the daemon serves a [web page](page.md) at `/ui/` to view and change settings"
+            "true if the daemon serves the web page `/ui/`, which shows and changes settings"
         ).reloadable(),
     ]
 
@@ -204,26 +209,26 @@ extension Option {
     private static let transportLimits: [Option] = [
         .integer(
             "limits.connections", 1...1_000_000, \.transport.connections,
-            "simultaneous connections; lowered if the limit of open files requires it (`LimitNOFILE`)"),
+            "the maximum number of connections; lowered if the limit of open files requires it (`LimitNOFILE`)"),
         .integer(
             "limits.connectionsPerAddress", 1...1_000_000, \.transport.connectionsPerAddress,
-            "simultaneous connections from one address; lower it if clients are not trusted"),
+            "the maximum number of connections from one address; lower it if clients are not trusted"),
         .integer(
             "limits.watchers", 0...1_000_000, \.watchers.total,
-            "simultaneous requests that wait for a change; lowered if it is not below the limit of connections"),
+            "the maximum number of watchers; lowered if it is not below the number of connections"),
         .integer(
             "limits.watchersPerCaller", 0...1_000_000, \.watchers.perCaller,
-            "waiting requests of each caller, which is a token, user or address; lower it if clients are not trusted"),
+            "the maximum number of watchers of one caller; lower it if clients are not trusted"),
         .integer(
             "limits.requestsPerSecond", 0...1_000_000, \.rate.perSecond,
-            "requests per second of each caller; 0 for no limit. Local programs without a credential have no limit"),
+            "the maximum requests per second of one caller; 0 for no limit"),
         .integer(
             "limits.requestBurst", 1...10_000_000, \.rate.burst,
-            "requests that a caller may send at once after a period without requests"),
-        .integer("limits.targetBytes", 128...1 << 20, \.targetBytes, "the length of a path with its query"),
-        .integer("limits.headBytes", 256...1 << 20, \.headBytes, "the length of the head of a request"),
-        .integer("limits.headFields", 8...4096, \.headFields, "the number of header fields of a request"),
-        .integer("limits.bodyBytes", 1024...1 << 30, \.bodyBytes, "the length of a body"),
+            "the maximum number of requests that a caller may send at once after a pause"),
+        .integer("limits.targetBytes", 128...1 << 20, \.targetBytes, "the maximum length of a path with its query"),
+        .integer("limits.headBytes", 256...1 << 20, \.headBytes, "the maximum length of the head of a request"),
+        .integer("limits.headFields", 8...4096, \.headFields, "the maximum number of header fields of a request"),
+        .integer("limits.bodyBytes", 1024...1 << 30, \.bodyBytes, "the maximum length of a request body"),
         .seconds(
             "limits.headSeconds", 1...3600, \.transport.headTime, "the time in which a client must send a complete head"
         ),
@@ -244,51 +249,54 @@ extension Option {
             "bytes of unsent answers at which the daemon stops reading requests from a connection"),
         .integer(
             "limits.maxPipelinedRequests", 1...65_536, \.transport.maxPipelinedRequests,
-            "the number of unanswered pipelined requests of a connection"),
+            "the maximum number of unanswered requests of a connection"),
         .seconds(
             "limits.lingerSeconds", 0...60, \.transport.lingerTime,
             "the time for which the daemon reads and discards data after the last answer of a connection"),
         .integer(
             "limits.lingerBytes", 0...1 << 30, \.transport.lingerBytes,
-            "the number of bytes that the daemon reads and discards after the last answer of a connection"),
+            "the maximum number of bytes that the daemon reads and discards after the last answer of a connection"),
     ]
 
     private static let memoryLimits: [Option] = [
         .integer(
             "limits.bufferBytes", 1 << 20...1 << 40, \.bufferBytes,
-            "memory for requests and answers in transit: received bodies, background work, unsent answers; if it is "
-                + "exhausted, transfers below 64 KiB/s are ended"),
+            "the maximum memory for request bodies, unsent answers and background work"),
         .integer(
             "limits.queuedWriteBytes", 4096...1 << 40, \.writes.waitingBytes,
-            "bytes of queued writes; one caller may use half of them while other callers have queued writes; above the "
-                + "limit, 503 `overloaded`"),
+            "the maximum bytes of queued writes; one caller may use half of them while other callers have queued writes"
+        ),
         .integer(
             "limits.commitKeys", 100...1 << 30, \.writes.commitKeys,
-            "the number of keys that one write may change, and that a suite with a schema may store"),
-        .integer("limits.batchWrites", 1...1_000_000, \.writes.batchCount, "writes that share one sync"),
-        .integer("limits.batchBytes", 1024...1 << 30, \.writes.batchBytes, "bytes of writes that share one sync"),
+            "the maximum number of keys that one write may change, and that a suite with a schema may store"),
+        .integer(
+            "limits.batchWrites", 1...1_000_000, \.writes.batchCount, "the maximum number of writes that share one sync"
+        ),
+        .integer(
+            "limits.batchBytes", 1024...1 << 30, \.writes.batchBytes, "the maximum bytes of writes that share one sync"),
     ]
 
     private static let quotas: [Option] = [
-        .integer("quotas.suites", 1...1 << 40, \.writes.quotas.suites, "suites, with or without settings"),
+        .integer("quotas.suites", 1...1 << 40, \.writes.quotas.suites, "the maximum number of suites"),
         .integer(
             "quotas.keysPerSuite", 1...1 << 40, \.writes.quotas.keysPerSuite,
-            "keys of a suite that have a value or occur in its schema"),
+            "the maximum number of keys of a suite that have a value or occur in its schema"),
         .integer(
-            "quotas.valueBytes", 1024...1 << 40, \.writes.quotas.valueBytes, "the approximate memory of one value"),
+            "quotas.valueBytes", 1024...1 << 40, \.writes.quotas.valueBytes, "the maximum memory of one value"),
         .integer(
             "quotas.suiteBytes", 4096...1 << 40, \.writes.quotas.suiteBytes,
-            "the approximate memory of a suite with its settings and its schema"),
+            "the maximum memory of a suite with its settings and its schema"),
         .integer(
             "quotas.totalBytes", 4096...1 << 40, \.writes.quotas.totalBytes,
-            "the approximate memory of all suites, without history, buffers and the program itself"),
+            "the maximum memory of all suites, without the history and the buffers"),
     ]
 
     private static let processOptions: [Option] = [
         .integer(
             "loops", 0...128, \.loopCount,
-            "event loops; 0 for half the number of cores. As many loops as cores wake thousands of watchers sooner"),
-        .integer("stopSeconds", 0...3600, \.stopSeconds, "the time that a stop gives to open connections"),
+            "the number of event loops; 0 for half the number of cores. With one loop per core, thousands of watchers get a "
+                + "commit sooner"),
+        .integer("stopSeconds", 0...3600, \.stopSeconds, "the time for which a stop waits for open connections"),
         .word("log", \.logLevel, "the lowest level of messages that the daemon logs")
             .onCommandLine(Log.Level.allCases.map(\.rawValue).joined(separator: "|")).reloadable(),
         .word(
@@ -297,8 +305,7 @@ extension Option {
         ).reloadable(),
         .integer(
             "slowRequestMs", 0...3_600_000, \.logging.slowMilliseconds,
-            "duration in milliseconds from which a request is logged as slow, with the times of waiting, deciding, "
-                + "syncing and rendering; 0 for never"
+            "the duration in milliseconds from which the daemon logs a request as slow; 0 for never"
         ).reloadable(),
     ]
 

@@ -26,7 +26,7 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
         case .unavailable:
             "cluster: etcd does not answer, has no commit log under etcd.prefix, or got a commit during the command"
         case .cannotListen: "an address to listen on is in use or does not exist"
-        case .internalFailure: "an unexpected failure"
+        case .internalFailure: "an unexpected failure, or the daemon could not stop in time"
         case .cannotWrite: "the data directory cannot be created, read or written; check: it is not a data directory"
         case .locked: "another daemon uses the data directory"
         case .configuration: "the configuration is invalid"

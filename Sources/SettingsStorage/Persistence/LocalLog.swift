@@ -104,7 +104,7 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
         if keepsPastFiles { recovery.setHistoryLimits(limits) }
         if recovery.mustBeginEpoch { recovery = try recovery.beginningEpoch(newEpoch(), in: directory) }
         if isOpenToGroupOrOthers {
-            log.warning("\(directory.path) can be entered by other users; 'chmod 700 \(directory.path)' keeps them out")
+            log.warning("other users can enter the data directory \(directory.path); run 'chmod 700 \(directory.path)'")
         }
         for note in recovery.notes {
             if note.isWarning { log.warning(note.description) } else { log.info(note.description) }

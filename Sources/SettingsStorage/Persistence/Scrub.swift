@@ -73,7 +73,7 @@ package final class Scrub: Sendable {
             report.failures.append("cannot list \(directory.path): \(error)")
         }
         guard !pace.isStopped else { return }
-        for failure in report.failures { log.error("scrub failed: \(failure)") }
+        for failure in report.failures { log.error("the scrub of the stored files found a problem: \(failure)") }
         log.debug("scrub read \(report.fileCount) files, failures: \(report.failures.count)")
         let now = MonotonicClock.system.now()
         metrics.update { metrics in
@@ -107,7 +107,7 @@ package final class Scrub: Sendable {
                 return report.failures.append("cannot list \(directory.path): \(error)")
             }
             // An error of the file system, such as a missing permission, does not show that the content is damaged.
-            guard error.kind == .damaged else { return log.warning("scrub cannot read \(name): \(error.reason)") }
+            guard error.kind == .damaged else { return log.warning("the scrub cannot read \(name): \(error.reason)") }
             report.fileCount += 1
             report.failures.append("\(directory.path)/\(error.located); \(remedy)")
         }

@@ -7,7 +7,7 @@ enum ServiceCommands {
     private static let status = Command(
         name: "status", operands: "", summary: "Say which daemon answers, if it takes writes, and who this caller is.",
         options: [Command.json],
-        examples: ["settings status", "settings status --server unix:/run/settingsd/settingsd.sock"]
+        examples: ["settings status", "settings status --server unix:/run/settingsd/socket"]
     ) { arguments in
         try arguments.expect(0...0, "")
         let client = try arguments.client()

@@ -38,7 +38,7 @@ struct ScrubTests {
         damaged[sound.count / 2] ^= 0x04
         try damaged.write(to: place)
         try eventually { try conditions() == "damaged" }
-        let line = try #require(daemon.process).line(containing: "scrub failed: ")
+        let line = try #require(daemon.process).line(containing: "the scrub of the stored files found a problem: ")
         #expect(line.contains(place.path) && line.contains("GET /v1/backup"), "\(line)")
         #expect(try scrubs().contains("settingsd_scrub_damaged_files 1"))
         try daemon.done("PUT app/keys/a 1")

@@ -92,7 +92,7 @@ struct InsightTests {
         #expect(try !metrics().contains("observe"))
     }
 
-    @Test("The rules and the dashboard use metrics that there are, and the manual has each alert")
+    @Test("The rules and the dashboard use existing metrics, and the documentation has each alert and metric")
     func names() throws {
         let shared = try metrics(on: EtcdCluster())
         #expect(shared.contains("settingsd_etcd_round_seconds_count 1\n"), "\(shared)")
@@ -106,12 +106,12 @@ struct InsightTests {
                 #expect(known.contains(name) || known.contains(base), "\(file): \(name)")
             }
         }
-        let manual = try Self.text("docs/operations.md")
+        let guide = try Self.text("docs/guides/monitoring.md")
         for alert in try Self.text("config/alerts.yml").matches(of: /alert: (\w+)/) {
-            #expect(manual.contains("| `\(alert.output.1)` |"))
+            #expect(guide.contains("| `\(alert.output.1)` |"))
         }
-        let cluster = try Self.text("docs/cluster.md")
-        for name in known where name.hasPrefix("settingsd_etcd_") { #expect(cluster.contains("| `\(name)` |")) }
+        let reference = try Self.text("docs/reference/metrics.md")
+        for name in known { #expect(reference.contains("`\(name)`"), "\(name)") }
         #expect(try JSONValue(parsing: Array(Self.text("config/grafana.json").utf8)).object != nil)
     }
 

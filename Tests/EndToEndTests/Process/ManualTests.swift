@@ -6,28 +6,27 @@ import SettingsWeb
 import TestSupport
 import Testing
 
-/// `docs/operations.md` names what the program has: its metrics, files, messages and options.
+/// The pages in `docs/reference` list the metrics, files, messages, limits and options that the program has.
 @Suite(.ownThread)
 struct ManualTests {
     private static let root = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-    private let text: String
-
-    init() throws {
-        text = try String(contentsOf: Self.root.appending(path: "docs/operations.md"), encoding: .utf8)
+    private static func page(_ name: String) throws -> String {
+        try String(contentsOf: root.appending(path: "docs/reference/\(name).md"), encoding: .utf8)
     }
 
-    /// The words in code font that begin the rows of all tables whose first column has this title, table by table.
-    private func tables(_ title: String) -> [[String]] {
-        text.components(separatedBy: "\n\n").filter { $0.hasPrefix("| \(title) |") }.map { table in
+    /// The words in code font in the first column of all tables of a page whose first column has this title, table by
+    /// table.
+    private func tables(_ title: String, of page: String) throws -> [[String]] {
+        try Self.page(page).components(separatedBy: "\n\n").filter { $0.hasPrefix("| \(title) |") }.map { table in
             table.split(separator: "\n").dropFirst(2).flatMap { row in
                 Self.code(in: row.split(separator: " | ")[0])
             }
         }
     }
 
-    /// What stands in code font.
+    /// The words in code font.
     private static func code(in text: some StringProtocol) -> [String] {
         let parts = text.components(separatedBy: "`")
         return stride(from: 1, to: parts.count, by: 2).map { parts[$0] }
@@ -35,16 +34,19 @@ struct ManualTests {
 
     /// The source of some targets without its comments, each text in one piece.
     private static func source(of targets: [String]) throws -> String {
+        try targets.map { try source(in: "Sources/\($0)") }.joined().replacing(/"\s*\+\s*"/, with: "").replacing(
+            "\\\"", with: "\"")
+    }
+
+    /// The text of all Swift files in a folder without their comments.
+    private static func source(in folder: String) throws -> String {
         var source = ""
-        for target in targets {
-            let folder = root.appending(path: "Sources/\(target)")
-            let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
-            for case let file as URL in files ?? .init() where file.pathExtension == "swift" {
-                let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
-                source += lines.filter { !$0.drop { $0 == " " }.hasPrefix("//") }.joined(separator: "\n")
-            }
+        let files = FileManager.default.enumerator(at: root.appending(path: folder), includingPropertiesForKeys: nil)
+        for case let file as URL in files ?? .init() where file.pathExtension == "swift" {
+            let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
+            source += lines.filter { !$0.drop { $0 == " " }.hasPrefix("//") }.joined(separator: "\n")
         }
-        return source.replacing(/"\s*\+\s*"/, with: "").replacing("\\\"", with: "\"")
+        return source
     }
 
     /// The parts of a message that stand in the program as they are: what is between marks, and is no number.
@@ -54,15 +56,16 @@ struct ManualTests {
         }
     }
 
-    @Test("The metrics in the manual are those that a daemon has")
+    @Test("The reference lists the metrics of a daemon without etcd, and no others")
     func metrics() throws {
         let lines = try TestDaemon().send("GET /metrics").text.split(separator: "\n")
         let metrics = lines.filter { $0.hasPrefix("# TYPE ") }.map { String($0.split(separator: " ")[2]) }
         #expect(metrics.count > 5)
-        #expect(tables("metric").flatMap { $0 }.sorted() == metrics.sorted())
+        let listed = try tables("metric", of: "metrics").flatMap { $0 }.filter { !$0.hasPrefix("settingsd_etcd_") }
+        #expect(listed.sorted() == metrics.sorted())
     }
 
-    @Test("A data directory has the files of the manual and no others")
+    @Test("A data directory has the files in the reference and no others")
     func files() throws {
         let directory = try TemporaryDirectory()
         let data = directory.path + "/data"
@@ -113,40 +116,44 @@ struct ManualTests {
         guarded.stop()
         try look()
 
-        let names = try #require(tables("file").first)
+        let names = try #require(tables("file", of: "files").first)
         for name in Set(seen) {
-            #expect(try names.contains { try Self.matches(name, $0) }, "\(name) is not in the manual")
+            #expect(try names.contains { try Self.matches(name, $0) }, "\(name) is not in the reference")
         }
         for name in names { #expect(try seen.contains { try Self.matches($0, name) }, "there is no \(name)") }
         #expect(!seen.filter { $0.hasPrefix("set-aside-") }.isEmpty)
     }
 
-    /// True if a name has the form that the manual gives: with a number for `<…>` and anything for `…`.
+    /// True if a name has the form in the reference: `<…>` stands for a number, and `…` for any text.
     private static func matches(_ name: String, _ form: String) throws -> Bool {
         let pattern = NSRegularExpression.escapedPattern(for: form).replacing(/<[a-z]+>/, with: "[0-9]+").replacing(
             "…", with: ".+")
         return try Regex(pattern).wholeMatch(in: name) != nil
     }
 
-    @Test("The files of programs in the manual are those of the client")
+    @Test("The files of programs in the reference are the files of the client")
     func filesOfPrograms() throws {
         let source = try Self.source(of: ["SettingsClient"])
-        let names = try #require(tables("file").last).flatMap { $0.split(separator: "/") }.flatMap { name in
+        let names = try #require(tables("file", of: "files").last).flatMap { $0.split(separator: "/") }.flatMap {
+            name in
             Self.parts(of: String(name)).filter { $0 != "~" && $0 != "SERVER" && $0 != "SUITE" }
         }
         #expect(names.count >= 6)
         #expect(names.filter { !source.contains($0) } == [])
     }
 
-    @Test("The messages in the manual are those of the program")
+    private static let sharedTargets = ["SettingsModel", "SettingsAPI", "SettingsEngine", "HTTPWire", "Platform"]
+    private static let daemonTargets = [
+        "HTTPServer", "SettingsCluster", "SettingsServer", "SettingsStorage", "SettingsWeb",
+    ]
+
+    @Test("The messages in the reference are messages of the program")
     func messages() throws {
-        let tables = tables("message")
-        #expect(tables.count == 2)
-        let shared = ["SettingsModel", "SettingsAPI", "SettingsEngine", "HTTPWire", "Platform"]
-        let daemon = ["HTTPServer", "SettingsCluster", "SettingsServer", "SettingsStorage", "SettingsWeb"]
-        let server = try Self.source(of: daemon + shared)
-        let client = try Self.source(of: ["SettingsClient", "SettingsHTTP", "SettingsKeys"] + shared)
-        for (messages, source) in zip(tables, [server, client]) {
+        let tables = try tables("message", of: "messages")
+        let clientMessages = try #require(tables.last)
+        let server = try Self.source(of: Self.daemonTargets + Self.sharedTargets)
+        let client = try Self.source(of: ["SettingsClient", "SettingsHTTP", "SettingsKeys"] + Self.sharedTargets)
+        for (messages, source) in [(tables.dropLast().flatMap { $0 }, server), (clientMessages, client)] {
             #expect(messages.count > 5)
             for message in messages {
                 let missing = Self.parts(of: message).filter { !source.contains($0) }
@@ -155,12 +162,44 @@ struct ManualTests {
         }
     }
 
-    @Test("The options in the manual are those that a configuration has")
+    @Test("The reference has every warning and error that the daemon logs")
+    func logMessages() throws {
+        let page = try Self.page("messages")
+        let source = try Self.source(of: Self.daemonTargets)
+        let calls = ["warning(", "error(", "warn("].flatMap { source.components(separatedBy: $0).dropFirst() }
+        let messages = calls.map { $0.prefix(500).drop { $0.isWhitespace } }.filter { $0.first == "\"" }.map { call in
+            call.dropFirst().replacing(/\\\((?:[^()]|\([^()]*\))*\)/, with: "…").prefix { $0 != "\"" }
+        }
+        #expect(messages.count > 40)
+        for message in messages {
+            // The first long part identifies the message. The reference may shorten the rest.
+            let parts = message.split { "…:;,()".contains($0) }.map { $0.trimmingCharacters(in: .whitespaces) }
+            guard let part = parts.first(where: { $0.count > 7 }) else { continue }
+            #expect(page.contains(part), "not in the reference: \(message)")
+        }
+    }
+
+    @Test("Each promise of access control names tests that exist")
+    func promises() throws {
+        let page = try String(
+            contentsOf: Self.root.appending(path: "docs/explanation/access.md"), encoding: .utf8)
+        let rows = page.split(separator: "\n").drop { $0 != "| promise | test |" }.dropFirst(2)
+        let names = rows.prefix { $0.hasPrefix("|") }.flatMap { row in
+            Self.code(in: String(row.split(separator: " | ").last ?? "")).filter { !$0.contains("/") }
+        }
+        #expect(names.count > 40)
+        let source = try Self.source(in: "Tests")
+        let missing = names.filter { !source.contains("func \($0)(") && !source.contains("struct \($0) {") }
+        #expect(missing == [])
+    }
+
+    @Test("The reference lists the options of a configuration, and no others")
     func options() throws {
         var known: [String] = []
         for group in Configuration().document.object ?? [:] {
             known += group.value.object.map { $0.names.map { "\(group.name).\($0)" } } ?? [group.name]
         }
-        #expect(tables("member").flatMap { $0 }.sorted() == known.sorted())
+        let tables = try tables("option", of: "configuration") + tables("option", of: "limits")
+        #expect(tables.flatMap { $0 }.sorted() == known.sorted())
     }
 }

@@ -105,7 +105,7 @@ struct EtcdOperationTests {
         proxy.lead(to: second.ports[0])
         try eventually { try node.value("a") == 2 }
         #expect(node.store.state.cursor == other.store.state.cursor)
-        #expect(said.all.contains { $0.contains("etcd is another cluster than before") }, "\(said.all)")
+        #expect(said.all.contains { $0.contains("etcd is now cluster") }, "\(said.all)")
         try eventually { try node.write(.set(3), to: "a").problem == nil }
         try eventually { try other.value("a") == 3 }
     }

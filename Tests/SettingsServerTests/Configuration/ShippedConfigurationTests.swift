@@ -27,17 +27,29 @@ struct ShippedConfigurationTests {
         #expect(!configuration.access.isConfigured)
     }
 
-    @Test("The manual has every option and every exit code as the program has them") func manualHasEveryOption() throws
-    {
-        let text = try String(contentsOf: Self.root.appending(path: "docs/operations.md"), encoding: .utf8)
+    @Test("The reference has every option with its type, its default, and whether a reload applies it")
+    func referenceHasEveryOption() throws {
+        let text = try ["configuration", "limits"].map {
+            try String(contentsOf: Self.root.appending(path: "docs/reference/\($0).md"), encoding: .utf8)
+        }.joined()
         let defaults = try #require(Configuration().document.object)
         for option in Option.all {
             let names = option.name.split(separator: ".").map(String.init)
             let value = names.dropFirst().reduce(defaults[names[0]]) { $0?[$1] }
-            let row = "| `\(option.name)` | `\(try #require(value))` | \(option.range) | \(option.help) |"
-            #expect(text.contains(row + "\n"), "\(row)")
+            let cells = [
+                "`\(option.name)`", option.type, "`\(try #require(value))`", option.isReloadable ? "yes" : "no",
+                option.help,
+            ]
+            let row = "| \(cells.joined(separator: " | ")) |"
+            #expect(text.contains(row), "\(row)")
         }
-        for code in ExitCode.allCases { #expect(text.contains("| \(code.rawValue) |"), "\(code)") }
+    }
+
+    @Test("The page of messages has every exit code") func pageHasEveryExitCode() throws {
+        let text = try String(contentsOf: Self.root.appending(path: "docs/reference/messages.md"), encoding: .utf8)
+        for code in ExitCode.allCases {
+            #expect(text.contains("| \(code.rawValue) | \(code.meaning) |\n"), "\(code)")
+        }
     }
 
     @Test("The unit does not repeat a start that ended with an error that a restart does not correct")
