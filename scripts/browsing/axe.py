@@ -45,27 +45,54 @@ def inspect(person, axe, what):
 PLACES = ["", "#/{0}", "#/{0}/player.volume", "#/{0}/library.server", "#/{0}/library.folders", "#/{0}/rules", "#/{0}/account.password", "#/{0}?history", "#/{0}?schema", "#/?service", "#/none"]
 
 
-def everybody(trial, person):
-    """axe-core finds nothing in any place, in light and on a narrow screen in dark; nothing is wider than a narrow screen; right to left is as good."""
+def _settings(trial):
     suite = "everybody"
     trial.api.player(suite)
     trial.api.put(suite, "look.greeting", "مرحبا بك")
     trial.api.put("long", "k" * 200, "v" * 5000)
+    return suite
+
+
+def _visit(trial, person, place):
+    person.look(1280, 800, less_motion=True)
+    person.visit(trial.origin, place)
+    person.until("document.querySelector('.list .row, .empty:not([hidden]), .commits .commit, textarea, .curve')", f"{place} is drawn")
+
+
+def screens(trial, person):
+    """No view is wider than its screen, in either direction of text."""
+    suite = _settings(trial)
     for place in [*PLACES, "#/long", "#/long/" + "k" * 200]:
-        person.look(1280, 800, less_motion=True)
-        person.visit(trial.origin, place.format(suite))
-        person.until("document.querySelector('.list .row, .empty:not([hidden]), .commits .commit, textarea, .curve')", f"{place} is drawn")
-        if place in PLACES:
-            for width, dark in ((1280, False), (320, True)):
-                person.look(width, 800, dark=dark, less_motion=True)
-                inspect(person, trial.axe, f"{place or 'the suites'}, {width} wide, in {'dark' if dark else 'light'}")
+        _visit(trial, person, place.format(suite))
         for width, height in ((320, 640), (768, 1024), (3840, 2160)):
             person.look(width, height)
             for side in ("ltr", "rtl"):
                 person.evaluate(f"document.documentElement.dir = '{side}'")
                 if (wide := person.evaluate("document.documentElement.scrollWidth")) > width:
                     raise Wrong(f"{place} is {wide} wide on a screen of {width}, {side}")
-    person.look(1280, 800)
+
+
+def light(trial, person):
+    """axe-core finds no violation in any view, in light colours."""
+    _inspect_views(trial, person, 1280, dark=False)
+
+
+def dark(trial, person):
+    """axe-core finds no violation in any view, in dark colours on a narrow screen."""
+    _inspect_views(trial, person, 320, dark=True)
+
+
+def _inspect_views(trial, person, width, dark):
+    suite = _settings(trial)
+    for place in PLACES:
+        _visit(trial, person, place.format(suite))
+        person.look(width, 800, dark=dark, less_motion=True)
+        inspect(person, script(), place or "the suites")
+
+
+def decisions(trial, person):
+    """axe-core finds no violation in a conflict and in the review, in either colours."""
+    suite = _settings(trial)
     person.visit(trial.origin, f"#/{suite}/player.volume")
     person.fill("Value", "2", EDITOR)
     person.shows("refused", "#tray")
@@ -73,19 +100,19 @@ def everybody(trial, person):
     person.shows("conflict", "#tray")
     for dark in (False, True):
         person.look(1280, 800, dark=dark, less_motion=True)
-        inspect(person, trial.axe, f"a conflict in {'dark' if dark else 'light'}")
+        inspect(person, script(), f"a conflict in {'dark' if dark else 'light'}")
     person.press("Enter", CTRL)
     person.until("document.querySelector('dialog.review')", "the review opens")
-    inspect(person, trial.axe, "the review in dark")
+    inspect(person, script(), "the review in dark")
     person.look(1280, 800)
-    inspect(person, trial.axe, "the review in light")
+    inspect(person, script(), "the review in light")
     person.leave()
     person.click("Discard", "button", "#tray")
     person.click("Discard", "button", "dialog")
     person.until("document.querySelector('#tray').hidden", "the edits are gone")
     person.look(320, 640)
     person.visit(trial.origin, f"#/{suite}/player.volume")
-    inspect(person, trial.axe, "a narrow screen")
+    inspect(person, script(), "a narrow screen")
     person.click("Back to the list", "button", ".panel")
     person.until("document.querySelector('.list .row')?.getClientRects().length", "back leads to the list")
     person.look(1280, 800)

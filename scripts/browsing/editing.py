@@ -116,8 +116,15 @@ def open_suite(trial, person):
     person.until("document.querySelectorAll('.row').length >= 5", "the rows are there")
 
 
-def conflicts(trial, person, other):
+def conflicts(trial, person):
     """Two people in two browsers: the later one sees both values, and chooses."""
+    with trial.another_person() as other:
+        other.begin()
+        _conflicts(trial, person, other)
+        other.end()
+
+
+def _conflicts(trial, person, other):
     suite = "conflicts"
     trial.api.player(suite)
     for each in (person, other):

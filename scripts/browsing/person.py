@@ -24,11 +24,32 @@ class Wrong(Exception):
 class Person(Chromium):
     def __enter__(self):
         self.said, self.hosts, self.paused = [], set(), []
+        self.leaves, self.questions = False, 0
         super().__enter__()
         self.call("Log.enable")
         self.call("DOM.enable")
-        self.look(1280, 800)
         return self
+
+    def begin(self):
+        """Begins a flow as if the browser were new."""
+        for kept in (self.said, self.hosts, self.paused):
+            kept.clear()
+        self.leaves, self.questions = False, 0
+        self.look(1280, 800)
+
+    def end(self):
+        """Ends a flow. An error of a script and a violated policy are failures, whatever the page shows."""
+        if self.said:
+            raise Wrong(f"the page reports: {self.said}")
+        self.leaves = True
+        self.open("about:blank")
+
+    def forget(self):
+        """Makes the browser usable for the next flow after a failed one."""
+        self.leaves = True
+        self.call("Fetch.disable")
+        self.call("Network.setBlockedURLs", urls=[])
+        self.open("about:blank")
 
     def _note(self, message):
         super()._note(message)
@@ -43,6 +64,9 @@ class Person(Chromium):
                 self.paused.append(parameters["requestId"])
             case "Network.requestWillBeSent":
                 self.hosts.add(parameters["request"]["url"].split("/")[2] if "//" in parameters["request"]["url"] else "")
+            case "Page.javascriptDialogOpening" if self.leaves and parameters["type"] == "beforeunload":
+                self.questions += 1
+                self.post("Page.handleJavaScriptDialog", accept=True)
             case "Page.javascriptDialogOpening":
                 self.said.append(f"a dialog opened: {parameters['message']}")
 
