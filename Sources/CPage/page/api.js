@@ -117,16 +117,20 @@ export class Watch {
     if (this.isClosed || this.abort || document.hidden) return;
     clearTimeout(this.timer);
     const abort = this.abort = new AbortController();
+    let problem = null;
     try {
       await this.#read(abort);
     } catch (error) {
-      if (error instanceof Problem && error.status === 401) return this.close();
+      if (error instanceof Problem) problem = error;
+      if (problem?.status === 401) return this.close();
     } finally {
       clearTimeout(this.quiet);
+      // A stream that failed on this side is still open. A browser has six connections to a host, so no stream may leak.
+      abort.abort();
       this.abort = null;
     }
     if (this.isClosed) return;
-    if (!document.hidden) tell("status", false);
+    if (!document.hidden) tell("status", false, problem);
     this.failures += 1;
     const wait = Math.min(15_000, this.delay * 1.6 ** (this.failures - 1)) * (0.7 + 0.6 * Math.random());
     this.timer = setTimeout(() => this.#connect(), wait);
@@ -172,8 +176,18 @@ export class Watch {
       else if (name === "retry") this.delay = Math.max(250, Number(value) || 1000);
     }
     if (this.isClosed) return;
-    if (event) this.onEvent(event, data ? parse(data) : {});
+    if (event) this.#deliver(event, data);
     if (id) this.cursor = id;
+  }
+
+  // An event that the page cannot handle must not stop the stream, because the daemon would send the event again.
+  #deliver(event, data) {
+    try {
+      this.onEvent(event, data ? parse(data) : {});
+    } catch (error) {
+      reportError(error);
+      this.onEvent("reset", {});
+    }
   }
 }
 

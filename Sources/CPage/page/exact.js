@@ -47,7 +47,8 @@ export function typeOf(value) {
   return Array.isArray(value) ? "array" : typeof value;
 }
 
-const depthLimit = 128;
+// The daemon accepts requests of 128 levels, of which a commit takes three around a value.
+const valueDepth = 125;
 const space = /[ \t\n\r]*/y, plain = /[^"\\\u0000-\u001f]*"/y,
   content = /(?:[^"\\\u0000-\u001f]+|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*/y,
   number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y, word = /true|false|null/y;
@@ -55,8 +56,9 @@ const words = { true: true, false: false, null: null };
 
 const failure = (at, message) => Object.assign(new Error(message), { at });
 
-// Reads a value from its text. Throws an error with the place, `at`, where the text is not what the daemon takes.
-export function parse(text) {
+// Parses JSON. Throws an error that has the offset `at` if the daemon would not accept the text. An answer of the daemon
+// has no limit of depth, because the envelope of the answer adds levels to the deepest value.
+export function parse(text, depthLimit = Infinity) {
   let at = 0;
   const take = form => {
     form.lastIndex = at;
@@ -128,7 +130,7 @@ export function parse(text) {
     const mark = text[at];
     if (mark === '"') return readString();
     if (mark === "{" || mark === "[") {
-      if (depth === depthLimit) throw failure(at, `there are more than ${depthLimit} levels`);
+      if (depth === depthLimit) throw failure(at, `the value is nested more than ${depthLimit} levels deep`);
       at += 1;
       return mark === "{" ? readObject(depth + 1) : readList(depth + 1);
     }
@@ -142,10 +144,10 @@ export function parse(text) {
   return value;
 }
 
-// Returns what is wrong with a text that should be JSON, in words and with the place; null if nothing is.
-export function mistake(text) {
+// Returns the first mistake of a JSON text as `{ words, at }`, or null if a commit may hold the value.
+export function mistake(text, depthLimit = valueDepth) {
   try {
-    parse(text);
+    parse(text, depthLimit);
     return null;
   } catch (error) {
     if (!text.trim()) return { words: "Nothing is written here; write a JSON value.", at: 0 };
