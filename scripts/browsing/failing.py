@@ -27,3 +27,77 @@ def deep_value(trial, person):
     equal("the setting beside it", trial.api.value(suite, "plain"), 3)
     person.visit(trial.origin, f"#/{suite}?history")
     person.shows("deepest", ".commits")
+
+
+SECRET = "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQ" + "s3cr3t" * 20 + "\n-----END KEY-----"
+
+
+def secrets(trial, person):
+    """A secret is hidden wherever it could be shown: a long secret, a secret of several lines, an invalid secret."""
+    suite = "secrets"
+    schema = {"type": "object", "additionalProperties": False, "properties": {
+        "key": {"type": "string", "writeOnly": True, "default": "s3cr3t by default"}, "plain": {"type": "integer"}}}
+    trial.api.send("PUT", f"suites/{suite}/schema", schema)
+    trial.api.put(suite, "key", SECRET)
+    revision = trial.api.setting(suite, "key")["revision"]
+    trial.api.put(suite, "key", SECRET + "2", "another key")
+
+    def hidden(where):
+        if person.evaluate("/s3cr3t|BEGIN KEY/.test(document.body.innerText + document.body.innerHTML)"):
+            raise Wrong(f"{where} shows a secret")
+
+    person.visit(trial.origin, f"#/{suite}/key")
+    person.shows("another key", ".past")
+    hidden("the panel")
+    person.fill("Search settings", "s3cr3t", "main")
+    person.shows("0 of 2", ".count")
+    person.evaluate(f"location.hash = '#/{suite}?history'")
+    person.shows("another key", ".commits")
+    hidden("the history")
+    person.click(f"Compare revision {revision} with now", "button")
+    person.shows("1 difference", ".comparison")
+    hidden("the comparison")
+    person.click(f"Undo revision {revision + 1}", "button")
+    person.shows("Note", "dialog")
+    hidden("the undo dialog")
+    person.leave()
+    to_setting(person, suite, "key")
+    person.fill("Value", SECRET.replace("\n", " ") + "3", EDITOR)
+    person.shows("1 edit", "#tray")
+    person.press("Enter", CTRL)
+    person.shows("Commit 1 change", "dialog.review")
+    hidden("the review")
+    person.leave()
+    trial.api.put(suite, "key", SECRET + "4")
+    person.shows("conflict", "#tray")
+    hidden("the conflict")
+    person.click("Take theirs", "button", ".panel")
+    schema["properties"]["key"] = {"type": "string", "writeOnly": True, "maxLength": 3}
+    trial.api.send("PUT", f"suites/{suite}/schema?onConflict=keep", schema)
+    row(person, "key", "invalid")
+    hidden("the row of an invalid value")
+
+
+def lines(trial, person):
+    """A value of several lines stays in its row, so that a click reaches the row under the pointer."""
+    suite = "lines"
+    trial.api.put(suite, "a", "\n".join(f"line {number}" for number in range(20)))
+    for key in "bcd":
+        trial.api.put(suite, key, key)
+    person.visit(trial.origin, f"#/{suite}")
+    row(person, "a", "line 0 ⏎ line 1")
+    x, y = person.evaluate("(row => { const box = row.getBoundingClientRect(); const value = row.querySelector('.now').getBoundingClientRect();"
+                           " return [value.x + 10, box.y + box.height / 2]; })([...document.querySelectorAll('.row')].find(row => row.innerText.startsWith('c')))")
+    person.click_at(x, y)
+    person.until("document.querySelector('.panel h2')?.textContent === 'c'", "the click opens the setting under the pointer")
+
+
+def type_change(trial, person):
+    """A change of the type is visible although both values read the same."""
+    suite = "types"
+    for key, values in (("a", ("Off", False)), ("b", ("[1,2]", [1, 2])), ("c", (["a", "b"], ["a, b"])), ("d", ("x " * 60, ["x " * 60]))):
+        for value in values:
+            trial.api.put(suite, key, value)
+    person.visit(trial.origin, f"#/{suite}?history")
+    for text in ('"Off"', "false", '"[1,2]"', "The type changes from text to list", "The type changes from text to true or false", '["a, b"]'):
+        person.shows(text, ".commits")

@@ -111,7 +111,9 @@ class Person(Chromium):
         # What is still being laid out is waited for, as a person would.
         while (now := self.awaits(f"new Promise(done => requestAnimationFrame(() => done({place})))")) != before:
             before = now
-        x, y = now
+        self.click_at(*now)
+
+    def click_at(self, x, y):
         for event in ("mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=event, x=x, y=y, button="left", clickCount=1)
 

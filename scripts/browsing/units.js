@@ -44,4 +44,28 @@ await test("An answer of the daemon is parsed however deep a value is; a person 
   if (!mistake(nested(126))?.words.includes("125 levels")) throw new Error(String(mistake(nested(126))?.words));
 });
 
+const text = parts => [parts].flat(Infinity).map(part => part?.textContent ?? "").join("");
+
+await test("A secret is hidden in a row and in a difference, whatever its length and form", () => {
+  for (const value of ["pin", "long ".repeat(100), "one\ntwo\nthree", { a: "pin" }, ["pin"], false, 7]) {
+    for (const other of ["another", "one\ntwo", undefined]) {
+      for (const [isSecret, isOtherSecret] of [[true, false], [false, true], [true, true]]) {
+        const found = text(difference({ value, source: "stored", isSecret },
+          { value: other, source: other === undefined ? "unset" : "stored", isSecret: isOtherSecret }));
+        if (!/^from hidden→to (hidden|no value)$/.test(found)) throw new Error(found);
+      }
+    }
+    equal(text(held({ value, source: "invalid", isSecret: true })), "hidden");
+  }
+});
+
+await test("A difference shows a change of type, and values that differ although they read the same", () => {
+  const sides = (one, other) => text(difference({ value: one, source: "stored" }, { value: other, source: "stored" }));
+  equal(sides("Off", false), 'from "Off"→to falseThe type changes from text to true or false.');
+  equal(sides(["a", "b"], ["a, b"]), 'from ["a","b"]→to ["a, b"]');
+  equal(sides(1, parse("1.0")), "from 1→to 1.0");
+  equal(sides("a", "a "), 'from "a"→to "a "');
+  equal(sides("one\ntwo\nthree", "one\n2\nthree"), "  one\n− two\n+ 2\n  three\n");
+});
+
 return [passed, failed];

@@ -1,8 +1,8 @@
 // The tray at the foot of the page, the review of edits before they are committed, and values side by side.
-import { alarm, bdi, button, confirm, el, field, openDialog, say, sign } from "./dom.js";
-import { print } from "./exact.js";
-import { count, held, time } from "./words.js";
-import { present } from "./tray.js";
+import { alarm, bdi, button, confirm, el, field, openDialog, say } from "./dom.js";
+import { resolve } from "./schema.js";
+import { stateOf } from "./store.js";
+import { count, difference, held, time } from "./words.js";
 
 export function trayBar(app, place) {
   const { tray } = app;
@@ -28,40 +28,19 @@ export function trayBar(app, place) {
   });
 }
 
-const isLong = value => typeof value === "string" ? value.includes("\n") || value.length > 80
-  : typeof value === "object" && value !== null && print(value).length > 40;
-const linesOf = value => (typeof value === "string" ? value : print(value, 2)).split("\n");
+export const oldSide = (change, isSecret) =>
+  ({ value: change.old, source: change.oldSource, isSecret: isSecret || change.secret });
+export const newSide = (change, isSecret) =>
+  ({ value: change.new, source: change.source, isSecret: isSecret || change.secret });
 
-// The old and the new value. Of long ones the lines that differ are shown, with what stands around them.
-export function difference(oldSide, newSide) {
-  if (!isLong(oldSide.value) && !isLong(newSide.value) || oldSide.value === undefined || newSide.value === undefined) {
-    return el("div.difference", el("del", el("span.unseen", "from "), side(oldSide)),
-      sign("→", "span.arrow"), el("ins", el("span.unseen", "to "), side(newSide)));
-  }
-  const [before, after] = [linesOf(oldSide.value), linesOf(newSide.value)];
-  let start = 0, end = 0;
-  while (start < before.length && start < after.length && before[start] === after[start]) start += 1;
-  while (end < before.length - start && end < after.length - start
-    && before[before.length - 1 - end] === after[after.length - 1 - end]) end += 1;
-  const cut = lines => lines.slice(start, lines.length - end);
-  const line = (kind, mark) => text => el(`${kind}.line`, `${mark} ${text}\n`);
-  const near = 2;
-  return el("pre.lines", { dir: "auto", tabindex: 0, "aria-label": "Lines that differ" },
-    before.slice(Math.max(0, start - near), start).map(line("span", " ")), cut(before).map(line("del", "−")),
-      cut(after).map(line("ins", "+")),
-    before.slice(before.length - end, before.length - end + near).map(line("span", " ")));
-}
-
-// `reset` says that a value goes away, so that the default counts.
-const side = ({ value, isSecret, source }) => isSecret ? el("span.value.faint", "hidden")
-  : [held(value, value === undefined ? "unset" : "stored"), source === "default" ? el("span.faint", " (default)") : ""];
-
+// What a setting held when it was edited, and what it will hold.
 function sides(edit) {
-  const { seen } = edit;
-  const fallback = seen.schema && typeof seen.schema === "object" && "default" in seen.schema
-    ? { value: seen.schema.default, source: "default" } : { value: undefined };
-  return [{ value: present(seen), source: seen.source, isSecret: edit.isSecret || seen.secret },
-    edit.remove ? fallback : { value: edit.value, isSecret: edit.isSecret }];
+  const { seen, isSecret } = edit;
+  const { schema } = seen;
+  const before = { ...stateOf(seen), isSecret };
+  if (!edit.remove) return [before, { value: edit.value, source: "stored", isSecret }];
+  const { default: value } = resolve(schema);
+  return [before, { value, source: value === undefined ? "unset" : "default", isSecret }];
 }
 
 // Both values of a conflict, to choose one.
@@ -71,8 +50,8 @@ export function choice(tray, edit) {
     el("p", el("strong", "Changed elsewhere meanwhile"), other.by && [" by ", bdi(other.by)], " ",
       time(other.modified), other.note && [": ", bdi(other.note, "q")]),
     el("dl", el("dt", "Theirs"),
-      el("dd", side({ value: present(other), source: other.source, isSecret: other.secret })),
-      el("dt", "Yours"), el("dd", edit.mistake ? "not a value yet" : side(sides(edit)[1]))),
+      el("dd", held({ ...stateOf(other), isSecret: edit.isSecret || other.secret })),
+      el("dt", "Yours"), el("dd", edit.mistake ? "not a value yet" : held(sides(edit)[1]))),
     el("div.buttons", button("Take theirs", () => { tray.remove(edit); say("Their value stays"); }),
       button("Keep mine", () => { tray.keepMine(edit); say("Your value will replace theirs"); })));
 }

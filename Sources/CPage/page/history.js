@@ -1,17 +1,12 @@
 // The past of a suite: its commits, what differs between two places, undoing, and going back to a place.
 import { get, newKey, send } from "./api.js";
-import { difference } from "./changes.js";
+import { newSide, oldSide } from "./changes.js";
 import { alarm, bdi, button, confirm, debounced, el, field, say } from "./dom.js";
 import { suitePath } from "./store.js";
-import { count, time } from "./words.js";
+import { count, difference, time } from "./words.js";
 
 const page = 50;
 const mostShown = 100;
-
-const oldSide = change =>
-  ({ value: change.oldSource === "unset" ? undefined : change.old, source: change.oldSource, isSecret: change.secret });
-const newSide = change =>
-  ({ value: change.source === "unset" ? undefined : change.new, source: change.source, isSecret: change.secret });
 
 // Changes as a list of keys with both values.
 export function changeList(changes, action) {

@@ -1,13 +1,12 @@
 // One setting: what is known of it, its editor, and its past.
 import { get } from "./api.js";
-import { choice } from "./changes.js";
+import { choice, newSide } from "./changes.js";
 import { bdi, button, el, newID, say } from "./dom.js";
 import { makeEditor } from "./editors.js";
 import { print } from "./exact.js";
 import { resolve, summary } from "./schema.js";
-import { suitePath } from "./store.js";
-import { present } from "./tray.js";
-import { held, shown, sourceBadge, time } from "./words.js";
+import { isSecret, present, suitePath } from "./store.js";
+import { held, sourceBadge, time } from "./words.js";
 
 // What an editor holds while what is written there is no value.
 const unclear = Symbol("unclear");
@@ -33,12 +32,12 @@ export function settingPanel(app, store, key, { back }) {
     const isDisabled = !setting.writable && !(edit?.overrides || isUnlocked(setting));
     const value = edit && "value" in edit ? edit.value : edit?.remove ? schema.default : present(setting);
     const form = [print(setting.schema), isDisabled, setting.schema || setting.source === "unset",
+      isSecret(setting),
       /\r/.test(present(setting))].join();
     if (form !== made || !editor) {
       made = form;
-      const isSecret = schema.writeOnly === true;
       editor = makeEditor(setting.schema, value, {
-        root: setting.schema, label: "Value", isDisabled, isSecret, change, done: () => back(true),
+        root: setting.schema, label: "Value", isDisabled, isSecret: isSecret(setting), change, done: () => back(true),
       });
       place.replaceChildren(editor.element);
     } else if (!edit?.mistake && (inEditor === unclear || print(inEditor) !== print(value))) {
@@ -62,11 +61,12 @@ export function settingPanel(app, store, key, { back }) {
       (title || description) && el("p", { dir: "auto" }, [title, description].filter(Boolean).join(". ")),
       setting.source === "invalid"
         && el("p.notice.bad", "What is stored does not fit the schema, so readers get no value. Change it, or reset it."),
-      "default" in schema && el("p.facts", "Default: ", shown(schema.default)),
+      "default" in schema && el("p.facts", "Default: ",
+        held({ value: schema.default, source: "default", isSecret: isSecret(setting) })),
       setting.modified && el("p.facts", setting.source === "stored" ? "Set " : "So since ", time(setting.modified),
         setting.by && [" by ", bdi(setting.by)], setting.note && [": ", bdi(setting.note, "q")],
         el("span.faint", ` · revision ${setting.revision}`)),
-      schema.writeOnly && el("p.facts", "A secret."),
+      isSecret(setting) && el("p.facts", "A secret."),
     ].filter(Boolean));
   }
 
@@ -103,10 +103,10 @@ export function settingPanel(app, store, key, { back }) {
       past.replaceChildren(el("h3", "Past"), el("ol.past-list", body.commits.map((commit, index) => {
         const [change] = commit.changes.filter(each => each.key === key);
         return change && el("li",
-          el("div", held(change.new, change.source, change.secret), " ", sourceBadge(change.source)),
+          el("div", held(newSide(change, isSecret(setting))), " ", sourceBadge(change.source)),
           el("div.faint", time(commit.time), commit.by && [" by ", bdi(commit.by)],
             commit.note && [" · ", bdi(commit.note, "q")]),
-          index > 0 && setting.writable && !change.secret && change.source !== "invalid" && button("Put back", () => {
+          index > 0 && setting.writable && !change.secret && !isSecret(setting) && change.source !== "invalid" && button("Put back", () => {
             tray.propose(store.at(key), change.source === "stored" ? { value: change.new } : { remove: true });
           }, `Put back the value of revision ${change.revision}`));
       })), el("a", { href: app.link(store.suite, null, { history: "", key }) }, "All of its history"));

@@ -1,5 +1,6 @@
 // A suite as the page knows it: its settings, kept fresh by a stream of commits.
 import { Problem, Watch, get, path } from "./api.js";
+import { resolve } from "./schema.js";
 
 const pageOfKeys = 5000;
 
@@ -141,6 +142,18 @@ export class Store {
       || { suite: this.suite, key, value: null, source: "unset", revision: 0, writable: true, isNew: true };
   }
 }
+
+// The value that an edit of a setting begins with: the effective value, or the stored value if that is invalid.
+export const present = setting =>
+  setting.source === "invalid" ? setting.stored : setting.source === "unset" || setting.secret
+    && setting.value === undefined ? undefined : setting.value;
+
+// True if a value must be hidden, also from a caller that may read secrets.
+export const isSecret = setting => setting.secret === true || resolve(setting.schema).writeOnly === true;
+
+// A setting as one side of a change.
+export const stateOf = setting =>
+  ({ value: present(setting), source: setting.source, isSecret: isSecret(setting) });
 
 export function settled(known, change) {
   const { key, suite, schema, writable } = known;

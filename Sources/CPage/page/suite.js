@@ -5,9 +5,9 @@ import { List, searchField } from "./list.js";
 import { resolve } from "./schema.js";
 import { schemaView } from "./schemas.js";
 import { settingPanel } from "./setting.js";
-import { Store } from "./store.js";
+import { Store, isSecret, stateOf } from "./store.js";
 import { openImport, exportSuite } from "./transfer.js";
-import { brief, count, held, shown, sourceBadge } from "./words.js";
+import { brief, count, held, sourceBadge } from "./words.js";
 
 export function suiteView(app, first) {
   const { suite } = first;
@@ -69,7 +69,7 @@ function searched(setting) {
   let text = texts.get(setting);
   if (text === undefined) {
     const { title = "", description = "" } = resolve(setting.schema);
-    text = `${setting.key} ${title} ${description} ${setting.value === null ? "" : brief(setting.value)}`.toLowerCase();
+    text = `${setting.key} ${title} ${description} ${setting.value === null || isSecret(setting) ? "" : brief(setting.value)}`.toLowerCase();
     texts.set(setting, text);
   }
   return text;
@@ -167,11 +167,10 @@ function settingsPart(app, store, first) {
     const note = [deprecated && "Deprecated.", title, description].filter(Boolean).join(" ");
     return [
       el("span.name-and-note", name, note && bdi(note, "span.note")),
-      edit ? el("span.now", edit.mistake ? "not a value yet" : edit.remove ? "reset" : setting.secret || edit.isSecret
-        ? "new secret" : shown(edit.value),
+      edit ? el("span.now", edit.mistake ? "not a value yet" : edit.remove ? "reset" : edit.isSecret
+        ? "new secret" : held({ value: edit.value }, { onOneLine: true }),
         el("span.mark", edit.other ? "conflict" : edit.errors.length || edit.mistake ? "refused" : "edited"))
-        : el("span.now", setting.source === "invalid" ? shown(setting.stored)
-          : held(setting.value, setting.source, setting.secret),
+        : el("span.now", held(stateOf(setting), { onOneLine: true }),
           (readOnly || !setting.writable) && el("span.mark", "locked")),
       sourceBadge(setting.source),
     ];

@@ -3,8 +3,7 @@ import { get } from "./api.js";
 import { button, el, field, openDialog, say } from "./dom.js";
 import { save } from "./editors.js";
 import { isSame, membersOf, mistake, parse, typeOf } from "./exact.js";
-import { suitePath } from "./store.js";
-import { present } from "./tray.js";
+import { isSecret, present, suitePath } from "./store.js";
 import { count } from "./words.js";
 
 export async function exportSuite(store) {
@@ -53,7 +52,7 @@ export function openImport(app, store) {
   function edits() {
     const sets = [...values].filter(([key, value]) => {
       const now = store.at(key);
-      return now.source !== "stored" || now.secret || !isSame(present(now), value);
+      return now.source !== "stored" || isSecret(now) || !isSame(present(now), value);
     });
     const resets = whole.checked
       ? [...store.settings.values()].filter(({ key, source, writable, secret }) =>

@@ -2,15 +2,9 @@
 import { Problem, newKey, send } from "./api.js";
 import { isSame, print } from "./exact.js";
 import { debounced } from "./dom.js";
-import { resolve } from "./schema.js";
-import { settled, suitePath } from "./store.js";
+import { isSecret, present, settled } from "./store.js";
 
 const id = (suite, key) => `${suite}/${key}`;
-
-// What a setting holds for an edit: its value, or what is stored in vain.
-export const present = setting =>
-  setting.source === "invalid" ? setting.stored : setting.source === "unset" || setting.secret
-    && setting.value === undefined ? undefined : setting.value;
 
 export class Tray {
   constructor() {
@@ -47,8 +41,7 @@ export class Tray {
     const isNothing = edit.remove && (seen.source === "default" || seen.source === "unset");
     if (isSetBack || isNothing) this.edits.delete(place);
     else {
-      const isSecret = setting.secret || resolve(setting.schema).writeOnly === true;
-      this.edits.set(place, { suite: setting.suite, key: setting.key, seen, errors: [], isSecret,
+      this.edits.set(place, { suite: setting.suite, key: setting.key, seen, errors: [], isSecret: isSecret(setting),
         overrides: old?.overrides, other: old?.other, ...edit });
     }
     this.problem = "";

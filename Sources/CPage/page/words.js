@@ -27,17 +27,56 @@ export function brief(value, most = 160) {
   return text.length > most ? `${text.slice(0, most)}…` : text;
 }
 
-// An element that shows a value, with its kind told apart.
-export function shown(value, most) {
+// Shows what a setting or one side of a change holds: `{ value, source, isSecret }`. Every value that a person sees goes
+// through this function or `difference`, so that a secret is hidden whatever its form and length. A value fits a row if it
+// is `onOneLine`.
+export function held({ value, source, isSecret }, { asJSON, onOneLine } = {}) {
+  if (source === "unset") value = undefined;
+  else if (isSecret) return el("span.value.faint", "hidden");
   const kind = value === undefined ? "none" : typeOf(value);
   const isFaint = value === undefined || value === "" || value === null;
-  return el("span", { class: `value ${kind}${isFaint ? " faint" : ""}` }, bdi(brief(value, most)));
+  const text = asJSON && value !== undefined ? print(value) : brief(value);
+  return el("span", { class: `value ${kind}${isFaint ? " faint" : ""}` },
+    bdi(onOneLine ? text.replace(/\r\n?|\n/g, " ⏎ ") : text));
 }
 
-// What a setting or one side of a change holds: a secret, nothing, a value.
-export function held(value, source, isSecret) {
-  if (isSecret && source !== "unset") return el("span.value.faint", "hidden");
-  return shown(source === "unset" ? undefined : value);
+const isLong = value => typeof value === "string" ? value.includes("\n") || value.length > 80
+  : typeof value === "object" && value !== null && print(value).length > 40;
+const typeWords = { string: "text", integer: "number", number: "number", boolean: "true or false", array: "list",
+  object: "object", null: "null" };
+const typeWord = value => typeWords[typeOf(value)];
+
+// Shows an old and a new side. If both are long, the lines that differ are shown with two lines around them.
+export function difference(before, after) {
+  const isHidden = before.isSecret || after.isSecret;
+  const hasValues = [before, after].every(({ value, source }) => value !== undefined && source !== "unset");
+  const isOtherType = !isHidden && hasValues && typeWord(before.value) !== typeWord(after.value);
+  // JSON tells "Off" from false, and "1, 2" from [1, 2].
+  const asJSON = isOtherType || !isHidden && hasValues && brief(before.value).trim() === brief(after.value).trim();
+  const note = isOtherType
+    && el("p.faint", `The type changes from ${typeWord(before.value)} to ${typeWord(after.value)}.`);
+  if (!isHidden && hasValues && (isLong(before.value) || isLong(after.value))) {
+    const linesOf = value => (typeof value === "string" && !asJSON ? value : print(value, 2)).split("\n");
+    return [changedLines(linesOf(before.value), linesOf(after.value)), note];
+  }
+  const side = state => [held({ ...state, isSecret: isHidden }, { asJSON }),
+    state.source === "default" ? el("span.faint", " (default)") : ""];
+  return [el("div.difference", el("del", el("span.unseen", "from "), side(before)), sign("→", "span.arrow"),
+    el("ins", el("span.unseen", "to "), side(after))), note];
+}
+
+function changedLines(before, after) {
+  let start = 0, end = 0;
+  while (start < before.length && start < after.length && before[start] === after[start]) start += 1;
+  while (end < before.length - start && end < after.length - start
+    && before[before.length - 1 - end] === after[after.length - 1 - end]) end += 1;
+  const cut = lines => lines.slice(start, lines.length - end);
+  const line = (kind, mark) => text => el(`${kind}.line`, `${mark} ${text}\n`);
+  const near = 2;
+  return el("pre.lines", { dir: "auto", tabindex: 0, "aria-label": "Lines that differ" },
+    before.slice(Math.max(0, start - near), start).map(line("span", " ")), cut(before).map(line("del", "−")),
+    cut(after).map(line("ins", "+")),
+    before.slice(before.length - end, before.length - end + near).map(line("span", " ")));
 }
 
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
