@@ -36,6 +36,9 @@ static const unsigned char store_js[] = {
 static const unsigned char tray_js[] = {
 #embed "page/tray.js"
 };
+static const unsigned char drafts_js[] = {
+#embed "page/drafts.js"
+};
 static const unsigned char list_js[] = {
 #embed "page/list.js"
 };
@@ -84,6 +87,7 @@ static const struct page_file files[] = {
     FILE("schema.js", schema_js),
     FILE("store.js", store_js),
     FILE("tray.js", tray_js),
+    FILE("drafts.js", drafts_js),
     FILE("list.js", list_js),
     FILE("editors.js", editors_js),
     FILE("forms.js", forms_js),

@@ -177,7 +177,7 @@ def lost(trial, person):
         person.call("Fetch.disable")
         equal("it is done", trial.api.value(suite, "player.volume"), value)
         if not has_stream:
-            person.shows("The answer was lost", "dialog.review")
+            person.shows("The answer to the commit was lost", "dialog.review")
             person.click("Commit 1 change", "button", "dialog.review")
         person.until("!document.querySelector('dialog') && document.querySelector('#tray').hidden", "the edit is known to be done")
     person.call("Network.setBlockedURLs", urls=[])

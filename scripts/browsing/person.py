@@ -24,7 +24,7 @@ class Wrong(Exception):
 class Person(Chromium):
     def __enter__(self):
         self.said, self.hosts, self.paused = [], set(), []
-        self.leaves, self.questions = False, 0
+        self.leaves, self.questions, self.answer = False, 0, None
         super().__enter__()
         self.call("Log.enable")
         self.call("DOM.enable")
@@ -34,7 +34,7 @@ class Person(Chromium):
         """Begins a flow as if the browser were new."""
         for kept in (self.said, self.hosts, self.paused):
             kept.clear()
-        self.leaves, self.questions = False, 0
+        self.leaves, self.questions, self.answer = False, 0, None
         self.look(1280, 800)
 
     def end(self):
@@ -60,6 +60,8 @@ class Person(Chromium):
                 self.said.append(details.get("exception", {}).get("description") or details["text"])
             case "Log.entryAdded" if parameters["entry"]["level"] == "error" and "Failed to load resource" not in parameters["entry"]["text"]:
                 self.said.append(parameters["entry"]["text"])
+            case "Fetch.requestPaused" if self.answer:
+                self.post("Fetch.fulfillRequest", requestId=parameters["requestId"], **self.answer)
             case "Fetch.requestPaused":
                 self.paused.append(parameters["requestId"])
             case "Network.requestWillBeSent":
@@ -157,6 +159,18 @@ class Person(Chromium):
 
         yield held
         self.call("Fetch.disable")
+
+    @contextlib.contextmanager
+    def answering(self, pattern, status, body):
+        """Answers requests that are no dry runs, and whose addresses match the pattern, in place of the daemon."""
+        self.answer = {"responseCode": status, "responseHeaders": [{"name": "Content-Type", "value": "application/problem+json"}],
+                       "body": base64.b64encode(body.encode()).decode()}
+        self.call("Fetch.enable", patterns=[{"urlPattern": pattern, "requestStage": "Request"}])
+        try:
+            yield
+        finally:
+            self.answer = None
+            self.call("Fetch.disable")
 
     def let(self, answer):
         self.call("Fetch.continueRequest", requestId=answer)

@@ -75,21 +75,38 @@ def committing(trial, person):
 
 
 def two_schemas(trial, person):
-    """A schema that another caller puts while one is edited is told of, and not overwritten."""
+    """A schema that another caller puts while one is edited is never overwritten without a decision of the person."""
     suite = "two_schemas"
     trial.api.player(suite)
     person.visit(trial.origin, f"#/{suite}?schema")
     person.until("document.querySelector('textarea.code')?.value.includes('player.crossfade')", "the schema is there")
-    mine = json.dumps({"type": "object", "additionalProperties": {"title": "mine"}})
+    schema = lambda title: {"type": "object", "additionalProperties": {"title": title}}
+    put = lambda title: trial.api.send("PUT", f"suites/{suite}/schema", schema(title))
+    current = lambda: trial.api.send("GET", f"suites/{suite}/schema")
+    mine = json.dumps(schema("mine"))
     person.fill("JSON Schema", mine, "main")
-    theirs = {"type": "object", "additionalProperties": {"title": "theirs"}}
-    trial.api.send("PUT", f"suites/{suite}/schema", theirs)
-    person.shows("changed elsewhere meanwhile", "main")
-    person.until("document.querySelector('textarea.code').value.includes('mine')", "the edited text stays")
-    person.click("Put in force…", "button", "main")
-    person.click("Put in force", "button", "dialog")
-    person.shows("changed elsewhere meanwhile", "dialog")
-    equal("their schema", trial.api.send("GET", f"suites/{suite}/schema"), theirs)
+    put("theirs")
+    for words in ("changed elsewhere while you edited it", "theirs", "mine"):
+        person.shows(words, ".conflict")
+    person.until("[...document.querySelectorAll('button')].find(each => each.textContent === 'Apply schema…').disabled", "a conflict cannot be applied")
+    person.click("Keep my text", "button", ".conflict")
+    # The stream is held up, so that the page learns of the next schema only when it applies its own.
+    person.call("Network.setBlockedURLs", urls=["*observe*"])
+    trial.restart()
+    put("newer")
+    person.click("Apply schema…", "button", "main")
+    person.click("Apply schema", "button", "dialog")
+    person.shows("The schema was changed elsewhere", "dialog")
+    person.click("Apply schema", "button", "dialog")
+    person.awaits("new Promise(done => setTimeout(done, 300))")
+    equal("their schema", current(), schema("newer"))
     person.leave()
-    person.click("Revert", "button", "main")
-    person.until("document.querySelector('textarea.code').value.includes('theirs')", "Revert shows the other schema")
+    person.shows("newer", ".conflict")
+    person.call("Network.setBlockedURLs", urls=[])
+    person.click("Use their schema", "button", ".conflict")
+    person.until("document.querySelector('textarea.code').value.includes('newer')", "the text is their schema")
+    person.fill("JSON Schema", mine, "main")
+    person.click("Apply schema…", "button", "main")
+    person.click("Apply schema", "button", "dialog")
+    person.shows("The schema is in force", "main")
+    equal("my schema", current(), schema("mine"))

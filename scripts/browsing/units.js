@@ -1,6 +1,8 @@
 // Unit tests of the modules of the page. scripts/check-page evaluates this text as the body of an async function, which
 // returns the number of tests that passed and the messages of the tests that failed.
 const { parse, print, mistake, typeOf, membersOf } = await import("./exact.js");
+const { paced } = await import("./dom.js");
+const { difference, held } = await import("./words.js");
 
 let passed = 0;
 const failed = [];
@@ -66,6 +68,25 @@ await test("A difference shows a change of type, and values that differ although
   equal(sides(1, parse("1.0")), "from 1→to 1.0");
   equal(sides("a", "a "), 'from "a"→to "a "');
   equal(sides("one\ntwo\nthree", "one\n2\nthree"), "  one\n− two\n+ 2\n  three\n");
+});
+
+await test("A paced function runs while calls never stop, one run at a time, and once more for the last call", async () => {
+  let runs = 0, running = 0;
+  const call = paced(5, async () => {
+    if (running += 1, running > 1) throw new Error("two runs at a time");
+    await new Promise(resolve => setTimeout(resolve, 5));
+    [runs, running] = [runs + 1, running - 1];
+  });
+  const end = performance.now() + 150;
+  while (performance.now() < end) {
+    call();
+    await new Promise(resolve => setTimeout(resolve, 1));
+  }
+  if (runs < 3) throw new Error(`${runs} runs while calls came`);
+  const before = runs;
+  call();
+  while (runs === before && performance.now() < end + 5000) await new Promise(resolve => setTimeout(resolve, 1));
+  if (runs === before) throw new Error("no run after the last call");
 });
 
 return [passed, failed];

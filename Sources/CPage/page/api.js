@@ -22,14 +22,19 @@ export function setToken(text) {
   else sessionStorage.setItem("settingsd-token", text);
 }
 
+// The daemon also names the request parameters that would help a program.
+const withoutParameters = text => text.replace(/; [^;]*(\?\w+=|"\w+":)[^;]*/g, "");
+
 // An error in the words of the daemon. Its code is "network" if there was no answer.
 export class Problem extends Error {
   constructor(status, body) {
-    super(body.detail || body.title || `The daemon answered ${status}.`);
+    super(withoutParameters(body.detail || body.title || `The daemon answered with status ${status}.`));
     this.status = status;
     this.code = body.code || "";
     this.body = body;
   }
+  // True if the same request may succeed later.
+  get isTransient() { return this.code === "network" || [408, 429, 502, 503, 504].includes(this.status); }
   get isLost() { return this.code === "network" || this.body.outcome === "unknown"; }
 }
 
@@ -82,6 +87,27 @@ function refused(response, body) {
   const problem = new Problem(response.status, body);
   if (response.status === 401) tell("unauthorized", problem);
   return problem;
+}
+
+// Repeats a read until it succeeds. `fail` gets the reason of each failure, and no text after the success. Returns undefined if
+// the daemon refuses the read, or if the view is gone.
+export async function persist(read, fail, isGone) {
+  for (let delay = 1000; ; delay = Math.min(10_000, delay * 1.6)) {
+    try {
+      const result = await read();
+      if (isGone()) return undefined;
+      fail("");
+      return result;
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      if (isGone()) return undefined;
+      fail(error.message);
+      if (!error.isTransient) return undefined;
+      if (error.code === "network") tell("status", false, null);
+    }
+    await new Promise(resolve => setTimeout(resolve, delay));
+    if (isGone()) return undefined;
+  }
 }
 
 export const get = (target, query, options) => send("GET", target, { query, ...options });

@@ -18,20 +18,21 @@ export function trayBar(app, place) {
   tray.listeners.add(() => {
     const { conflicts, mistakes } = tray;
     const text = [count(tray.size, "edit"), conflicts.length && count(conflicts.length, "conflict"),
-      mistakes.length && `${mistakes.length} refused`].filter(Boolean).join(", ");
+      mistakes.length && `${mistakes.length} refused`].filter(Boolean).join(", ")
+      + (tray.failure ? `. ${tray.failure}` : "");
     place.hidden = tray.size === 0;
     if (text === words.textContent && size === tray.size) return;
     words.textContent = text;
-    place.classList.toggle("is-bad", conflicts.length + mistakes.length > 0);
+    place.classList.toggle("is-bad", conflicts.length + mistakes.length > 0 || tray.failure !== "");
     if (tray.size) say(text);
     size = tray.size;
   });
 }
 
-export const oldSide = (change, isSecret) =>
-  ({ value: change.old, source: change.oldSource, isSecret: isSecret || change.secret });
-export const newSide = (change, isSecret) =>
-  ({ value: change.new, source: change.source, isSecret: isSecret || change.secret });
+// The sides of a change that the daemon tells of. The effective value of an invalid setting is null, which says nothing.
+const sideOf = (value, source, isSecret) => ({ value: source === "invalid" ? undefined : value, source, isSecret });
+export const oldSide = (change, isSecret) => sideOf(change.old, change.oldSource, isSecret || change.secret);
+export const newSide = (change, isSecret) => sideOf(change.new, change.source, isSecret || change.secret);
 
 // What a setting held when it was edited, and what it will hold.
 function sides(edit) {
@@ -96,7 +97,7 @@ export function openReview(app) {
     list.replaceChildren(...all.slice(0, most).map(item),
       ...(all.length > most ? [el("p.faint", `and ${count(all.length - most, "edit")} more`)] : []));
     const waiting = tray.size - next.length;
-    trouble.tell(tray.problem || waiting && `A lock is overridden, for which you have no right on every key: ${count(waiting, "edit")} will wait in the tray for another commit.`);
+    trouble.tell(tray.failure || tray.problem || waiting && `A lock is overridden, for which you have no right on every key: ${count(waiting, "edit")} will wait in the tray for another commit.`);
     send.disabled = !tray.canCommit || isTooLong();
     send.textContent = tray.isSending ? "Committing…" : `Commit ${count(next.length, "change")}`;
     if (label) ([...list.querySelectorAll("button")].find(each =>

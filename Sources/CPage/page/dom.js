@@ -66,6 +66,11 @@ export function alarm(kind = "p.notice.bad") {
     element.textContent = text || "";
     element.hidden = !text;
   };
+  // Also scrolls to the message. An action of the person calls this function.
+  element.show = text => {
+    element.tell(text);
+    if (text) element.scrollIntoView({ block: "nearest" });
+  };
   return element;
 }
 
@@ -95,6 +100,7 @@ export function confirm(title, content, label, kind, act) {
     event.target.disabled = false;
     if (!wrong) dialog.close();
   }, { class: kind })]);
+  return dialog;
 }
 
 // Asks for one text, until `act` returns no mistake.
@@ -111,6 +117,27 @@ export function ask(title, label, hint, properties, act) {
     el("button.primary", { type: "submit", form: form.id }, "Continue"));
   input.focus();
   return dialog;
+}
+
+// Calls a function some milliseconds after the first of several calls, and again for calls that came meanwhile. Unlike
+// `debounced` it makes progress while calls never stop.
+export function paced(milliseconds, act) {
+  let timer = 0, isRunning = false, isWanted = false;
+  const run = async () => {
+    [timer, isRunning, isWanted] = [0, true, false];
+    try {
+      await act();
+    } finally {
+      isRunning = false;
+      if (isWanted) call();
+    }
+  };
+  const call = () => {
+    isWanted = true;
+    if (!timer && !isRunning) timer = setTimeout(run, milliseconds);
+  };
+  call.cancel = () => { clearTimeout(timer); [timer, isWanted] = [0, false]; };
+  return call;
 }
 
 // Calls a function once things have been quiet for some milliseconds.

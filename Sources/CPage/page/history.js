@@ -1,7 +1,8 @@
-// The past of a suite: its commits, what differs between two places, undoing, and going back to a place.
-import { get, newKey, send } from "./api.js";
+// The history of a suite: its commits, comparison of two places, undo, and going back to a place.
+import { get, newKey, persist, send } from "./api.js";
 import { newSide, oldSide } from "./changes.js";
-import { alarm, bdi, button, confirm, debounced, el, field, say } from "./dom.js";
+import { alarm, bdi, button, confirm, debounced, el, field, paced, say } from "./dom.js";
+import { parse, print } from "./exact.js";
 import { suitePath } from "./store.js";
 import { count, difference, time } from "./words.js";
 
@@ -19,66 +20,137 @@ export function changeList(changes, action) {
 export function historyView(app, store, first) {
   const target = suitePath(store.suite, "history");
   let commits = [], next, isGone = false, turn = 0;
-  const filter = (name, label) => el("input",
-    { type: "search", value: first.query.get(name) || "", "aria-label": label, placeholder: label, oninput: () => begin() });
+  // The element of each commit. A row stays the same element, so that the focus and the pointer stay on the same commit.
+  const rows = new Map();
+  const filter = (name, label) => el("input", { type: "search", value: first.query.get(name) || "", "aria-label": label,
+    placeholder: label, oninput: () => begin() });
   const key = filter("key", "Only this key"), by = filter("by", "Only this caller");
   const from = el("input", { size: 12 });
   const to = el("input", { size: 12, placeholder: "now" });
   const result = el("section.comparison", { "aria-label": "Comparison", hidden: true });
-  const failure = alarm();
+  const failure = alarm(), compareFailure = alarm("p.error");
+  // The bar keeps its place while it is empty, so that a new commit moves nothing.
+  const newer = button("", () => load(false), { class: "newer" });
   const list = el("ol.commits");
-  const more = button("Show older commits", () => load(true));
-  const compareForm = el("form.compare", { onsubmit: event => { event.preventDefault(); compare(); } },
+  const more = button("Show older commits", () => load(true), { hidden: true });
+  const compareForm = el("form.compare",
+    { onsubmit: event => { event.preventDefault(); compare(compareFailure.show); } },
     field("From", from), field("To", to), el("button", { type: "submit" }, "Compare"),
-    app.caller.may("write", store.suite) && button("Go back to From…", () => restore(from.value.trim() || "0")),
-    el("p.hint", "A place is a revision, or a time such as 2026-11-20T18:00:00Z."));
-  const element = el("div.scrolls", el("div.subhead", el("div.tools", key, by)),
-    el("details.compare-box", el("summary", "Compare or go back to a place"), compareForm), result, failure, list, more);
+    app.caller.may("write", store.suite)
+      && button("Go back to From…", () => restore(from.value.trim() || "0", compareFailure.show)),
+    el("p.hint", "A place is a revision, or a time such as 2026-11-20T18:00:00Z."), compareFailure);
+  const element = el("div.scrolls", el("div.subhead", el("div.tools", key, by, newer)),
+    el("details.compare-box", el("summary", "Compare or go back to a place"), compareForm), result, failure, list,
+    more);
 
   const begin = debounced(250, () => load(false));
+  const query = () => ({ key: key.value || undefined, by: by.value.trim() || undefined });
 
-  async function load(isMore, limit = page) {
-    const mine = turn += 1;
+  async function read(query) {
     try {
-      const { body } = await get(target, { limit, before: isMore ? next : undefined, key: key.value || undefined,
-        by: by.value.trim() || undefined });
-      if (isGone || mine !== turn) return;
-      commits = isMore ? [...commits, ...body.commits] : body.commits;
-      next = body.next;
-      failure.tell();
-      draw();
+      return (await get(target, query)).body;
     } catch (error) {
-      if (isGone || mine !== turn) return;
-      if (error.code === "unknown_suite") { commits = []; next = undefined; return draw(); }
-      failure.tell(error.message);
+      if (error.code === "unknown_suite") return { commits: [] };
+      throw error;
     }
   }
 
+  async function load(isMore) {
+    const mine = turn += 1;
+    const limit = isMore ? page : Math.min(1000, Math.max(page, commits.length));
+    const body = await persist(() => read({ limit, before: isMore ? next : undefined, ...query() }), failure.tell,
+      () => isGone || mine !== turn);
+    if (!body) return;
+    commits = isMore ? [...commits, ...body.commits] : body.commits;
+    next = body.next;
+    draw();
+  }
+
+  // Counts the commits that the list does not show yet.
+  const lookForNewer = paced(300, async () => {
+    const mine = turn;
+    const body = await persist(() => read({ limit: page, ...query() }), failure.tell, () => isGone || mine !== turn);
+    if (!body) return;
+    const number = body.commits.filter(({ revision }) => !rows.has(revision)).length;
+    if (!commits.length) return load(false);
+    showNewer(number);
+  });
+
+  function showNewer(number) {
+    newer.textContent = number ? `Show ${number < page ? number : `${page} or more`} new ${number === 1 ? "commit"
+      : "commits"}` : "";
+    newer.classList.toggle("is-empty", !number);
+    newer.disabled = !number;
+  }
+
   function draw() {
-    list.replaceChildren(...commits.map(row));
-    if (!commits.length) list.replaceChildren(el("li.empty",
-      key.value || by.value ? "No commit is like that." : "Nothing is kept of this suite's past."));
+    const shown = new Set(commits.map(({ revision }) => revision));
+    for (const [revision, row] of rows) if (!shown.has(revision)) { row.remove(); rows.delete(revision); }
+    list.querySelector(".empty")?.remove();
+    commits.forEach((commit, index) => {
+      if (!rows.has(commit.revision)) rows.set(commit.revision, row(commit));
+      const element = rows.get(commit.revision);
+      if (list.children[index] !== element) list.insertBefore(element, list.children[index] || null);
+    });
+    if (!commits.length)
+      list.append(el("li.empty", key.value || by.value ? "No commits match." : "The history of this suite is empty."));
     more.hidden = next === undefined;
+    if (document.activeElement === newer) (list.querySelector("button") || key).focus();
+    showNewer(0);
   }
 
   function row(commit) {
     const mayUndo = app.caller.may("write", store.suite);
     const title = [commit.schema && "Schema", commit.dropped && "Suite dropped",
       commit.changes.length && count(commit.changes.length, "change")].filter(Boolean).join(", ") || "No changes";
+    const trouble = alarm("p.error");
     return el("li.commit", el("div.commit-head", el("strong", title), " ", time(commit.time),
       commit.by && [" by ", bdi(commit.by)], commit.note && bdi(commit.note, "q"),
       el("span.faint", ` revision ${commit.revision}`),
       el("span.commit-buttons",
-        button("Compare with now", () => { from.value = String(commit.revision); to.value = ""; compare(); },
-        `Compare revision ${commit.revision} with now`),
-        mayUndo && [button("Undo…", () => undo(commit), `Undo revision ${commit.revision}`),
-          button("Go back to here…", () => restore(commit.revision),
+        button("Compare with now", () => {
+          [from.value, to.value] = [String(commit.revision), ""];
+          compare(trouble.show);
+        }, `Compare revision ${commit.revision} with now`),
+        mayUndo && [button("Undo…", () => undo(commit, trouble.show), `Undo revision ${commit.revision}`),
+          button("Go back to here…", () => restore(commit.revision, trouble.show),
             `Go back to revision ${commit.revision}`)])),
-      changeList(commit.changes));
+      trouble, commit.schema && schemaChange(commit.revision), changeList(commit.changes));
   }
 
-  async function compare() {
+  // The schema at a revision; undefined if there was none.
+  async function schemaAt(at) {
+    try {
+      const { body } = await get(suitePath(store.suite, "schema"), { at }, { isText: true });
+      return print(parse(body), 2);
+    } catch (error) {
+      if (["no_schema", "unknown_suite"].includes(error.code)) return undefined;
+      throw error;
+    }
+  }
+
+  // Shows the lines of the schema that differ between two revisions.
+  async function schemaDifference(before, after) {
+    const [one, other] = await Promise.all([schemaAt(before), schemaAt(after)]);
+    const side = value => ({ value, source: value === undefined ? "unset" : "stored" });
+    return one === other ? el("p.faint", "The schema stays the same.") : difference(side(one), side(other));
+  }
+
+  function schemaChange(revision) {
+    const content = el("div");
+    return el("details", { ontoggle: async event => {
+      if (!event.target.open || content.hasChildNodes()) return;
+      try {
+        content.replaceChildren(...[await schemaDifference(revision - 1, revision)].flat().filter(Boolean));
+      } catch (error) {
+        content.replaceChildren(el("p.error", error.message));
+      }
+    } }, el("summary", "Change of the schema"), content);
+  }
+
+  async function compare(fail) {
     element.querySelector("details").open = true;
+    fail();
     try {
       const { body } = await get(suitePath(store.suite, "diff"),
         { from: from.value.trim() || "0", to: to.value.trim() || undefined });
@@ -87,72 +159,111 @@ export function historyView(app, store, first) {
         const setting = store.at(key);
         return !to.value.trim() && !secret && oldSource !== "invalid" && setting.writable && button("Put back", () => {
           app.tray.propose(setting, oldSource === "stored" ? { value: old } : { remove: true });
-          say(`${key} is put back, once it is committed`);
+          say(`${key} is put back when you commit`);
         }, `Put back ${key}`);
       };
       result.replaceChildren(el("h2", { tabindex: -1 },
         `From ${from.value.trim() || "0"} to ${to.value.trim() || "now"}: ${count(body.changes.length, "difference")}`),
-        body.schemaChanged ? el("p", "The schema is another one, too.") : "", changeList(body.changes, offerPutBack),
+        body.schemaChanged ? el("p", "The schemas differ, too.") : "", changeList(body.changes, offerPutBack),
         el("div.buttons", button("Close", () => { result.hidden = true; })));
       result.hidden = false;
-      failure.tell();
       result.querySelector("h2").focus();
       result.scrollIntoView({ block: "nearest" });
     } catch (error) {
-      failure.tell(error.message);
+      fail(error.message);
     }
   }
 
-  const undo = ({ revision }) =>
-    putBack({ kind: "undo", body: { revision }, title: `Undo revision ${revision}`, label: "Undo" });
+  const undo = ({ revision, schema }, fail) => putBack({ kind: "undo", body: { revision },
+    title: `Undo revision ${revision}`, label: "Undo", fail, schema });
 
-  function restore(place) {
+  function restore(place, fail) {
     const isRevision = /^\d+$/.test(place), keys = key.value ? [key.value] : undefined;
-    putBack({ kind: "restore", body: { to: isRevision ? Number(place) : place, keys }, label: "Go back",
+    putBack({ kind: "restore", body: { to: isRevision ? Number(place) : place, keys }, label: "Go back", fail,
       title: `Go back to ${isRevision ? "revision " : ""}${place}${keys ? `: ${keys}` : ""}` });
   }
 
-  // Shows what an undo or a restore would do, and does it. One that may take more than a commit away is done on the state
-  // that was shown, and on no other.
-  async function putBack({ kind, body, title, label, query, notice }) {
+  // Returns a plan that agrees to what the daemon refused, or null. The dialog shows what the person agrees to.
+  function agreed(plan, problem) {
+    const { kind, body, query, notices = [] } = plan;
+    const { changes = [], conflicts = [] } = problem.body || {};
+    if (problem.code === "changed_since" && !body.force) {
+      const notice = [el("p.notice.bad", "These later changes are undone, too:"),
+        el("details", el("summary", count(changes.length, "later change")), changeList(changes))];
+      return { ...plan, body: { ...body, force: true }, label: "Undo anyway", notices: [...notices, notice] };
+    }
+    if (problem.code === "schema_conflict" && kind === "restore" && !query?.onConflict)
+      return { ...plan, query: { ...query, onConflict: "skip" } };
+    if (problem.code === "schema_conflict" && plan.schema && !query?.onConflict) {
+      const notice = [el("p.notice.bad", "The earlier schema does not allow these stored values. They become invalid:"),
+        el("ul.mistakes", conflicts.map(({ key, errors = [] }) => el("li", key && bdi(key, "strong"), ": ",
+          errors.map(error => error.detail).join("; "))))];
+      return { ...plan, query: { ...query, onConflict: "keep" }, notices: [...notices, notice] };
+    }
+    if (problem.code === "locked" && !query?.override && app.caller.may("override", store.suite)) {
+      const notice = el("p.notice.bad", "This changes settings that the schema locks.");
+      return { ...plan, query: { ...query, override: "locked" }, notices: [...notices, notice] };
+    }
+    return null;
+  }
+
+  // The other suites that a commit changed, as far as the caller may see them.
+  async function otherSuites({ body, query }) {
+    let changes;
+    try {
+      ({ body: { changes } } = await send("POST", "v1/undo", { body, query: { ...query, dryRun: true } }));
+    } catch (problem) {
+      ({ changes } = problem.body);
+    }
+    return [...new Set((changes || []).map(({ suite }) => suite))].filter(suite => suite && suite !== store.suite);
+  }
+
+  // Shows the effects of an undo or a restore, and makes the changes if the person agrees. The changes are made to the
+  // state that was shown, and to no other state, if they may take away more than one commit.
+  async function putBack(wanted) {
+    const { kind, body, title, label, query, notices = [], fail, schema } = wanted;
     const target = suitePath(store.suite, kind);
-    let plan;
+    let plan, others, schemas;
+    fail();
     try {
       plan = await send("POST", target, { body, query: { ...query, dryRun: true } });
+      others = kind === "undo" ? await otherSuites({ body, query }) : [];
+      schemas = schema && await schemaDifference(undefined, body.revision - 1);
     } catch (problem) {
-      const { changes = [], conflicts } = problem.body || {};
-      if (problem.code === "changed_since" && !body.force) {
-        notice = [el("p.notice.bad", "It was changed since. To undo it takes these later changes away, too:"),
-          el("details", el("summary", count(changes.length, "later change")), changeList(changes))];
-        return putBack({ kind, body: { ...body, force: true }, title, label: "Undo all the same", notice });
-      }
-      if (problem.code === "schema_conflict" && kind === "restore" && !query)
-        return putBack({ kind, body, title, label, query: { onConflict: "skip" } });
-      return failure.tell([problem.message, ...(conflicts || []).map(({ key }) => key)].join(" "));
+      const next = agreed(wanted, problem);
+      if (next) return putBack(next);
+      const keys = (problem.body?.conflicts || []).map(({ key }) => key).filter(Boolean);
+      return fail(`Cannot ${kind === "undo" ? "undo this commit" : "go back"}: ${problem.message}${keys.length > 1
+        ? ` (${keys.join(", ")})` : ""}`);
     }
     if (isGone) return;
     const { changes, changed, skipped = [] } = plan.body;
     const note = el("input", { dir: "auto", value: title.toLowerCase() });
     const once = newKey();
-    confirm(title, [notice, skipped.length > 0 && [
-      el("p.notice.bad", "The schema does not allow what was stored for these; they stay as they are:"),
-      el("ul.mistakes", skipped.map(({ key, errors = [] }) =>
-        el("li", bdi(key, "strong"), ": ", errors.map(error => error.detail).join("; "))))],
-    changed === false ? el("p", "This changes nothing: what was before is there already.")
-      : [el("p", "This will be done:"), changeList(changes)], field("Note", note)],
-    label, notice || skipped.length ? "danger" : "primary", async () => {
+    confirm(title, [notices,
+      others.length > 0
+        && el("p.notice.bad", `The commit also changed ${others.join(", ")}. Only ${store.suite} is undone here.`),
+      skipped.length > 0 && [
+        el("p.notice.bad", "The schema does not allow the earlier values of these settings, so they stay as they are:"),
+        el("ul.mistakes", skipped.map(({ key, errors = [] }) =>
+          el("li", bdi(key, "strong"), ": ", errors.map(error => error.detail).join("; "))))],
+      changed === false ? el("p", "This changes nothing: the earlier state is in force already.")
+        : [el("p", "These changes are made:"), schemas && [el("h3", "Schema"), el("div", schemas)], changeList(changes)],
+      field("Note", note)],
+    label, notices.length || skipped.length ? "danger" : "primary", async () => {
       try {
         const match = kind === "restore" || body.force ? plan.tag : undefined;
         await send("POST", target, { body, query, note: note.value.trim(), key: once, match });
         say("Done");
+        load(false);
       } catch (problem) {
         return problem.code === "precondition_failed"
-          ? "The suite changed meanwhile. Cancel, and look again at what this would do." : problem.message;
+          ? "The suite was changed elsewhere. Cancel, and look at the effects again." : problem.message;
       }
     });
   }
 
-  const again = debounced(300, () => load(false, Math.min(1000, Math.max(page, commits.length))));
+  showNewer(0);
   load(false);
   return {
     element,
@@ -162,6 +273,6 @@ export function historyView(app, store, first) {
       [key.value, by.value] = [wanted, caller];
       load(false);
     },
-    change: () => again(), leave: () => { isGone = true; begin.cancel(); again.cancel(); },
+    change: () => lookForNewer(), leave: () => { isGone = true; begin.cancel(); lookForNewer.cancel(); },
   };
 }

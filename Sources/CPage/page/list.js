@@ -12,8 +12,9 @@ export class List {
     this.prefix = newID();
     this.space = el("div.space", { role: "presentation" });
     this.element = el("div.list", {
-      tabindex: 0, role, "aria-label": label, onscroll: () => this.#draw(), onkeydown: event => this.#key(event),
-      onclick: event => this.#click(event), onfocus: () => { if (!this.active && this.items.length) this.move(0); },
+      tabindex: 0, role, "aria-label": label, onscroll: () => this.#scroll(), onkeydown: event => this.#key(event),
+      onpointerdown: event => { this.pressed = event.target.closest(".row")?.dataset.id; },
+      onclick: event => this.#click(event), onfocus: () => this.#focus(),
     }, this.space);
     new ResizeObserver(() => this.refresh()).observe(this.element);
   }
@@ -23,14 +24,32 @@ export class List {
     return this.known ||= parseFloat(style.fontSize) * parseFloat(style.getPropertyValue("--row"));
   }
 
+  // A list that is taken out of the document loses its place, so the list remembers the place.
+  #scroll() {
+    if (this.element.clientHeight) this.top = this.element.scrollTop;
+    this.#draw();
+  }
+
+  // The first row in view becomes the active row. The list does not scroll, because the focus may come from a press on a row.
+  #focus() {
+    if (this.active !== null || !this.items.length) return;
+    this.active = this.items[Math.min(this.items.length - 1, Math.ceil(this.element.scrollTop / this.height))].id;
+    this.#draw();
+  }
+
   refresh() {
     this.known = 0;
     const before = this.view || 0;
+    const isBack = !before && this.top > 0;
+    if (isBack) {
+      this.#draw();
+      this.element.scrollTop = this.top;
+    }
     const top = this.active === null ? 0 : this.places.get(this.active) * this.height - this.element.scrollTop;
     this.view = this.element.clientHeight;
     this.#draw();
-    // The active row stays in view, and comes into it once there is one.
-    if (this.active !== null && this.view && (!before || top >= 0 && top < before)) this.activate(this.active);
+    // The active row stays in view, and the first view of the list shows the active row.
+    if (this.active !== null && this.view && !isBack && (!before || top >= 0 && top < before)) this.activate(this.active);
   }
 
   set(items) {
@@ -90,9 +109,10 @@ export class List {
   }
 
   #click(event) {
-    const row = event.target.closest(".row");
-    if (!row || !this.places.has(row.dataset.id)) return;
-    this.move(this.places.get(row.dataset.id));
+    // A row that was made again between press and release is another element, and then the click has no row.
+    const id = event.target.closest(".row")?.dataset.id ?? this.pressed;
+    if (!this.places.has(id)) return;
+    this.move(this.places.get(id));
     this.onOpen(this.activeItem, event);
   }
 

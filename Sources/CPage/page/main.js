@@ -1,5 +1,5 @@
 // The frame of the page: the router, the caller, the state of the connection, and the keys that hold everywhere.
-import { Caller, Problem, get, hasToken, isToken, on, setToken } from "./api.js";
+import { Caller, get, hasToken, isToken, on, persist, setToken } from "./api.js";
 import { openReview, trayBar } from "./changes.js";
 import { ask, bdi, button, el, openDialog, say, sign } from "./dom.js";
 import { serviceView } from "./service.js";
@@ -157,8 +157,8 @@ function askForToken(reason) {
       view = null;
       route();
     });
-  // Without a caller there is nothing behind this dialog.
-  dialog.addEventListener("cancel", event => { if (!app.caller) event.preventDefault(); });
+  // Without a caller there is nothing behind this dialog, and browsers close a dialog at the second Escape.
+  dialog.addEventListener("close", () => { if (!app.caller) askForToken(reason); });
 }
 
 async function meet() {
@@ -170,22 +170,23 @@ async function meet() {
 }
 
 on("unauthorized", problem => {
-  if (app.caller) askForToken(`The token is not valid any more: ${problem.message}.`);
+  if (app.caller) askForToken(`The token is no longer valid: ${problem.message}.`);
+  else askForToken(hasToken() ? problem.message : "");
 });
 
 async function start() {
   drawBar();
   trayBar(app, document.getElementById("tray"));
   addEventListener("hashchange", route);
-  try {
-    await meet();
-    route();
-  } catch (error) {
-    if (error instanceof Problem && error.status === 401) return askForToken(hasToken() ? error.message : "");
-    main.replaceChildren(el("div.empty", el("h1", "The daemon cannot be reached"), el("p", error.message),
-      button("Try again", () => { main.replaceChildren(); start(); }, { class: "primary" })));
-    if (!(error instanceof Problem)) throw error;
-  }
+  // Shows drafts of edits that a reload of the tab left over.
+  app.tray.tell();
+  const isMet = await persist(() => meet().then(() => true), reason => {
+    if (reason && !document.querySelector("dialog"))
+      main.replaceChildren(el("div.empty", el("h1", "The daemon cannot be reached"), el("p", reason)));
+  }, () => false);
+  if (!isMet) return;
+  route();
+  if (app.tray.size) app.tray.check();
 }
 
 start();

@@ -1,7 +1,7 @@
 // One setting: what is known of it, its editor, and its past.
-import { get } from "./api.js";
+import { get, persist } from "./api.js";
 import { choice, newSide } from "./changes.js";
-import { bdi, button, el, newID, say } from "./dom.js";
+import { bdi, button, el, newID, paced, say } from "./dom.js";
 import { makeEditor } from "./editors.js";
 import { print } from "./exact.js";
 import { resolve, summary } from "./schema.js";
@@ -83,6 +83,7 @@ export function settingPanel(app, store, key, { back }) {
       mayUnlock && !isUnlocked(setting)
         && act("unlock", "Unlock for one change", () => { unlocked = setting.revision; update(); editor.focus(); }),
       edit?.other && choice(tray, edit),
+      edit && (tray.failure || tray.problem) && el("p.notice.bad", tray.failure || tray.problem),
       el("div.buttons", {},
         (setting.source === "stored" || setting.source === "invalid") && (setting.writable || isUnlocked(setting))
           && !edit?.remove && act("reset",
@@ -94,25 +95,29 @@ export function settingPanel(app, store, key, { back }) {
     if (focused) (state.querySelector(`[data-act=${focused}]`) || heading).focus();
   }
 
-  async function drawPast(setting) {
-    if (pastOf === setting.revision || setting.revision === 0) return;
+  const drawPast = paced(30, async () => {
+    const setting = store.at(key);
+    if (isGone || pastOf === setting.revision || setting.revision === 0) return;
     pastOf = setting.revision;
-    try {
-      const { body } = await get(suitePath(store.suite, "history"), { key, limit: 6 });
-      if (isGone) return;
-      past.replaceChildren(el("h3", "Past"), el("ol.past-list", body.commits.map((commit, index) => {
-        const [change] = commit.changes.filter(each => each.key === key);
-        return change && el("li",
-          el("div", held(newSide(change, isSecret(setting))), " ", sourceBadge(change.source)),
-          el("div.faint", time(commit.time), commit.by && [" by ", bdi(commit.by)],
-            commit.note && [" · ", bdi(commit.note, "q")]),
-          index > 0 && setting.writable && !change.secret && !isSecret(setting) && change.source !== "invalid" && button("Put back", () => {
-            tray.propose(store.at(key), change.source === "stored" ? { value: change.new } : { remove: true });
-          }, `Put back the value of revision ${change.revision}`));
-      })), el("a", { href: app.link(store.suite, null, { history: "", key }) }, "All of its history"));
-    } catch {
-      pastOf = null;
-    }
+    const answer = await persist(() => get(suitePath(store.suite, "history"), { key, limit: 6 }), () => {}, () => isGone);
+    if (answer) showPast(setting, answer.body.commits);
+  });
+
+  function showPast(setting, commits) {
+    const entry = (commit, index) => {
+      const change = commit.changes.find(each => each.key === key);
+      const mayPutBack = index > 0 && setting.writable && !change?.secret && !isSecret(setting)
+        && change?.source !== "invalid";
+      return change && el("li",
+        el("div", held(newSide(change, isSecret(setting))), " ", sourceBadge(change.source)),
+        el("div.faint", time(commit.time), commit.by && [" by ", bdi(commit.by)],
+          commit.note && [" · ", bdi(commit.note, "q")]),
+        mayPutBack && button("Put back", () => {
+          tray.propose(store.at(key), change.source === "stored" ? { value: change.new } : { remove: true });
+        }, `Put back the value of revision ${change.revision}`));
+    };
+    past.replaceChildren(el("h3", "History"), el("ol.past-list", commits.map(entry)),
+      el("a", { href: app.link(store.suite, null, { history: "", key }) }, "Full history"));
   }
 
   function update(keys) {
@@ -121,17 +126,18 @@ export function settingPanel(app, store, key, { back }) {
     drawEditor(setting);
     drawAbout(setting);
     drawState(setting);
-    drawPast(setting);
+    drawPast();
   }
 
   // A setting that is not listed has a schema all the same if a pattern admits it.
   async function lookUp() {
-    if (!store.settings.has(key) && store.exists) await store.refresh(key).catch(() => {});
+    if (!store.settings.has(key) && store.exists)
+      await persist(() => store.refresh(key).then(() => true), () => {}, () => isGone);
     update();
   }
 
   lookUp();
   update();
   return { element, update, focus: () => (store.at(key).writable || isUnlocked(store.at(key)) ? editor.focus() : heading.focus()),
-    leave: () => { isGone = true; } };
+    leave: () => { isGone = true; drawPast.cancel(); } };
 }

@@ -1,5 +1,6 @@
 // A suite as the page knows it: its settings, kept fresh by a stream of commits.
-import { Problem, Watch, get, path } from "./api.js";
+import { Problem, Watch, get, path, persist } from "./api.js";
+import { paced } from "./dom.js";
 import { resolve } from "./schema.js";
 
 const pageOfKeys = 5000;
@@ -15,7 +16,8 @@ export class Store {
     // The revisions at which keys were removed, and the changes that come while all keys are read.
     this.removed = new Map();
     this.meanwhile = null;
-    this.again = 0;
+    // Reads all keys again, soon and once, however many events ask for it.
+    this.reload = paced(150, () => this.#readAgain());
   }
 
   // Reads all keys, then follows the stream from that place. Throws a Problem.
@@ -27,7 +29,7 @@ export class Store {
 
   close() {
     this.isClosed = true;
-    clearTimeout(this.again);
+    this.reload.cancel();
     this.watch?.close();
   }
 
@@ -58,35 +60,25 @@ export class Store {
     this.apply(newer);
   }
 
-  // Reads all keys again, soon and once, however many events ask for it.
-  #reload(delay = 150) {
-    clearTimeout(this.again);
-    this.again = setTimeout(async () => {
-      if (this.meanwhile) return this.#reload();
-      try {
-        const old = this.settings;
-        await this.#load();
-        if (this.isClosed) return;
-        const keys = new Set([...old.keys(), ...this.settings.keys()]);
-        const changed = [...keys].filter(key => old.get(key)?.revision !== this.settings.get(key)?.revision);
-        this.#mark(changed);
-        this.onChange(changed, true);
-      } catch {
-        if (!this.isClosed) this.#reload(2000);
-      }
-    }, delay);
+  async #readAgain() {
+    const old = this.settings;
+    if (!await persist(() => this.#load().then(() => true), () => {}, () => this.isClosed)) return;
+    const keys = new Set([...old.keys(), ...this.settings.keys()]);
+    const changed = [...keys].filter(key => old.get(key)?.revision !== this.settings.get(key)?.revision);
+    this.#mark(changed);
+    this.onChange(changed, true);
   }
 
   #take(event, data) {
     switch (event) {
       case "missing":
         if (!this.exists) return;
-        return this.#reload();
+        return this.reload();
       // The state that a stream without a place begins with tells that there is a suite now.
-      case "state": return this.exists ? undefined : this.#reload();
-      case "reset": return this.#reload();
+      case "state": return this.exists ? undefined : this.reload();
+      case "reset": return this.reload();
       case "commit":
-        if (data.schemaRevision !== undefined || data.dropped) return this.#reload();
+        if (data.schemaRevision !== undefined || data.dropped) return this.reload();
         return this.apply(data.changes);
     }
   }
@@ -109,8 +101,8 @@ export class Store {
     }
     if (!keys.length) return;
     this.#mark(keys);
-    if (unclear.length > 20) this.#reload();
-    else for (const change of unclear) this.refresh(change.key).catch(() => this.#reload(2000));
+    if (unclear.length > 20) this.reload();
+    else for (const change of unclear) this.refresh(change.key).catch(() => this.reload());
     this.onChange(keys, false);
   }
 

@@ -1,5 +1,7 @@
 // A suite: its settings as a tree by the dots in their names, with the setting that is open beside it.
+import { persist } from "./api.js";
 import { alarm, ask, bdi, button, debounced, el, say, sign } from "./dom.js";
+import { hasSchemaDraft } from "./drafts.js";
 import { historyView } from "./history.js";
 import { List, searchField } from "./list.js";
 import { resolve } from "./schema.js";
@@ -11,7 +13,7 @@ import { brief, count, held, sourceBadge } from "./words.js";
 
 export function suiteView(app, first) {
   const { suite } = first;
-  let place = first, part = null, isGone = false;
+  let place = first, part = null, settings = null, isGone = false;
   const heading = el("h1", { tabindex: -1 }, bdi(suite));
   const tabs = el("nav.tabs", { "aria-label": "Parts of the suite" });
   const failure = alarm();
@@ -19,35 +21,44 @@ export function suiteView(app, first) {
   const element = el("div.view", el("div.head", heading, tabs), failure, body);
   const store = new Store(suite, (keys, isWhole) => {
     app.tray.compare(store);
-    part?.change(keys, isWhole);
+    for (const each of new Set([part, settings])) each?.change(keys, isWhole);
   });
 
   const partOf = ({ query }) => query.has("history") ? "history" : query.has("schema") ? "schema" : "settings";
 
+  function drawTabs() {
+    const name = partOf(place);
+    const label = hasSchemaDraft(suite) ? "Schema · edited" : "Schema";
+    if (tabs.dataset.shown === `${name} ${label}`) return;
+    tabs.dataset.shown = `${name} ${label}`;
+    tabs.replaceChildren(...[["settings", "Settings", {}], ["history", "History", { history: "" }],
+      ["schema", label, { schema: "" }]].map(([id, label, query]) =>
+      el("a", { href: app.link(suite, null, query), "aria-current": id === name ? "page" : null }, label)));
+  }
+
   function draw() {
     const name = partOf(place);
-    tabs.replaceChildren(...[["settings", "Settings", {}], ["history", "History", { history: "" }],
-      ["schema", "Schema", { schema: "" }]].map(([id, label, query]) =>
-      el("a", { href: app.link(suite, null, query), "aria-current": id === name ? "page" : null }, label)));
-    if (part?.name === name && part.follow) return part.follow(place);
-    part?.leave?.();
-    part = name === "history" ? historyView(app, store, place) : name === "schema" ? schemaView(app, store)
-      : settingsPart(app, store, place);
+    drawTabs();
+    if (part?.name === name) return part.follow?.(place);
+    // The settings stay, so that the search, the closed groups and the place in the list do.
+    if (part === settings) settings?.pause();
+    else part?.leave();
+    part = name === "history" ? historyView(app, store, place) : name === "schema" ? schemaView(app, store, drawTabs)
+      : settings || settingsPart(app, store, place);
     part.name = name;
     body.replaceChildren(part.element);
+    if (name !== "settings") return;
+    if (settings) settings.follow(place);
+    settings = part;
   }
 
   async function open() {
-    try {
-      await store.open();
-      if (isGone) return;
-      app.tray.onCommit = changes => store.apply(changes);
-      app.tray.compare(store);
-      draw();
-      if (!document.activeElement?.matches("input, button, a")) part.focus?.();
-    } catch (error) {
-      failure.tell(error.message);
-    }
+    const isOpen = await persist(() => store.open().then(() => true), failure.tell, () => isGone);
+    if (!isOpen) return;
+    app.tray.onCommit = changes => store.apply(changes);
+    app.tray.compare(store);
+    draw();
+    if (!document.activeElement?.matches("input, button, a")) part.focus?.();
   }
 
   open();
@@ -59,7 +70,7 @@ export function suiteView(app, first) {
       if (store.isLoaded) draw();
       return true;
     },
-    leave: () => { isGone = true; part?.leave?.(); store.close(); },
+    leave: () => { isGone = true; for (const each of new Set([part, settings])) each?.leave(); store.close(); },
   };
 }
 
@@ -242,6 +253,11 @@ function settingsPart(app, store, first) {
   // On a narrow screen the setting that is open takes the place of the list.
   const isListSeen = () => list.element.getClientRects().length > 0;
 
+  function pause() {
+    panel?.leave();
+    panel = key = null;
+  }
+
   function show(place) {
     const isOther = place.key !== key || !panel;
     key = place.key;
@@ -287,7 +303,7 @@ function settingsPart(app, store, first) {
   return {
     element,
     focus: () => { if (first.key === null || !panel) list.element.focus({ preventScroll: true }); },
-    follow: show,
+    follow: show, pause,
     change: keys => {
       soon();
       unmark();

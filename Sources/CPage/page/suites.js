@@ -1,6 +1,6 @@
 // The suites: search, counts, and what changed last.
-import { Watch, get } from "./api.js";
-import { alarm, ask, bdi, button, debounced, el } from "./dom.js";
+import { Watch, get, persist } from "./api.js";
+import { alarm, ask, bdi, button, el, paced } from "./dom.js";
 import { List, searchField } from "./list.js";
 import { suitePath } from "./store.js";
 import { count, time } from "./words.js";
@@ -80,23 +80,14 @@ export function suitesView(app) {
     return cursor;
   }
 
-  const reload = debounced(300, async () => {
-    try {
-      if (!isGone) await load();
-    } catch (error) {
-      failure.tell(error.message);
-    }
-  });
+  const read = () => persist(load, failure.tell, () => isGone);
+  const reload = paced(300, read);
 
   async function open() {
-    try {
-      const cursor = await load();
-      if (isGone) return;
-      watch = new Watch("v1/observe", { suitePrefix: "" }, cursor, event => { if (event !== "state") reload(); });
-      if (!document.activeElement?.matches("input, button, a")) list.element.focus({ preventScroll: true });
-    } catch (error) {
-      failure.tell(error.message);
-    }
+    const cursor = await read();
+    if (cursor === undefined || isGone) return;
+    watch = new Watch("v1/observe", { suitePrefix: "" }, cursor, event => { if (event !== "state") reload(); });
+    if (!document.activeElement?.matches("input, button, a")) list.element.focus({ preventScroll: true });
   }
 
   function newSuite() {

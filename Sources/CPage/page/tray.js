@@ -2,6 +2,7 @@
 import { Problem, newKey, send } from "./api.js";
 import { isSame, print } from "./exact.js";
 import { debounced } from "./dom.js";
+import { readDraft, saveDraft } from "./drafts.js";
 import { isSecret, present, settled } from "./store.js";
 
 const id = (suite, key) => `${suite}/${key}`;
@@ -10,13 +11,19 @@ export class Tray {
   constructor() {
     this.edits = new Map();
     this.listeners = new Set();
-    // What concerns no single edit.
+    // Why the daemon would refuse the edits, apart from the errors of each edit.
     this.problem = "";
+    // Why the last commit failed. It stays until the person acts, because the next dry run may succeed.
+    this.failure = "";
     this.note = "";
     this.isSending = false;
+    this.commits = 0;
     // True for an edit of a key whose lock the caller may override.
     this.mayOverride = () => true;
     this.check = debounced(250, () => this.#check());
+    this.#restoreDraft();
+    this.save = debounced(200, () => this.#saveDraft());
+    addEventListener("pagehide", () => this.#saveDraft());
     addEventListener("beforeunload", event => { if (this.edits.size) event.preventDefault(); });
   }
 
@@ -28,7 +35,26 @@ export class Tray {
   // without it wait for another commit.
   get next() { return this.overriding.length ? this.all.filter(this.mayOverride) : this.all; }
   at(suite, key) { return this.edits.get(id(suite, key)); }
-  tell() { for (const listener of this.listeners) listener(); }
+  tell() {
+    this.save();
+    for (const listener of this.listeners) listener();
+  }
+
+  #saveDraft() {
+    const edits = this.all.filter(edit => !edit.isSecret && !edit.mistake).map(({ suite, key, seen, value, remove,
+      overrides }) => ({ suite, key, seen, value, remove, overrides }));
+    saveDraft("edits", edits.length ? { edits, note: this.note } : null);
+  }
+
+  #restoreDraft() {
+    const draft = readDraft("edits");
+    for (const edit of draft?.edits || [])
+      this.edits.set(id(edit.suite, edit.key), { ...edit, errors: [], isSecret: false });
+    this.note = draft?.note || "";
+  }
+
+  // The person acts, so messages about the edits as they were go away.
+  #clearMessages() { this.problem = this.failure = ""; }
 
   // Takes an edit of a setting in: `{ value }`, `{ remove: true }`, or `{ mistake: "…" }` for what is no value yet. An edit
   // that leaves a setting as it is takes itself out.
@@ -44,7 +70,7 @@ export class Tray {
       this.edits.set(place, { suite: setting.suite, key: setting.key, seen, errors: [], isSecret: isSecret(setting),
         overrides: old?.overrides, other: old?.other, ...edit });
     }
-    this.problem = "";
+    this.#clearMessages();
     if (!this.isSending) this.lost = null;
     this.tell();
     this.check();
@@ -52,7 +78,7 @@ export class Tray {
 
   remove(edit) {
     this.edits.delete(id(edit.suite, edit.key));
-    this.problem = "";
+    this.#clearMessages();
     this.tell();
     if (this.size) this.check();
   }
@@ -60,7 +86,8 @@ export class Tray {
   clear() {
     this.check.cancel();
     this.edits.clear();
-    this.problem = "";
+    this.note = "";
+    this.#clearMessages();
     this.tell();
   }
 
@@ -102,6 +129,7 @@ export class Tray {
 
   override(edit, isOn) {
     edit.overrides = isOn;
+    this.#clearMessages();
     this.tell();
     this.check();
   }
@@ -119,6 +147,7 @@ export class Tray {
   async #check() {
     const edits = this.next.filter(edit => !edit.mistake);
     if (!edits.length || this.isSending) return;
+    const commits = this.commits;
     let problem = null;
     try {
       await send("POST", "v1/transaction",
@@ -126,8 +155,8 @@ export class Tray {
     } catch (error) {
       problem = error;
     }
-    // Edits that were changed meanwhile are tried again.
-    if (this.isSending || this.lost || edits.some(edit => this.at(edit.suite, edit.key) !== edit)) return;
+    // A commit knows better, and edits that were changed meanwhile are tried again.
+    if (this.isSending || this.commits !== commits || this.lost || edits.some(edit => this.at(edit.suite, edit.key) !== edit)) return;
     this.#show(problem, edits);
     this.tell();
   }
@@ -159,7 +188,9 @@ export class Tray {
     const edits = this.next;
     if (!this.canCommit) return null;
     this.isSending = true;
-    this.problem = "";
+    this.commits += 1;
+    this.check.cancel();
+    this.#clearMessages();
     this.tell();
     const body = {
       // What was never there has no revision to rest on.
@@ -189,18 +220,23 @@ export class Tray {
     } catch (problem) {
       if (!(problem instanceof Problem)) throw problem;
       if (problem.isLost) {
-        this.problem = "The answer was lost, so this may be done or not. Commit again: it is not done twice.";
+        this.failure = "The answer to the commit was lost, so the daemon may have made the changes. "
+          + "Commit again: the changes are not made twice.";
       } else {
         this.lost = null;
         if (problem.code === "precondition_failed") this.#findConflicts(edits, problem.body.failed || []);
-        else this.#show(problem, edits);
+        else {
+          this.#show(problem, edits);
+          this.problem = "";
+          this.failure = `The commit failed: ${problem.message}`;
+        }
       }
       return null;
     } finally {
       this.isSending = false;
       if (this.store) this.compare(this.store);
       this.tell();
-      if (this.size) this.check();
+      if (this.size && !this.failure) this.check();
     }
   }
 
@@ -209,6 +245,6 @@ export class Tray {
       const edit = edits[index];
       this.#meet(edit, { ...edit.seen, value: undefined, stored: undefined, by: undefined, note: undefined, ...current });
     }
-    if (this.size && !this.conflicts.length) this.problem = "Something changed meanwhile; commit again.";
+    if (this.size && !this.conflicts.length) this.failure = "A setting was changed elsewhere. Commit again.";
   }
 }

@@ -33,6 +33,7 @@ export function brief(value, most = 160) {
 export function held({ value, source, isSecret }, { asJSON, onOneLine } = {}) {
   if (source === "unset") value = undefined;
   else if (isSecret) return el("span.value.faint", "hidden");
+  if (source === "invalid" && value === undefined) return el("span.value.faint", "invalid");
   const kind = value === undefined ? "none" : typeOf(value);
   const isFaint = value === undefined || value === "" || value === null;
   const text = asJSON && value !== undefined ? print(value) : brief(value);
