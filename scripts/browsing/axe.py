@@ -72,6 +72,37 @@ def screens(trial, person):
                     raise Wrong(f"{place} is {wide} wide on a screen of {width}, {side}")
 
 
+def zoomed(trial, person):
+    """At a zoom of 400 % the review can be read, and with forced colours a switch shows its state."""
+    suite = _settings(trial)
+    person.visit(trial.origin, f"#/{suite}/player.volume")
+    person.fill("Value", "0.3", EDITOR)
+    person.shows("1 edit", "#tray")
+    person.look(320, 200)
+    person.press("Enter", CTRL)
+    person.until("document.querySelector('dialog.review')", "the review opens")
+    for part in (".edits .difference", ".buttons .primary"):
+        person.until(f"""(each => {{ each.scrollIntoView(); const box = each.getBoundingClientRect();
+            return box.height > 15 && each.contains(document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2)); }})(document.querySelector('dialog.review {part}'))""", f"{part} can be seen")
+    # Another view closes the dialog of this one.
+    person.evaluate("location.hash = '#/'")
+    person.until("!document.querySelector('dialog')", "the review closes when another view opens")
+    person.look(1280, 800)
+    person.evaluate(f"location.hash = '#/{suite}/player.shuffle'")
+    person.until("document.querySelector('.editor .switch')", "the switch is there")
+    person.call("Emulation.setEmulatedMedia", features=[{"name": "forced-colors", "value": "active"}, {"name": "prefers-reduced-motion", "value": "reduce"}])
+    box = person.evaluate("(box => ({ x: box.x, y: box.y, width: box.width, height: box.height, scale: 1 }))(document.querySelector('.editor .switch').getBoundingClientRect())")
+    pictures = set()
+    for is_on in ("true", "false"):
+        person.evaluate(f"document.querySelector('.editor .switch').checked = {is_on}")
+        pictures.add(person.call("Page.captureScreenshot", format="png", clip=box)["data"])
+    if len(pictures) != 2:
+        raise Wrong("with forced colours a switch that is on looks like one that is off")
+    person.click("Discard", "button", "#tray")
+    person.click("Discard", "button", "dialog")
+    person.until("document.querySelector('#tray').hidden", "the edits are gone")
+
+
 def light(trial, person):
     """axe-core finds no violation in any view, in light colours."""
     _inspect_views(trial, person, 1280, dark=False)

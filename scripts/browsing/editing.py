@@ -92,6 +92,37 @@ def editors(trial, person):
     equal("one commit", len(commit["changes"]), 11)
 
 
+def nothing_lost(trial, person):
+    """An editor keeps what a person does not change: lines of a secret, digits of a time, the value before a change of type."""
+    suite = "nothing_lost"
+    trial.api.send("PUT", f"suites/{suite}/schema", {"type": "object", "additionalProperties": True, "properties": {
+        "key": {"type": "string", "writeOnly": True}, "time": {"type": "string", "format": "date-time"}, "size": {"type": "integer", "default": 5}}})
+    trial.api.put(suite, "time", "2026-03-01T12:30:15.123456Z")
+    trial.api.put(suite, "free", "words")
+    person.visit(trial.origin, f"#/{suite}/key")
+    secret = "-----BEGIN KEY-----\nabc\n-----END KEY-----\n"
+    person.fill("Value", secret, EDITOR)
+    to_setting(person, suite, "time")
+    set_time = lambda change: person.evaluate(f"(each => {{ each.value = each.value.replace({change}); each.dispatchEvent(new Event('input')); }})(document.querySelector('input[type=datetime-local]'))")
+    person.until("document.querySelector('input[type=datetime-local]')?.value.endsWith('15.123')", "the field shows the milliseconds")
+    set_time("/:30:/, ':31:'")
+    to_setting(person, suite, "free")
+    for kind in ("Object", "Text"):
+        person.choose("Type", kind, EDITOR)
+    person.until("document.querySelector('.editor textarea').value === 'words'", "the text is there again")
+    to_setting(person, suite, "size")
+    person.fill("Value", "9223372036854775808", EDITOR)
+    person.shows("between −9223372036854775808 and 9223372036854775807", EDITOR)
+    person.click("Drop this edit", "button", ".panel")
+    person.click("Store this value", "button", ".panel")
+    person.shows("3 edits", "#tray")
+    person.commit()
+    equal("the secret", trial.api.value(suite, "key"), secret)
+    equal("the time", trial.api.value(suite, "time"), "2026-03-01T12:31:15.123456Z")
+    setting = trial.api.setting(suite, "size")
+    equal("the default", [setting["value"], setting["source"]], [5, "stored"])
+
+
 def open_suite(trial, person):
     """A suite that comes into being on the page, with values of every type and without a schema."""
     person.visit(trial.origin)

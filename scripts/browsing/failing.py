@@ -2,8 +2,9 @@
 
 import json
 import threading
+import time
 
-from browsing.api import eventually
+from browsing.api import API
 from browsing.editing import EDITOR, equal, to_setting
 from browsing.person import CTRL, Wrong
 from browsing.racing import row
@@ -313,3 +314,48 @@ def clicks(trial, person):
     person.until(f"document.querySelector('.list')?.scrollTop === {top}", "the list is at its place")
     equal("the search", person.evaluate("document.querySelector('input[type=search]').value"), "key1")
     open_middle("after a look at the history")
+
+
+def large(trial, person):
+    """A text of a megabyte in many lines opens within seconds."""
+    trial.api.put("large", "text", "A line of text.\n" * 65_536)
+    person.visit(trial.origin, "#/large")
+    row(person, "text", "⏎")
+    begun = time.monotonic()
+    person.evaluate("location.hash = '#/large/text'")
+    person.until("document.querySelector('.editor textarea')?.value.length === 1048576", "the text is there")
+    person.awaits("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    if (seconds := time.monotonic() - begun) > 10:
+        raise Wrong(f"the text opened after {seconds:.1f} s")
+    return f"opened after {seconds:.1f} s"
+
+
+def reader(trial, person):
+    """A caller that may only read is offered no writes, and a stream that the daemon refuses is not called offline."""
+    guarded = trial.guarded()
+    try:
+        API(guarded.origin, guarded.tokens["writer"]).put("app", "a", 1)
+        person.visit(guarded.origin, "#/app/a")
+        person.fill("Token", guarded.tokens["reader"], "dialog")
+        person.press("Enter")
+        person.until("document.querySelector('.row')", "the settings are there")
+        names = person.evaluate("[...document.querySelectorAll('main button')].map(each => each.textContent)")
+        if {"Add", "Import", "Reset to default", "Remove the value"} & set(names) or "Export" not in names:
+            raise Wrong(f"a reader is offered {names}")
+        equal("the border of a locked field", person.evaluate("getComputedStyle(document.querySelector('.editor :disabled')).borderStyle"), "dashed")
+        for status, words in ((429, "Too many watchers"), (403, "No access")):
+            with person.answering("*/observe", status, json.dumps({"status": status, "detail": "refused"})):
+                person.visit(guarded.origin, "#/app")
+                person.shows(words, "#state")
+        person.shows("Live", "#state")
+    finally:
+        guarded.stop()
+
+
+def times(trial, person):
+    """A relative time is written anew while the page stays open."""
+    trial.api.put("times", "a", 1)
+    person.visit(trial.origin, "#/times?history")
+    person.shows("just now", ".commit")
+    person.evaluate("(now => { Date.now = () => now() + 185_000; })(Date.now)")
+    person.shows("3 minutes ago", ".commit")

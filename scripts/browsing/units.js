@@ -1,7 +1,9 @@
 // Unit tests of the modules of the page. scripts/check-page evaluates this text as the body of an async function, which
 // returns the number of tests that passed and the messages of the tests that failed.
-const { parse, print, mistake, typeOf, membersOf } = await import("./exact.js");
+const { parse, print, mistake, typeOf, membersOf, readNumber, numberMistake } = await import("./exact.js");
 const { paced } = await import("./dom.js");
+const { instantText } = await import("./editors.js");
+const { Store } = await import("./store.js");
 const { difference, held } = await import("./words.js");
 
 let passed = 0;
@@ -87,6 +89,36 @@ await test("A paced function runs while calls never stop, one run at a time, and
   call();
   while (runs === before && performance.now() < end + 5000) await new Promise(resolve => setTimeout(resolve, 1));
   if (runs === before) throw new Error("no run after the last call");
+});
+
+await test("A text that is no number has a reason", () => {
+  equal([readNumber("+.5"), readNumber("-.5"), readNumber("1e3")].map(String), ["0.5", "-0.5", "1e3"]);
+  for (const [text, reason] of [["", "Enter a number"], ["loud", "is not a number"], ["1e999", "too large"],
+    ["9223372036854775808", "between"]]) {
+    equal(readNumber(text), undefined);
+    if (!numberMistake(text).includes(reason)) throw new Error(`${text}: ${numberMistake(text)}`);
+  }
+});
+
+await test("An edited time keeps the digits of its fraction that the field does not show", () => {
+  for (const [date, fraction, wanted] of [["12:31:15.123Z", "123456", "12:31:15.123456Z"], ["12:31:15.124Z", "123456",
+    "12:31:15.124Z"], ["12:31:15.500Z", "5", "12:31:15.5Z"], ["12:31:15.000Z", "", "12:31:15Z"]])
+    equal(instantText(new Date(`2026-03-01T${date}`), fraction), `2026-03-01T${wanted}`);
+});
+
+await test("A store takes changes in the order of their revisions, whatever the order of their arrival", () => {
+  const told = [];
+  const store = new Store("s", keys => told.push(...keys));
+  const change = (key, revision, value, source = "stored") => ({ key, revision, new: value, source });
+  store.settings.set("a", { suite: "s", key: "a", value: 1, source: "stored", revision: 3, writable: true });
+  store.apply([change("a", 5, 2)]);
+  store.apply([change("a", 4, 9)]);
+  equal([store.at("a").value, store.at("a").revision], [2, 5]);
+  store.apply([change("a", 6, null, "unset")]);
+  store.apply([change("a", 5, 2)]);
+  equal([store.at("a").source, store.settings.has("a")], ["unset", false]);
+  store.apply([{ ...change("a", 9, 7), suite: "another" }]);
+  equal([store.at("a").source, told.length], ["unset", 2]);
 });
 
 return [passed, failed];

@@ -1,7 +1,7 @@
 // Editors for values, by schema. Each is `{ element, set(value), focus(), fail(errors) }` and reports edits to
 // `context.change`: `{ value }`, or `{ mistake }` for what is no value yet.
 import { button, el, field } from "./dom.js";
-import { isNumber, isSame, mistake, parse, print, readNumber, typeOf } from "./exact.js";
+import { isNumber, isSame, mistake, numberMistake, parse, print, readNumber, typeOf } from "./exact.js";
 import { listEditor, formEditor } from "./forms.js";
 import { beginning, kindOf, resolve, types } from "./schema.js";
 import { brief, bytes } from "./words.js";
@@ -57,8 +57,7 @@ function numberEditor(schema, value, context) {
   const hasSlider = isNumber(minimum) && isNumber(maximum) && Number(maximum) > Number(minimum);
   const report = () => {
     const number = readNumber(input.value);
-    context.change(number === undefined
-      ? { mistake: `${input.value.trim() ? `“${input.value}” is not a number` : "Nothing is written here"}; write one such as 42 or 0.5.` } : { value: number });
+    context.change(number === undefined ? { mistake: numberMistake(input.value) } : { value: number });
     if (slider && number !== undefined) slider.value = String(number);
   };
   const input = el("input.number", { inputmode: "decimal", oninput: report });
@@ -79,21 +78,31 @@ function numberEditor(schema, value, context) {
   return editor;
 }
 
+// Puts text into a text area. For a large text Chromium takes seconds to fit the height, and minutes to find the direction
+// of each line, so a large text has neither.
+function fill(input, text) {
+  const isLarge = text.length > 20_000;
+  input.classList.toggle("big", isLarge);
+  if (input.matches(".text")) input.dir = isLarge ? "ltr" : "auto";
+  if (input.value !== text) input.value = text;
+}
+
 function textEditor(schema, value, context) {
   const input = el("textarea.text", {
-    rows: 1, dir: "auto", placeholder: value === undefined ? "not set" : "empty text",
+    rows: 1, placeholder: value === undefined ? "not set" : "empty text",
     inputmode: { email: "email", uri: "url" }[schema.format],
-    oninput: () => context.change({ value: input.value })
+    oninput: () => { fill(input, input.value); context.change({ value: input.value }); },
   });
-  const set = value => { if (input.value !== value) input.value = typeof value === "string" ? value : ""; };
+  const set = value => fill(input, typeof value === "string" ? value : "");
   set(value);
   return single(input, context, set, context.depth ? "" : "Shift and Enter begin another line.");
 }
 
 function secretEditor(schema, context) {
   const isText = types(schema).length === 0 || types(schema).includes("string");
-  const input = el("input", {
-    type: "password", autocomplete: "new-password", placeholder: "write a new value",
+  // A password field would drop line ends, which keys and certificates have.
+  const input = el("textarea.secret", {
+    rows: 1, placeholder: "write a new value",
     oninput: () => {
       if (isText) return context.change({ value: input.value });
       const words = mistake(input.value);
@@ -122,19 +131,32 @@ function choiceEditor(schema, value, context) {
 // A time is edited in the time zone of the browser, and stored as UTC.
 function dateEditor(schema, value, context) {
   const isDay = schema.format === "date";
-  const input = el("input", { type: isDay ? "date" : "datetime-local", step: isDay ? null : 1, oninput: () => {
-    const text = isDay || !input.value ? input.value : new Date(input.value).toISOString().replace(".000Z", "Z");
+  // The digits of the fraction of a second. The field has milliseconds, and a stored value may have more digits.
+  let fraction = "";
+  const input = el("input", { type: isDay ? "date" : "datetime-local", step: isDay ? null : 0.001, oninput: () => {
+    const text = isDay || !input.value ? input.value : instantText(new Date(input.value), fraction);
     context.change(text ? { value: text } : { mistake: "Choose a date." });
   } });
   const set = value => {
     const date = new Date(value);
-    if (typeof value !== "string" || Number.isNaN(date.getTime())) input.value = "";
-    else input.value = isDay ? value
-      : new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+    if (typeof value !== "string" || Number.isNaN(date.getTime())) {
+      [input.value, fraction] = ["", ""];
+      return;
+    }
+    fraction = /\.(\d+)/.exec(value)?.[1] || "";
+    input.value = isDay ? value
+      : new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, -1);
   };
   set(value);
   return single(input, context, set,
     isDay ? "" : `In your time zone, ${Intl.DateTimeFormat().resolvedOptions().timeZone}; stored as UTC.`);
+}
+
+// An instant as UTC. Digits of `fraction` beyond milliseconds stay while the milliseconds are the same.
+export function instantText(date, fraction) {
+  const [seconds, milliseconds] = date.toISOString().slice(0, -1).split(".");
+  const digits = fraction.padEnd(3, "0").startsWith(milliseconds) ? fraction : milliseconds.replace(/0+$/, "");
+  return `${seconds}${digits && `.${digits}`}Z`;
 }
 
 function colourEditor(_, value, context) {
@@ -195,7 +217,7 @@ function jsonEditor(_, value, context) {
   const set = value => {
     if (document.activeElement === input && !mistake(input.value) && value !== undefined
       && isSame(parse(input.value), value)) return;
-    input.value = value === undefined ? "" : print(value, 2);
+    fill(input, value === undefined ? "" : print(value, 2));
   };
   const editor = single(input, context, set, "JSON");
   set(value);
@@ -214,10 +236,17 @@ function choosingEditor(schema, value, context, known) {
     const type = value === undefined ? names[0] : typeOf(value);
     return names.includes(type) ? type : type === "integer" ? "number" : names[0];
   };
+  // The last value of each type, so that a change of the type and back loses nothing.
+  const last = new Map();
+  const keep = value => { if (value !== undefined) last.set(nameOf(value), value); };
+  const change = edit => {
+    if ("value" in edit) keep(edit.value);
+    context.change(edit);
+  };
   const select = el("select", { disabled: context.isDisabled, onchange: () => {
-    const begin = beginning({ type: select.value });
+    const begin = last.has(select.value) ? last.get(select.value) : beginning({ type: select.value });
     show(select.value, begin);
-    context.change({ value: begin });
+    change({ value: begin });
     inner?.focus();
   } }, names.map(name => el("option", { value: name }, typeNames[name])));
   const type = field("Type", select);
@@ -225,11 +254,15 @@ function choosingEditor(schema, value, context, known) {
     select.value = name;
     const { anyOf, oneOf, ...rest } = schema;
     inner = name === "null" ? null
-      : makeEditor({ ...(known ? rest : { items: openItems(value) }), type: name }, value, context);
+      : makeEditor({ ...(known ? rest : { items: openItems(value) }), type: name }, value, { ...context, change });
     element.replaceChildren(type, ...(inner ? [inner.element] : []));
   };
-  const set = value => { if (nameOf(value) === select.value && inner) inner.set(value);
-    else show(nameOf(value), value); };
+  const set = value => {
+    keep(value);
+    if (nameOf(value) === select.value && inner) inner.set(value);
+    else show(nameOf(value), value);
+  };
+  keep(value);
   show(nameOf(value), value);
   return { element, set, focus: () => (inner || { focus: () => select.focus() }).focus(),
     fail: errors => inner ? inner.fail(errors) : type.fail(joined(errors)) };

@@ -157,12 +157,22 @@ export function mistake(text, depthLimit = valueDepth) {
   }
 }
 
-// Reads a number as a person types it; undefined if it is none.
+const asJSON = text => text.trim().replace(/^\+/, "").replace(/^(-?)\./, "$10.");
+
+// Reads a number as a person types it. Returns undefined if the text is not a number that the daemon accepts.
 export function readNumber(text) {
   try {
-    const value = parse(text.trim().replace(/^\+/, "").replace(/^(-?)\./, "$10."));
+    const value = parse(asJSON(text));
     return isNumber(value) ? value : undefined;
   } catch {
     return undefined;
   }
+}
+
+// Why `readNumber` does not accept a text.
+export function numberMistake(text) {
+  if (!text.trim()) return "Enter a number, such as 42 or 0.5.";
+  if (/^-?\d+$/.test(asJSON(text))) return "An integer must be between −9223372036854775808 and 9223372036854775807.";
+  if (!Number.isNaN(Number(text))) return "The number is too large.";
+  return `“${text}” is not a number. Enter a number, such as 42 or 0.5.`;
 }

@@ -6,7 +6,7 @@ import { serviceView } from "./service.js";
 import { suiteView } from "./suite.js";
 import { suitesView } from "./suites.js";
 import { Tray } from "./tray.js";
-import { clock } from "./words.js";
+import { clock, refreshTimes } from "./words.js";
 
 const app = { tray: new Tray(), caller: null, go, link, review: () => openReview(app) };
 const main = document.getElementById("main");
@@ -43,6 +43,9 @@ function route() {
   if (!app.caller) return;
   if (location.hash && !location.hash.startsWith("#/")) return;
   const place = readPlace();
+  // A dialog is about the view that opened it.
+  for (const dialog of document.querySelectorAll("dialog"))
+    if (!dialog.querySelector("[name=token]")) dialog.close();
   if (view?.follow?.(place)) return mark(place);
   view?.leave?.();
   view = place.suite !== null ? suiteView(app, place) : place.query.has("service") ? serviceView(app) : suitesView(app);
@@ -66,21 +69,36 @@ function mark(place) {
 
 // The state of the connection, in words that stay until they change.
 const state = el("span.state.connecting", { id: "state" }, "Connecting");
-let isLive = null, stale = null;
-on("status", news => { isLive = news; drawState(); });
+let isLive = null, stale = null, refusal = null;
+on("status", (news, problem) => {
+  const isBack = news && isLive === false;
+  [isLive, refusal] = [news, problem];
+  drawState();
+  if (isBack && app.tray.problem) app.tray.check();
+});
 on("stale", news => { stale = news; drawState(); });
 
 function drawState() {
   const wasOffline = state.classList.contains("offline");
   if (isLive) app.lastSeen = new Date();
-  if (isLive === null && !stale || isLive === false && state.textContent.startsWith("Offline")) return;
-  const words = isLive === false ? `Offline: as of ${clock(app.lastSeen || new Date())}, trying again` : stale
-    ? `Behind by ${stale} s` : "Live";
+  if (isLive === null && !stale) return;
+  const since = app.lastSeen ? `as of ${clock(app.lastSeen)}` : "trying again";
+  const words = isLive === false ? `${reason(refusal)}: ${since}` : stale ? `Behind by ${stale} s` : "Live";
+  if (words === state.textContent) return;
   const isWell = words === "Live";
   state.className = `state ${isWell ? "live" : "offline"}`;
   state.textContent = words;
   document.body.classList.toggle("is-stale", !isWell);
   if (isWell === wasOffline) say(words);
+}
+
+setInterval(refreshTimes, 10_000);
+
+// Why there is no stream of changes.
+function reason(problem) {
+  if (problem?.status === 403) return "No access";
+  if (problem?.status === 429) return "Too many watchers";
+  return problem ? "Not live" : "Offline";
 }
 
 // A daemon of several can fall behind while its streams are silent.

@@ -89,6 +89,8 @@ export function settingPanel(app, store, key, { back }) {
           && !edit?.remove && act("reset",
           "default" in resolve(setting.schema) ? "Reset to default" : "Remove the value",
           () => { tray.propose(setting, { remove: true }); say("Reset, once it is committed"); }),
+        setting.source === "default" && !edit && (setting.writable || isUnlocked(setting)) && !isSecret(setting)
+          && act("keep", "Store this value", () => tray.propose(setting, { value: setting.value, isKept: true })),
         edit && act("drop", "Drop this edit", () => { tray.remove(edit); editor.focus(); })),
     ].filter(Boolean));
     if (edit && isUnlocked(setting) && !edit.overrides) tray.override(edit, true);

@@ -152,9 +152,10 @@ function settingsPart(app, store, first) {
       return false;
     },
   });
+  const mayWrite = app.caller.may("write", store.suite);
   const more = el("div.tools", search, filter,
-    button("Add", addSetting, "Add a setting"), button("Import", () => openImport(app, store)),
-      button("Export", () => exportSuite(store)));
+    mayWrite && [button("Add", addSetting, "Add a setting"), button("Import", () => openImport(app, store))],
+    button("Export", () => exportSuite(store)));
   const empty = el("div.empty", { hidden: true });
   const side = el("section.panel", { "aria-label": "Setting", hidden: true });
   const element = el("div.columns", el("div.column", el("div.subhead", more, total), empty, list.element), side);
@@ -210,8 +211,8 @@ function settingsPart(app, store, first) {
     if (!rows.length) {
       empty.replaceChildren(...(all.length ? [el("p", "No setting is like that.")]
         : [el("h2", store.exists ? "No settings yet" : "There is no such suite yet"),
-        el("p", "Add a setting here, import a file, or write a schema that says what there may be."),
-          button("Add a setting", addSetting, { class: "primary" })]));
+        ...(mayWrite ? [el("p", "Add a setting, import a file, or write a schema."),
+          button("Add a setting", addSetting, { class: "primary" })] : [])]));
     }
     isDrawn = true;
   }

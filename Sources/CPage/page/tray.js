@@ -56,13 +56,13 @@ export class Tray {
   // The person acts, so messages about the edits as they were go away.
   #clearMessages() { this.problem = this.failure = ""; }
 
-  // Takes an edit of a setting in: `{ value }`, `{ remove: true }`, or `{ mistake: "…" }` for what is no value yet. An edit
-  // that leaves a setting as it is takes itself out.
+  // Takes an edit of a setting in: `{ value }`, `{ remove: true }`, or `{ mistake: "…" }` for a text that is no value yet. An
+  // edit that changes nothing is removed, unless `isKept` says that the default is stored on purpose.
   propose(setting, edit) {
     const place = id(setting.suite, setting.key);
     const old = this.edits.get(place);
     const seen = old?.seen || setting;
-    const isSetBack = !edit.mistake && !edit.remove && seen.source !== "invalid" && !seen.secret
+    const isSetBack = !edit.mistake && !edit.remove && !edit.isKept && seen.source !== "invalid" && !seen.secret
       && present(seen) !== undefined && isSame(present(seen), edit.value);
     const isNothing = edit.remove && (seen.source === "default" || seen.source === "unset");
     if (isSetBack || isNothing) this.edits.delete(place);

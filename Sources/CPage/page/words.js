@@ -94,6 +94,14 @@ function ago(instant) {
 export const time = instant =>
   instant ? el("time", { datetime: instant, title: exactTime.format(new Date(instant)) }, ago(instant)) : "";
 
+// Writes relative times anew, because "just now" does not stay true.
+export function refreshTimes() {
+  for (const each of document.querySelectorAll("time")) {
+    const text = ago(each.dateTime);
+    if (each.textContent !== text) each.textContent = text;
+  }
+}
+
 export const clock = date => date.toLocaleTimeString();
 
 export const count = (number, one, many = `${one}s`) => `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
