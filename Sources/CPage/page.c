@@ -27,6 +27,9 @@ static const unsigned char dom_js[] = {
 static const unsigned char words_js[] = {
 #embed "page/words.js"
 };
+static const unsigned char texts_js[] = {
+#embed "page/texts.js"
+};
 static const unsigned char schema_js[] = {
 #embed "page/schema.js"
 };
@@ -84,6 +87,7 @@ static const struct page_file files[] = {
     FILE("exact.js", exact_js),
     FILE("dom.js", dom_js),
     FILE("words.js", words_js),
+    FILE("texts.js", texts_js),
     FILE("schema.js", schema_js),
     FILE("store.js", store_js),
     FILE("tray.js", tray_js),

@@ -129,10 +129,10 @@ def open_suite(trial, person):
     person.click("New suite", "button", "main")
     person.type("not/a name")
     person.press("Enter")
-    person.shows("begins with no dot", "dialog")
+    person.shows("does not begin with a dot", "dialog")
     person.fill("Name", "fresh", "dialog")
     person.press("Enter")
-    person.shows("There is no such suite yet")
+    person.shows("This suite does not exist yet")
     for key, kind, fill in [("a.text", "Text", "words"), ("a.number", "Number", "7"), ("b", "Switch", None), ("c/d", "Object", '{"x": 1}')]:
         person.click("Add a setting", "button", "main")
         person.type(key)
@@ -231,12 +231,12 @@ def resetting(trial, person):
     equal("the source", trial.api.setting(suite, "player.volume")["source"], "default")
     person.shows("○ default", ".panel .facts")
     to_setting(person, suite, "installation.id")
-    person.shows("locked by its schema", ".panel")
+    person.shows("The schema locks this setting", ".panel")
     person.click("Unlock for one change", "button", ".panel")
     person.fill("Value", "11111111-2222-3333-4444-555555555555", EDITOR)
     person.commit()
     equal("a locked key", trial.api.value(suite, "installation.id"), "11111111-2222-3333-4444-555555555555")
-    person.shows("locked by its schema", ".panel")
+    person.shows("The schema locks this setting", ".panel")
 
 
 def files(trial, person):
@@ -252,8 +252,8 @@ def files(trial, person):
     path = trial.folder / "mended.json"
     path.write_text(json.dumps({"player.volume": 0.1, "look.theme": "dark", "library.folders": ["/a"], "account.password": "from a file"}))
     person.give("File", path, "dialog")
-    person.shows("3 settings to set, 0 to reset, 1 already so", "dialog")
-    person.click("Put into the tray", "button", "dialog")
+    person.shows("3 settings to set, 0 to reset, 1 unchanged", "dialog")
+    person.click("Add to the edits", "button", "dialog")
     person.shows("Commit 3 changes", "dialog.review")
     if person.evaluate("document.body.innerText.includes('from a file')"):
         raise Wrong("the page shows a secret")
@@ -288,8 +288,8 @@ def exactness(trial, person):
         give(f"refused{number}", content)
         person.shows(words, "dialog")
     give("exact", b'{"whole": 1.0,\r\n"lines": "one\\r\\ntwo",\r\n"object": ' + text.encode() + b"}")
-    person.shows("2 settings to set, 0 to reset, 1 already so", "dialog")
-    person.click("Put into the tray", "button", "dialog")
+    person.shows("2 settings to set, 0 to reset, 1 unchanged", "dialog")
+    person.click("Add to the edits", "button", "dialog")
     person.shows("Commit 2 changes", "dialog.review")
     person.leave()
     person.commit()

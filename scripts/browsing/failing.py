@@ -234,7 +234,7 @@ def schema_undo(trial, person):
     trial.api.put(suite, "n", 15)
     trial.api.send("POST", "transaction", {"do": [{"op": "set", "suite": suite, "key": "n", "value": 16}, {"op": "set", "suite": "beside", "key": "a", "value": 1}]})
     person.visit(trial.origin, f"#/{suite}?history")
-    person.click("Change of the schema", "summary", ".commit:has([aria-label='Undo revision 2'])")
+    person.click("Schema change", "summary", ".commit:has([aria-label='Undo revision 2'])")
     for text in ('− "maximum": 10', '+ "maximum": 20'):
         person.until(f"document.querySelector('.commits').innerText.replace(/ +/g, ' ').includes({json.dumps(text)})", f"the history shows {text}")
     person.click("Undo revision 4", "button")

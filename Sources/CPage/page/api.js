@@ -1,5 +1,6 @@
 // The HTTP interface of the daemon: requests, their errors, and a stream of events that resumes by its cursor.
 import { parse, print } from "./exact.js";
+import { texts } from "./texts.js";
 
 // The page lies in a folder of the daemon, or of a proxy before it.
 const root = new URL("../", document.baseURI);
@@ -28,7 +29,7 @@ const withoutParameters = text => text.replace(/; [^;]*(\?\w+=|"\w+":)[^;]*/g, "
 // An error in the words of the daemon. Its code is "network" if there was no answer.
 export class Problem extends Error {
   constructor(status, body) {
-    super(withoutParameters(body.detail || body.title || `The daemon answered with status ${status}.`));
+    super(withoutParameters(body.detail || body.title || texts.common.statusFailure(status)));
     this.status = status;
     this.code = body.code || "";
     this.body = body;
@@ -73,7 +74,7 @@ export async function send(method, target, options = {}) {
     });
     text = await response.text();
   } catch {
-    throw new Problem(0, { code: "network", detail: "The daemon does not answer; try again when it is back." });
+    throw new Problem(0, { code: "network", detail: texts.common.networkFailure });
   }
   tell("stale", response.headers.get("Settings-Stale"));
   const isJSON = /json/.test(response.headers.get("Content-Type") || "");
@@ -89,8 +90,8 @@ function refused(response, body) {
   return problem;
 }
 
-// Repeats a read until it succeeds. `fail` gets the reason of each failure, and no text after the success. Returns undefined if
-// the daemon refuses the read, or if the view is gone.
+// Repeats a read until it succeeds. `fail` gets the reason of each failure, and no text after the success. Returns
+// undefined if the daemon refuses the read, or if the view is gone.
 export async function persist(read, fail, isGone) {
   for (let delay = 1000; ; delay = Math.min(10_000, delay * 1.6)) {
     try {
@@ -151,7 +152,7 @@ export class Watch {
       if (problem?.status === 401) return this.close();
     } finally {
       clearTimeout(this.quiet);
-      // A stream that failed on this side is still open. A browser has six connections to a host, so no stream may leak.
+      // A stream that failed on this side is still open, and a browser opens only six connections to a host.
       abort.abort();
       this.abort = null;
     }

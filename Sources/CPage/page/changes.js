@@ -2,24 +2,22 @@
 import { alarm, bdi, button, confirm, el, field, openDialog, say } from "./dom.js";
 import { resolve } from "./schema.js";
 import { stateOf } from "./store.js";
-import { count, difference, held, time } from "./words.js";
+import { texts } from "./texts.js";
+import { difference, held, time } from "./words.js";
 
 export function trayBar(app, place) {
   const { tray } = app;
   let size = 0;
   const words = el("p");
-  place.setAttribute("aria-label", "Edits");
+  place.setAttribute("aria-label", texts.edits.label);
   place.append(words, el("div.buttons", {},
-    button("Discard", () => {
-      confirm("Discard all edits?",
-        el("p", `${count(tray.size, "edit")} will be gone. Nothing that is stored changes.`), "Discard", "danger",
+    button(texts.common.discard, () => {
+      confirm(texts.edits.discardAll, el("p", texts.edits.discards(tray.size)), texts.common.discard, "danger",
         () => tray.clear());
-    }), button("Review and commit", () => app.review(), { class: "primary" })));
+    }), button(texts.edits.review, () => app.review(), { class: "primary" })));
   tray.listeners.add(() => {
     const { conflicts, mistakes } = tray;
-    const text = [count(tray.size, "edit"), conflicts.length && count(conflicts.length, "conflict"),
-      mistakes.length && `${mistakes.length} refused`].filter(Boolean).join(", ")
-      + (tray.failure ? `. ${tray.failure}` : "");
+    const text = texts.edits.summary(tray.size, conflicts.length, mistakes.length, tray.failure);
     place.hidden = tray.size === 0;
     if (text === words.textContent && size === tray.size) return;
     words.textContent = text;
@@ -29,7 +27,7 @@ export function trayBar(app, place) {
   });
 }
 
-// The sides of a change that the daemon tells of. The effective value of an invalid setting is null, which says nothing.
+// The sides of a change from the daemon. The effective value of an invalid setting is null, which says nothing.
 const sideOf = (value, source, isSecret) => ({ value: source === "invalid" ? undefined : value, source, isSecret });
 export const oldSide = (change, isSecret) => sideOf(change.old, change.oldSource, isSecret || change.secret);
 export const newSide = (change, isSecret) => sideOf(change.new, change.source, isSecret || change.secret);
@@ -47,14 +45,14 @@ function sides(edit) {
 // Both values of a conflict, to choose one.
 export function choice(tray, edit) {
   const { other } = edit;
-  return el("div.conflict", { role: "group", "aria-label": `Conflict about ${edit.key}` },
-    el("p", el("strong", "Changed elsewhere meanwhile"), other.by && [" by ", bdi(other.by)], " ",
+  return el("div.conflict", { role: "group", "aria-label": texts.edits.conflict(edit.key) },
+    el("p", el("strong", texts.edits.changedElsewhere), other.by && [texts.common.by, bdi(other.by)], " ",
       time(other.modified), other.note && [": ", bdi(other.note, "q")]),
-    el("dl", el("dt", "Theirs"),
+    el("dl", el("dt", texts.edits.theirs),
       el("dd", held({ ...stateOf(other), isSecret: edit.isSecret || other.secret })),
-      el("dt", "Yours"), el("dd", edit.mistake ? "not a value yet" : held(sides(edit)[1]))),
-    el("div.buttons", button("Take theirs", () => { tray.remove(edit); say("Their value stays"); }),
-      button("Keep mine", () => { tray.keepMine(edit); say("Your value will replace theirs"); })));
+      el("dt", texts.edits.yours), el("dd", edit.mistake ? texts.suite.noValueYet : held(sides(edit)[1]))),
+    el("div.buttons", button(texts.edits.takeTheirs, () => { tray.remove(edit); say(texts.edits.theirsStays); }),
+      button(texts.edits.keepMine, () => { tray.keepMine(edit); say(texts.edits.mineReplaces); })));
 }
 
 const most = 200;
@@ -67,21 +65,21 @@ export function openReview(app) {
   const trouble = alarm();
   const note = el("input",
     { value: tray.note, dir: "auto",
-    oninput: () => { tray.note = note.value; place.fail(isTooLong() ? "A note has at most 256 bytes." : ""); draw(); },
+    oninput: () => { tray.note = note.value; place.fail(isTooLong() ? texts.edits.longNote : ""); draw(); },
     onkeydown: event => { if (event.key === "Enter") { event.preventDefault(); commit(); } } });
-  const place = field("Note", note, "Why you do this, for those who read the history. It may stay empty.");
+  const place = field(texts.common.note, note, texts.edits.noteHint);
   const isTooLong = () => new TextEncoder().encode(note.value).length > 256;
-  const send = button("Commit", () => commit(), { class: "primary" });
+  const send = button("", () => commit(), { class: "primary" });
 
   function item(edit) {
     return el("article.edit", { "aria-label": `${edit.suite} ${edit.key}` },
-      el("div.edit-head", el("h3", bdi(edit.key), el("span.faint", " in ", bdi(edit.suite))),
+      el("div.edit-head", el("h3", bdi(edit.key), el("span.faint", texts.edits.in, bdi(edit.suite))),
         button("✕", () => { tray.remove(edit); if (!tray.size) dialog.close(); },
-          { class: "quiet", "aria-label": `Drop the edit of ${edit.key}` })),
+          { class: "quiet", "aria-label": texts.edits.drop(edit.key) })),
       edit.other ? choice(tray, edit) : edit.mistake ? el("p.error", edit.mistake) : difference(...sides(edit)),
-      edit.remove && !edit.other && el("p.faint", "What is stored is taken away."),
-      tray.overriding.includes(edit) && el("p.faint", "Overrides the lock of the schema."),
-      !tray.next.includes(edit) && el("p.faint", "Waits for another commit."),
+      edit.remove && !edit.other && el("p.faint", texts.edits.removes),
+      tray.overriding.includes(edit) && el("p.faint", texts.edits.overrides),
+      !tray.next.includes(edit) && el("p.faint", texts.edits.waits),
       edit.errors.map(error => el("p.error", (error.pointer ? `${error.pointer}: ` : "") + error.detail)));
   }
 
@@ -95,11 +93,11 @@ export function openReview(app) {
     all.sort((one, other) => Boolean(other.other) - Boolean(one.other)
       || (other.errors.length > 0) - (one.errors.length > 0));
     list.replaceChildren(...all.slice(0, most).map(item),
-      ...(all.length > most ? [el("p.faint", `and ${count(all.length - most, "edit")} more`)] : []));
+      ...(all.length > most ? [el("p.faint", texts.edits.more(all.length - most))] : []));
     const waiting = tray.size - next.length;
-    trouble.tell(tray.failure || tray.problem || waiting && `A lock is overridden, for which you have no right on every key: ${count(waiting, "edit")} will wait in the tray for another commit.`);
+    trouble.tell(tray.failure || tray.problem || waiting && texts.edits.waiting(waiting));
     send.disabled = !tray.canCommit || isTooLong();
-    send.textContent = tray.isSending ? "Committing…" : `Commit ${count(next.length, "change")}`;
+    send.textContent = tray.isSending ? texts.edits.committing : texts.edits.commit(next.length);
     if (label) ([...list.querySelectorAll("button")].find(each =>
       (each.getAttribute("aria-label") || each.textContent) === label) || note).focus();
   }
@@ -109,10 +107,11 @@ export function openReview(app) {
     const answer = await tray.commit(note.value.trim());
     if (!answer) { draw(); return; }
     dialog.close();
-    say(answer.changed ? `Committed as revision ${answer.revision}` : "Nothing to change: it was so already");
+    say(answer.changed ? texts.edits.committed(answer.revision) : texts.edits.unchanged);
   }
 
-  const dialog = openDialog("Review and commit", [list, trouble, place], "Back", send, { class: "review wide" });
+  const dialog = openDialog(texts.edits.review, [list, trouble, place], texts.edits.back, send,
+    { class: "review wide" });
   tray.listeners.add(draw);
   dialog.addEventListener("close", () => tray.listeners.delete(draw));
   draw();

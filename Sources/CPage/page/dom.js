@@ -1,5 +1,7 @@
 // Elements, dialogs and spoken messages. Text becomes text nodes only, so that no value can become markup.
 
+import { texts } from "./texts.js";
+
 const svgNames = new Set(["svg", "line", "polyline"]);
 
 // Makes an element: `el("p.note", { title: "…" }, "text", child)`. A property whose name begins with "on" is a listener.
@@ -93,7 +95,7 @@ export function openDialog(title, content, leave, buttons = [], properties = {})
 // Asks before something that cannot be taken back easily. `act` returns what went wrong, if anything.
 export function confirm(title, content, label, kind, act) {
   const trouble = alarm("p.error");
-  const dialog = openDialog(title, [content, trouble], "Cancel", [button(label, async event => {
+  const dialog = openDialog(title, [content, trouble], texts.common.cancel, [button(label, async event => {
     event.target.disabled = true;
     const wrong = await act();
     trouble.tell(wrong);
@@ -113,8 +115,8 @@ export function ask(title, label, hint, properties, act) {
     place.fail(wrong);
     if (wrong) input.select();
   } }, place);
-  const dialog = openDialog(title, form, properties.name === "token" ? null : "Cancel",
-    el("button.primary", { type: "submit", form: form.id }, "Continue"));
+  const dialog = openDialog(title, form, properties.name === "token" ? null : texts.common.cancel,
+    el("button.primary", { type: "submit", form: form.id }, texts.common.continue));
   input.focus();
   return dialog;
 }

@@ -4,6 +4,7 @@ import { button, el, field } from "./dom.js";
 import { isNumber, isSame, mistake, numberMistake, parse, print, readNumber, typeOf } from "./exact.js";
 import { listEditor, formEditor } from "./forms.js";
 import { beginning, kindOf, resolve, types } from "./schema.js";
+import { texts } from "./texts.js";
 import { brief, bytes } from "./words.js";
 
 const makers = {
@@ -43,7 +44,7 @@ function switchEditor(_, value, context) {
   const word = el("span", { "aria-hidden": "true" });
   const input = el("input.switch",
     { type: "checkbox", role: "switch", onchange: () => { tell(); context.change({ value: input.checked }); } });
-  const tell = () => { word.textContent = input.checked ? "On" : "Off"; };
+  const tell = () => { word.textContent = input.checked ? texts.values.on : texts.values.off; };
   const set = value => { input.checked = value === true; tell(); };
   const editor = single(input, context, set);
   input.after(word);
@@ -64,7 +65,7 @@ function numberEditor(schema, value, context) {
   const step = isNumber(schema.multipleOf) ? Number(schema.multipleOf) : types(schema)[0] === "integer" ? 1 : hasSlider
     ? 10 ** Math.floor(Math.log10((maximum - minimum) / 20)) : 1;
   const slider = hasSlider && el("input", {
-    type: "range", min: minimum, max: maximum, step, "aria-label": `${context.label}, slider`,
+    type: "range", min: minimum, max: maximum, step, "aria-label": texts.editors.slider(context.label),
       disabled: context.isDisabled,
     oninput: () => { input.value = slider.value; report(); },
   });
@@ -78,8 +79,8 @@ function numberEditor(schema, value, context) {
   return editor;
 }
 
-// Puts text into a text area. For a large text Chromium takes seconds to fit the height, and minutes to find the direction
-// of each line, so a large text has neither.
+// Puts text into a text area. For a large text Chromium takes seconds to fit the height, and minutes to find the
+// direction of each line, so a large text has neither.
 function fill(input, text) {
   const isLarge = text.length > 20_000;
   input.classList.toggle("big", isLarge);
@@ -89,20 +90,20 @@ function fill(input, text) {
 
 function textEditor(schema, value, context) {
   const input = el("textarea.text", {
-    rows: 1, placeholder: value === undefined ? "not set" : "empty text",
+    rows: 1, placeholder: value === undefined ? texts.editors.notSet : texts.editors.emptyText,
     inputmode: { email: "email", uri: "url" }[schema.format],
     oninput: () => { fill(input, input.value); context.change({ value: input.value }); },
   });
   const set = value => fill(input, typeof value === "string" ? value : "");
   set(value);
-  return single(input, context, set, context.depth ? "" : "Shift and Enter begin another line.");
+  return single(input, context, set, context.depth ? "" : texts.editors.lines);
 }
 
 function secretEditor(schema, context) {
   const isText = types(schema).length === 0 || types(schema).includes("string");
   // A password field would drop line ends, which keys and certificates have.
   const input = el("textarea.secret", {
-    rows: 1, placeholder: "write a new value",
+    rows: 1, placeholder: texts.editors.newSecret,
     oninput: () => {
       if (isText) return context.change({ value: input.value });
       const words = mistake(input.value);
@@ -110,14 +111,14 @@ function secretEditor(schema, context) {
     }
   });
   return single(input, context, () => { input.value = ""; },
-    `A secret: it can be written, and is not shown.${isText ? "" : " Write it as JSON."}`);
+    isText ? texts.editors.secretHint : texts.editors.secretJSON);
 }
 
 function choiceEditor(schema, value, context) {
   const choices = schema.enum || [schema.const];
   const input = el("select",
     { onchange: () => context.change({ value: choices[Number(input.value)] }) },
-    el("option", { value: "", disabled: true, hidden: true }, "choose…"),
+    el("option", { value: "", disabled: true, hidden: true }, texts.editors.choose),
     choices.map((choice, index) =>
       el("option", { value: String(index) }, typeof choice === "boolean" ? String(choice) : brief(choice))));
   const set = value => {
@@ -135,7 +136,7 @@ function dateEditor(schema, value, context) {
   let fraction = "";
   const input = el("input", { type: isDay ? "date" : "datetime-local", step: isDay ? null : 0.001, oninput: () => {
     const text = isDay || !input.value ? input.value : instantText(new Date(input.value), fraction);
-    context.change(text ? { value: text } : { mistake: "Choose a date." });
+    context.change(text ? { value: text } : { mistake: texts.editors.chooseDate });
   } });
   const set = value => {
     const date = new Date(value);
@@ -149,7 +150,7 @@ function dateEditor(schema, value, context) {
   };
   set(value);
   return single(input, context, set,
-    isDay ? "" : `In your time zone, ${Intl.DateTimeFormat().resolvedOptions().timeZone}; stored as UTC.`);
+    isDay ? "" : texts.editors.zone(Intl.DateTimeFormat().resolvedOptions().timeZone));
 }
 
 // An instant as UTC. Digits of `fraction` beyond milliseconds stay while the milliseconds are the same.
@@ -164,7 +165,7 @@ function colourEditor(_, value, context) {
   const input = el("input.code",
     { oninput: () => { show(input.value); report(input.value); } });
   const well = el("input",
-    { type: "color", "aria-label": `${context.label}, colour`, disabled: context.isDisabled,
+    { type: "color", "aria-label": texts.editors.colour(context.label), disabled: context.isDisabled,
     oninput: () => { input.value = well.value; report(well.value); } });
   const show = text => { if (/^#[0-9a-fA-F]{6}$/.test(text)) well.value = text.toLowerCase(); };
   const set = value => { input.value = typeof value === "string" ? value : ""; show(input.value); };
@@ -184,18 +185,18 @@ function fileEditor(_, value, context) {
     const reader = new FileReader();
     reader.onload = () => { set(reader.result.slice(reader.result.indexOf(",") + 1));
       context.change({ value: content }); };
-    reader.onerror = () => context.change({ mistake: `The file cannot be read: ${reader.error.message}.` });
+    reader.onerror = () => context.change({ mistake: texts.editors.fileFailure(reader.error.message) });
     reader.readAsDataURL(file);
   } });
-  const load = button("Save as file",
+  const load = button(texts.editors.saveFile,
     () => save("value.bin", Uint8Array.from(atob(content), each => each.charCodeAt(0))));
   const set = value => {
     content = typeof value === "string" ? value : undefined;
-    size.textContent = content === undefined ? "No content"
+    size.textContent = content === undefined ? texts.editors.noContent
       : bytes(Math.floor(content.replace(/[=\s]/g, "").length * 3 / 4));
     load.hidden = !content;
   };
-  const editor = single(input, context, set, "The content of a file, stored as base64.");
+  const editor = single(input, context, set, texts.editors.fileHint);
   input.after(size, load);
   set(value);
   return editor;
@@ -219,13 +220,10 @@ function jsonEditor(_, value, context) {
       && isSame(parse(input.value), value)) return;
     fill(input, value === undefined ? "" : print(value, 2));
   };
-  const editor = single(input, context, set, "JSON");
+  const editor = single(input, context, set, texts.editors.json);
   set(value);
   return editor;
 }
-
-const typeNames = { string: "Text", number: "Number", integer: "Integer", boolean: "Switch", array: "List",
-  object: "Object", null: "Nothing (null)" };
 
 // First the type, then the value: for a key that takes several types.
 function choosingEditor(schema, value, context, known) {
@@ -248,8 +246,8 @@ function choosingEditor(schema, value, context, known) {
     show(select.value, begin);
     change({ value: begin });
     inner?.focus();
-  } }, names.map(name => el("option", { value: name }, typeNames[name])));
-  const type = field("Type", select);
+  } }, names.map(name => el("option", { value: name }, texts.editors.types[name])));
+  const type = field(texts.editors.type, select);
   const show = (name, value) => {
     select.value = name;
     const { anyOf, oneOf, ...rest } = schema;

@@ -1,5 +1,7 @@
-// JSON that comes out as it went in: 9007199254740993 and 1.0 keep their spelling, and members their order, {"b": 1, "10": 2}
-// too, which JavaScript would turn round. A text that cannot be kept is refused, with the place.
+// JSON without loss: 9007199254740993 and 1.0 keep their spelling, and members keep their order, although JavaScript
+// would sort the members of {"b": 1, "10": 2}. A text that cannot be kept is refused, with the place.
+
+import { texts } from "./texts.js";
 
 // A number that JavaScript would spell in another way.
 class Exact {
@@ -56,8 +58,8 @@ const words = { true: true, false: false, null: null };
 
 const failure = (at, message) => Object.assign(new Error(message), { at });
 
-// Parses JSON. Throws an error that has the offset `at` if the daemon would not accept the text. An answer of the daemon
-// has no limit of depth, because the envelope of the answer adds levels to the deepest value.
+// Parses JSON. Throws an error that has the offset `at` if the daemon would not accept the text. An answer of the
+// daemon has no limit of depth, because the envelope of the answer adds levels to the deepest value.
 export function parse(text, depthLimit = Infinity) {
   let at = 0;
   const take = form => {
@@ -68,7 +70,7 @@ export function parse(text, depthLimit = Infinity) {
   };
   const skip = () => { if (text.charCodeAt(at) <= 32) take(space); };
   const wrong = (place = at) => failure(place, place < text.length
-    ? `${JSON.stringify(String.fromCodePoint(text.codePointAt(place)))} does not belong there` : "the text ends too early");
+    ? texts.json.unexpected(JSON.stringify(String.fromCodePoint(text.codePointAt(place)))) : texts.json.ended);
   const next = mark => {
     skip();
     if (text[at] !== mark) return false;
@@ -86,7 +88,7 @@ export function parse(text, depthLimit = Infinity) {
       at += 1;
       value = JSON.parse(`"${source}"`);
     }
-    if (!value.isWellFormed()) throw failure(start, "half of a surrogate pair is no character");
+    if (!value.isWellFormed()) throw failure(start, texts.json.surrogate);
     return value;
   }
 
@@ -97,7 +99,7 @@ export function parse(text, depthLimit = Infinity) {
     if (String(value) === source) return value;
     const isWhole = !/[.eE]/.test(source);
     if (isWhole ? BigInt.asIntN(64, BigInt(source)) !== BigInt(source) : !Number.isFinite(value))
-      throw failure(start, `${source} is larger than numbers can be`);
+      throw failure(start, texts.json.range(source));
     return new Exact(source);
   }
 
@@ -108,7 +110,7 @@ export function parse(text, depthLimit = Infinity) {
       skip();
       const start = at;
       const name = readString();
-      if (Object.hasOwn(object, name)) throw failure(start, `${JSON.stringify(name)} stands there twice`);
+      if (Object.hasOwn(object, name)) throw failure(start, texts.json.duplicate(JSON.stringify(name)));
       if (!next(":")) throw wrong();
       member(object, name, read(depth));
       names.push(name);
@@ -130,7 +132,7 @@ export function parse(text, depthLimit = Infinity) {
     const mark = text[at];
     if (mark === '"') return readString();
     if (mark === "{" || mark === "[") {
-      if (depth === depthLimit) throw failure(at, `the value is nested more than ${depthLimit} levels deep`);
+      if (depth === depthLimit) throw failure(at, texts.json.depth(depthLimit));
       at += 1;
       return mark === "{" ? readObject(depth + 1) : readList(depth + 1);
     }
@@ -150,10 +152,9 @@ export function mistake(text, depthLimit = valueDepth) {
     parse(text, depthLimit);
     return null;
   } catch (error) {
-    if (!text.trim()) return { words: "Nothing is written here; write a JSON value.", at: 0 };
+    if (!text.trim()) return { words: texts.json.empty, at: 0 };
     const before = text.slice(0, error.at).split("\n");
-    return { words: `This cannot be taken: line ${before.length}, column ${before.at(-1).length + 1}: ${error.message}.`,
-      at: error.at };
+    return { words: texts.json.mistake(before.length, before.at(-1).length + 1, error.message), at: error.at };
   }
 }
 
@@ -171,8 +172,8 @@ export function readNumber(text) {
 
 // Why `readNumber` does not accept a text.
 export function numberMistake(text) {
-  if (!text.trim()) return "Enter a number, such as 42 or 0.5.";
-  if (/^-?\d+$/.test(asJSON(text))) return "An integer must be between −9223372036854775808 and 9223372036854775807.";
-  if (!Number.isNaN(Number(text))) return "The number is too large.";
-  return `“${text}” is not a number. Enter a number, such as 42 or 0.5.`;
+  if (!text.trim()) return texts.json.noNumber;
+  if (/^-?\d+$/.test(asJSON(text))) return texts.json.integerRange;
+  if (!Number.isNaN(Number(text))) return texts.json.numberRange;
+  return texts.json.notANumber(text);
 }

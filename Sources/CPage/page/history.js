@@ -4,7 +4,8 @@ import { newSide, oldSide } from "./changes.js";
 import { alarm, bdi, button, confirm, debounced, el, field, paced, say } from "./dom.js";
 import { parse, print } from "./exact.js";
 import { suitePath } from "./store.js";
-import { count, difference, time } from "./words.js";
+import { texts } from "./texts.js";
+import { difference, time } from "./words.js";
 
 const page = 50;
 const mostShown = 100;
@@ -14,33 +15,34 @@ export function changeList(changes, action) {
   return el("ul.changes", changes.slice(0, mostShown).map(change =>
     el("li", bdi(change.key, "strong"), difference(oldSide(change), newSide(change)), action?.(change))),
     changes.length > mostShown
-      && el("li.faint", `and ${count(changes.length - mostShown, "more change", "more changes")}`));
+      && el("li.faint", texts.history.moreChanges(changes.length - mostShown)));
 }
 
 export function historyView(app, store, first) {
   const target = suitePath(store.suite, "history");
   let commits = [], next, isGone = false, turn = 0;
-  // The element of each commit. A row stays the same element, so that the focus and the pointer stay on the same commit.
+  // The element of each commit. A row stays the same element, so that the focus and the pointer stay on the commit.
   const rows = new Map();
   const filter = (name, label) => el("input", { type: "search", value: first.query.get(name) || "", "aria-label": label,
     placeholder: label, oninput: () => begin() });
-  const key = filter("key", "Only this key"), by = filter("by", "Only this caller");
+  const key = filter("key", texts.history.onlyKey), by = filter("by", texts.history.onlyCaller);
   const from = el("input", { size: 12 });
-  const to = el("input", { size: 12, placeholder: "now" });
-  const result = el("section.comparison", { "aria-label": "Comparison", hidden: true });
+  const to = el("input", { size: 12, placeholder: texts.history.now });
+  const result = el("section.comparison", { "aria-label": texts.history.comparison, hidden: true });
   const failure = alarm(), compareFailure = alarm("p.error");
   // The bar keeps its place while it is empty, so that a new commit moves nothing.
   const newer = button("", () => load(false), { class: "newer" });
   const list = el("ol.commits");
-  const more = button("Show older commits", () => load(true), { hidden: true });
+  const more = button(texts.history.older, () => load(true), { hidden: true });
   const compareForm = el("form.compare",
     { onsubmit: event => { event.preventDefault(); compare(compareFailure.show); } },
-    field("From", from), field("To", to), el("button", { type: "submit" }, "Compare"),
+    field(texts.history.from, from), field(texts.history.to, to),
+    el("button", { type: "submit" }, texts.history.compare),
     app.caller.may("write", store.suite)
-      && button("Go back to From…", () => restore(from.value.trim() || "0", compareFailure.show)),
-    el("p.hint", "A place is a revision, or a time such as 2026-11-20T18:00:00Z."), compareFailure);
+      && button(texts.history.goBackToFrom, () => restore(from.value.trim() || "0", compareFailure.show)),
+    el("p.hint", texts.history.placeHint), compareFailure);
   const element = el("div.scrolls", el("div.subhead", el("div.tools", key, by, newer)),
-    el("details.compare-box", el("summary", "Compare or go back to a place"), compareForm), result, failure, list,
+    el("details.compare-box", el("summary", texts.history.box), compareForm), result, failure, list,
     more);
 
   const begin = debounced(250, () => load(false));
@@ -77,8 +79,7 @@ export function historyView(app, store, first) {
   });
 
   function showNewer(number) {
-    newer.textContent = number ? `Show ${number < page ? number : `${page} or more`} new ${number === 1 ? "commit"
-      : "commits"}` : "";
+    newer.textContent = texts.history.newer(number, page);
     newer.classList.toggle("is-empty", !number);
     newer.disabled = !number;
   }
@@ -93,7 +94,7 @@ export function historyView(app, store, first) {
       if (list.children[index] !== element) list.insertBefore(element, list.children[index] || null);
     });
     if (!commits.length)
-      list.append(el("li.empty", key.value || by.value ? "No commits match." : "The history of this suite is empty."));
+      list.append(el("li.empty", key.value || by.value ? texts.history.noMatch : texts.history.none));
     more.hidden = next === undefined;
     if (document.activeElement === newer) (list.querySelector("button") || key).focus();
     showNewer(0);
@@ -101,20 +102,22 @@ export function historyView(app, store, first) {
 
   function row(commit) {
     const mayUndo = app.caller.may("write", store.suite);
-    const title = [commit.schema && "Schema", commit.dropped && "Suite dropped",
-      commit.changes.length && count(commit.changes.length, "change")].filter(Boolean).join(", ") || "No changes";
+    const title = [commit.schema && texts.common.schema, commit.dropped && texts.history.dropped,
+      commit.changes.length && texts.history.changes(commit.changes.length)].filter(Boolean).join(", ")
+      || texts.history.noChanges;
     const trouble = alarm("p.error");
     return el("li.commit", el("div.commit-head", el("strong", title), " ", time(commit.time),
-      commit.by && [" by ", bdi(commit.by)], commit.note && bdi(commit.note, "q"),
-      el("span.faint", ` revision ${commit.revision}`),
+      commit.by && [texts.common.by, bdi(commit.by)], commit.note && bdi(commit.note, "q"),
+      el("span.faint", texts.history.revision(commit.revision)),
       el("span.commit-buttons",
-        button("Compare with now", () => {
+        button(texts.history.compareWithNow, () => {
           [from.value, to.value] = [String(commit.revision), ""];
           compare(trouble.show);
-        }, `Compare revision ${commit.revision} with now`),
-        mayUndo && [button("Undo…", () => undo(commit, trouble.show), `Undo revision ${commit.revision}`),
-          button("Go back to here…", () => restore(commit.revision, trouble.show),
-            `Go back to revision ${commit.revision}`)])),
+        }, texts.history.compareRevision(commit.revision)),
+        mayUndo && [
+          button(texts.history.undoThis, () => undo(commit, trouble.show), texts.history.undoRevision(commit.revision)),
+          button(texts.history.goBackHere, () => restore(commit.revision, trouble.show),
+            texts.history.goBackRevision(commit.revision))])),
       trouble, commit.schema && schemaChange(commit.revision), changeList(commit.changes));
   }
 
@@ -133,7 +136,7 @@ export function historyView(app, store, first) {
   async function schemaDifference(before, after) {
     const [one, other] = await Promise.all([schemaAt(before), schemaAt(after)]);
     const side = value => ({ value, source: value === undefined ? "unset" : "stored" });
-    return one === other ? el("p.faint", "The schema stays the same.") : difference(side(one), side(other));
+    return one === other ? el("p.faint", texts.history.sameSchema) : difference(side(one), side(other));
   }
 
   function schemaChange(revision) {
@@ -145,7 +148,7 @@ export function historyView(app, store, first) {
       } catch (error) {
         content.replaceChildren(el("p.error", error.message));
       }
-    } }, el("summary", "Change of the schema"), content);
+    } }, el("summary", texts.history.schemaChange), content);
   }
 
   async function compare(fail) {
@@ -157,15 +160,16 @@ export function historyView(app, store, first) {
       if (isGone) return;
       const offerPutBack = ({ key, old, oldSource, secret }) => {
         const setting = store.at(key);
-        return !to.value.trim() && !secret && oldSource !== "invalid" && setting.writable && button("Put back", () => {
+        const mayPutBack = !to.value.trim() && !secret && oldSource !== "invalid" && setting.writable;
+        return mayPutBack && button(texts.history.putBack, () => {
           app.tray.propose(setting, oldSource === "stored" ? { value: old } : { remove: true });
-          say(`${key} is put back when you commit`);
-        }, `Put back ${key}`);
+          say(texts.history.willPutBack(key));
+        }, texts.history.putBackKey(key));
       };
       result.replaceChildren(el("h2", { tabindex: -1 },
-        `From ${from.value.trim() || "0"} to ${to.value.trim() || "now"}: ${count(body.changes.length, "difference")}`),
-        body.schemaChanged ? el("p", "The schemas differ, too.") : "", changeList(body.changes, offerPutBack),
-        el("div.buttons", button("Close", () => { result.hidden = true; })));
+        texts.history.differences(from.value.trim() || "0", to.value.trim() || texts.history.now, body.changes.length)),
+        body.schemaChanged ? el("p", texts.history.schemasDiffer) : "", changeList(body.changes, offerPutBack),
+        el("div.buttons", button(texts.common.close, () => { result.hidden = true; })));
       result.hidden = false;
       result.querySelector("h2").focus();
       result.scrollIntoView({ block: "nearest" });
@@ -175,12 +179,12 @@ export function historyView(app, store, first) {
   }
 
   const undo = ({ revision, schema }, fail) => putBack({ kind: "undo", body: { revision },
-    title: `Undo revision ${revision}`, label: "Undo", fail, schema });
+    title: texts.history.undoRevision(revision), label: texts.history.undo, fail, schema });
 
   function restore(place, fail) {
     const isRevision = /^\d+$/.test(place), keys = key.value ? [key.value] : undefined;
-    putBack({ kind: "restore", body: { to: isRevision ? Number(place) : place, keys }, label: "Go back", fail,
-      title: `Go back to ${isRevision ? "revision " : ""}${place}${keys ? `: ${keys}` : ""}` });
+    putBack({ kind: "restore", body: { to: isRevision ? Number(place) : place, keys }, label: texts.history.goBack,
+      fail, title: texts.history.goBackTo(isRevision ? texts.history.revisionPlace(place) : place, keys) });
   }
 
   // Returns a plan that agrees to what the daemon refused, or null. The dialog shows what the person agrees to.
@@ -188,20 +192,21 @@ export function historyView(app, store, first) {
     const { kind, body, query, notices = [] } = plan;
     const { changes = [], conflicts = [] } = problem.body || {};
     if (problem.code === "changed_since" && !body.force) {
-      const notice = [el("p.notice.bad", "These later changes are undone, too:"),
-        el("details", el("summary", count(changes.length, "later change")), changeList(changes))];
-      return { ...plan, body: { ...body, force: true }, label: "Undo anyway", notices: [...notices, notice] };
+      const notice = [el("p.notice.bad", texts.history.laterChanges),
+        el("details", el("summary", texts.history.laterCount(changes.length)), changeList(changes))];
+      return { ...plan, body: { ...body, force: true }, label: texts.history.undoAnyway,
+        notices: [...notices, notice] };
     }
     if (problem.code === "schema_conflict" && kind === "restore" && !query?.onConflict)
       return { ...plan, query: { ...query, onConflict: "skip" } };
     if (problem.code === "schema_conflict" && plan.schema && !query?.onConflict) {
-      const notice = [el("p.notice.bad", "The earlier schema does not allow these stored values. They become invalid:"),
+      const notice = [el("p.notice.bad", texts.history.becomeInvalid),
         el("ul.mistakes", conflicts.map(({ key, errors = [] }) => el("li", key && bdi(key, "strong"), ": ",
           errors.map(error => error.detail).join("; "))))];
       return { ...plan, query: { ...query, onConflict: "keep" }, notices: [...notices, notice] };
     }
     if (problem.code === "locked" && !query?.override && app.caller.may("override", store.suite)) {
-      const notice = el("p.notice.bad", "This changes settings that the schema locks.");
+      const notice = el("p.notice.bad", texts.history.locks);
       return { ...plan, query: { ...query, override: "locked" }, notices: [...notices, notice] };
     }
     return null;
@@ -233,8 +238,8 @@ export function historyView(app, store, first) {
       const next = agreed(wanted, problem);
       if (next) return putBack(next);
       const keys = (problem.body?.conflicts || []).map(({ key }) => key).filter(Boolean);
-      return fail(`Cannot ${kind === "undo" ? "undo this commit" : "go back"}: ${problem.message}${keys.length > 1
-        ? ` (${keys.join(", ")})` : ""}`);
+      const reason = `${problem.message}${keys.length > 1 ? ` (${keys.join(", ")})` : ""}`;
+      return fail(kind === "undo" ? texts.history.cannotUndo(reason) : texts.history.cannotGoBack(reason));
     }
     if (isGone) return;
     const { changes, changed, skipped = [] } = plan.body;
@@ -242,23 +247,24 @@ export function historyView(app, store, first) {
     const once = newKey();
     confirm(title, [notices,
       others.length > 0
-        && el("p.notice.bad", `The commit also changed ${others.join(", ")}. Only ${store.suite} is undone here.`),
+        && el("p.notice.bad", texts.history.otherSuites(others, store.suite)),
       skipped.length > 0 && [
-        el("p.notice.bad", "The schema does not allow the earlier values of these settings, so they stay as they are:"),
+        el("p.notice.bad", texts.history.stay),
         el("ul.mistakes", skipped.map(({ key, errors = [] }) =>
           el("li", bdi(key, "strong"), ": ", errors.map(error => error.detail).join("; "))))],
-      changed === false ? el("p", "This changes nothing: the earlier state is in force already.")
-        : [el("p", "These changes are made:"), schemas && [el("h3", "Schema"), el("div", schemas)], changeList(changes)],
-      field("Note", note)],
+      changed === false ? el("p", texts.history.nothing)
+        : [el("p", texts.history.willChange), schemas && [el("h3", texts.common.schema), el("div", schemas)],
+          changeList(changes)],
+      field(texts.common.note, note)],
     label, notices.length || skipped.length ? "danger" : "primary", async () => {
       try {
         const match = kind === "restore" || body.force ? plan.tag : undefined;
         await send("POST", target, { body, query, note: note.value.trim(), key: once, match });
-        say("Done");
+        say(texts.history.done);
         load(false);
       } catch (problem) {
         return problem.code === "precondition_failed"
-          ? "The suite was changed elsewhere. Cancel, and look at the effects again." : problem.message;
+          ? texts.history.changedElsewhere : problem.message;
       }
     });
   }

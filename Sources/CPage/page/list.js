@@ -30,7 +30,7 @@ export class List {
     this.#draw();
   }
 
-  // The first row in view becomes the active row. The list does not scroll, because the focus may come from a press on a row.
+  // The first row in view becomes the active row. The list does not scroll, because a press on a row moves the focus.
   #focus() {
     if (this.active !== null || !this.items.length) return;
     this.active = this.items[Math.min(this.items.length - 1, Math.ceil(this.element.scrollTop / this.height))].id;
@@ -49,7 +49,8 @@ export class List {
     this.view = this.element.clientHeight;
     this.#draw();
     // The active row stays in view, and the first view of the list shows the active row.
-    if (this.active !== null && this.view && !isBack && (!before || top >= 0 && top < before)) this.activate(this.active);
+    const wasInView = top >= 0 && top < before;
+    if (this.active !== null && this.view && !isBack && (!before || wasInView)) this.activate(this.active);
   }
 
   set(items) {

@@ -5,6 +5,7 @@ import { ask, bdi, button, el, openDialog, say, sign } from "./dom.js";
 import { serviceView } from "./service.js";
 import { suiteView } from "./suite.js";
 import { suitesView } from "./suites.js";
+import { texts } from "./texts.js";
 import { Tray } from "./tray.js";
 import { clock, refreshTimes } from "./words.js";
 
@@ -51,13 +52,14 @@ function route() {
   view = place.suite !== null ? suiteView(app, place) : place.query.has("service") ? serviceView(app) : suitesView(app);
   main.replaceChildren(view.element);
   mark(place);
-  // The focus moves to the heading of a new view, so that a screen reader begins there. The browser announces the first.
+  // The focus moves to the heading of a new view, so that a screen reader begins there. The browser announces the
+  // first view.
   if (app.isMoving) (view.focus ? view.focus() : main.focus());
   app.isMoving = true;
 }
 
 function mark(place) {
-  const what = place.suite ?? (place.query.has("service") ? "Service" : "Suites");
+  const what = place.suite ?? (place.query.has("service") ? texts.frame.service : texts.common.suites);
   document.title = `${place.key !== null ? `${place.key} · ` : ""}${what} · settingsd`;
   for (const each of document.querySelectorAll("#bar nav a")) {
     const isHere = each.dataset.place === (place.suite !== null ? "" : place.query.has("service") ? "service"
@@ -68,7 +70,8 @@ function mark(place) {
 }
 
 // The state of the connection, in words that stay until they change.
-const state = el("span.state.connecting", { id: "state" }, "Connecting");
+const state = el("span.state.connecting", { id: "state" }, texts.frame.connecting);
+const updated = el("span.updated");
 let isLive = null, stale = null, refusal = null;
 on("status", (news, problem) => {
   const isBack = news && isLive === false;
@@ -82,23 +85,30 @@ function drawState() {
   const wasOffline = state.classList.contains("offline");
   if (isLive) app.lastSeen = new Date();
   if (isLive === null && !stale) return;
-  const since = app.lastSeen ? `as of ${clock(app.lastSeen)}` : "trying again";
-  const words = isLive === false ? `${reason(refusal)}: ${since}` : stale ? `Behind by ${stale} s` : "Live";
-  if (words === state.textContent) return;
-  const isWell = words === "Live";
+  const words = isLive === false ? app.lastSeen ? texts.frame.asOf(reason(refusal), clock(app.lastSeen))
+    : texts.frame.tryingAgain(reason(refusal)) : stale ? texts.frame.behind(stale) : texts.frame.live;
+  if (words === state.firstChild.textContent) return;
+  const isWell = words === texts.frame.live;
   state.className = `state ${isWell ? "live" : "offline"}`;
-  state.textContent = words;
+  state.replaceChildren(words, updated);
+  drawUpdated();
   document.body.classList.toggle("is-stale", !isWell);
   if (isWell === wasOffline) say(words);
 }
 
+// "Live" is true as long as something arrives, so the page shows when something arrived last.
+function drawUpdated() {
+  updated.textContent = isLive && !stale ? texts.frame.updated(Math.round((Date.now() - app.lastSeen) / 1000)) : "";
+}
+
+setInterval(drawUpdated, 1000);
 setInterval(refreshTimes, 10_000);
 
 // Why there is no stream of changes.
 function reason(problem) {
-  if (problem?.status === 403) return "No access";
-  if (problem?.status === 429) return "Too many watchers";
-  return problem ? "Not live" : "Offline";
+  if (problem?.status === 403) return texts.frame.noAccess;
+  if (problem?.status === 429) return texts.frame.tooManyWatchers;
+  return problem ? texts.frame.notLive : texts.frame.offline;
 }
 
 // A daemon of several can fall behind while its streams are silent.
@@ -108,33 +118,29 @@ const callerButton = button("", () => showCaller(), { class: "quiet" });
 
 function drawBar() {
   document.getElementById("bar").replaceChildren(
-    button("Skip to the content", () => main.focus(), { class: "skip" }),
+    button(texts.frame.skip, () => main.focus(), { class: "skip" }),
     el("a.brand", { href: "#/" }, sign("", "span.logo"), "settingsd"),
-    el("nav", { "aria-label": "Places" },
-      el("a", { href: "#/", "data-place": "suites" }, "Suites"),
-        el("a", { href: "#/?service", "data-place": "service" }, "Service")),
-    state, callerButton, button("?", showKeys, { class: "quiet", "aria-label": "Keyboard" }));
+    el("nav", { "aria-label": texts.frame.places },
+      el("a", { href: "#/", "data-place": "suites" }, texts.common.suites),
+      el("a", { href: "#/?service", "data-place": "service" }, texts.frame.service)),
+    state, callerButton, button("?", showKeys, { class: "quiet", "aria-label": texts.frame.keyboard }));
 }
 
 function showCaller() {
   const { name, grants, expires } = app.caller;
-  const dialog = openDialog("Who you are", [
-    el("p", "The daemon knows you as ", bdi(name, "strong"),
-      expires && `, until ${new Date(expires).toLocaleString()}`, "."),
+  const dialog = openDialog(texts.frame.you, [
+    el("p", texts.frame.knownAs, bdi(name, "strong"),
+      expires && texts.frame.until(new Date(expires).toLocaleString()), "."),
     el("ul", grants.map(({ text }) => el("li", el("code", text)))),
-  ], "Close", [
-    hasToken() && button("Forget the token", () => { setToken(null); location.reload(); }),
-    button("Use another token", () => { dialog.close(); askForToken(""); }),
+  ], texts.common.close, [
+    hasToken() && button(texts.frame.forgetToken, () => { setToken(null); location.reload(); }),
+    button(texts.frame.anotherToken, () => { dialog.close(); askForToken(""); }),
   ]);
 }
 
-const keys = [["/", "search"], ["↑ ↓", "move in a list"], ["← →", "close and open a group"],
-  ["Enter", "edit; when editing, keep the edit and go back"], ["Space", "turn a switch in the list"],
-  ["Delete", "reset a setting in the list"], ["Esc", "back, one step at a time"],
-  ["Ctrl Enter", "review the edits, and commit them"], ["?", "this list"]];
-
 function showKeys() {
-  openDialog("Keyboard", el("dl.keys", keys.map(([key, what]) => [el("dt", el("kbd", key)), el("dd", what)])), "Close");
+  const rows = texts.frame.keys.map(([key, what]) => [el("dt", el("kbd", key)), el("dd", what)]);
+  openDialog(texts.frame.keyboard, el("dl.keys", rows), texts.common.close);
 }
 
 document.addEventListener("keydown", event => {
@@ -159,11 +165,10 @@ document.addEventListener("keydown", event => {
 // Asks for a token until the daemon takes one.
 function askForToken(reason) {
   if (document.querySelector("dialog [name=token]")) return;
-  const dialog = ask("This daemon asks for a token", "Token",
-    `${reason} It is kept until this tab is closed. An operator makes one with: settingsd token create NAME --grant '*:read,write'`,
+  const dialog = ask(texts.frame.askForToken, texts.frame.token, texts.frame.tokenHint(reason || texts.frame.noToken),
     { type: "password", name: "token" }, async (text, close) => {
       if (!isToken(text.trim()))
-        return "A token has letters, digits and signs of ASCII, and no spaces; copy it as the operator's command printed it.";
+        return texts.frame.notAToken;
       setToken(text.trim());
       try {
         await meet();
@@ -184,11 +189,11 @@ async function meet() {
   app.caller = new Caller(body);
   app.tray.mayOverride = ({ suite, key }) => app.caller.may("override", suite, key);
   callerButton.replaceChildren(bdi(body.name));
-  callerButton.setAttribute("aria-label", `You are ${body.name}`);
+  callerButton.setAttribute("aria-label", texts.frame.youAre(body.name));
 }
 
 on("unauthorized", problem => {
-  if (app.caller) askForToken(`The token is no longer valid: ${problem.message}.`);
+  if (app.caller) askForToken(texts.frame.tokenInvalid(problem.message));
   else askForToken(hasToken() ? problem.message : "");
 });
 
@@ -200,7 +205,7 @@ async function start() {
   app.tray.tell();
   const isMet = await persist(() => meet().then(() => true), reason => {
     if (reason && !document.querySelector("dialog"))
-      main.replaceChildren(el("div.empty", el("h1", "The daemon cannot be reached"), el("p", reason)));
+      main.replaceChildren(el("div.empty", el("h1", texts.frame.unreachable), el("p", reason)));
   }, () => false);
   if (!isMet) return;
   route();

@@ -1,5 +1,6 @@
 // What a key's schema says: its types, its limits, and the editor that it calls for.
 import { isNumber, typeOf } from "./exact.js";
+import { texts } from "./texts.js";
 import { brief } from "./words.js";
 
 // Follows `$ref` into the definitions that come with a key's schema.
@@ -55,30 +56,23 @@ function isPlain(items) {
   return known.length === 1 && ["string", "integer", "number", "boolean"].includes(known[0]) && !schema.contentEncoding;
 }
 
-const phrases = {
-  exclusiveMinimum: limit => `more than ${limit}`, exclusiveMaximum: limit => `less than ${limit}`,
-    multipleOf: step => `a multiple of ${step}`,
-  minLength: limit => `at least ${limit} characters`, maxLength: limit => `at most ${limit} characters`,
-    pattern: pattern => `matches ${pattern}`,
-  format: format => format, contentEncoding: coding => coding, minItems: limit => `at least ${limit} elements`,
-    maxItems: limit => `at most ${limit} elements`,
-};
-
 // The rules of a schema as short phrases.
 function rules(schema) {
   const { minimum, maximum } = schema;
-  const range = isNumber(minimum) && isNumber(maximum) ? `${minimum} to ${maximum}` : isNumber(minimum)
-    ? `at least ${minimum}` : isNumber(maximum) && `at most ${maximum}`;
+  const range = isNumber(minimum) && isNumber(maximum) ? texts.rules.range(minimum, maximum) : isNumber(minimum)
+    ? texts.rules.atLeast(minimum) : isNumber(maximum) && texts.rules.atMost(maximum);
   const choices = schema.enum?.slice(0, 8).map(item => brief(item, 24)).join(", ");
-  return [range, ...Object.keys(phrases).map(name => name in schema && phrases[name](schema[name])),
-    schema.uniqueItems && "no element twice",
-    choices && `one of ${choices}${schema.enum.length > 8 ? ", …" : ""}`].filter(Boolean);
+  const { keywords } = texts.rules;
+  return [range, ...Object.keys(keywords).map(name => name in schema && keywords[name](schema[name])),
+    schema.uniqueItems && texts.rules.unique,
+    choices && texts.rules.oneOf(`${choices}${schema.enum.length > 8 ? ", …" : ""}`)].filter(Boolean);
 }
 
 // One line: the type and its rules.
 export function summary(schema) {
-  const names = types(schema).map(type => type === "string" ? "text" : type === "array" ? "list" : type);
-  return [names.join(" or ") || (hasRules(schema) ? "see the schema" : "any value"), ...rules(schema)].join(" · ");
+  const { text, list, or, seeSchema, anyValue } = texts.rules;
+  const names = types(schema).map(type => type === "string" ? text : type === "array" ? list : type);
+  return [names.join(or) || (hasRules(schema) ? seeSchema : anyValue), ...rules(schema)].join(" · ");
 }
 
 // A value to begin with, for a key or a member that has none.

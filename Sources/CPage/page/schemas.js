@@ -5,12 +5,13 @@ import { readDraft, saveDraft, schemaDraft } from "./drafts.js";
 import { mistake, parse, print } from "./exact.js";
 import { changeList } from "./history.js";
 import { suitePath } from "./store.js";
+import { texts } from "./texts.js";
 import { difference } from "./words.js";
 
 const beginning = print({
   $schema: "https://json-schema.org/draft/2020-12/schema", type: "object", additionalProperties: false,
-  properties: { "player.volume": { description: "How loud, from silent to full", type: "number", minimum: 0,
-    maximum: 1, default: 0.5 } },
+  properties: { "player.volume": { description: texts.schemas.example, type: "number", minimum: 0, maximum: 1,
+    default: 0.5 } },
 }, 2);
 
 // The version of a suite without a schema.
@@ -18,7 +19,7 @@ const none = { text: null, tag: null };
 
 export function schemaView(app, store, onDraft) {
   const target = suitePath(store.suite, "schema");
-  // The version that the edited text is based on, and the version in force. Both are null until the daemon has answered.
+  // The version that the edited text is based on, and the version in force. Both are null until the daemon answers.
   let opened = null, current = null, isGone = false;
   const may = app.caller.may("schema", store.suite);
   const text = el("textarea.code.tall", { rows: 24, readonly: !may, oninput: () => {
@@ -26,16 +27,15 @@ export function schemaView(app, store, onDraft) {
     report.replaceChildren();
     draw();
   } });
-  const place = field("JSON Schema", text, may
-    ? "Draft 2020-12. Each property describes a setting of this suite." : "You may read the schema, but not change it.");
+  const place = field(texts.schemas.label, text, may ? texts.schemas.hint : texts.schemas.readOnly);
   const report = el("div.report", { "aria-live": "polite" });
   const failure = alarm();
   const news = el("p.notice", { hidden: true, role: "status" });
-  const conflict = el("div.conflict", { role: "group", "aria-label": "Conflict about the schema", hidden: true });
-  const checkButton = button("Check", () => check());
-  const apply = button("Apply schema…", () => check(true), { class: "primary" });
-  const revert = button("Revert", () => open(current));
-  const remove = button("Remove schema…", () => drop(), { class: "danger" });
+  const conflict = el("div.conflict", { role: "group", "aria-label": texts.schemas.conflict, hidden: true });
+  const checkButton = button(texts.schemas.check, () => check());
+  const apply = button(texts.schemas.applyThis, () => check(true), { class: "primary" });
+  const revert = button(texts.schemas.revert, () => open(current));
+  const remove = button(texts.schemas.removeThis, () => drop(), { class: "danger" });
   const known = el("div.part-view", { hidden: true }, conflict, place,
     el("div.buttons", may && [checkButton, apply, revert], may && remove), report);
   const element = el("div.scrolls", failure, news, known);
@@ -59,7 +59,8 @@ export function schemaView(app, store, onDraft) {
       const answer = await get(target, {}, { isText: true });
       // A text area has one kind of line end, and a schema on one long line cannot be read.
       const isLine = !answer.body.trim().includes("\n");
-      return { text: isLine ? `${print(parse(answer.body), 2)}\n` : answer.body.replace(/\r\n?/g, "\n"), tag: answer.tag };
+      const text = isLine ? `${print(parse(answer.body), 2)}\n` : answer.body.replace(/\r\n?/g, "\n");
+      return { text, tag: answer.tag };
     } catch (error) {
       if (["no_schema", "unknown_suite"].includes(error.code)) return none;
       throw error;
@@ -78,7 +79,7 @@ export function schemaView(app, store, onDraft) {
     report.replaceChildren();
     conflict.hidden = true;
     place.fail("");
-    tell(version.text === null ? "This suite has no schema, so it accepts any key and any value." : "");
+    tell(version.text === null ? texts.schemas.none : "");
     draw();
   }
 
@@ -90,7 +91,7 @@ export function schemaView(app, store, onDraft) {
     if (!draft || draft.text === text.value) return;
     opened = draft.opened;
     text.value = draft.text;
-    tell("Your edits of the schema are not applied yet.");
+    tell(texts.schemas.draft);
     drawConflict();
     draw();
   }
@@ -102,7 +103,7 @@ export function schemaView(app, store, onDraft) {
     if (!version || version.tag === current.tag) return;
     if (!isEdited() || version.text === text.value) {
       open(version);
-      return tell("The schema was changed elsewhere just now.");
+      return tell(texts.schemas.justChanged);
     }
     current = version;
     drawConflict();
@@ -114,13 +115,14 @@ export function schemaView(app, store, onDraft) {
     if (conflict.hidden) return;
     const change = version => difference({ value: opened.text ?? undefined, source: "stored" },
       { value: version ?? undefined, source: "stored" });
-    conflict.replaceChildren(el("p", el("strong", "The schema was changed elsewhere while you edited it.")),
-      el("h3", "Their change"), el("div", change(current.text)), el("h3", "Your change"), el("div", change(text.value)),
-      el("div.buttons", button("Use their schema", () => { open(current); text.focus(); }),
-        button("Keep my text", () => {
+    conflict.replaceChildren(el("p", el("strong", texts.schemas.changedWhileEditing)),
+      el("h3", texts.schemas.theirs), el("div", change(current.text)),
+      el("h3", texts.schemas.yours), el("div", change(text.value)),
+      el("div.buttons", button(texts.schemas.useTheirs, () => { open(current); text.focus(); }),
+        button(texts.schemas.keepMine, () => {
           opened = current;
           conflict.hidden = true;
-          tell("Your text replaces their schema when you apply it.");
+          tell(texts.schemas.mineReplaces);
           draw();
           text.focus();
         })));
@@ -135,9 +137,9 @@ export function schemaView(app, store, onDraft) {
       const { body } = await send("PUT", target, { text: text.value, query: { dryRun: true } });
       if (isGone) return;
       report.append(el("p.notice.good",
-        body.changed === false ? "This schema is in force already." : body.changes.length
-        ? "All stored values fit this schema. These effective values change:"
-        : "All stored values fit this schema, and no effective value changes."), changeList(body.changes || []));
+        body.changed === false ? texts.schemas.inForceAlready : body.changes.length
+        ? texts.schemas.fitsAndChanges
+        : texts.schemas.fitsUnchanged), changeList(body.changes || []));
       if (isToApply) ask();
     } catch (problem) {
       if (!(problem instanceof Problem)) throw problem;
@@ -161,49 +163,46 @@ export function schemaView(app, store, onDraft) {
 
   function conflicts(problem, isToApply) {
     const found = problem.body.conflicts || [];
-    report.append(el("p.notice.bad", "These stored values do not fit this schema:"),
+    report.append(el("p.notice.bad", texts.schemas.doNotFit),
       el("ul.mistakes", found.map(conflict =>
-        el("li", conflict.key ? bdi(conflict.key, "strong") : "The suite as a whole", ": ",
+        el("li", conflict.key ? bdi(conflict.key, "strong") : texts.schemas.wholeSuite, ": ",
         (conflict.errors || []).map(error => error.detail).join("; ")))));
     if (isToApply) ask(true);
   }
 
   function ask(hasConflicts) {
     const choice = el("select",
-      [["keep", "Keep the values: they are invalid until a schema allows them"],
-      ["reset", "Reset the settings to their defaults"]].map(([value, label]) => el("option", { value }, label)));
+      texts.schemas.conflictChoices.map(([value, label]) => el("option", { value }, label)));
     const note = el("input", { dir: "auto" });
     const key = newKey();
     const applied = text.value;
-    confirm("Apply the schema",
-      [el("p", hasConflicts ? "Some stored values do not fit this schema." : "All stored values fit this schema."),
-        hasConflicts && field("Values that do not fit", choice), field("Note", note)],
-      "Apply schema", hasConflicts ? "danger" : "primary", async () => {
+    confirm(texts.schemas.confirmApply,
+      [el("p", hasConflicts ? texts.schemas.someDoNotFit : texts.schemas.fits),
+        hasConflicts && field(texts.schemas.conflictChoice, choice), field(texts.common.note, note)],
+      texts.schemas.apply, hasConflicts ? "danger" : "primary", async () => {
         try {
           const { tag } = await send("PUT", target, { text: applied, note: note.value.trim(), key,
             query: { onConflict: hasConflicts ? choice.value : undefined },
             match: opened.tag || undefined, noneMatch: opened.tag ? undefined : "*" });
           open({ text: applied, tag });
-          tell("The schema is in force.");
+          tell(texts.schemas.applied);
         } catch (problem) {
           if (problem.code !== "precondition_failed") return problem.message;
           await readAgain();
-          return "The schema was changed elsewhere. Cancel, compare both schemas, and choose one of them.";
+          return texts.schemas.changedBeforeApply;
         }
       });
   }
 
   function drop() {
-    confirm("Remove the schema?",
-      el("p", "The suite then accepts any key and any value, and has no defaults. The stored values stay."),
-      "Remove schema", "danger", async () => {
+    confirm(texts.schemas.confirmRemoval, el("p", texts.schemas.removal), texts.schemas.remove, "danger", async () => {
       try {
         await send("DELETE", target, { match: current.tag });
         open(none);
       } catch (problem) {
         if (problem.code !== "precondition_failed") return problem.message;
         await readAgain();
-        return "The schema was changed elsewhere. Cancel, and look at the schema again.";
+        return texts.schemas.changedBeforeRemoval;
       }
     });
   }

@@ -6,6 +6,7 @@ import { makeEditor } from "./editors.js";
 import { print } from "./exact.js";
 import { resolve, summary } from "./schema.js";
 import { isSecret, present, suitePath } from "./store.js";
+import { texts } from "./texts.js";
 import { held, sourceBadge, time } from "./words.js";
 
 // What an editor holds while what is written there is no value.
@@ -17,7 +18,7 @@ export function settingPanel(app, store, key, { back }) {
   const about = el("div.about"), place = el("div.editor"), state = el("div.edit-state"), past = el("div.past");
   const heading = el("h2", { tabindex: -1, id: newID() }, bdi(key));
   const element = el("div.panel-body", { role: "group", "aria-labelledby": heading.id },
-    el("div.panel-head", button("←", () => back(false), { class: "quiet", "aria-label": "Back to the list" }),
+    el("div.panel-head", button("←", () => back(false), { class: "quiet", "aria-label": texts.setting.back }),
       heading), about, place, state, past);
 
   function change(edit) {
@@ -37,7 +38,8 @@ export function settingPanel(app, store, key, { back }) {
     if (form !== made || !editor) {
       made = form;
       editor = makeEditor(setting.schema, value, {
-        root: setting.schema, label: "Value", isDisabled, isSecret: isSecret(setting), change, done: () => back(true),
+        root: setting.schema, label: texts.setting.value, isDisabled, isSecret: isSecret(setting), change,
+        done: () => back(true),
       });
       place.replaceChildren(editor.element);
     } else if (!edit?.mistake && (inEditor === unclear || print(inEditor) !== print(value))) {
@@ -56,17 +58,17 @@ export function settingPanel(app, store, key, { back }) {
     const schema = resolve(setting.schema);
     const { title, description, deprecated } = schema;
     about.replaceChildren(...[
-      el("p.facts", sourceBadge(setting.source), " ", setting.schema ? summary(schema) : "not described by a schema"),
-      deprecated && el("p.notice", "Deprecated: programs should stop using it."),
+      el("p.facts", sourceBadge(setting.source), " ", setting.schema ? summary(schema) : texts.setting.noSchema),
+      deprecated && el("p.notice", texts.setting.deprecated),
       (title || description) && el("p", { dir: "auto" }, [title, description].filter(Boolean).join(". ")),
       setting.source === "invalid"
-        && el("p.notice.bad", "What is stored does not fit the schema, so readers get no value. Change it, or reset it."),
-      "default" in schema && el("p.facts", "Default: ",
+        && el("p.notice.bad", texts.setting.invalid),
+      "default" in schema && el("p.facts", texts.setting.default,
         held({ value: schema.default, source: "default", isSecret: isSecret(setting) })),
-      setting.modified && el("p.facts", setting.source === "stored" ? "Set " : "So since ", time(setting.modified),
-        setting.by && [" by ", bdi(setting.by)], setting.note && [": ", bdi(setting.note, "q")],
-        el("span.faint", ` · revision ${setting.revision}`)),
-      isSecret(setting) && el("p.facts", "A secret."),
+      setting.modified && el("p.facts", setting.source === "stored" ? texts.setting.setAt : texts.setting.since,
+        time(setting.modified), setting.by && [texts.common.by, bdi(setting.by)], setting.note && [": ", bdi(setting.note, "q")],
+        el("span.faint", texts.setting.revision(setting.revision))),
+      isSecret(setting) && el("p.facts", texts.setting.secret),
     ].filter(Boolean));
   }
 
@@ -79,19 +81,19 @@ export function settingPanel(app, store, key, { back }) {
     const act = (id, label, onclick) => button(label, onclick, { "data-act": id });
     state.replaceChildren(...[
       !setting.writable && !isUnlocked(setting)
-        && el("p.notice", isLocked ? "This setting is locked by its schema." : "You may not change this setting."),
+        && el("p.notice", isLocked ? texts.setting.locked : texts.setting.noAccess),
       mayUnlock && !isUnlocked(setting)
-        && act("unlock", "Unlock for one change", () => { unlocked = setting.revision; update(); editor.focus(); }),
+        && act("unlock", texts.setting.unlock, () => { unlocked = setting.revision; update(); editor.focus(); }),
       edit?.other && choice(tray, edit),
       edit && (tray.failure || tray.problem) && el("p.notice.bad", tray.failure || tray.problem),
       el("div.buttons", {},
         (setting.source === "stored" || setting.source === "invalid") && (setting.writable || isUnlocked(setting))
           && !edit?.remove && act("reset",
-          "default" in resolve(setting.schema) ? "Reset to default" : "Remove the value",
-          () => { tray.propose(setting, { remove: true }); say("Reset, once it is committed"); }),
+          "default" in resolve(setting.schema) ? texts.setting.reset : texts.setting.remove,
+          () => { tray.propose(setting, { remove: true }); say(texts.setting.willReset); }),
         setting.source === "default" && !edit && (setting.writable || isUnlocked(setting)) && !isSecret(setting)
-          && act("keep", "Store this value", () => tray.propose(setting, { value: setting.value, isKept: true })),
-        edit && act("drop", "Drop this edit", () => { tray.remove(edit); editor.focus(); })),
+          && act("keep", texts.setting.store, () => tray.propose(setting, { value: setting.value, isKept: true })),
+        edit && act("drop", texts.setting.drop, () => { tray.remove(edit); editor.focus(); })),
     ].filter(Boolean));
     if (edit && isUnlocked(setting) && !edit.overrides) tray.override(edit, true);
     if (focused) (state.querySelector(`[data-act=${focused}]`) || heading).focus();
@@ -101,7 +103,8 @@ export function settingPanel(app, store, key, { back }) {
     const setting = store.at(key);
     if (isGone || pastOf === setting.revision || setting.revision === 0) return;
     pastOf = setting.revision;
-    const answer = await persist(() => get(suitePath(store.suite, "history"), { key, limit: 6 }), () => {}, () => isGone);
+    const read = () => get(suitePath(store.suite, "history"), { key, limit: 6 });
+    const answer = await persist(read, () => {}, () => isGone);
     if (answer) showPast(setting, answer.body.commits);
   });
 
@@ -112,14 +115,14 @@ export function settingPanel(app, store, key, { back }) {
         && change?.source !== "invalid";
       return change && el("li",
         el("div", held(newSide(change, isSecret(setting))), " ", sourceBadge(change.source)),
-        el("div.faint", time(commit.time), commit.by && [" by ", bdi(commit.by)],
+        el("div.faint", time(commit.time), commit.by && [texts.common.by, bdi(commit.by)],
           commit.note && [" · ", bdi(commit.note, "q")]),
-        mayPutBack && button("Put back", () => {
+        mayPutBack && button(texts.setting.putBack, () => {
           tray.propose(store.at(key), change.source === "stored" ? { value: change.new } : { remove: true });
-        }, `Put back the value of revision ${change.revision}`));
+        }, texts.setting.putBackRevision(change.revision)));
     };
-    past.replaceChildren(el("h3", "History"), el("ol.past-list", commits.map(entry)),
-      el("a", { href: app.link(store.suite, null, { history: "", key }) }, "Full history"));
+    past.replaceChildren(el("h3", texts.common.history), el("ol.past-list", commits.map(entry)),
+      el("a", { href: app.link(store.suite, null, { history: "", key }) }, texts.setting.fullHistory));
   }
 
   function update(keys) {
@@ -140,6 +143,7 @@ export function settingPanel(app, store, key, { back }) {
 
   lookUp();
   update();
-  return { element, update, focus: () => (store.at(key).writable || isUnlocked(store.at(key)) ? editor.focus() : heading.focus()),
+  return { element, update,
+    focus: () => (store.at(key).writable || isUnlocked(store.at(key)) ? editor.focus() : heading.focus()),
     leave: () => { isGone = true; drawPast.cancel(); } };
 }

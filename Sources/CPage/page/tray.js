@@ -4,6 +4,7 @@ import { isSame, print } from "./exact.js";
 import { debounced } from "./dom.js";
 import { readDraft, saveDraft } from "./drafts.js";
 import { isSecret, present, settled } from "./store.js";
+import { texts } from "./texts.js";
 
 const id = (suite, key) => `${suite}/${key}`;
 
@@ -56,8 +57,8 @@ export class Tray {
   // The person acts, so messages about the edits as they were go away.
   #clearMessages() { this.problem = this.failure = ""; }
 
-  // Takes an edit of a setting in: `{ value }`, `{ remove: true }`, or `{ mistake: "…" }` for a text that is no value yet. An
-  // edit that changes nothing is removed, unless `isKept` says that the default is stored on purpose.
+  // Takes an edit of a setting: `{ value }`, `{ remove: true }`, or `{ mistake: "…" }` for a text that is no value yet.
+  // An edit that changes nothing is removed, unless `isKept` says that the default is stored on purpose.
   propose(setting, edit) {
     const place = id(setting.suite, setting.key);
     const old = this.edits.get(place);
@@ -156,7 +157,8 @@ export class Tray {
       problem = error;
     }
     // A commit knows better, and edits that were changed meanwhile are tried again.
-    if (this.isSending || this.commits !== commits || this.lost || edits.some(edit => this.at(edit.suite, edit.key) !== edit)) return;
+    const isOutdated = this.isSending || this.commits !== commits || this.lost;
+    if (isOutdated || edits.some(edit => this.at(edit.suite, edit.key) !== edit)) return;
     this.#show(problem, edits);
     this.tell();
   }
@@ -220,15 +222,14 @@ export class Tray {
     } catch (problem) {
       if (!(problem instanceof Problem)) throw problem;
       if (problem.isLost) {
-        this.failure = "The answer to the commit was lost, so the daemon may have made the changes. "
-          + "Commit again: the changes are not made twice.";
+        this.failure = texts.edits.lostAnswer;
       } else {
         this.lost = null;
         if (problem.code === "precondition_failed") this.#findConflicts(edits, problem.body.failed || []);
         else {
           this.#show(problem, edits);
           this.problem = "";
-          this.failure = `The commit failed: ${problem.message}`;
+          this.failure = texts.edits.failed(problem.message);
         }
       }
       return null;
@@ -243,8 +244,9 @@ export class Tray {
   #findConflicts(edits, failed) {
     for (const { index, current } of failed) {
       const edit = edits[index];
-      this.#meet(edit, { ...edit.seen, value: undefined, stored: undefined, by: undefined, note: undefined, ...current });
+      const unknown = { value: undefined, stored: undefined, by: undefined, note: undefined };
+      this.#meet(edit, { ...edit.seen, ...unknown, ...current });
     }
-    if (this.size && !this.conflicts.length) this.failure = "A setting was changed elsewhere. Commit again.";
+    if (this.size && !this.conflicts.length) this.failure = texts.edits.changedMeanwhile;
   }
 }

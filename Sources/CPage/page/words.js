@@ -1,39 +1,36 @@
 // Values, sources and times as words for people.
 import { print, typeOf, isNumber } from "./exact.js";
 import { bdi, el, sign } from "./dom.js";
+import { texts } from "./texts.js";
 
-const sources = {
-  stored: ["●", "This value was set"],
-  default: ["○", "Nothing is stored, the schema gives this value"],
-  unset: ["–", "Nothing is stored, and there is no default"],
-  invalid: ["▲", "What is stored does not fit the schema"],
-};
+const sourceMarks = { stored: "●", default: "○", unset: "–", invalid: "▲" };
 
 export function sourceBadge(source) {
-  const [mark, title] = sources[source] || ["?"];
-  return el("span", { class: `badge ${source}`, title }, sign(mark), ` ${source}`);
+  const title = texts.values.sources[source];
+  return el("span", { class: `badge ${source}`, title }, sign(sourceMarks[source] || "?"), ` ${source}`);
 }
 
 // A value on one line, cut where it gets long.
 export function brief(value, most = 160) {
-  if (value === undefined) return "no value";
+  if (value === undefined) return texts.values.none;
   if (value === null) return "null";
-  if (typeof value === "boolean") return value ? "On" : "Off";
+  if (typeof value === "boolean") return value ? texts.values.on : texts.values.off;
   if (isNumber(value)) return String(value);
-  const text = typeof value === "string" ? value || "empty text"
-    : !Object.keys(value).length ? `empty ${Array.isArray(value) ? "list" : "object"}`
+  const text = typeof value === "string" ? value || texts.values.emptyText
+    : !Object.keys(value).length ? Array.isArray(value) ? texts.values.emptyList
+      : texts.values.emptyObject
     : Array.isArray(value) && value.every(item => typeof item === "string") ? value.slice(0, most).join(", ")
       : print(value);
   return text.length > most ? `${text.slice(0, most)}…` : text;
 }
 
-// Shows what a setting or one side of a change holds: `{ value, source, isSecret }`. Every value that a person sees goes
-// through this function or `difference`, so that a secret is hidden whatever its form and length. A value fits a row if it
-// is `onOneLine`.
+// Shows what a setting or one side of a change holds: `{ value, source, isSecret }`. Every value that a person sees
+// goes through this function or `difference`, so that a secret is hidden whatever its form and length. A value that is
+// `onOneLine` fits a row.
 export function held({ value, source, isSecret }, { asJSON, onOneLine } = {}) {
   if (source === "unset") value = undefined;
-  else if (isSecret) return el("span.value.faint", "hidden");
-  if (source === "invalid" && value === undefined) return el("span.value.faint", "invalid");
+  else if (isSecret) return el("span.value.faint", texts.values.hidden);
+  if (source === "invalid" && value === undefined) return el("span.value.faint", texts.values.invalid);
   const kind = value === undefined ? "none" : typeOf(value);
   const isFaint = value === undefined || value === "" || value === null;
   const text = asJSON && value !== undefined ? print(value) : brief(value);
@@ -43,9 +40,7 @@ export function held({ value, source, isSecret }, { asJSON, onOneLine } = {}) {
 
 const isLong = value => typeof value === "string" ? value.includes("\n") || value.length > 80
   : typeof value === "object" && value !== null && print(value).length > 40;
-const typeWords = { string: "text", integer: "number", number: "number", boolean: "true or false", array: "list",
-  object: "object", null: "null" };
-const typeWord = value => typeWords[typeOf(value)];
+const typeWord = value => texts.values.types[typeOf(value)];
 
 // Shows an old and a new side. If both are long, the lines that differ are shown with two lines around them.
 export function difference(before, after) {
@@ -55,15 +50,15 @@ export function difference(before, after) {
   // JSON tells "Off" from false, and "1, 2" from [1, 2].
   const asJSON = isOtherType || !isHidden && hasValues && brief(before.value).trim() === brief(after.value).trim();
   const note = isOtherType
-    && el("p.faint", `The type changes from ${typeWord(before.value)} to ${typeWord(after.value)}.`);
+    && el("p.faint", texts.values.typeChange(typeWord(before.value), typeWord(after.value)));
   if (!isHidden && hasValues && (isLong(before.value) || isLong(after.value))) {
     const linesOf = value => (typeof value === "string" && !asJSON ? value : print(value, 2)).split("\n");
     return [changedLines(linesOf(before.value), linesOf(after.value)), note];
   }
   const side = state => [held({ ...state, isSecret: isHidden }, { asJSON }),
-    state.source === "default" ? el("span.faint", " (default)") : ""];
-  return [el("div.difference", el("del", el("span.unseen", "from "), side(before)), sign("→", "span.arrow"),
-    el("ins", el("span.unseen", "to "), side(after))), note];
+    state.source === "default" ? el("span.faint", texts.values.default) : ""];
+  return [el("div.difference", el("del", el("span.unseen", texts.values.from), side(before)), sign("→", "span.arrow"),
+    el("ins", el("span.unseen", texts.values.to), side(after))), note];
 }
 
 function changedLines(before, after) {
@@ -74,7 +69,7 @@ function changedLines(before, after) {
   const cut = lines => lines.slice(start, lines.length - end);
   const line = (kind, mark) => text => el(`${kind}.line`, `${mark} ${text}\n`);
   const near = 2;
-  return el("pre.lines", { dir: "auto", tabindex: 0, "aria-label": "Lines that differ" },
+  return el("pre.lines", { dir: "auto", tabindex: 0, "aria-label": texts.values.changedLines },
     before.slice(Math.max(0, start - near), start).map(line("span", " ")), cut(before).map(line("del", "−")),
     cut(after).map(line("ins", "+")),
     before.slice(before.length - end, before.length - end + near).map(line("span", " ")));
@@ -88,13 +83,13 @@ function ago(instant) {
   const units = [["day", 86400], ["hour", 3600], ["minute", 60]];
   const [unit, size] = units.find(([, size]) => Math.abs(seconds) >= size) || ["second", 1];
   if (Math.abs(seconds) >= 30 * 86400) return exactTime.format(new Date(instant));
-  return unit === "second" ? "just now" : relative.format(Math.round(seconds / size), unit);
+  return unit === "second" ? texts.values.justNow : relative.format(Math.round(seconds / size), unit);
 }
 
 export const time = instant =>
   instant ? el("time", { datetime: instant, title: exactTime.format(new Date(instant)) }, ago(instant)) : "";
 
-// Writes relative times anew, because "just now" does not stay true.
+// Writes relative times anew, because texts.values.justNow does not stay true.
 export function refreshTimes() {
   for (const each of document.querySelectorAll("time")) {
     const text = ago(each.dateTime);
@@ -104,10 +99,8 @@ export function refreshTimes() {
 
 export const clock = date => date.toLocaleTimeString();
 
-export const count = (number, one, many = `${one}s`) => `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
-
 export function bytes(number) {
-  if (number < 1024) return count(number, "byte");
+  if (number < 1024) return texts.values.bytes(number);
   const step = Math.min(3, Math.floor(Math.log2(number) / 10));
   return `${(number / 1024 ** step).toFixed(1)} ${["", "KB", "MB", "GB"][step]}`;
 }
