@@ -70,6 +70,10 @@ await test("A difference shows a change of type, and values that differ although
   equal(sides(1, parse("1.0")), "from 1→to 1.0");
   equal(sides("a", "a "), 'from "a"→to "a "');
   equal(sides("one\ntwo\nthree", "one\n2\nthree"), "  one\n− two\n+ 2\n  three\n");
+  const same = "the same line\n".repeat(30);
+  equal(sides(`${same}one`, `${same}two`), "  the same line\n  the same line\n− one\n+ two\n");
+  const long = number => Array.from({ length: 2000 }, (_, index) => `${number} ${index}`).join("\n");
+  if (!sides(long(1), long(2)).includes("and 1,500 more lines")) throw new Error("too many lines are shown");
 });
 
 await test("A paced function runs while calls never stop, one run at a time, and once more for the last call", async () => {

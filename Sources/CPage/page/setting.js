@@ -66,7 +66,8 @@ export function settingPanel(app, store, key, { back }) {
       "default" in schema && el("p.facts", texts.setting.default,
         held({ value: schema.default, source: "default", isSecret: isSecret(setting) })),
       setting.modified && el("p.facts", setting.source === "stored" ? texts.setting.setAt : texts.setting.since,
-        time(setting.modified), setting.by && [texts.common.by, bdi(setting.by)], setting.note && [": ", bdi(setting.note, "q")],
+        time(setting.modified), setting.by && [texts.common.by, bdi(setting.by)],
+        setting.note && [": ", bdi(setting.note, "q")],
         el("span.faint", texts.setting.revision(setting.revision))),
       isSecret(setting) && el("p.facts", texts.setting.secret),
     ].filter(Boolean));

@@ -192,7 +192,7 @@ export const texts = {
     types: { string: "text", integer: "number", number: "number", boolean: "true or false", array: "list",
       object: "object", null: "null" },
     typeChange: (one, other) => `The type changes from ${one} to ${other}.`,
-    changedLines: "Lines that differ", justNow: "just now", bytes: number => count(number, "byte"),
+    changedLines: "Lines that differ", moreLines: number => `  and ${count(number, "more line")}\n`, justNow: "just now", bytes: number => count(number, "byte"),
   },
   rules: {
     range: (low, high) => `${low} to ${high}`,

@@ -47,12 +47,14 @@ export function difference(before, after) {
   const isHidden = before.isSecret || after.isSecret;
   const hasValues = [before, after].every(({ value, source }) => value !== undefined && source !== "unset");
   const isOtherType = !isHidden && hasValues && typeWord(before.value) !== typeWord(after.value);
+  const hasLines = !isHidden && hasValues && (isLong(before.value) || isLong(after.value));
+  const plain = value => !hasLines ? brief(value) : typeof value === "string" ? value : print(value, 2);
   // JSON tells "Off" from false, and "1, 2" from [1, 2].
-  const asJSON = isOtherType || !isHidden && hasValues && brief(before.value).trim() === brief(after.value).trim();
+  const asJSON = isOtherType || !isHidden && hasValues && plain(before.value).trim() === plain(after.value).trim();
   const note = isOtherType
     && el("p.faint", texts.values.typeChange(typeWord(before.value), typeWord(after.value)));
-  if (!isHidden && hasValues && (isLong(before.value) || isLong(after.value))) {
-    const linesOf = value => (typeof value === "string" && !asJSON ? value : print(value, 2)).split("\n");
+  if (hasLines) {
+    const linesOf = value => (asJSON ? print(value, 2) : plain(value)).split("\n");
     return [changedLines(linesOf(before.value), linesOf(after.value)), note];
   }
   const side = state => [held({ ...state, isSecret: isHidden }, { asJSON }),
@@ -66,12 +68,16 @@ function changedLines(before, after) {
   while (start < before.length && start < after.length && before[start] === after[start]) start += 1;
   while (end < before.length - start && end < after.length - start
     && before[before.length - 1 - end] === after[after.length - 1 - end]) end += 1;
-  const cut = lines => lines.slice(start, lines.length - end);
   const line = (kind, mark) => text => el(`${kind}.line`, `${mark} ${text}\n`);
-  const near = 2;
+  const near = 2, most = 500;
+  const cut = (lines, make) => {
+    const changed = lines.slice(start, lines.length - end);
+    return [...changed.slice(0, most).map(make),
+      changed.length > most ? el("span.line.faint", texts.values.moreLines(changed.length - most)) : ""];
+  };
   return el("pre.lines", { dir: "auto", tabindex: 0, "aria-label": texts.values.changedLines },
-    before.slice(Math.max(0, start - near), start).map(line("span", " ")), cut(before).map(line("del", "−")),
-    cut(after).map(line("ins", "+")),
+    before.slice(Math.max(0, start - near), start).map(line("span", " ")), cut(before, line("del", "−")),
+    cut(after, line("ins", "+")),
     before.slice(before.length - end, before.length - end + near).map(line("span", " ")));
 }
 
