@@ -49,8 +49,9 @@ export function typeOf(value) {
   return Array.isArray(value) ? "array" : typeof value;
 }
 
-// The daemon accepts requests of 128 levels, of which a commit takes three around a value.
-const valueDepth = 125;
+// The daemon accepts 128 levels in a request. The body of a commit has three levels around a value.
+export const requestDepth = 128;
+const valueDepth = requestDepth - 3;
 const space = /[ \t\n\r]*/y, plain = /[^"\\\u0000-\u001f]*"/y,
   content = /(?:[^"\\\u0000-\u001f]+|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*/y,
   number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y, word = /true|false|null/y;

@@ -2,7 +2,7 @@
 import { Problem, get, newKey, persist, send } from "./api.js";
 import { alarm, bdi, button, confirm, el, field } from "./dom.js";
 import { readDraft, saveDraft, schemaDraft } from "./drafts.js";
-import { mistake, parse, print } from "./exact.js";
+import { mistake, parse, print, requestDepth } from "./exact.js";
 import { changeList } from "./history.js";
 import { suitePath } from "./store.js";
 import { texts } from "./texts.js";
@@ -131,7 +131,7 @@ export function schemaView(app, store, onDraft) {
   // Has the daemon try the text, and shows the effects. Then the person can apply the text.
   async function check(isToApply) {
     report.replaceChildren();
-    const wrong = mistake(text.value);
+    const wrong = mistake(text.value, requestDepth);
     if (wrong) return fail(wrong.words, wrong.at);
     try {
       const { body } = await send("PUT", target, { text: text.value, query: { dryRun: true } });

@@ -15,7 +15,7 @@ export const texts = {
   },
   frame: {
     skip: "Skip to the content", places: "Places", service: "Service", keyboard: "Keyboard",
-    connecting: "Connecting", live: "Live", updated: seconds => ` · updated ${seconds} s ago`,
+    connecting: "Connecting", live: "Live", updated: seconds => ` · updated ${seconds < 2 ? "just now" : `${seconds} s ago`}`,
     offline: "Offline", noAccess: "No access", tooManyWatchers: "Too many watchers", notLive: "Not live",
     asOf: (reason, time) => `${reason}: as of ${time}`, tryingAgain: reason => `${reason}: trying again`,
     behind: seconds => `Behind by ${seconds} s`,
