@@ -1,4 +1,4 @@
-// The tray at the foot of the page, the review of edits before they are committed, and values side by side.
+// The bar at the foot of the page that counts the edits, and the review of the edits before a commit.
 import { alarm, bdi, button, confirm, el, field, openDialog, say } from "./dom.js";
 import { resolve } from "./schema.js";
 import { stateOf } from "./store.js";
@@ -32,7 +32,7 @@ const sideOf = (value, source, isSecret) => ({ value: source === "invalid" ? und
 export const oldSide = (change, isSecret) => sideOf(change.old, change.oldSource, isSecret || change.secret);
 export const newSide = (change, isSecret) => sideOf(change.new, change.source, isSecret || change.secret);
 
-// What a setting held when it was edited, and what it will hold.
+// The value that a setting had when the person edited it, and the value after the commit.
 function sides(edit) {
   const { seen, isSecret } = edit;
   const { schema } = seen;
@@ -42,7 +42,7 @@ function sides(edit) {
   return [before, { value, source: value === undefined ? "unset" : "default", isSecret }];
 }
 
-// Both values of a conflict, to choose one.
+// Shows both values of a conflict, for the person to choose.
 export function choice(tray, edit) {
   const { other } = edit;
   return el("div.conflict", { role: "group", "aria-label": texts.edits.conflict(edit.key) },
@@ -57,7 +57,7 @@ export function choice(tray, edit) {
 
 const most = 200;
 
-// Shows all edits as one change, with a note, and commits them.
+// Shows all edits with their old and new values, and commits them with a note.
 export function openReview(app) {
   const { tray } = app;
   if (!tray.size || document.querySelector("dialog.review")) return;
@@ -89,7 +89,7 @@ export function openReview(app) {
     const label = list.contains(document.activeElement) ? document.activeElement.getAttribute("aria-label")
       || document.activeElement.textContent : null;
     const { all } = tray;
-    // What needs a decision stands first.
+    // Edits that need a decision come first.
     all.sort((one, other) => Boolean(other.other) - Boolean(one.other)
       || (other.errors.length > 0) - (one.errors.length > 0));
     list.replaceChildren(...all.slice(0, most).map(item),

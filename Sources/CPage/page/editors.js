@@ -1,5 +1,5 @@
 // Editors for values, by schema. Each is `{ element, set(value), focus(), fail(errors) }` and reports edits to
-// `context.change`: `{ value }`, or `{ mistake }` for what is no value yet.
+// `context.change`: `{ value }`, or `{ mistake }` for a text that is no value yet.
 import { button, el, field } from "./dom.js";
 import { isNumber, isSame, mistake, numberMistake, parse, print, readNumber, typeOf } from "./exact.js";
 import { listEditor, formEditor } from "./forms.js";
@@ -12,7 +12,7 @@ const makers = {
   "date-time": dateEditor, date: dateEditor, text: textEditor, json: jsonEditor, list: listEditor, form: formEditor,
 };
 
-// Makes the editor for a value; undefined is for a key that has none.
+// Makes the editor for a value. The value of an unset key is undefined.
 export function makeEditor(given, value, context) {
   const schema = resolve(given, context.root);
   if (context.isSecret) return secretEditor(schema, context);
@@ -21,14 +21,14 @@ export function makeEditor(given, value, context) {
     && !["anyOf", "oneOf", "allOf", "$ref", "not"].some(name => name in schema);
   if (!schema.enum && (isOpen || known.length > 1))
     return choosingEditor(schema, value, context, isOpen ? null : known);
-  // A field for text would turn each CR into a line end.
+  // A text area would replace each CR by a line feed.
   const kind = typeof value === "string" && value.includes("\r") ? "json" : kindOf(schema, value);
   return makers[context.depth > 2 && (kind === "form" || kind === "list") ? "json" : kind](schema, value, context);
 }
 
 const joined = errors => errors.map(error => (error.pointer ? `${error.pointer}: ` : "") + error.detail).join("\n");
 
-// An editor of one input, which Enter leaves.
+// An editor with one input. Enter ends the edit.
 function single(input, context, set, hint) {
   if (context.isDisabled) input.disabled = true;
   if (!input.matches("textarea.code, [type=file]")) input.addEventListener("keydown", event => {
@@ -129,10 +129,10 @@ function choiceEditor(schema, value, context) {
   return single(input, context, set);
 }
 
-// A time is edited in the time zone of the browser, and stored as UTC.
+// Edits a time in the time zone of the browser. The stored time is in UTC.
 function dateEditor(schema, value, context) {
   const isDay = schema.format === "date";
-  // The digits of the fraction of a second. The field has milliseconds, and a stored value may have more digits.
+  // The digits of the fraction of a second. The input has milliseconds, but a stored value may have more digits.
   let fraction = "";
   const input = el("input", { type: isDay ? "date" : "datetime-local", step: isDay ? null : 0.001, oninput: () => {
     const text = isDay || !input.value ? input.value : instantText(new Date(input.value), fraction);
@@ -153,7 +153,7 @@ function dateEditor(schema, value, context) {
     isDay ? "" : texts.editors.zone(Intl.DateTimeFormat().resolvedOptions().timeZone));
 }
 
-// An instant as UTC. Digits of `fraction` beyond milliseconds stay while the milliseconds are the same.
+// An instant in UTC. If the milliseconds are those of `fraction`, the text has all digits of `fraction`.
 export function instantText(date, fraction) {
   const [seconds, milliseconds] = date.toISOString().slice(0, -1).split(".");
   const digits = fraction.padEnd(3, "0").startsWith(milliseconds) ? fraction : milliseconds.replace(/0+$/, "");
@@ -202,7 +202,7 @@ function fileEditor(_, value, context) {
   return editor;
 }
 
-// Gives the browser a file to save.
+// Downloads content as a file.
 export function save(name, content, type = "application/octet-stream") {
   const url = URL.createObjectURL(new Blob([content], { type }));
   el("a", { href: url, download: name }).click();
@@ -225,7 +225,7 @@ function jsonEditor(_, value, context) {
   return editor;
 }
 
-// First the type, then the value: for a key that takes several types.
+// An editor for a key of several types: a choice of the type, and the editor of that type.
 function choosingEditor(schema, value, context, known) {
   const names = known || ["string", "number", "boolean", "array", "object", "null"];
   const element = el("div.choosing");
@@ -266,7 +266,7 @@ function choosingEditor(schema, value, context, known) {
     fail: errors => inner ? inner.fail(errors) : type.fail(joined(errors)) };
 }
 
-// A list of text stays one; anything else is edited as JSON.
+// The schema of the elements of a list without a schema. A list of other elements than text is edited as JSON.
 function openItems(value) {
   return Array.isArray(value) && value.every(item => typeof item === "string") ? { type: "string" } : {};
 }

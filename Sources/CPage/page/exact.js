@@ -3,13 +3,13 @@
 
 import { texts } from "./texts.js";
 
-// A number that JavaScript would spell in another way.
+// A number that JavaScript would print differently.
 class Exact {
   constructor(source) { this.source = source; }
   toString() { return this.source; }
 }
 
-// The names of an object's members in their order, where JavaScript has another one.
+// The names of an object's members in their order, if JavaScript would change the order.
 const order = Symbol("order");
 
 function member(object, name, value) {
@@ -28,7 +28,7 @@ export const membersOf = object => (object[order] || Object.keys(object)).map(na
 
 export const isNumber = value => typeof value === "number" || value instanceof Exact;
 
-// The text of a value; undefined is none. With an indent it goes over several lines.
+// The JSON text of a value. With an indent, each member and element has a line of its own.
 export function print(value, indent = 0, margin = "\n") {
   if (value instanceof Exact) return value.source;
   if (typeof value !== "object" || value === null) return JSON.stringify(value);

@@ -1,4 +1,4 @@
-// Editors for lists and objects, made of the editors of their parts.
+// Editors for lists and objects, which contain the editors of their elements and members.
 import { button, el, newID, say } from "./dom.js";
 import { makeEditor } from "./editors.js";
 import { membersOf, objectOf } from "./exact.js";
@@ -10,7 +10,7 @@ const part = pointer => {
   return { name: name.replaceAll("~1", "/").replaceAll("~0", "~"), pointer: rest.length ? `/${rest.join("/")}` : "" };
 };
 
-// Gives the errors of parts to their editors, and returns those of the whole.
+// Separates the errors of the whole value from the errors of its parts.
 function spread(errors, editorOf) {
   const own = [], byName = new Map();
   for (const error of errors) {

@@ -10,7 +10,7 @@ import { difference, time } from "./words.js";
 const page = 50;
 const mostShown = 100;
 
-// Changes as a list of keys with both values.
+// A list of changes, each with its key and both values.
 export function changeList(changes, action) {
   return el("ul.changes", changes.slice(0, mostShown).map(change =>
     el("li", bdi(change.key, "strong"), difference(oldSide(change), newSide(change)), action?.(change))),
@@ -121,7 +121,7 @@ export function historyView(app, store, first) {
       trouble, commit.schema && schemaChange(commit.revision), changeList(commit.changes));
   }
 
-  // The schema at a revision; undefined if there was none.
+  // The schema at a revision, or undefined if the suite had no schema.
   async function schemaAt(at) {
     try {
       const { body } = await get(suitePath(store.suite, "schema"), { at }, { isText: true });
@@ -187,7 +187,7 @@ export function historyView(app, store, first) {
       fail, title: texts.history.goBackTo(isRevision ? texts.history.revisionPlace(place) : place, keys) });
   }
 
-  // Returns a plan that agrees to what the daemon refused, or null. The dialog shows what the person agrees to.
+  // Returns a plan that the daemon accepts after a refusal, or null. The dialog shows what the person agrees to.
   function agreed(plan, problem) {
     const { kind, body, query, notices = [] } = plan;
     const { changes = [], conflicts = [] } = problem.body || {};

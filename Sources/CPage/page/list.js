@@ -1,11 +1,11 @@
-// A list of any length, of which only the visible rows are in the document. The keyboard moves in it; Enter opens.
+// A list of any length. Only the visible rows are in the document.
 import { el, newID } from "./dom.js";
 
 const margin = 8;
 
 export class List {
-  // `row(item)` returns the content of a row, `describe(item)` its attributes. An item has an `id`, and a `stamp` that is
-  // another one when the row must be made again.
+  // `row(item)` returns the content of a row, and `describe(item)` its attributes. An item has an `id`, and a `stamp`
+  // that changes if the row must be made again.
   constructor({ label, role, itemRole, row, describe, onOpen, onSide, onKey }) {
     Object.assign(this, { row, describe, onOpen, onSide, onKey, itemRole, items: [], rows: new Map(),
       places: new Map(), active: null });
@@ -24,7 +24,7 @@ export class List {
     return this.known ||= parseFloat(style.fontSize) * parseFloat(style.getPropertyValue("--row"));
   }
 
-  // A list that is taken out of the document loses its place, so the list remembers the place.
+  // An element that leaves the document loses its scroll position, so the list keeps the position.
   #scroll() {
     if (this.element.clientHeight) this.top = this.element.scrollTop;
     this.#draw();
@@ -62,7 +62,7 @@ export class List {
 
   get activeItem() { return this.active === null ? null : this.items[this.places.get(this.active)]; }
 
-  // Makes an item the active one, and brings it into view.
+  // Makes an item active, and scrolls to it.
   activate(id) {
     if (!this.places.has(id)) return false;
     this.move(this.places.get(id));
@@ -110,7 +110,7 @@ export class List {
   }
 
   #click(event) {
-    // A row that was made again between press and release is another element, and then the click has no row.
+    // If an update replaced the row between press and release, the click is on no row.
     const id = event.target.closest(".row")?.dataset.id ?? this.pressed;
     if (!this.places.has(id)) return;
     this.move(this.places.get(id));
@@ -133,7 +133,7 @@ export class List {
   }
 }
 
-// A field that searches a list. Arrow down and Enter lead into the list, Escape empties the field first.
+// A search field for a list. Arrow down and Enter focus the list. Escape empties the field, and then focuses the list.
 export function searchField(label, listOf, draw) {
   const input = el("input", { type: "search", "aria-label": label, placeholder: `${label}  /`, oninput: () => {
     listOf().element.scrollTop = 0;

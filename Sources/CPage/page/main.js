@@ -1,4 +1,4 @@
-// The frame of the page: the router, the caller, the state of the connection, and the keys that hold everywhere.
+// The frame of the page: the router, the caller, the state of the connection, and the keyboard shortcuts.
 import { Caller, get, hasToken, isToken, on, persist, setToken } from "./api.js";
 import { openReview, trayBar } from "./changes.js";
 import { ask, bdi, button, el, openDialog, say, sign } from "./dom.js";
@@ -13,7 +13,7 @@ const app = { tray: new Tray(), caller: null, go, link, review: () => openReview
 const main = document.getElementById("main");
 let view = null;
 
-// The address of a place: `link("app", "player.volume")`, `link("app", null, { history: "" })`.
+// The address of a view: `link("app", "player.volume")`, `link("app", null, { history: "" })`.
 function link(suite, key, query) {
   const place = [suite, key].filter(name => name !== undefined && name !== null).map(encodeURIComponent).join("/");
   const words = Object.entries(query || {}).map(([name, value]) => value === "" ? name
@@ -44,21 +44,21 @@ function route() {
   if (!app.caller) return;
   if (location.hash && !location.hash.startsWith("#/")) return;
   const place = readPlace();
-  // A dialog is about the view that opened it.
+  // A dialog belongs to the view that opened it.
   for (const dialog of document.querySelectorAll("dialog"))
     if (!dialog.querySelector("[name=token]")) dialog.close();
-  if (view?.follow?.(place)) return mark(place);
+  if (view?.follow?.(place)) return markPlace(place);
   view?.leave?.();
   view = place.suite !== null ? suiteView(app, place) : place.query.has("service") ? serviceView(app) : suitesView(app);
   main.replaceChildren(view.element);
-  mark(place);
+  markPlace(place);
   // The focus moves to the heading of a new view, so that a screen reader begins there. The browser announces the
   // first view.
   if (app.isMoving) (view.focus ? view.focus() : main.focus());
   app.isMoving = true;
 }
 
-function mark(place) {
+function markPlace(place) {
   const what = place.suite ?? (place.query.has("service") ? texts.frame.service : texts.common.suites);
   document.title = `${place.key !== null ? `${place.key} · ` : ""}${what} · settingsd`;
   for (const each of document.querySelectorAll("#bar nav a")) {
@@ -69,7 +69,6 @@ function mark(place) {
   }
 }
 
-// The state of the connection, in words that stay until they change.
 const state = el("span.state.connecting", { id: "state" }, texts.frame.connecting);
 const updated = el("span.updated");
 let isLive = null, stale = null, refusal = null;
@@ -96,7 +95,7 @@ function drawState() {
   if (isWell === wasOffline) say(words);
 }
 
-// "Live" is true as long as something arrives, so the page shows when something arrived last.
+// Shows when the stream last received data, so that a person can judge "Live".
 function drawUpdated() {
   updated.textContent = isLive && !stale ? texts.frame.updated(Math.round((Date.now() - app.lastSeen) / 1000)) : "";
 }
@@ -104,14 +103,14 @@ function drawUpdated() {
 setInterval(drawUpdated, 1000);
 setInterval(refreshTimes, 10_000);
 
-// Why there is no stream of changes.
+// Why the page does not receive changes.
 function reason(problem) {
   if (problem?.status === 403) return texts.frame.noAccess;
   if (problem?.status === 429) return texts.frame.tooManyWatchers;
   return problem ? texts.frame.notLive : texts.frame.offline;
 }
 
-// A daemon of several can fall behind while its streams are silent.
+// A daemon of a cluster can fall behind while its streams are silent, so the page asks.
 setInterval(() => { if (isLive && !document.hidden) get("v1").catch(() => {}); }, 15_000);
 
 const callerButton = button("", () => showCaller(), { class: "quiet" });
@@ -162,7 +161,7 @@ document.addEventListener("keydown", event => {
   }
 });
 
-// Asks for a token until the daemon takes one.
+// Asks for a token until the daemon accepts it.
 function askForToken(reason) {
   if (document.querySelector("dialog [name=token]")) return;
   const dialog = ask(texts.frame.askForToken, texts.frame.token, texts.frame.tokenHint(reason || texts.frame.noToken),
@@ -171,7 +170,7 @@ function askForToken(reason) {
         return texts.frame.notAToken;
       setToken(text.trim());
       try {
-        await meet();
+        await loadCaller();
       } catch (error) {
         return error.message;
       }
@@ -180,11 +179,11 @@ function askForToken(reason) {
       view = null;
       route();
     });
-  // Without a caller there is nothing behind this dialog, and browsers close a dialog at the second Escape.
+  // The page is empty without a caller. A browser closes a dialog at the second Escape, whatever the page does.
   dialog.addEventListener("close", () => { if (!app.caller) askForToken(reason); });
 }
 
-async function meet() {
+async function loadCaller() {
   const { body } = await get("v1/caller");
   app.caller = new Caller(body);
   app.tray.mayOverride = ({ suite, key }) => app.caller.may("override", suite, key);
@@ -201,9 +200,9 @@ async function start() {
   drawBar();
   trayBar(app, document.getElementById("tray"));
   addEventListener("hashchange", route);
-  // Shows drafts of edits that a reload of the tab left over.
-  app.tray.tell();
-  const isMet = await persist(() => meet().then(() => true), reason => {
+  // Shows the edits from before a reload of the tab.
+  app.tray.notify();
+  const isMet = await persist(() => loadCaller().then(() => true), reason => {
     if (reason && !document.querySelector("dialog"))
       main.replaceChildren(el("div.empty", el("h1", texts.frame.unreachable), el("p", reason)));
   }, () => false);

@@ -1,9 +1,9 @@
-// What a key's schema says: its types, its limits, and the editor that it calls for.
+// The schema of a key: its types, its rules, and the editor for it.
 import { isNumber, typeOf } from "./exact.js";
 import { texts } from "./texts.js";
 import { brief } from "./words.js";
 
-// Follows `$ref` into the definitions that come with a key's schema.
+// Resolves `$ref` with the definitions in the schema of the key.
 export function resolve(schema, root = schema) {
   let found = typeof schema === "object" && schema !== null ? schema : {};
   for (let depth = 0; typeof found.$ref === "string" && depth < 16; depth += 1) {
@@ -25,7 +25,7 @@ export function types(schema) {
 
 const colour = /^\^#\[[0-9a-fA-F-]{3,9}\](\{6\}|\{6,6\})\$$/;
 
-// The kind of editor for a schema; for none, that for the value that is there.
+// The kind of editor for a schema. Without a schema, the value decides.
 export function kindOf(schema, value) {
   if (schema.enum) return "choice";
   if ("const" in schema) return "choice";
@@ -48,7 +48,7 @@ export function kindOf(schema, value) {
 
 const hasRules = schema => ["anyOf", "oneOf", "allOf", "not", "if"].some(name => name in schema);
 
-// True if elements are of one simple type.
+// True if the elements of a list have one simple type.
 function isPlain(items) {
   const schema = resolve(items);
   if (schema.enum) return true;
@@ -75,7 +75,7 @@ export function summary(schema) {
   return [names.join(or) || (hasRules(schema) ? seeSchema : anyValue), ...rules(schema)].join(" · ");
 }
 
-// A value to begin with, for a key or a member that has none.
+// The first value of a key or a member that had no value.
 export function beginning(schema) {
   if ("default" in schema) return schema.default;
   if (schema.enum) return schema.enum[0];

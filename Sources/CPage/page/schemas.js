@@ -57,7 +57,7 @@ export function schemaView(app, store, onDraft) {
   async function read() {
     try {
       const answer = await get(target, {}, { isText: true });
-      // A text area has one kind of line end, and a schema on one long line cannot be read.
+      // A text area has only line feeds. A schema on one line is indented, so that a person can read it.
       const isLine = !answer.body.trim().includes("\n");
       const text = isLine ? `${print(parse(answer.body), 2)}\n` : answer.body.replace(/\r\n?/g, "\n");
       return { text, tag: answer.tag };
@@ -67,7 +67,7 @@ export function schemaView(app, store, onDraft) {
     }
   }
 
-  function tell(words) {
+  function showNews(words) {
     news.textContent = words;
     news.hidden = !words;
   }
@@ -79,7 +79,7 @@ export function schemaView(app, store, onDraft) {
     report.replaceChildren();
     conflict.hidden = true;
     place.fail("");
-    tell(version.text === null ? texts.schemas.none : "");
+    showNews(version.text === null ? texts.schemas.none : "");
     draw();
   }
 
@@ -91,7 +91,7 @@ export function schemaView(app, store, onDraft) {
     if (!draft || draft.text === text.value) return;
     opened = draft.opened;
     text.value = draft.text;
-    tell(texts.schemas.draft);
+    showNews(texts.schemas.draft);
     drawConflict();
     draw();
   }
@@ -103,7 +103,7 @@ export function schemaView(app, store, onDraft) {
     if (!version || version.tag === current.tag) return;
     if (!isEdited() || version.text === text.value) {
       open(version);
-      return tell(texts.schemas.justChanged);
+      return showNews(texts.schemas.justChanged);
     }
     current = version;
     drawConflict();
@@ -122,13 +122,13 @@ export function schemaView(app, store, onDraft) {
         button(texts.schemas.keepMine, () => {
           opened = current;
           conflict.hidden = true;
-          tell(texts.schemas.mineReplaces);
+          showNews(texts.schemas.mineReplaces);
           draw();
           text.focus();
         })));
   }
 
-  // Has the daemon try the text, and shows the effects. Then the person can apply the text.
+  // Shows the effects of the text, by a dry run. If `isToApply`, the person can then apply the text.
   async function check(isToApply) {
     report.replaceChildren();
     const wrong = mistake(text.value, requestDepth);
@@ -185,7 +185,7 @@ export function schemaView(app, store, onDraft) {
             query: { onConflict: hasConflicts ? choice.value : undefined },
             match: opened.tag || undefined, noneMatch: opened.tag ? undefined : "*" });
           open({ text: applied, tag });
-          tell(texts.schemas.applied);
+          showNews(texts.schemas.applied);
         } catch (problem) {
           if (problem.code !== "precondition_failed") return problem.message;
           await readAgain();

@@ -1,5 +1,5 @@
 // The service: whether it is ready, its version, its writes and its watchers.
-import { Problem, get, tell } from "./api.js";
+import { Problem, get, emit } from "./api.js";
 import { alarm, bdi, el, sign } from "./dom.js";
 import { texts } from "./texts.js";
 import { bytes } from "./words.js";
@@ -42,12 +42,12 @@ export function serviceView(app) {
       const [service, ready, now] = await Promise.all([get("v1"), readiness(), metrics()]);
       if (isGone) return;
       failure.tell();
-      tell("status", true);
+      emit("status", true);
       show(service.body, ready, now);
       if (app.caller.may("metrics", "*")) showDaemons((await get("v1/cluster")).body);
     } catch (error) {
       failure.tell(error.message);
-      if (error.code === "network") tell("status", false);
+      if (error.code === "network") emit("status", false);
     }
     if (!isGone) timer = setTimeout(tick, interval);
   }
@@ -98,7 +98,7 @@ export function serviceView(app) {
 const word = (isGood, text) =>
   el("span", { class: isGood ? "good" : "bad" }, sign(isGood ? "✓ " : "▲ "), text);
 
-// Reads the figures without labels from the text for Prometheus.
+// Reads the metrics without labels from the Prometheus text format.
 function figures(text) {
   const found = new Map();
   for (const line of text.split("\n")) {

@@ -1,4 +1,4 @@
-// One setting: what is known of it, its editor, and its past.
+// The panel of a setting: its description, its editor, and its history.
 import { get, persist } from "./api.js";
 import { choice, newSide } from "./changes.js";
 import { bdi, button, el, newID, paced, say } from "./dom.js";
@@ -9,7 +9,7 @@ import { isSecret, present, suitePath } from "./store.js";
 import { texts } from "./texts.js";
 import { held, sourceBadge, time } from "./words.js";
 
-// What an editor holds while what is written there is no value.
+// The content of an editor whose text is no value.
 const unclear = Symbol("unclear");
 
 export function settingPanel(app, store, key, { back }) {
@@ -26,7 +26,7 @@ export function settingPanel(app, store, key, { back }) {
     tray.propose(store.at(key), edit);
   }
 
-  // The editor stays in place while the setting is the same, so that the focus and the cursor do.
+  // Keeps the editor while its schema stays the same, so that the editor keeps the focus and the cursor.
   function drawEditor(setting) {
     const schema = resolve(setting.schema);
     const edit = tray.at(store.suite, key);
@@ -50,7 +50,7 @@ export function settingPanel(app, store, key, { back }) {
       ? setting.errors || [] : []);
   }
 
-  // The revision whose lock may be overridden, since that is for one change.
+  // The revision at which the person unlocked the setting. The next revision locks the setting again.
   let unlocked = null;
   const isUnlocked = setting => unlocked === setting.revision;
 
@@ -135,7 +135,7 @@ export function settingPanel(app, store, key, { back }) {
     drawPast();
   }
 
-  // A setting that is not listed has a schema all the same if a pattern admits it.
+  // A key that the daemon does not list may have a schema, by `patternProperties`.
   async function lookUp() {
     if (!store.settings.has(key) && store.exists)
       await persist(() => store.refresh(key).then(() => true), () => {}, () => isGone);

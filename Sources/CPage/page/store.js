@@ -1,4 +1,4 @@
-// A suite as the page knows it: its settings, kept fresh by a stream of commits.
+// The settings of a suite, kept up to date by the stream of commits.
 import { Problem, Watch, get, path, persist } from "./api.js";
 import { paced } from "./dom.js";
 import { resolve } from "./schema.js";
@@ -11,20 +11,21 @@ export class Store {
   constructor(suite, onChange) {
     Object.assign(this, { suite, onChange, settings: new Map(), isLoaded: false, exists: false, schemaRevision: 0,
       revision: 0 });
-    // When a key was changed elsewhere, for the mark that fades.
+    // The times of the last changes, for the mark of a row that changed.
     this.fresh = new Map();
-    // The revisions at which keys were removed, and the changes that come while all keys are read.
+    // The revisions at which keys were removed, and the changes that arrive while all keys are read.
     this.removed = new Map();
     this.meanwhile = null;
-    // Reads all keys again, soon and once, however many events ask for it.
+    // Reads all keys again. Several events cause one read.
     this.reload = paced(150, () => this.#readAgain());
   }
 
-  // Reads all keys, then follows the stream from that place. Throws a Problem.
+  // Reads all keys, then follows the stream from the cursor of the answer. Throws a Problem.
   async open() {
     await this.#load();
     if (this.isClosed) return;
-    this.watch = new Watch(suitePath(this.suite, "observe"), {}, this.cursor, (event, data) => this.#take(event, data));
+    this.watch = new Watch(suitePath(this.suite, "observe"), {}, this.cursor,
+      (event, data) => this.#handleEvent(event, data));
   }
 
   close() {
@@ -69,12 +70,12 @@ export class Store {
     this.onChange(changed, true);
   }
 
-  #take(event, data) {
+  #handleEvent(event, data) {
     switch (event) {
       case "missing":
         if (!this.exists) return;
         return this.reload();
-      // The state that a stream without a place begins with tells that there is a suite now.
+      // A stream without a cursor begins with the state, so the suite exists now.
       case "state": return this.exists ? undefined : this.reload();
       case "reset": return this.reload();
       case "commit":
@@ -83,7 +84,7 @@ export class Store {
     }
   }
 
-  // Takes changes in, from the stream or from the answer to a write. What is older than what is known is passed over.
+  // Applies changes from the stream or from the answer to a write. A change that is older than the setting is skipped.
   apply(changes) {
     this.meanwhile?.push(...changes);
     const keys = [], unclear = [];
@@ -110,7 +111,7 @@ export class Store {
   async refresh(key) {
     const { body } = await get(suitePath(this.suite, "keys"), { prefix: key, limit: 1 });
     const setting = body.keys.find(each => each.key === key);
-    // The stream may have been quicker than this answer.
+    // The stream may have delivered a newer change before this answer.
     if (this.#revisionOf(key) > body.revision) return this.settings.get(key);
     if (setting) this.settings.set(key, setting);
     else this.settings.delete(key);
@@ -118,7 +119,7 @@ export class Store {
     return setting;
   }
 
-  // The revision of what is known of a key, which may be that it was removed.
+  // The last known revision of a key, which may have removed the key.
   #revisionOf(key) { return this.settings.get(key)?.revision ?? this.removed.get(key) ?? 0; }
 
   #mark(keys) {
@@ -128,7 +129,7 @@ export class Store {
 
   isFresh(key) { return Date.now() - (this.fresh.get(key) || 0) < 2500; }
 
-  // A setting by its key; one that is not there is unset.
+  // The setting of a key. A key that does not exist has an unset setting.
   at(key) {
     return this.settings.get(key)
       || { suite: this.suite, key, value: null, source: "unset", revision: 0, writable: true, isNew: true };

@@ -1,4 +1,4 @@
-// A suite: its settings as a tree by the dots in their names, with the setting that is open beside it.
+// A suite: a tree of its settings by the dots in their names, and the panel of the open setting.
 import { persist } from "./api.js";
 import { alarm, ask, bdi, button, debounced, el, say, sign } from "./dom.js";
 import { hasSchemaDraft } from "./drafts.js";
@@ -41,7 +41,7 @@ export function suiteView(app, first) {
     const name = partOf(place);
     drawTabs();
     if (part?.name === name) return part.follow?.(place);
-    // The settings stay, so that the search, the closed groups and the place in the list do.
+    // Keeps the part with the settings, so that it keeps its search, its closed groups and its scroll position.
     if (part === settings) settings?.pause();
     else part?.leave();
     part = name === "history" ? historyView(app, store, place) : name === "schema" ? schemaView(app, store, drawTabs)
@@ -88,7 +88,7 @@ function searched(setting) {
   return text;
 }
 
-// The rows of sorted settings: groups where several names share what stands before a dot, and the settings in them.
+// The rows for sorted settings. Settings whose names share the text before a dot form a group.
 function rowsOf(settings, isOpen) {
   const rows = [];
   const add = (from, to, prefix, level) => {
@@ -107,7 +107,7 @@ function rowsOf(settings, isOpen) {
         index = end;
         continue;
       }
-      // A chain of groups that hold nothing else is one group.
+      // A group that contains only one group becomes one row with it.
       const group = shared(key, settings[end - 1].key, dot + 1);
       const opened = isOpen(group);
       rows.push({ id: `g:${group}`, group, label: group.slice(prefix, -1), level, size: end - index, isOpen: opened });
@@ -120,7 +120,7 @@ function rowsOf(settings, isOpen) {
   return rows;
 }
 
-// What two names have in common up to a dot.
+// The common prefix of two names that ends with a dot.
 function shared(one, other, atLeast) {
   let length = atLeast;
   for (let index = atLeast; index < one.length && one[index] === other[index]; index += 1)
@@ -258,7 +258,7 @@ function settingsPart(app, store, first) {
 
   let wantsFocus = false;
   const isNarrow = () => matchMedia("(max-width: 55rem)").matches;
-  // On a narrow screen the setting that is open takes the place of the list.
+  // On a narrow screen the open setting replaces the list.
   const isListSeen = () => list.element.getClientRects().length > 0;
 
   function pause() {

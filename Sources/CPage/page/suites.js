@@ -1,4 +1,4 @@
-// The suites: search, counts, and what changed last.
+// The list of suites, with the number of settings and the last commit of each.
 import { Watch, get, persist } from "./api.js";
 import { alarm, ask, bdi, button, el, paced } from "./dom.js";
 import { List, searchField } from "./list.js";
@@ -34,7 +34,7 @@ export function suitesView(app) {
 
   const words = commit => [time(commit.time), commit.by ? el("span.faint", texts.common.by, bdi(commit.by)) : ""];
 
-  // Only rows that stay in view for a moment ask for their last commit.
+  // Requests the last commit only for rows that stay in view, because scrolling passes many rows.
   function lookUp(suite, place) {
     setTimeout(async () => {
       if (isGone || !place.isConnected) return;

@@ -15,7 +15,8 @@ export const texts = {
   },
   frame: {
     skip: "Skip to the content", places: "Places", service: "Service", keyboard: "Keyboard",
-    connecting: "Connecting", live: "Live", updated: seconds => ` · updated ${seconds < 2 ? "just now" : `${seconds} s ago`}`,
+    connecting: "Connecting", live: "Live",
+    updated: seconds => ` · updated ${seconds < 2 ? "just now" : `${seconds} s ago`}`,
     offline: "Offline", noAccess: "No access", tooManyWatchers: "Too many watchers", notLive: "Not live",
     asOf: (reason, time) => `${reason}: as of ${time}`, tryingAgain: reason => `${reason}: trying again`,
     behind: seconds => `Behind by ${seconds} s`,
@@ -192,7 +193,8 @@ export const texts = {
     types: { string: "text", integer: "number", number: "number", boolean: "true or false", array: "list",
       object: "object", null: "null" },
     typeChange: (one, other) => `The type changes from ${one} to ${other}.`,
-    changedLines: "Lines that differ", moreLines: number => `  and ${count(number, "more line")}\n`, justNow: "just now", bytes: number => count(number, "byte"),
+    changedLines: "Lines that differ", moreLines: number => `  and ${count(number, "more line")}\n`,
+    justNow: "just now", bytes: number => count(number, "byte"),
   },
   rules: {
     range: (low, high) => `${low} to ${high}`,

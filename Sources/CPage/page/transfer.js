@@ -1,4 +1,4 @@
-// Settings as a file: import as edits in the tray, and export.
+// Import and export of settings. An import becomes edits.
 import { get } from "./api.js";
 import { button, el, field, openDialog, say } from "./dom.js";
 import { save } from "./editors.js";
@@ -19,7 +19,7 @@ export async function exportSuite(store) {
 const isUTF8 = file => file.arrayBuffer().then(bytes => new TextDecoder("utf-8", { fatal: true }).decode(bytes))
   .then(() => true, () => false);
 
-// Reads a file with a map of keys, shows the plan, and puts it into the tray.
+// Reads a file of settings, shows the differences, and adds them to the edits.
 export function openImport(app, store) {
   let values = null;
   const plan = el("div", { "aria-live": "polite" });

@@ -1,4 +1,4 @@
-// The tray: edits that gather until they are committed together, each on the revision that was seen.
+// The tray: the edits until they are committed together, each with the revision that the person saw.
 import { Problem, newKey, send } from "./api.js";
 import { isSame, print } from "./exact.js";
 import { debounced } from "./dom.js";
@@ -12,14 +12,14 @@ export class Tray {
   constructor() {
     this.edits = new Map();
     this.listeners = new Set();
-    // Why the daemon would refuse the edits, apart from the errors of each edit.
+    // Why the daemon would refuse the edits, if the reason is not about a single edit.
     this.problem = "";
     // Why the last commit failed. It stays until the person acts, because the next dry run may succeed.
     this.failure = "";
     this.note = "";
     this.isSending = false;
     this.commits = 0;
-    // True for an edit of a key whose lock the caller may override.
+    // True for an edit of a key on which the caller has the right `override`.
     this.mayOverride = () => true;
     this.check = debounced(250, () => this.#check());
     this.#restoreDraft();
@@ -30,13 +30,13 @@ export class Tray {
 
   get size() { return this.edits.size; }
   get all() { return [...this.edits.values()]; }
-  // The edits whose locks a commit overrides.
+  // The edits of locked keys.
   get overriding() { return this.all.filter(edit => edit.overrides && !edit.seen.writable); }
-  // The edits that the next commit takes. To override a lock is a right on every key of a commit, so edits of keys
-  // without it wait for another commit.
+  // The edits of the next commit. A commit that overrides a lock requires the right `override` on each of its keys, so
+  // edits of other keys wait.
   get next() { return this.overriding.length ? this.all.filter(this.mayOverride) : this.all; }
   at(suite, key) { return this.edits.get(id(suite, key)); }
-  tell() {
+  notify() {
     this.save();
     for (const listener of this.listeners) listener();
   }
@@ -54,7 +54,7 @@ export class Tray {
     this.note = draft?.note || "";
   }
 
-  // The person acts, so messages about the edits as they were go away.
+  // Removes the messages about the previous state of the edits, when the person acts.
   #clearMessages() { this.problem = this.failure = ""; }
 
   // Takes an edit of a setting: `{ value }`, `{ remove: true }`, or `{ mistake: "…" }` for a text that is no value yet.
@@ -73,14 +73,14 @@ export class Tray {
     }
     this.#clearMessages();
     if (!this.isSending) this.lost = null;
-    this.tell();
+    this.notify();
     this.check();
   }
 
   remove(edit) {
     this.edits.delete(id(edit.suite, edit.key));
     this.#clearMessages();
-    this.tell();
+    this.notify();
     if (this.size) this.check();
   }
 
@@ -89,29 +89,29 @@ export class Tray {
     this.edits.clear();
     this.note = "";
     this.#clearMessages();
-    this.tell();
+    this.notify();
   }
 
-  // Compares the edits of a store's suite with what is there now; other values make conflicts.
+  // Compares the edits with the current settings of a suite. A setting that was changed makes a conflict.
   compare(store) {
-    // What is being committed comes back as a change, too; it is compared once the answer is there.
+    // The stream also delivers the changes of a commit of this page, so the comparison waits for the answer.
     this.store = store;
     if (this.isSending) return;
     let isChanged = false;
     for (const edit of this.edits.values()) {
       if (edit.suite !== store.suite) continue;
       const now = store.at(edit.key);
-      // Its schema may be another one.
+      // The schema may have changed.
       if (now.revision === edit.seen.revision) edit.seen = now;
       if (now.revision === edit.seen.revision || now.revision === edit.other?.revision) continue;
-      this.#meet(edit, now);
+      this.#compareEdit(edit, now);
       isChanged = true;
     }
-    if (isChanged) this.tell();
+    if (isChanged) this.notify();
   }
 
-  // An edit that is so by now is done; of another value the person chooses.
-  #meet(edit, now) {
+  // Removes an edit if the setting has the edited value already. Otherwise the person chooses between the values.
+  #compareEdit(edit, now) {
     const isDone = edit.remove ? ["default", "unset"].includes(now.source)
       : "value" in edit && !now.secret && now.source === "stored" && isSame(now.value, edit.value);
     if (isDone) this.edits.delete(id(edit.suite, edit.key));
@@ -131,7 +131,7 @@ export class Tray {
   override(edit, isOn) {
     edit.overrides = isOn;
     this.#clearMessages();
-    this.tell();
+    this.notify();
     this.check();
   }
 
@@ -144,7 +144,7 @@ export class Tray {
     return { ...more, override: this.overriding.length ? "locked" : undefined };
   }
 
-  // Has the daemon try the edits together, so that rules across keys count, and shows its errors at the edits.
+  // Validates all edits by one dry run, so that rules across keys apply, and shows the errors at the edits.
   async #check() {
     const edits = this.next.filter(edit => !edit.mistake);
     if (!edits.length || this.isSending) return;
@@ -156,11 +156,11 @@ export class Tray {
     } catch (error) {
       problem = error;
     }
-    // A commit knows better, and edits that were changed meanwhile are tried again.
+    // The result of a commit is newer, and a change of an edit has started another dry run.
     const isOutdated = this.isSending || this.commits !== commits || this.lost;
     if (isOutdated || edits.some(edit => this.at(edit.suite, edit.key) !== edit)) return;
     this.#show(problem, edits);
-    this.tell();
+    this.notify();
   }
 
   #show(problem, edits) {
@@ -185,7 +185,7 @@ export class Tray {
     if (!isPlaced) this.problem = problem.message;
   }
 
-  // Commits all edits at once. Returns the answer, or null if it was not done; then the edits say why.
+  // Commits the edits together. Returns the answer, or null if the commit failed; `failure` or the edits say why.
   async commit(note) {
     const edits = this.next;
     if (!this.canCommit) return null;
@@ -193,15 +193,15 @@ export class Tray {
     this.commits += 1;
     this.check.cancel();
     this.#clearMessages();
-    this.tell();
+    this.notify();
     const body = {
-      // What was never there has no revision to rest on.
+      // An unset key has no revision, so the guard is that no value is stored.
       if: edits.map(({ suite, key, seen }) => seen.source === "unset" ? { suite, key, stored: false }
         : { suite, key, revision: seen.revision }),
       do: this.#operations(edits),
     };
     const query = this.#query({});
-    // A commit whose answer was lost is sent again under its key, so that it is not done twice.
+    // A commit whose answer was lost is repeated with the same idempotency key, so that it is not made twice.
     const form = print([body, query, note]);
     if (this.lost?.form !== form) this.lost = { form, key: newKey() };
     try {
@@ -213,7 +213,7 @@ export class Tray {
         const newer = this.at(edit.suite, edit.key);
         if (newer === edit) this.edits.delete(id(edit.suite, edit.key));
         else if (newer) {
-          // What was typed meanwhile rests on what is committed now.
+          // An edit that was made during the commit is based on the committed value.
           const change = answer.changes?.find(({ suite, key }) => suite === edit.suite && key === edit.key);
           if (change) newer.seen = settled(newer.seen, change);
         }
@@ -236,7 +236,7 @@ export class Tray {
     } finally {
       this.isSending = false;
       if (this.store) this.compare(this.store);
-      this.tell();
+      this.notify();
       if (this.size && !this.failure) this.check();
     }
   }
@@ -245,7 +245,7 @@ export class Tray {
     for (const { index, current } of failed) {
       const edit = edits[index];
       const unknown = { value: undefined, stored: undefined, by: undefined, note: undefined };
-      this.#meet(edit, { ...edit.seen, ...unknown, ...current });
+      this.#compareEdit(edit, { ...edit.seen, ...unknown, ...current });
     }
     if (this.size && !this.conflicts.length) this.failure = texts.edits.changedMeanwhile;
   }

@@ -1,4 +1,4 @@
-// Values, sources and times as words for people.
+// Shows values, differences, sources and times.
 import { print, typeOf, isNumber } from "./exact.js";
 import { bdi, el, sign } from "./dom.js";
 import { texts } from "./texts.js";
@@ -10,7 +10,7 @@ export function sourceBadge(source) {
   return el("span", { class: `badge ${source}`, title }, sign(sourceMarks[source] || "?"), ` ${source}`);
 }
 
-// A value on one line, cut where it gets long.
+// A short text for a value.
 export function brief(value, most = 160) {
   if (value === undefined) return texts.values.none;
   if (value === null) return "null";
@@ -95,7 +95,7 @@ function ago(instant) {
 export const time = instant =>
   instant ? el("time", { datetime: instant, title: exactTime.format(new Date(instant)) }, ago(instant)) : "";
 
-// Writes relative times anew, because texts.values.justNow does not stay true.
+// Updates relative times, because "just now" does not stay true.
 export function refreshTimes() {
   for (const each of document.querySelectorAll("time")) {
     const text = ago(each.dateTime);
