@@ -317,17 +317,21 @@ def clicks(trial, person):
 
 
 def large(trial, person):
-    """A text of a megabyte in many lines opens within seconds."""
+    """A text and a list of a megabyte open within seconds."""
     trial.api.put("large", "text", "A line of text.\n" * 65_536)
+    trial.api.put("large", "list", [{"number": number, "text": "words"} for number in range(30_000)])
     person.visit(trial.origin, "#/large")
     row(person, "text", "⏎")
-    begun = time.monotonic()
-    person.evaluate("location.hash = '#/large/text'")
-    person.until("document.querySelector('.editor textarea')?.value.length === 1048576", "the text is there")
-    person.awaits("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-    if (seconds := time.monotonic() - begun) > 10:
-        raise Wrong(f"the text opened after {seconds:.1f} s")
-    return f"opened after {seconds:.1f} s"
+    times = []
+    for key in ("text", "list"):
+        begun = time.monotonic()
+        person.evaluate(f"location.hash = '#/large/{key}'")
+        person.until(f"document.querySelector('.panel h2')?.textContent === '{key}' && document.querySelector('.editor textarea')?.value.length > 900_000", f"the {key} is there")
+        person.awaits("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        times.append(time.monotonic() - begun)
+    if max(times) > 10:
+        raise Wrong(f"the values opened after {times} s")
+    return "opened after " + " s and ".join(f"{seconds:.1f}" for seconds in times) + " s"
 
 
 def reader(trial, person):

@@ -218,7 +218,9 @@ function jsonEditor(_, value, context) {
   const set = value => {
     if (document.activeElement === input && !mistake(input.value) && value !== undefined
       && isSame(parse(input.value), value)) return;
-    fill(input, value === undefined ? "" : print(value, 2));
+    const text = value === undefined ? "" : print(value, 2);
+    // Chromium takes seconds for each edit of a text area with thousands of lines.
+    fill(input, text.length > 100_000 ? print(value) : text);
   };
   const editor = single(input, context, set, texts.editors.json);
   set(value);
