@@ -1,5 +1,4 @@
-"""The page for everybody: axe-core, which looks for what keeps people out, and screens of any width in either direction.
-axe-core is one file, out of a package of PyPI."""
+"""Accessibility: axe-core, and screens of any width in either direction of text. axe-core is one file of a package of PyPI."""
 
 import json
 import pathlib
@@ -31,7 +30,7 @@ def script():
 
 
 def inspect(person, axe, what):
-    """Raises an error that lists what is wrong for people with what the page shows now."""
+    """Raises an error that lists the violations in the current view."""
     # Rows that fade in have other colours for a moment.
     person.evaluate("document.getAnimations().forEach(each => each.finish())")
     if not person.evaluate("'axe' in window"):
@@ -46,7 +45,7 @@ PLACES = ["", "#/{0}", "#/{0}/player.volume", "#/{0}/library.server", "#/{0}/lib
 
 
 def _settings(trial):
-    suite = "everybody"
+    suite = "accessible"
     trial.api.player(suite)
     trial.api.put(suite, "look.greeting", "مرحبا بك")
     trial.api.put("long", "k" * 200, "v" * 5000)
@@ -122,7 +121,7 @@ def _inspect_views(trial, person, width, dark):
 
 
 def decisions(trial, person):
-    """axe-core finds no violation in a conflict and in the review, in either colours."""
+    """axe-core finds no violation in a conflict and in the review, in light and in dark colours."""
     suite = _settings(trial)
     person.visit(trial.origin, f"#/{suite}/player.volume")
     person.fill("Value", "2", EDITOR)

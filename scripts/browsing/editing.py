@@ -1,4 +1,4 @@
-"""The flows of a person who changes settings: editors, the tray, conflicts, files, and all of it by keyboard alone."""
+"""The flows of a person who changes settings: editors, conflicts, files, and the keyboard."""
 
 import base64
 import json
@@ -22,7 +22,7 @@ def to_setting(person, suite, key):
 
 
 def editors(trial, person):
-    """Each editor, from its schema; all edits in one commit with a note."""
+    """Each schema gets its editor, and all edits become one commit with a note."""
     suite = "editors"
     trial.api.player(suite)
     person.visit(trial.origin, f"#/{suite}")
@@ -124,7 +124,7 @@ def nothing_lost(trial, person):
 
 
 def open_suite(trial, person):
-    """A suite that comes into being on the page, with values of every type and without a schema."""
+    """A person creates a suite without a schema, with values of every type."""
     person.visit(trial.origin)
     person.click("New suite", "button", "main")
     person.type("not/a name")
@@ -148,7 +148,7 @@ def open_suite(trial, person):
 
 
 def conflicts(trial, person):
-    """Two people in two browsers: the later one sees both values, and chooses."""
+    """Of two people who edit a setting, the later person sees both values, and chooses."""
     with trial.another_person() as other:
         other.begin()
         _conflicts(trial, person, other)
@@ -190,7 +190,7 @@ def _conflicts(trial, person, other):
 
 
 def lost(trial, person):
-    """The answer to a commit is lost: the stream tells that it is done; without a stream, committing again does not do it twice."""
+    """If the answer to a commit is lost, the stream shows the result. Without a stream, a second commit does not repeat the changes."""
     suite = "lost"
     trial.api.player(suite)
     person.visit(trial.origin, f"#/{suite}/player.volume")
@@ -217,7 +217,7 @@ def lost(trial, person):
 
 
 def resetting(trial, person):
-    """Reset to the default, the lock of a schema, and dropping edits."""
+    """A setting is reset to its default, an edit is dropped, and a locked setting is unlocked for one change."""
     suite = "resetting"
     trial.api.player(suite)
     person.visit(trial.origin, f"#/{suite}/player.volume")
@@ -240,7 +240,7 @@ def resetting(trial, person):
 
 
 def files(trial, person):
-    """Import as a plan, and export."""
+    """An import shows its effects first, and an export has the stored values."""
     suite = "files"
     trial.api.player(suite)
     path = trial.folder / "settings.json"
@@ -268,7 +268,7 @@ def files(trial, person):
 
 
 def exactness(trial, person):
-    """Numbers, the order of members and line ends come through editing and importing as they are; what cannot is refused with its place."""
+    """Editing and importing keep numbers, the order of members and line ends. A file that cannot be kept is refused with the place."""
     suite, raw = "exactness", lambda key: trial.text(f"/v1/suites/exactness/keys/{key}?raw")
     text = '{"b":1,"10":1.0,"9":{"z":9007199254740993,"1":2.5}}'
     trial.api.put(suite, "whole", 1)
@@ -310,7 +310,7 @@ def exactness(trial, person):
 
 
 def keyboard(trial, person):
-    """From the first view to a commit and back, without a mouse."""
+    """A person commits an edit with the keyboard alone."""
     suite = "keyboard"
     trial.api.player(suite)
     person.visit(trial.origin)

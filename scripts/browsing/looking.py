@@ -1,4 +1,4 @@
-"""The flows of a person who looks: suites, live changes, the past, schemas, the service, and access."""
+"""The flows of a person who looks: suites, live changes, history, schemas, the service, and access."""
 
 import json
 import time
@@ -10,7 +10,7 @@ from browsing.person import CTRL, Wrong
 
 
 def suites(trial, person):
-    """The list of suites: search, counts, the last change, and a suite that appears meanwhile."""
+    """The list of suites has a search, counts and the last commits, and shows a new suite."""
     for name in ("com.example.mail", "com.example.player", "net"):
         trial.api.put(name, "a", 1, "begun")
     person.visit(trial.origin)
@@ -32,7 +32,7 @@ def suites(trial, person):
 
 
 def live(trial, person):
-    """What changes elsewhere shows at once and is marked; a daemon that is away is told of, and nothing is missed."""
+    """A change of another caller is shown and marked. The page says that the daemon is away, and misses no change."""
     suite = "live"
     trial.api.player(suite)
     person.visit(trial.origin, f"#/{suite}/player.volume")
@@ -64,7 +64,7 @@ def live(trial, person):
 
 
 def history(trial, person):
-    """The past of a suite and of a key: undo, compare, put back."""
+    """The history of a suite and of a key: undo, comparison, put back."""
     suite = "history"
     trial.api.player(suite)
     person.visit(trial.origin, f"#/{suite}?history")
@@ -118,7 +118,7 @@ def history(trial, person):
 
 
 def restoring(trial, person):
-    """Back to a revision or an instant, shown before; what the schema does not allow any more stays, if the person agrees."""
+    """A person goes back to a revision or a time after a look at the effects. A value that the schema no longer allows is skipped."""
     suite = "restoring"
     trial.api.player(suite)
     then = trial.api.send("GET", f"suites/{suite}?view=stored&raw")
@@ -156,7 +156,7 @@ def restoring(trial, person):
 
 
 def schemas(trial, person):
-    """A schema is checked, its mistakes and conflicts are named, and it is put in force."""
+    """A schema is checked with its mistakes and conflicts, and applied."""
     suite = "schemas"
     trial.api.player(suite)
     person.visit(trial.origin, f"#/{suite}?schema")
@@ -191,7 +191,7 @@ def schemas(trial, person):
 
 
 def service(trial, person):
-    """Readiness, version, figures."""
+    """The service view has readiness, version and charts."""
     person.visit(trial.origin, "#/?service")
     person.shows("Ready: the daemon accepts writes")
     person.shows(json.loads(trial.text("/v1"))["version"])
@@ -206,7 +206,7 @@ NASTY = [f"<img src=x onerror=\"{HACK}\">", f"\"><script>{HACK}</script>", f"' o
 
 
 def injection(trial, person):
-    """Names, values, notes and schemas that try to become code."""
+    """Names, values, notes and schemas do not become markup or code."""
     suite = "injection"
     for index, text in enumerate(NASTY):
         trial.api.put(suite, text, text, text)
@@ -234,7 +234,7 @@ def injection(trial, person):
 
 
 def many(trial, person):
-    """10,000 keys: only rows that are seen are in the document, and typing does not stutter."""
+    """Of 10,000 keys only the visible rows are in the document, and a search takes little time."""
     suite, count = "many", 10_000
     trial.api.send("PATCH", f"suites/{suite}", {f"group{index // 25:03}.item{index % 25:02}.{'on' if index % 3 == 0 else 'name'}": (index % 2 == 0 if index % 3 == 0 else f"value {index}") for index in range(count)})
     person.visit(trial.origin, f"#/{suite}")
@@ -267,7 +267,7 @@ def many(trial, person):
 
 
 def first_view(trial, person):
-    """The time to the first view, that its files are small, and that the page requests nothing from any other host."""
+    """The first view is fast, the files are small, and the page requests nothing from another host."""
     person.visit(trial.origin)
     person.shows("Live", "#state")
     paint = person.evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0")
@@ -284,7 +284,7 @@ def first_view(trial, person):
 
 
 def tokens(trial, person):
-    """With access control the page asks for a token, and shows what it allows."""
+    """With access control the page asks for a token, and shows the rights of the caller."""
     guarded = trial.guarded()
     try:
         API(guarded.origin, guarded.tokens["writer"]).put("app", "a", 1)
@@ -325,7 +325,7 @@ def tokens(trial, person):
 
 
 def rights(trial, person):
-    """A lock is overridden by choice only, and with no more than the right to it; the history of one caller."""
+    """A person overrides a lock with the right to it, edits of other keys wait, and the history shows one caller."""
     guarded = trial.guarded()
     try:
         owner = API(guarded.origin, guarded.tokens["owner"])
@@ -359,7 +359,7 @@ def rights(trial, person):
 
 
 def daemons(trial, person):
-    """Two daemons that share their settings: each is shown, a change comes from one to the other, and one that is behind says so."""
+    """Of two daemons that share their settings each is shown, a change reaches the other daemon, and a daemon that is behind is marked."""
     etcd, one, two = trial.shared()
     try:
         person.visit(two.origin, "#/?service")

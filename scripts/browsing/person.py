@@ -18,7 +18,7 @@ FIND = """(name, kind, within) => [...document.querySelector(within).querySelect
 
 
 class Wrong(Exception):
-    """The page did not do what it should."""
+    """The page did not do what the flow expects."""
 
 
 class Person(Chromium):

@@ -1,6 +1,7 @@
-"""The flows in which something happens meanwhile: while keys are read, while a commit is under way, while a schema is edited."""
+"""The flows with changes at the same time: while keys are read, during a commit, and while a schema is edited."""
 
 import json
+import threading
 
 from browsing.editing import EDITOR, equal, to_setting
 from browsing.person import CTRL
@@ -14,7 +15,7 @@ def row(person, name, text):
 
 
 def reading(trial, person):
-    """What the stream tells while keys are read again is not lost to the answer, which may be older; nor is a key whose answer is lost."""
+    """A change from the stream is not replaced by an older answer, and a key is read again if the answer is lost."""
     suite = "reading"
     trial.api.player(suite)
     person.visit(trial.origin, f"#/{suite}")
@@ -52,7 +53,7 @@ def reading(trial, person):
 
 
 def committing(trial, person):
-    """What is typed while a commit is under way stays in the tray, and rests on that commit."""
+    """An edit that is made during a commit stays, and is based on that commit."""
     suite = "committing"
     trial.api.player(suite)
     person.visit(trial.origin, f"#/{suite}/player.volume")
@@ -75,7 +76,7 @@ def committing(trial, person):
 
 
 def two_schemas(trial, person):
-    """A schema that another caller puts while one is edited is never overwritten without a decision of the person."""
+    """A schema of another caller is never replaced without a decision of the person."""
     suite = "two_schemas"
     trial.api.player(suite)
     person.visit(trial.origin, f"#/{suite}?schema")
@@ -110,3 +111,39 @@ def two_schemas(trial, person):
     person.click("Apply schema", "button", "dialog")
     person.shows("The schema is in force", "main")
     equal("my schema", current(), schema("mine"))
+
+
+def under_load(trial, person):
+    """With ten commits a second the list of suites and the count of new commits keep up, and nothing moves under the pointer."""
+    trial.api.put("busy", "n", 0)
+    stop = threading.Event()
+
+    def write():
+        number = 0
+        while not stop.wait(0.1):
+            number += 1
+            trial.api.send("PATCH", "suites/busy", {f"key{number}": number})
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        person.visit(trial.origin)
+        count = "Number(document.querySelector('.row .keys-count')?.innerText.split(' ')[0])"
+        person.until(f"{count} > 0", "the suite is listed")
+        before = person.evaluate(count)
+        person.until(f"{count} > {before}", "the list of suites keeps up", within=3)
+        person.evaluate("location.hash = '#/busy?history'")
+        person.until("document.querySelector('.commit')", "the history is there")
+        place = "(each => [each.getAttribute('aria-label'), each.getBoundingClientRect().y])(document.querySelector('.commit-buttons button'))"
+        person.evaluate("document.querySelector('.commit-buttons button').focus()")
+        before = person.evaluate(place)
+        person.until("/^Show [2-9]/.test(document.querySelector('.newer').innerText)", "new commits are counted", within=5)
+        equal("the first commit and its place", person.evaluate(place), before)
+        equal("the focus", person.evaluate("document.activeElement.getAttribute('aria-label')"), before[0])
+        first = "Number(document.querySelector('.commit-head .faint').innerText.match(/revision (\\d+)/)[1])"
+        revision = person.evaluate(first)
+        person.evaluate("document.querySelector('.newer').click()")
+        person.until(f"{first} > {revision} + 1", "the new commits are shown")
+    finally:
+        stop.set()
+        writer.join()

@@ -1,4 +1,4 @@
-"""Unit tests of the modules of the page that need no view: units.js, which runs in Chromium."""
+"""Unit tests of the modules of the page, which run in Chromium without the page."""
 
 import pathlib
 
@@ -6,7 +6,7 @@ from browsing.person import Wrong
 
 
 def modules(trial, person):
-    """The unit tests run at a file of the page, so that the modules come from the daemon under the policy of the page."""
+    """The tests of units.js pass. They run in a file of the page, so that the modules come from the daemon."""
     person.open(f"{trial.origin}/ui/words.js")
     script = pathlib.Path(__file__).with_suffix(".js").read_text()
     passed, failed = person.awaits(f"(async () => {{ {script} }})()")
