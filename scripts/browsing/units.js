@@ -1,6 +1,8 @@
 // Unit tests of the modules of the page. scripts/check-page evaluates this text as the body of an async function, which
 // returns the number of tests that passed and the messages of the tests that failed.
 const { parse, print, mistake, typeOf, membersOf, readNumber, numberMistake } = await import("./exact.js");
+const { Problem, Watch, persist } = await import("./api.js");
+const { readDraft, saveDraft } = await import("./drafts.js");
 const { paced } = await import("./dom.js");
 const { instantText } = await import("./editors.js");
 const { Store } = await import("./store.js");
@@ -123,6 +125,87 @@ await test("A store takes changes in the order of their revisions, whatever the 
   equal([store.at("a").source, store.settings.has("a")], ["unset", false]);
   store.apply([{ ...change("a", 9, 7), suite: "another" }]);
   equal([store.at("a").source, told.length], ["unset", 2]);
+});
+
+// Replaces a function of the browser while `body` runs.
+async function replacing(name, replacement, body) {
+  const original = globalThis[name];
+  globalThis[name] = replacement;
+  try {
+    await body();
+  } finally {
+    globalThis[name] = original;
+  }
+}
+
+const stream = text => new Response(new ReadableStream({
+  start: controller => controller.enqueue(new TextEncoder().encode(text)),
+}));
+const until = async (condition, what) => {
+  for (const end = performance.now() + 10_000; !condition();) {
+    if (performance.now() > end) throw new Error(what);
+    await new Promise(resolve => setTimeout(resolve, 1));
+  }
+};
+
+await test("A watch closes a stream that it cannot handle before it opens the next stream", async () => {
+  const signals = [];
+  let opened = 0;
+  const fail = () => { throw new Error("this event cannot be handled"); };
+  await replacing("reportError", () => {}, () => replacing("fetch", async (_, { signal }) => {
+    if (signals.some(each => !each.aborted)) throw new Error("an earlier stream is still open");
+    signals.push(signal);
+    opened += 1;
+    return stream("retry: 250\nevent: commit\nid: e.1\ndata: {}\n\n");
+  }, async () => {
+    const watch = new Watch("v1/observe", {}, null, fail);
+    await until(() => opened === 3, `${opened} streams were opened`);
+    watch.close();
+    await until(() => signals.every(each => each.aborted), "a stream is still open");
+  }));
+});
+
+await test("An event that is not JSON makes a watch read the state again, and the stream goes on", async () => {
+  const events = [];
+  let opened = 0;
+  await replacing("reportError", () => {}, () => replacing("fetch", async () => {
+    opened += 1;
+    return stream("event: commit\nid: e.1\ndata: {broken\n\nevent: commit\nid: e.2\ndata: {}\n\n");
+  }, async () => {
+    const watch = new Watch("v1/observe", {}, null, event => events.push(event));
+    await until(() => events.length === 2, `the events are ${events}`);
+    watch.close();
+    equal([events, watch.cursor, opened], [["reset", "commit"], "e.2", 1]);
+  }));
+});
+
+await test("A read is repeated after a failure of the network, but not after a refusal", async () => {
+  const reasons = [];
+  let reads = 0;
+  const read = async () => {
+    reads += 1;
+    if (reads === 1) throw new Problem(0, { code: "network", detail: "no answer" });
+    return reads;
+  };
+  equal([await persist(read, reason => reasons.push(reason), () => false), reasons], [2, ["no answer", ""]]);
+  const refuse = async () => { throw new Problem(403, { detail: "no access" }); };
+  equal([await persist(refuse, reason => reasons.push(reason), () => false) ?? "none", reasons.at(-1)],
+    ["none", "no access"]);
+});
+
+await test("A message of the daemon is shown without the parameters of requests", () => {
+  for (const [detail, wanted] of [["n is read-only; a caller can write it with ?override=locked", "n is read-only"],
+    ['n was changed; "force":true undoes the commit anyway', "n was changed"],
+    ["the disk is full; free space", "the disk is full; free space"]])
+    equal(new Problem(409, { detail }).message, wanted);
+});
+
+await test("A draft keeps the spelling of numbers and the order of members", () => {
+  const text = '{"edits":[{"b":9007199254740993,"10":1.0}]}';
+  saveDraft("test", parse(text));
+  equal(print(readDraft("test")), text);
+  saveDraft("test", null);
+  equal(readDraft("test"), null);
 });
 
 return [passed, failed];
