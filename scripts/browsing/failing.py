@@ -139,6 +139,8 @@ def schema_undo(trial, person):
     person.click("Schema change", "summary", ".commit:has([aria-label='Undo revision 2'])")
     for text in ('− "maximum": 10', '+ "maximum": 20'):
         person.until(f"document.querySelector('.commits').innerText.replace(/ +/g, ' ').includes({json.dumps(text)})", f"the history shows {text}")
+    person.click("Schema change", "summary", ".commit:has([aria-label='Undo revision 1'])")
+    person.shows('+   "type": "object"', ".commit:has([aria-label='Undo revision 1'])")
     person.click("Undo revision 4", "button")
     person.shows("The commit also changed beside", "dialog")
     person.leave()

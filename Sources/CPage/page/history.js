@@ -121,13 +121,13 @@ export function historyView(app, store, first) {
       trouble, commit.schema && schemaChange(commit.revision), changeList(commit.changes));
   }
 
-  // The schema at a revision, or undefined if the suite had no schema.
+  // The text of the schema at a revision; empty if the suite had no schema.
   async function schemaAt(at) {
     try {
       const { body } = await get(suitePath(store.suite, "schema"), { at }, { isText: true });
       return print(parse(body), 2);
     } catch (error) {
-      if (["no_schema", "unknown_suite"].includes(error.code)) return undefined;
+      if (["no_schema", "unknown_suite"].includes(error.code)) return "";
       throw error;
     }
   }
@@ -135,7 +135,7 @@ export function historyView(app, store, first) {
   // Shows the lines of the schema that differ between two revisions.
   async function schemaDifference(before, after) {
     const [one, other] = await Promise.all([schemaAt(before), schemaAt(after)]);
-    const side = value => ({ value, source: value === undefined ? "unset" : "stored" });
+    const side = value => ({ value, source: "stored" });
     return one === other ? el("p.faint", texts.history.sameSchema) : difference(side(one), side(other));
   }
 

@@ -20,7 +20,7 @@ const none = { text: null, tag: null };
 export function schemaView(app, store, onDraft) {
   const target = suitePath(store.suite, "schema");
   // The version that the edited text is based on, and the version in force. Both are null until the daemon answers.
-  let opened = null, current = null, isGone = false;
+  let opened = null, current = null, reads = 0, isGone = false;
   const may = app.caller.may("schema", store.suite);
   const text = el("textarea.code.tall", { rows: 24, readonly: !may, oninput: () => {
     place.fail("");
@@ -72,8 +72,9 @@ export function schemaView(app, store, onDraft) {
     news.hidden = !words;
   }
 
-  // Shows a version, without edits.
+  // Shows a version, without edits. An earlier read may be older than this version.
   function open(version) {
+    reads += 1;
     [opened, current] = [version, version];
     text.value = textOf(version);
     report.replaceChildren();
@@ -99,7 +100,9 @@ export function schemaView(app, store, onDraft) {
   // Reads the version in force. An edited text stays as it is, and the person decides between the versions.
   async function readAgain() {
     if (!opened) return;
-    const version = await persist(read, failure.tell, () => isGone);
+    // A later read is newer, whatever the order of the answers.
+    const mine = reads += 1;
+    const version = await persist(read, failure.tell, () => isGone || mine !== reads);
     if (!version || version.tag === current.tag) return;
     if (!isEdited() || version.text === text.value) {
       open(version);
@@ -113,8 +116,8 @@ export function schemaView(app, store, onDraft) {
   function drawConflict() {
     conflict.hidden = !hasConflict();
     if (conflict.hidden) return;
-    const change = version => difference({ value: opened.text ?? undefined, source: "stored" },
-      { value: version ?? undefined, source: "stored" });
+    const change = version => difference({ value: opened.text ?? "", source: "stored" },
+      { value: version ?? "", source: "stored" });
     conflict.replaceChildren(el("p", el("strong", texts.schemas.changedWhileEditing)),
       el("h3", texts.schemas.theirs), el("div", change(current.text)),
       el("h3", texts.schemas.yours), el("div", change(text.value)),

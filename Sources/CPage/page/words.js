@@ -54,7 +54,7 @@ export function difference(before, after) {
   const note = isOtherType
     && el("p.faint", texts.values.typeChange(typeWord(before.value), typeWord(after.value)));
   if (hasLines) {
-    const linesOf = value => (asJSON ? print(value, 2) : plain(value)).split("\n");
+    const linesOf = value => value === "" && !asJSON ? [] : (asJSON ? print(value, 2) : plain(value)).split("\n");
     return [changedLines(linesOf(before.value), linesOf(after.value)), note];
   }
   const side = state => [held({ ...state, isSecret: isHidden }, { asJSON }),
