@@ -9,7 +9,7 @@ from browsing.racing import row
 
 
 def failed_commit(trial, person):
-    """The reason of a failed commit stays until the person acts."""
+    """The reason of a failed commit stays until the person acts, and the reason of a refusal is shown at the editor."""
     suite = "failed"
     trial.api.player(suite)
     person.visit(trial.origin, f"#/{suite}/player.volume")
@@ -30,6 +30,12 @@ def failed_commit(trial, person):
     person.fill("Value", "0.4", EDITOR)
     person.hides("the disk is full")
     person.commit()
+    # The refusal of a dry run is shown at the editor, too.
+    for status, detail in ((413, "the request is too large"), (429, "too many requests")):
+        with person.answering("*/v1/transaction?dryRun=true", status, json.dumps({"status": status, "detail": detail})):
+            person.fill("Value", f"0.{status}", EDITOR)
+            person.shows(detail, ".panel .edit-state")
+    person.click("Drop this edit", "button", ".panel")
 
 
 def drafts(trial, person):

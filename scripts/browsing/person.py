@@ -162,7 +162,7 @@ class Person(Chromium):
 
     @contextlib.contextmanager
     def answering(self, pattern, status, body):
-        """Answers requests that are no dry runs, and whose addresses match the pattern, in place of the daemon."""
+        """Answers requests whose addresses match the pattern, in place of the daemon."""
         self.answer = {"responseCode": status, "responseHeaders": [{"name": "Content-Type", "value": "application/problem+json"}],
                        "body": base64.b64encode(body.encode()).decode()}
         self.call("Fetch.enable", patterns=[{"urlPattern": pattern, "requestStage": "Request"}])
