@@ -54,6 +54,9 @@ static const unsigned char forms_js[] = {
 static const unsigned char suites_js[] = {
 #embed "page/suites.js"
 };
+static const unsigned char tree_js[] = {
+#embed "page/tree.js"
+};
 static const unsigned char suite_js[] = {
 #embed "page/suite.js"
 };
@@ -96,6 +99,7 @@ static const struct page_file files[] = {
     FILE("editors.js", editors_js),
     FILE("forms.js", forms_js),
     FILE("suites.js", suites_js),
+    FILE("tree.js", tree_js),
     FILE("suite.js", suite_js),
     FILE("setting.js", setting_js),
     FILE("changes.js", changes_js),

@@ -6,6 +6,7 @@ const { readDraft, saveDraft } = await import("./drafts.js");
 const { paced } = await import("./dom.js");
 const { instantText } = await import("./editors.js");
 const { Store } = await import("./store.js");
+const { rowsOf } = await import("./tree.js");
 const { difference, held } = await import("./words.js");
 
 let passed = 0;
@@ -206,6 +207,13 @@ await test("A draft keeps the spelling of numbers and the order of members", () 
   equal(print(readDraft("test")), text);
   saveDraft("test", null);
   equal(readDraft("test"), null);
+});
+
+await test("Names that share the text before a dot form a group, and a chain of groups is one group", () => {
+  const rows = keys => rowsOf(keys.map(key => ({ key })), () => true).map(({ label, level, size }) =>
+    `${" ".repeat(level - 1)}${label}${size ? ` (${size})` : ""}`);
+  equal(rows(["a.b.c", "a.b.d", "a.e", "f", "g.h"]), ["a (3)", " b (2)", "  c", "  d", " e", "f", "g.h"]);
+  equal(rows(["x.y.a", "x.y.b"]), ["x.y (2)", " a", " b"]);
 });
 
 return [passed, failed];

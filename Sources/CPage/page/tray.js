@@ -102,6 +102,7 @@ export class Tray {
       if (edit.suite !== store.suite) continue;
       const now = store.at(edit.key);
       // The schema may have changed.
+      edit.isSecret ||= isSecret(now);
       if (now.revision === edit.seen.revision) edit.seen = now;
       if (now.revision === edit.seen.revision || now.revision === edit.other?.revision) continue;
       this.#compareEdit(edit, now);
