@@ -101,7 +101,7 @@ function drawUpdated() {
 }
 
 setInterval(drawUpdated, 1000);
-setInterval(refreshTimes, 10_000);
+setInterval(refreshTimes, 5000);
 
 // Why the page does not receive changes.
 function reason(problem) {
