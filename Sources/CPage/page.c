@@ -27,6 +27,9 @@ static const unsigned char dom_js[] = {
 static const unsigned char words_js[] = {
 #embed "page/words.js"
 };
+static const unsigned char texts_js[] = {
+#embed "page/texts.js"
+};
 static const unsigned char schema_js[] = {
 #embed "page/schema.js"
 };
@@ -35,6 +38,9 @@ static const unsigned char store_js[] = {
 };
 static const unsigned char tray_js[] = {
 #embed "page/tray.js"
+};
+static const unsigned char drafts_js[] = {
+#embed "page/drafts.js"
 };
 static const unsigned char list_js[] = {
 #embed "page/list.js"
@@ -47,6 +53,9 @@ static const unsigned char forms_js[] = {
 };
 static const unsigned char suites_js[] = {
 #embed "page/suites.js"
+};
+static const unsigned char tree_js[] = {
+#embed "page/tree.js"
 };
 static const unsigned char suite_js[] = {
 #embed "page/suite.js"
@@ -81,13 +90,16 @@ static const struct page_file files[] = {
     FILE("exact.js", exact_js),
     FILE("dom.js", dom_js),
     FILE("words.js", words_js),
+    FILE("texts.js", texts_js),
     FILE("schema.js", schema_js),
     FILE("store.js", store_js),
     FILE("tray.js", tray_js),
+    FILE("drafts.js", drafts_js),
     FILE("list.js", list_js),
     FILE("editors.js", editors_js),
     FILE("forms.js", forms_js),
     FILE("suites.js", suites_js),
+    FILE("tree.js", tree_js),
     FILE("suite.js", suite_js),
     FILE("setting.js", setting_js),
     FILE("changes.js", changes_js),

@@ -42,8 +42,8 @@ class Chromium:
         if os.geteuid() == 0:
             # Chromium's sandbox refuses root, and the only page here is the daemon's own.
             command.append("--no-sandbox")
-        # The shell puts the pipes where Chromium looks for them.
-        shell = ["sh", "-c", f'exec "$@" 3<&{theirs_in} 4>&{theirs_out}', "sh", *map(str, command)]
+        # The shell puts the pipes where Chromium looks for them. dash cannot redirect from a descriptor above 9.
+        shell = ["bash", "-c", f'exec "$@" 3<&{theirs_in} 4>&{theirs_out}', "bash", *map(str, command)]
         self.process = subprocess.Popen(
             shell, pass_fds=(theirs_in, theirs_out), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL, start_new_session=True)
@@ -61,11 +61,14 @@ class Chromium:
             raise
         return self
 
-    def __exit__(self, *_):
+    def kill(self):
         try:
             os.killpg(self.process.pid, 9)
         except ProcessLookupError:
             pass
+
+    def __exit__(self, *_):
+        self.kill()
         self.process.wait()
         os.close(self.input)
         os.close(self.output)
@@ -90,16 +93,21 @@ class Chromium:
         """The fields of the page's requests whose address ends so, as they were sent, in order."""
         return [fields for url, fields in self.sent.values() if url and url.endswith(end) and fields is not None]
 
-    def call(self, method, within=30, **parameters):
+    def post(self, method, **parameters):
+        """Sends a command without waiting for its result; returns the number of the command."""
         self.last += 1
         message = {"id": self.last, "method": method, "params": parameters}
         if self.session:
             message["sessionId"] = self.session
         os.write(self.output, json.dumps(message).encode() + b"\0")
+        return self.last
+
+    def call(self, method, within=30, **parameters):
+        sent = self.post(method, **parameters)
         deadline = time.monotonic() + within
         while True:
             answer = self._next(deadline)
-            if answer.get("id") == self.last:
+            if answer.get("id") == sent:
                 if "error" in answer:
                     raise ConnectionError(f"{method}: {answer['error']['message']}")
                 return answer["result"]

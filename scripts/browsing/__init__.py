@@ -1,1 +1,1 @@
-"""What scripts/check-page is made of: a person at the page, the flows that a person goes through, and axe-core."""
+"""The parts of scripts/check-page: a person at the page, the flows of that person, and axe-core."""

@@ -1,4 +1,4 @@
-"""Another caller of the daemon, with what the flows begin with."""
+"""Another caller of the daemon, and the settings with which flows begin."""
 
 import json
 import time
@@ -32,7 +32,7 @@ SCHEMA = {
 
 
 class API:
-    """Requests of another caller; one that fails is an error, unless that is expected."""
+    """Requests of another caller. A request that fails raises an error."""
 
     def __init__(self, origin, token=None):
         self.origin, self.token = origin, token

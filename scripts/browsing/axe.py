@@ -1,5 +1,4 @@
-"""The page for everybody: axe-core, which looks for what keeps people out, and screens of any width in either direction.
-axe-core is one file, out of a package of PyPI."""
+"""Accessibility: axe-core, and screens of any width in either direction of text. axe-core is one file of a package of PyPI."""
 
 import json
 import pathlib
@@ -31,7 +30,7 @@ def script():
 
 
 def inspect(person, axe, what):
-    """Raises an error that lists what is wrong for people with what the page shows now."""
+    """Raises an error that lists the violations in the current view."""
     # Rows that fade in have other colours for a moment.
     person.evaluate("document.getAnimations().forEach(each => each.finish())")
     if not person.evaluate("'axe' in window"):
@@ -45,27 +44,85 @@ def inspect(person, axe, what):
 PLACES = ["", "#/{0}", "#/{0}/player.volume", "#/{0}/library.server", "#/{0}/library.folders", "#/{0}/rules", "#/{0}/account.password", "#/{0}?history", "#/{0}?schema", "#/?service", "#/none"]
 
 
-def everybody(trial, person):
-    """axe-core finds nothing in any place, in light and on a narrow screen in dark; nothing is wider than a narrow screen; right to left is as good."""
-    suite = "everybody"
+def _settings(trial):
+    suite = "accessible"
     trial.api.player(suite)
     trial.api.put(suite, "look.greeting", "مرحبا بك")
     trial.api.put("long", "k" * 200, "v" * 5000)
+    return suite
+
+
+def _visit(trial, person, place):
+    person.look(1280, 800, less_motion=True)
+    person.visit(trial.origin, place)
+    person.until("document.querySelector('.list .row, .empty:not([hidden]), .commits .commit, textarea, .curve')", f"{place} is drawn")
+
+
+def screens(trial, person):
+    """No view is wider than its screen, in either direction of text."""
+    suite = _settings(trial)
     for place in [*PLACES, "#/long", "#/long/" + "k" * 200]:
-        person.look(1280, 800, less_motion=True)
-        person.visit(trial.origin, place.format(suite))
-        person.until("document.querySelector('.list .row, .empty:not([hidden]), .commits .commit, textarea, .curve')", f"{place} is drawn")
-        if place in PLACES:
-            for width, dark in ((1280, False), (320, True)):
-                person.look(width, 800, dark=dark, less_motion=True)
-                inspect(person, trial.axe, f"{place or 'the suites'}, {width} wide, in {'dark' if dark else 'light'}")
+        _visit(trial, person, place.format(suite))
         for width, height in ((320, 640), (768, 1024), (3840, 2160)):
             person.look(width, height)
             for side in ("ltr", "rtl"):
                 person.evaluate(f"document.documentElement.dir = '{side}'")
                 if (wide := person.evaluate("document.documentElement.scrollWidth")) > width:
                     raise Wrong(f"{place} is {wide} wide on a screen of {width}, {side}")
+
+
+def zoomed(trial, person):
+    """At a zoom of 400 % the review can be read, and with forced colours a switch shows its state."""
+    suite = _settings(trial)
+    person.visit(trial.origin, f"#/{suite}/player.volume")
+    person.fill("Value", "0.3", EDITOR)
+    person.shows("1 edit", "#tray")
+    person.look(320, 200)
+    person.press("Enter", CTRL)
+    person.until("document.querySelector('dialog.review')", "the review opens")
+    for part in (".edits .difference", ".buttons .primary"):
+        person.until(f"""(each => {{ each.scrollIntoView(); const box = each.getBoundingClientRect();
+            return box.height > 15 && each.contains(document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2)); }})(document.querySelector('dialog.review {part}'))""", f"{part} can be seen")
+    # Another view closes the dialog of this one.
+    person.evaluate("location.hash = '#/'")
+    person.until("!document.querySelector('dialog')", "the review closes when another view opens")
     person.look(1280, 800)
+    person.evaluate(f"location.hash = '#/{suite}/player.shuffle'")
+    person.until("document.querySelector('.editor .switch')", "the switch is there")
+    person.call("Emulation.setEmulatedMedia", features=[{"name": "forced-colors", "value": "active"}, {"name": "prefers-reduced-motion", "value": "reduce"}])
+    box = person.evaluate("(box => ({ x: box.x, y: box.y, width: box.width, height: box.height, scale: 1 }))(document.querySelector('.editor .switch').getBoundingClientRect())")
+    pictures = set()
+    for is_on in ("true", "false"):
+        person.evaluate(f"document.querySelector('.editor .switch').checked = {is_on}")
+        pictures.add(person.call("Page.captureScreenshot", format="png", clip=box)["data"])
+    if len(pictures) != 2:
+        raise Wrong("with forced colours a switch that is on looks like one that is off")
+    person.click("Discard", "button", "#tray")
+    person.click("Discard", "button", "dialog")
+    person.until("document.querySelector('#tray').hidden", "the edits are gone")
+
+
+def light(trial, person):
+    """axe-core finds no violation in any view, in light colours."""
+    _inspect_views(trial, person, 1280, dark=False)
+
+
+def dark(trial, person):
+    """axe-core finds no violation in any view, in dark colours on a narrow screen."""
+    _inspect_views(trial, person, 320, dark=True)
+
+
+def _inspect_views(trial, person, width, dark):
+    suite = _settings(trial)
+    for place in PLACES:
+        _visit(trial, person, place.format(suite))
+        person.look(width, 800, dark=dark, less_motion=True)
+        inspect(person, script(), place or "the suites")
+
+
+def decisions(trial, person):
+    """axe-core finds no violation in a conflict and in the review, in light and in dark colours."""
+    suite = _settings(trial)
     person.visit(trial.origin, f"#/{suite}/player.volume")
     person.fill("Value", "2", EDITOR)
     person.shows("refused", "#tray")
@@ -73,19 +130,19 @@ def everybody(trial, person):
     person.shows("conflict", "#tray")
     for dark in (False, True):
         person.look(1280, 800, dark=dark, less_motion=True)
-        inspect(person, trial.axe, f"a conflict in {'dark' if dark else 'light'}")
+        inspect(person, script(), f"a conflict in {'dark' if dark else 'light'}")
     person.press("Enter", CTRL)
     person.until("document.querySelector('dialog.review')", "the review opens")
-    inspect(person, trial.axe, "the review in dark")
+    inspect(person, script(), "the review in dark")
     person.look(1280, 800)
-    inspect(person, trial.axe, "the review in light")
+    inspect(person, script(), "the review in light")
     person.leave()
     person.click("Discard", "button", "#tray")
     person.click("Discard", "button", "dialog")
     person.until("document.querySelector('#tray').hidden", "the edits are gone")
     person.look(320, 640)
     person.visit(trial.origin, f"#/{suite}/player.volume")
-    inspect(person, trial.axe, "a narrow screen")
+    inspect(person, script(), "a narrow screen")
     person.click("Back to the list", "button", ".panel")
     person.until("document.querySelector('.list .row')?.getClientRects().length", "back leads to the list")
     person.look(1280, 800)

@@ -1,4 +1,4 @@
-"""The flows of a person who changes settings: editors, the tray, conflicts, files, and all of it by keyboard alone."""
+"""The flows of a person who changes settings: editors, conflicts, files, and the keyboard."""
 
 import base64
 import json
@@ -22,7 +22,7 @@ def to_setting(person, suite, key):
 
 
 def editors(trial, person):
-    """Each editor, from its schema; all edits in one commit with a note."""
+    """Each schema gets its editor, and all edits become one commit with a note."""
     suite = "editors"
     trial.api.player(suite)
     person.visit(trial.origin, f"#/{suite}")
@@ -92,16 +92,47 @@ def editors(trial, person):
     equal("one commit", len(commit["changes"]), 11)
 
 
+def nothing_lost(trial, person):
+    """An editor keeps what a person does not change: lines of a secret, digits of a time, the value before a change of type."""
+    suite = "nothing_lost"
+    trial.api.send("PUT", f"suites/{suite}/schema", {"type": "object", "additionalProperties": True, "properties": {
+        "key": {"type": "string", "writeOnly": True}, "time": {"type": "string", "format": "date-time"}, "size": {"type": "integer", "default": 5}}})
+    trial.api.put(suite, "time", "2026-03-01T12:30:15.123456Z")
+    trial.api.put(suite, "free", "words")
+    person.visit(trial.origin, f"#/{suite}/key")
+    secret = "-----BEGIN KEY-----\nabc\n-----END KEY-----\n"
+    person.fill("Value", secret, EDITOR)
+    to_setting(person, suite, "time")
+    set_time = lambda change: person.evaluate(f"(each => {{ each.value = each.value.replace({change}); each.dispatchEvent(new Event('input')); }})(document.querySelector('input[type=datetime-local]'))")
+    person.until("document.querySelector('input[type=datetime-local]')?.value.endsWith('15.123')", "the field shows the milliseconds")
+    set_time("/:30:/, ':31:'")
+    to_setting(person, suite, "free")
+    for kind in ("Object", "Text"):
+        person.choose("Type", kind, EDITOR)
+    person.until("document.querySelector('.editor textarea').value === 'words'", "the text is there again")
+    to_setting(person, suite, "size")
+    person.fill("Value", "9223372036854775808", EDITOR)
+    person.shows("between −9223372036854775808 and 9223372036854775807", EDITOR)
+    person.click("Drop this edit", "button", ".panel")
+    person.click("Store this value", "button", ".panel")
+    person.shows("3 edits", "#tray")
+    person.commit()
+    equal("the secret", trial.api.value(suite, "key"), secret)
+    equal("the time", trial.api.value(suite, "time"), "2026-03-01T12:31:15.123456Z")
+    setting = trial.api.setting(suite, "size")
+    equal("the default", [setting["value"], setting["source"]], [5, "stored"])
+
+
 def open_suite(trial, person):
-    """A suite that comes into being on the page, with values of every type and without a schema."""
+    """A person creates a suite without a schema, with values of every type."""
     person.visit(trial.origin)
     person.click("New suite", "button", "main")
     person.type("not/a name")
     person.press("Enter")
-    person.shows("begins with no dot", "dialog")
+    person.shows("does not begin with a dot", "dialog")
     person.fill("Name", "fresh", "dialog")
     person.press("Enter")
-    person.shows("There is no such suite yet")
+    person.shows("This suite does not exist yet")
     for key, kind, fill in [("a.text", "Text", "words"), ("a.number", "Number", "7"), ("b", "Switch", None), ("c/d", "Object", '{"x": 1}')]:
         person.click("Add a setting", "button", "main")
         person.type(key)
@@ -116,8 +147,15 @@ def open_suite(trial, person):
     person.until("document.querySelectorAll('.row').length >= 5", "the rows are there")
 
 
-def conflicts(trial, person, other):
-    """Two people in two browsers: the later one sees both values, and chooses."""
+def conflicts(trial, person):
+    """Of two people who edit a setting, the later person sees both values, and chooses."""
+    with trial.another_person() as other:
+        other.begin()
+        _conflicts(trial, person, other)
+        other.end()
+
+
+def _conflicts(trial, person, other):
     suite = "conflicts"
     trial.api.player(suite)
     for each in (person, other):
@@ -152,7 +190,7 @@ def conflicts(trial, person, other):
 
 
 def lost(trial, person):
-    """The answer to a commit is lost: the stream tells that it is done; without a stream, committing again does not do it twice."""
+    """If the answer to a commit is lost, the stream shows the result. Without a stream, a second commit does not repeat the changes."""
     suite = "lost"
     trial.api.player(suite)
     person.visit(trial.origin, f"#/{suite}/player.volume")
@@ -170,7 +208,7 @@ def lost(trial, person):
         person.call("Fetch.disable")
         equal("it is done", trial.api.value(suite, "player.volume"), value)
         if not has_stream:
-            person.shows("The answer was lost", "dialog.review")
+            person.shows("The answer to the commit was lost", "dialog.review")
             person.click("Commit 1 change", "button", "dialog.review")
         person.until("!document.querySelector('dialog') && document.querySelector('#tray').hidden", "the edit is known to be done")
     person.call("Network.setBlockedURLs", urls=[])
@@ -179,7 +217,7 @@ def lost(trial, person):
 
 
 def resetting(trial, person):
-    """Reset to the default, the lock of a schema, and dropping edits."""
+    """A setting is reset to its default, an edit is dropped, and a locked setting is unlocked for one change."""
     suite = "resetting"
     trial.api.player(suite)
     person.visit(trial.origin, f"#/{suite}/player.volume")
@@ -193,16 +231,16 @@ def resetting(trial, person):
     equal("the source", trial.api.setting(suite, "player.volume")["source"], "default")
     person.shows("○ default", ".panel .facts")
     to_setting(person, suite, "installation.id")
-    person.shows("locked by its schema", ".panel")
+    person.shows("The schema locks this setting", ".panel")
     person.click("Unlock for one change", "button", ".panel")
     person.fill("Value", "11111111-2222-3333-4444-555555555555", EDITOR)
     person.commit()
     equal("a locked key", trial.api.value(suite, "installation.id"), "11111111-2222-3333-4444-555555555555")
-    person.shows("locked by its schema", ".panel")
+    person.shows("The schema locks this setting", ".panel")
 
 
 def files(trial, person):
-    """Import as a plan, and export."""
+    """An import shows its effects first, and an export has the stored values."""
     suite = "files"
     trial.api.player(suite)
     path = trial.folder / "settings.json"
@@ -214,8 +252,8 @@ def files(trial, person):
     path = trial.folder / "mended.json"
     path.write_text(json.dumps({"player.volume": 0.1, "look.theme": "dark", "library.folders": ["/a"], "account.password": "from a file"}))
     person.give("File", path, "dialog")
-    person.shows("3 settings to set, 0 to reset, 1 already so", "dialog")
-    person.click("Put into the tray", "button", "dialog")
+    person.shows("3 settings to set, 0 to reset, 1 unchanged", "dialog")
+    person.click("Add to the edits", "button", "dialog")
     person.shows("Commit 3 changes", "dialog.review")
     if person.evaluate("document.body.innerText.includes('from a file')"):
         raise Wrong("the page shows a secret")
@@ -230,7 +268,7 @@ def files(trial, person):
 
 
 def exactness(trial, person):
-    """Numbers, the order of members and line ends come through editing and importing as they are; what cannot is refused with its place."""
+    """Editing and importing keep numbers, the order of members and line ends. A file that cannot be kept is refused with the place."""
     suite, raw = "exactness", lambda key: trial.text(f"/v1/suites/exactness/keys/{key}?raw")
     text = '{"b":1,"10":1.0,"9":{"z":9007199254740993,"1":2.5}}'
     trial.api.put(suite, "whole", 1)
@@ -250,8 +288,8 @@ def exactness(trial, person):
         give(f"refused{number}", content)
         person.shows(words, "dialog")
     give("exact", b'{"whole": 1.0,\r\n"lines": "one\\r\\ntwo",\r\n"object": ' + text.encode() + b"}")
-    person.shows("2 settings to set, 0 to reset, 1 already so", "dialog")
-    person.click("Put into the tray", "button", "dialog")
+    person.shows("2 settings to set, 0 to reset, 1 unchanged", "dialog")
+    person.click("Add to the edits", "button", "dialog")
     person.shows("Commit 2 changes", "dialog.review")
     person.leave()
     person.commit()
@@ -272,7 +310,7 @@ def exactness(trial, person):
 
 
 def keyboard(trial, person):
-    """From the first view to a commit and back, without a mouse."""
+    """A person commits an edit with the keyboard alone."""
     suite = "keyboard"
     trial.api.player(suite)
     person.visit(trial.origin)

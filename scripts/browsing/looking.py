@@ -1,4 +1,4 @@
-"""The flows of a person who looks: suites, live changes, the past, schemas, the service, and access."""
+"""The flows of a person who looks: suites, live changes, history, schemas, the service, and access."""
 
 import json
 import time
@@ -10,7 +10,7 @@ from browsing.person import CTRL, Wrong
 
 
 def suites(trial, person):
-    """The list of suites: search, counts, the last change, and a suite that appears meanwhile."""
+    """The list of suites has a search, counts and the last commits, and shows a new suite."""
     for name in ("com.example.mail", "com.example.player", "net"):
         trial.api.put(name, "a", 1, "begun")
     person.visit(trial.origin)
@@ -32,7 +32,7 @@ def suites(trial, person):
 
 
 def live(trial, person):
-    """What changes elsewhere shows at once and is marked; a daemon that is away is told of, and nothing is missed."""
+    """A change of another caller is shown and marked. The page says that the daemon is away, and misses no change."""
     suite = "live"
     trial.api.player(suite)
     person.visit(trial.origin, f"#/{suite}/player.volume")
@@ -64,7 +64,7 @@ def live(trial, person):
 
 
 def history(trial, person):
-    """The past of a suite and of a key: undo, compare, put back."""
+    """The history of a suite and of a key: undo, comparison, put back."""
     suite = "history"
     trial.api.player(suite)
     person.visit(trial.origin, f"#/{suite}?history")
@@ -79,20 +79,21 @@ def history(trial, person):
     equal("undone", trial.api.value(suite, "player.volume"), 0.7)
     person.shows("too loud")
     person.click(f"Undo revision {revision}", "button")
-    person.shows("It was changed since", "dialog")
+    person.shows("These later changes are undone, too", "dialog")
     person.click("Cancel", "button", "dialog")
     # What undoing would do is shown, and done to nothing else.
     trial.api.put(suite, "player.volume", 0.2)
+    person.click("Show 1 new commit", "button")
     person.shows("0.2", ".commits")
     for value in (0.2, 0.3):
         person.click(f"Undo revision {revision}", "button")
-        person.shows("It was changed since", "dialog")
+        person.shows("These later changes are undone, too", "dialog")
         person.until(f"[...document.querySelectorAll('dialog .dialog-body > .changes .difference')].some(each => each.innerText.replace(/\\s+/g, ' ') === 'from {value} → to 0.7')", "what it would do is shown")
         if value == 0.2:
             trial.api.put(suite, "player.volume", 0.3)
-        person.click("Undo all the same", "button", "dialog")
+        person.click("Undo anyway", "button", "dialog")
         if value == 0.2:
-            person.shows("changed meanwhile", "dialog")
+            person.shows("was changed elsewhere", "dialog")
             person.leave()
     person.until("!document.querySelector('dialog')", "it is undone")
     equal("undone all the same", trial.api.value(suite, "player.volume"), 0.7)
@@ -112,12 +113,12 @@ def history(trial, person):
     person.click(f"Put back the value of revision {revision}", "button", ".past")
     person.commit()
     equal("put back", trial.api.value(suite, "player.volume"), 0.85)
-    person.click("All of its history", "a", ".past")
+    person.click("Full history", "a", ".past")
     person.until("document.querySelector('.commits') && document.querySelector('input[type=search]').value === 'player.volume'", "the history of the key")
 
 
 def restoring(trial, person):
-    """Back to a revision or an instant, shown before; what the schema does not allow any more stays, if the person agrees."""
+    """A person goes back to a revision or a time after a look at the effects. A value that the schema no longer allows is skipped."""
     suite = "restoring"
     trial.api.player(suite)
     then = trial.api.send("GET", f"suites/{suite}?view=stored&raw")
@@ -131,7 +132,7 @@ def restoring(trial, person):
         person.shows(text, "dialog")
     trial.api.put(suite, "player.crossfade", 3)
     person.click("Go back", "button", "dialog")
-    person.shows("changed meanwhile", "dialog")
+    person.shows("was changed elsewhere", "dialog")
     person.leave()
     person.click(f"Go back to revision {revision}", "button")
     person.fill("Note", "as it was", "dialog")
@@ -155,7 +156,7 @@ def restoring(trial, person):
 
 
 def schemas(trial, person):
-    """A schema is checked, its mistakes and conflicts are named, and it is put in force."""
+    """A schema is checked with its mistakes and conflicts, and applied."""
     suite = "schemas"
     trial.api.player(suite)
     person.visit(trial.origin, f"#/{suite}?schema")
@@ -174,10 +175,10 @@ def schemas(trial, person):
     person.click("Check", "button", "main")
     person.shows("player.volume", ".report")
     person.shows("at most 0.5", ".report")
-    person.click("Put in force…", "button", "main")
-    person.choose("Values that do not fit", "Keep them: they count as invalid until a schema allows them", "dialog")
+    person.click("Apply schema…", "button", "main")
+    person.choose("Values that do not fit", "Keep the values: they are invalid until a schema allows them", "dialog")
     person.fill("Note", "quieter", "dialog")
-    person.click("Put in force", "button", "dialog")
+    person.click("Apply schema", "button", "dialog")
     person.shows("The schema is in force", "main")
     equal("kept", trial.api.setting(suite, "player.volume")["code"], "invalid_stored")
     to_setting(person, suite, "player.volume")
@@ -190,11 +191,11 @@ def schemas(trial, person):
 
 
 def service(trial, person):
-    """Readiness, version, figures."""
+    """The service view has readiness, version and charts."""
     person.visit(trial.origin, "#/?service")
-    person.shows("Ready: it takes writes")
+    person.shows("Ready: the daemon accepts writes")
     person.shows(json.loads(trial.text("/v1"))["version"])
-    person.shows("Commits a second")
+    person.shows("Commits per second")
     person.shows("Live", "#state")
     trial.api.put("figures", "a", int(time.time()))
     person.until("document.querySelectorAll('.curve').length === 2", "there are two charts")
@@ -205,7 +206,7 @@ NASTY = [f"<img src=x onerror=\"{HACK}\">", f"\"><script>{HACK}</script>", f"' o
 
 
 def injection(trial, person):
-    """Names, values, notes and schemas that try to become code."""
+    """Names, values, notes and schemas do not become markup or code."""
     suite = "injection"
     for index, text in enumerate(NASTY):
         trial.api.put(suite, text, text, text)
@@ -233,7 +234,7 @@ def injection(trial, person):
 
 
 def many(trial, person):
-    """10,000 keys: only rows that are seen are in the document, and typing does not stutter."""
+    """Of 10,000 keys only the visible rows are in the document, and a search takes little time."""
     suite, count = "many", 10_000
     trial.api.send("PATCH", f"suites/{suite}", {f"group{index // 25:03}.item{index % 25:02}.{'on' if index % 3 == 0 else 'name'}": (index % 2 == 0 if index % 3 == 0 else f"value {index}") for index in range(count)})
     person.visit(trial.origin, f"#/{suite}")
@@ -266,7 +267,7 @@ def many(trial, person):
 
 
 def first_view(trial, person):
-    """The time to the first view, that its files are small, and that the page requests nothing from any other host."""
+    """The first view is fast, the files are small, and the page requests nothing from another host."""
     person.visit(trial.origin)
     person.shows("Live", "#state")
     paint = person.evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0")
@@ -283,23 +284,24 @@ def first_view(trial, person):
 
 
 def tokens(trial, person):
-    """With access control the page asks for a token, and shows what it allows."""
+    """With access control the page asks for a token, and shows the rights of the caller."""
     guarded = trial.guarded()
     try:
         API(guarded.origin, guarded.tokens["writer"]).put("app", "a", 1)
         API(guarded.origin, guarded.tokens["writer"]).put("app", "b", 1)
         person.visit(guarded.origin, "#/app/a")
-        person.shows("This daemon asks for a token", "dialog")
+        person.shows("Enter a token", "dialog")
         person.fill("Token", "wrong", "dialog")
         person.press("Enter")
         person.until("document.querySelector('dialog .error:not([hidden])')", "a wrong token is refused")
-        person.press("Escape")
+        for _ in range(3):
+            person.press("Escape")
         person.fill("Token", "schlüssel☕", "dialog")
         person.press("Enter")
-        person.shows("signs of ASCII", "dialog")
+        person.shows("only ASCII letters", "dialog")
         person.open("about:blank")
         person.open(f"{guarded.origin}/ui/#/app/a")
-        person.shows("This daemon asks for a token", "dialog")
+        person.shows("Enter a token", "dialog")
         person.fill("Token", guarded.tokens["reader"], "dialog")
         person.press("Enter")
         person.until("!document.querySelector('dialog')", "the token is taken")
@@ -311,7 +313,7 @@ def tokens(trial, person):
         person.open(f"{guarded.origin}/ui/#/app/a")
         person.shows("You may not change this setting", ".panel")
         guarded.revoke("reader")
-        person.shows("not valid any more", "dialog")
+        person.shows("no longer valid", "dialog")
         person.fill("Token", guarded.tokens["writer"], "dialog")
         person.press("Enter")
         person.until("!document.querySelector('dialog')", "another token is taken")
@@ -323,7 +325,7 @@ def tokens(trial, person):
 
 
 def rights(trial, person):
-    """A lock is overridden by choice only, and with no more than the right to it; the history of one caller."""
+    """A person overrides a lock with the right to it, edits of other keys wait, and the history shows one caller."""
     guarded = trial.guarded()
     try:
         owner = API(guarded.origin, guarded.tokens["owner"])
@@ -340,7 +342,7 @@ def rights(trial, person):
         person.shows("2 edits", "#tray")
         person.press("Enter", CTRL)
         person.shows("1 edit will wait", "dialog.review")
-        person.shows("Overrides the lock", "dialog.review [aria-label='app fixed']")
+        person.shows("overrides the lock", "dialog.review [aria-label='app fixed']")
         person.click("Commit 1 change", "button", "dialog.review")
         person.until("!document.querySelector('dialog')", "the locked key is committed")
         equal("the locked key", [owner.value("app", "fixed"), owner.value("app", "free")], [2, 1])
@@ -357,7 +359,7 @@ def rights(trial, person):
 
 
 def daemons(trial, person):
-    """Two daemons that share their settings: each is shown, a change comes from one to the other, and one that is behind says so."""
+    """Of two daemons that share their settings each is shown, a change reaches the other daemon, and a daemon that is behind is marked."""
     etcd, one, two = trial.shared()
     try:
         person.visit(two.origin, "#/?service")

@@ -18,17 +18,38 @@ FIND = """(name, kind, within) => [...document.querySelector(within).querySelect
 
 
 class Wrong(Exception):
-    """The page did not do what it should."""
+    """The page did not do what the flow expects."""
 
 
 class Person(Chromium):
     def __enter__(self):
         self.said, self.hosts, self.paused = [], set(), []
+        self.leaves, self.questions, self.answer = False, 0, None
         super().__enter__()
         self.call("Log.enable")
         self.call("DOM.enable")
-        self.look(1280, 800)
         return self
+
+    def begin(self):
+        """Begins a flow as if the browser were new."""
+        for kept in (self.said, self.hosts, self.paused):
+            kept.clear()
+        self.leaves, self.questions, self.answer = False, 0, None
+        self.look(1280, 800)
+
+    def end(self):
+        """Ends a flow. An error of a script and a violated policy are failures, whatever the page shows."""
+        if self.said:
+            raise Wrong(f"the page reports: {self.said}")
+        self.leaves = True
+        self.open("about:blank")
+
+    def forget(self):
+        """Makes the browser usable for the next flow after a failed one."""
+        self.leaves = True
+        self.call("Fetch.disable")
+        self.call("Network.setBlockedURLs", urls=[])
+        self.open("about:blank")
 
     def _note(self, message):
         super()._note(message)
@@ -39,10 +60,15 @@ class Person(Chromium):
                 self.said.append(details.get("exception", {}).get("description") or details["text"])
             case "Log.entryAdded" if parameters["entry"]["level"] == "error" and "Failed to load resource" not in parameters["entry"]["text"]:
                 self.said.append(parameters["entry"]["text"])
+            case "Fetch.requestPaused" if self.answer:
+                self.post("Fetch.fulfillRequest", requestId=parameters["requestId"], **self.answer)
             case "Fetch.requestPaused":
                 self.paused.append(parameters["requestId"])
             case "Network.requestWillBeSent":
                 self.hosts.add(parameters["request"]["url"].split("/")[2] if "//" in parameters["request"]["url"] else "")
+            case "Page.javascriptDialogOpening" if self.leaves and parameters["type"] == "beforeunload":
+                self.questions += 1
+                self.post("Page.handleJavaScriptDialog", accept=True)
             case "Page.javascriptDialogOpening":
                 self.said.append(f"a dialog opened: {parameters['message']}")
 
@@ -87,7 +113,9 @@ class Person(Chromium):
         # What is still being laid out is waited for, as a person would.
         while (now := self.awaits(f"new Promise(done => requestAnimationFrame(() => done({place})))")) != before:
             before = now
-        x, y = now
+        self.click_at(*now)
+
+    def click_at(self, x, y):
         for event in ("mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=event, x=x, y=y, button="left", clickCount=1)
 
@@ -131,6 +159,18 @@ class Person(Chromium):
 
         yield held
         self.call("Fetch.disable")
+
+    @contextlib.contextmanager
+    def answering(self, pattern, status, body):
+        """Answers requests whose addresses match the pattern, in place of the daemon."""
+        self.answer = {"responseCode": status, "responseHeaders": [{"name": "Content-Type", "value": "application/problem+json"}],
+                       "body": base64.b64encode(body.encode()).decode()}
+        self.call("Fetch.enable", patterns=[{"urlPattern": pattern, "requestStage": "Request"}])
+        try:
+            yield
+        finally:
+            self.answer = None
+            self.call("Fetch.disable")
 
     def let(self, answer):
         self.call("Fetch.continueRequest", requestId=answer)

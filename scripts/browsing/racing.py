@@ -1,6 +1,7 @@
-"""The flows in which something happens meanwhile: while keys are read, while a commit is under way, while a schema is edited."""
+"""The flows with changes at the same time: while keys are read, during a commit, and while a schema is edited."""
 
 import json
+import threading
 
 from browsing.editing import EDITOR, equal, to_setting
 from browsing.person import CTRL
@@ -14,7 +15,7 @@ def row(person, name, text):
 
 
 def reading(trial, person):
-    """What the stream tells while keys are read again is not lost to the answer, which may be older; nor is a key whose answer is lost."""
+    """A change from the stream is not replaced by an older answer, and a key is read again if the answer is lost."""
     suite = "reading"
     trial.api.player(suite)
     person.visit(trial.origin, f"#/{suite}")
@@ -52,7 +53,7 @@ def reading(trial, person):
 
 
 def committing(trial, person):
-    """What is typed while a commit is under way stays in the tray, and rests on that commit."""
+    """An edit that is made during a commit stays, and is based on that commit."""
     suite = "committing"
     trial.api.player(suite)
     person.visit(trial.origin, f"#/{suite}/player.volume")
@@ -75,21 +76,78 @@ def committing(trial, person):
 
 
 def two_schemas(trial, person):
-    """A schema that another caller puts while one is edited is told of, and not overwritten."""
+    """A schema of another caller is never replaced without a decision of the person."""
     suite = "two_schemas"
     trial.api.player(suite)
     person.visit(trial.origin, f"#/{suite}?schema")
     person.until("document.querySelector('textarea.code')?.value.includes('player.crossfade')", "the schema is there")
-    mine = json.dumps({"type": "object", "additionalProperties": {"title": "mine"}})
+    schema = lambda title: {"type": "object", "additionalProperties": {"title": title}}
+    put = lambda title: trial.api.send("PUT", f"suites/{suite}/schema", schema(title))
+    current = lambda: trial.api.send("GET", f"suites/{suite}/schema")
+    mine = json.dumps(schema("mine"))
     person.fill("JSON Schema", mine, "main")
-    theirs = {"type": "object", "additionalProperties": {"title": "theirs"}}
-    trial.api.send("PUT", f"suites/{suite}/schema", theirs)
-    person.shows("changed elsewhere meanwhile", "main")
-    person.until("document.querySelector('textarea.code').value.includes('mine')", "the edited text stays")
-    person.click("Put in force…", "button", "main")
-    person.click("Put in force", "button", "dialog")
-    person.shows("changed elsewhere meanwhile", "dialog")
-    equal("their schema", trial.api.send("GET", f"suites/{suite}/schema"), theirs)
+    put("theirs")
+    for words in ("changed elsewhere while you edited it", "theirs", "mine"):
+        person.shows(words, ".conflict")
+    person.until("[...document.querySelectorAll('button')].find(each => each.textContent === 'Apply schema…').disabled", "a conflict cannot be applied")
+    person.click("Keep my text", "button", ".conflict")
+    # The stream is held up, so that the page learns of the next schema only when it applies its own.
+    person.call("Network.setBlockedURLs", urls=["*observe*"])
+    trial.restart()
+    put("newer")
+    person.click("Apply schema…", "button", "main")
+    person.click("Apply schema", "button", "dialog")
+    person.shows("The schema was changed elsewhere", "dialog")
+    person.click("Apply schema", "button", "dialog")
+    person.awaits("new Promise(done => setTimeout(done, 300))")
+    equal("their schema", current(), schema("newer"))
     person.leave()
-    person.click("Revert", "button", "main")
-    person.until("document.querySelector('textarea.code').value.includes('theirs')", "Revert shows the other schema")
+    person.shows("newer", ".conflict")
+    person.call("Network.setBlockedURLs", urls=[])
+    trial.api.send("DELETE", f"suites/{suite}/schema")
+    person.until("/^− {/.test(document.querySelector('.conflict h3 + div').innerText) && !/[+]/.test(document.querySelector('.conflict h3 + div').innerText)", "their change is the removal")
+    put("newest")
+    person.shows("newest", ".conflict")
+    person.click("Use their schema", "button", ".conflict")
+    person.until("document.querySelector('textarea.code').value.includes('newest')", "the text is their schema")
+    person.fill("JSON Schema", mine, "main")
+    person.click("Apply schema…", "button", "main")
+    person.click("Apply schema", "button", "dialog")
+    person.shows("The schema is in force", "main")
+    equal("my schema", current(), schema("mine"))
+
+
+def under_load(trial, person):
+    """With ten commits a second the list of suites and the count of new commits keep up, and nothing moves under the pointer."""
+    trial.api.put("busy", "n", 0)
+    stop = threading.Event()
+
+    def write():
+        number = 0
+        while not stop.wait(0.1):
+            number += 1
+            trial.api.send("PATCH", "suites/busy", {f"key{number}": number})
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        person.visit(trial.origin)
+        count = "Number(document.querySelector('.row .keys-count')?.innerText.split(' ')[0])"
+        person.until(f"{count} > 0", "the suite is listed")
+        before = person.evaluate(count)
+        person.until(f"{count} > {before}", "the list of suites keeps up", within=3)
+        person.evaluate("location.hash = '#/busy?history'")
+        person.until("document.querySelector('.commit')", "the history is there")
+        place = "(each => [each.getAttribute('aria-label'), each.getBoundingClientRect().y])(document.querySelector('.commit-buttons button'))"
+        person.evaluate("document.querySelector('.commit-buttons button').focus()")
+        before = person.evaluate(place)
+        person.until("/^Show [2-9]/.test(document.querySelector('.newer').innerText)", "new commits are counted", within=5)
+        equal("the first commit and its place", person.evaluate(place), before)
+        equal("the focus", person.evaluate("document.activeElement.getAttribute('aria-label')"), before[0])
+        first = "Number(document.querySelector('.commit-head .faint').innerText.match(/revision (\\d+)/)[1])"
+        revision = person.evaluate(first)
+        person.evaluate("document.querySelector('.newer').click()")
+        person.until(f"{first} > {revision} + 1", "the new commits are shown")
+    finally:
+        stop.set()
+        writer.join()

@@ -1,35 +1,41 @@
-// The HTTP interface of the daemon: requests, their errors, and a stream of events that resumes by its cursor.
+// The client of the HTTP API: requests, errors, and a stream of events that resumes from its cursor.
 import { parse, print } from "./exact.js";
+import { texts } from "./texts.js";
 
-// The page lies in a folder of the daemon, or of a proxy before it.
+// The page is in the folder ui/ of the daemon, or of a proxy that serves the daemon under another path.
 const root = new URL("../", document.baseURI);
 const listeners = { status: [], stale: [], unauthorized: [] };
 let token = sessionStorage.getItem("settingsd-token");
 
-// True if a text can be a token: a header of a browser takes nothing else.
+// True if a text can be a token. A browser sends no other characters in a header.
 export const isToken = text => /^[\x21-\x7e]+$/.test(text);
 
 export const on = (event, listener) => listeners[event].push(listener);
-// Tells of the state of the connection, of an answer that is behind, or of a token that is refused.
-export const tell = (event, ...values) => listeners[event].forEach(listener => listener(...values));
+// Calls the listeners of the state of the connection, of an answer from a daemon that is behind, or of a refused token.
+export const emit = (event, ...values) => listeners[event].forEach(listener => listener(...values));
 
 export const hasToken = () => token !== null;
 
-// Keeps the token for this tab; null forgets it.
+// Keeps the token until the tab is closed; null removes the token.
 export function setToken(text) {
   token = text;
   if (text === null) sessionStorage.removeItem("settingsd-token");
   else sessionStorage.setItem("settingsd-token", text);
 }
 
-// An error in the words of the daemon. Its code is "network" if there was no answer.
+// Removes the request parameters that the daemon names for programs.
+const withoutParameters = text => text.replace(/; [^;]*(\?\w+=|"\w+":)[^;]*/g, "");
+
+// An error with the message of the daemon. The code is "network" if there was no answer.
 export class Problem extends Error {
   constructor(status, body) {
-    super(body.detail || body.title || `The daemon answered ${status}.`);
+    super(withoutParameters(body.detail || body.title || texts.common.statusFailure(status)));
     this.status = status;
     this.code = body.code || "";
     this.body = body;
   }
+  // True if the same request may succeed later.
+  get isTransient() { return this.code === "network" || [408, 429, 502, 503, 504].includes(this.status); }
   get isLost() { return this.code === "network" || this.body.outcome === "unknown"; }
 }
 
@@ -40,11 +46,11 @@ function address(target, query) {
   for (const [name, value] of Object.entries(query || {})) {
     for (const each of [].concat(value)) if (each !== undefined) url.searchParams.append(name, each);
   }
-  // The daemon reads + in a query as itself.
+  // The daemon does not decode + in a query to a space.
   return url.href.replaceAll("+", "%20");
 }
 
-// A header holds bytes, so text goes as the bytes of its UTF-8.
+// fetch takes one byte for each character of a header, so the text becomes the bytes of its UTF-8.
 const headerText = text => String.fromCharCode(...new TextEncoder().encode(text));
 
 function headersOf({ note, match, noneMatch, key }) {
@@ -57,7 +63,7 @@ function headersOf({ note, match, noneMatch, key }) {
   return headers;
 }
 
-// Sends a request. Returns body, cursor and tag of the answer, or throws a Problem.
+// Sends a request. Returns the body, the cursor and the entity tag of the answer, or throws a Problem.
 export async function send(method, target, options = {}) {
   const body = "text" in options ? options.text : "body" in options ? print(options.body) : undefined;
   let response, text;
@@ -68,9 +74,9 @@ export async function send(method, target, options = {}) {
     });
     text = await response.text();
   } catch {
-    throw new Problem(0, { code: "network", detail: "The daemon does not answer; try again when it is back." });
+    throw new Problem(0, { code: "network", detail: texts.common.networkFailure });
   }
-  tell("stale", response.headers.get("Settings-Stale"));
+  emit("stale", response.headers.get("Settings-Stale"));
   const isJSON = /json/.test(response.headers.get("Content-Type") || "");
   let content = text;
   if (isJSON && !options.isText) content = parse(text);
@@ -80,8 +86,29 @@ export async function send(method, target, options = {}) {
 
 function refused(response, body) {
   const problem = new Problem(response.status, body);
-  if (response.status === 401) tell("unauthorized", problem);
+  if (response.status === 401) emit("unauthorized", problem);
   return problem;
+}
+
+// Repeats a read until it succeeds. `fail` gets the reason of each failure, and no text after the success. Returns
+// undefined if the daemon refuses the read, or if the view is gone.
+export async function persist(read, fail, isGone) {
+  for (let delay = 1000; ; delay = Math.min(10_000, delay * 1.6)) {
+    try {
+      const result = await read();
+      if (isGone()) return undefined;
+      fail("");
+      return result;
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      if (isGone()) return undefined;
+      fail(error.message);
+      if (!error.isTransient) return undefined;
+      if (error.code === "network") emit("status", false, null);
+    }
+    await new Promise(resolve => setTimeout(resolve, delay));
+    if (isGone()) return undefined;
+  }
 }
 
 export const get = (target, query, options) => send("GET", target, { query, ...options });
@@ -91,8 +118,8 @@ export const newKey = () =>
 
 const silence = 40_000;
 
-// A watcher that follows a stream of events, over breaks and restarts, until it is closed.
-// It lets go of its connection while the tab is hidden, since a browser has six of them for all tabs.
+// Follows a stream of events until it is closed, and reconnects after each failure. A hidden tab closes its connection,
+// because a browser opens only six connections to a host for all tabs.
 export class Watch {
   constructor(target, query, cursor, onEvent) {
     Object.assign(this, { target, query, cursor, onEvent, delay: 1000, failures: 0, isClosed: false });
@@ -117,16 +144,20 @@ export class Watch {
     if (this.isClosed || this.abort || document.hidden) return;
     clearTimeout(this.timer);
     const abort = this.abort = new AbortController();
+    let problem = null;
     try {
       await this.#read(abort);
     } catch (error) {
-      if (error instanceof Problem && error.status === 401) return this.close();
+      if (error instanceof Problem) problem = error;
+      if (problem?.status === 401) return this.close();
     } finally {
       clearTimeout(this.quiet);
+      // A stream that failed on this side is still open, and a browser opens only six connections to a host.
+      abort.abort();
       this.abort = null;
     }
     if (this.isClosed) return;
-    if (!document.hidden) tell("status", false);
+    if (!document.hidden) emit("status", false, problem);
     this.failures += 1;
     const wait = Math.min(15_000, this.delay * 1.6 ** (this.failures - 1)) * (0.7 + 0.6 * Math.random());
     this.timer = setTimeout(() => this.#connect(), wait);
@@ -135,7 +166,7 @@ export class Watch {
   async #read(abort) {
     const headers = { ...headersOf({}), Accept: "text/event-stream" };
     if (this.cursor) headers["Last-Event-ID"] = this.cursor;
-    this.#listen(abort);
+    this.#restartSilenceTimer(abort);
     const response = await fetch(address(this.target, this.query),
       { headers, cache: "no-store", signal: abort.signal });
     if (!response.ok) throw refused(response, parse(await response.text()));
@@ -144,24 +175,24 @@ export class Watch {
     while (true) {
       const { value, done } = await reader.read();
       if (done) return;
-      this.#listen(abort);
-      tell("status", true);
+      this.#restartSilenceTimer(abort);
+      emit("status", true);
       this.failures = 0;
       const blocks = (rest + value).split("\n\n");
       rest = blocks.pop();
-      for (const block of blocks) this.#take(block);
-      // A silent stream sends lines of `id:` alone.
-      if (/^id: .*\n$/.test(rest)) { this.#take(rest.trimEnd()); rest = ""; }
+      for (const block of blocks) this.#readBlock(block);
+      // A stream without events sends an `id:` line every 15 seconds.
+      if (/^id: .*\n$/.test(rest)) { this.#readBlock(rest.trimEnd()); rest = ""; }
     }
   }
 
-  // A connection that says nothing for long is gone without a word.
-  #listen(abort) {
+  // Closes a connection that is silent for too long, because the network may have dropped it.
+  #restartSilenceTimer(abort) {
     clearTimeout(this.quiet);
     this.quiet = setTimeout(() => abort.abort(), silence);
   }
 
-  #take(block) {
+  #readBlock(block) {
     let event = "", data = "", id = null;
     for (const line of block.split("\n")) {
       const at = line.indexOf(": ");
@@ -172,12 +203,22 @@ export class Watch {
       else if (name === "retry") this.delay = Math.max(250, Number(value) || 1000);
     }
     if (this.isClosed) return;
-    if (event) this.onEvent(event, data ? parse(data) : {});
+    if (event) this.#deliver(event, data);
     if (id) this.cursor = id;
+  }
+
+  // An event that the page cannot handle must not stop the stream, because the daemon would send the event again.
+  #deliver(event, data) {
+    try {
+      this.onEvent(event, data ? parse(data) : {});
+    } catch (error) {
+      reportError(error);
+      this.onEvent("reset", {});
+    }
   }
 }
 
-// What a caller may do, by its grants.
+// The rights of a caller.
 export class Caller {
   constructor({ name, grants, expires }) {
     Object.assign(this, { name, expires });
@@ -190,7 +231,7 @@ export class Caller {
     });
   }
 
-  // True if it has a right on a suite, or on the key of it that is named.
+  // True if the caller has a right on a suite, or on a key of the suite.
   may(right, suite, key) {
     return this.grants.some(grant => grant.rights.includes(right) && fits(grant.suites, suite)
       && (grant.keys === undefined || key === undefined || fits(grant.keys, key)));

@@ -1,85 +1,63 @@
-// The tray at the foot of the page, the review of edits before they are committed, and values side by side.
-import { alarm, bdi, button, confirm, el, field, openDialog, say, sign } from "./dom.js";
-import { print } from "./exact.js";
-import { count, held, time } from "./words.js";
-import { present } from "./tray.js";
+// The bar at the foot of the page that counts the edits, and the review of the edits before a commit.
+import { alarm, bdi, button, confirm, el, field, openDialog, say } from "./dom.js";
+import { resolve } from "./schema.js";
+import { stateOf } from "./store.js";
+import { texts } from "./texts.js";
+import { difference, held, time } from "./words.js";
 
 export function trayBar(app, place) {
   const { tray } = app;
   let size = 0;
   const words = el("p");
-  place.setAttribute("aria-label", "Edits");
+  place.setAttribute("aria-label", texts.edits.label);
   place.append(words, el("div.buttons", {},
-    button("Discard", () => {
-      confirm("Discard all edits?",
-        el("p", `${count(tray.size, "edit")} will be gone. Nothing that is stored changes.`), "Discard", "danger",
+    button(texts.common.discard, () => {
+      confirm(texts.edits.discardAll, el("p", texts.edits.discards(tray.size)), texts.common.discard, "danger",
         () => tray.clear());
-    }), button("Review and commit", () => app.review(), { class: "primary" })));
+    }), button(texts.edits.review, () => app.review(), { class: "primary" })));
   tray.listeners.add(() => {
     const { conflicts, mistakes } = tray;
-    const text = [count(tray.size, "edit"), conflicts.length && count(conflicts.length, "conflict"),
-      mistakes.length && `${mistakes.length} refused`].filter(Boolean).join(", ");
+    const text = texts.edits.summary(tray.size, conflicts.length, mistakes.length, tray.failure);
     place.hidden = tray.size === 0;
     if (text === words.textContent && size === tray.size) return;
     words.textContent = text;
-    place.classList.toggle("is-bad", conflicts.length + mistakes.length > 0);
+    place.classList.toggle("is-bad", conflicts.length + mistakes.length > 0 || tray.failure !== "");
     if (tray.size) say(text);
     size = tray.size;
   });
 }
 
-const isLong = value => typeof value === "string" ? value.includes("\n") || value.length > 80
-  : typeof value === "object" && value !== null && print(value).length > 40;
-const linesOf = value => (typeof value === "string" ? value : print(value, 2)).split("\n");
+// The sides of a change from the daemon. The effective value of an invalid setting is null, which says nothing.
+const sideOf = (value, source, isSecret) => ({ value: source === "invalid" ? undefined : value, source, isSecret });
+export const oldSide = (change, isSecret) => sideOf(change.old, change.oldSource, isSecret || change.secret);
+export const newSide = (change, isSecret) => sideOf(change.new, change.source, isSecret || change.secret);
 
-// The old and the new value. Of long ones the lines that differ are shown, with what stands around them.
-export function difference(oldSide, newSide) {
-  if (!isLong(oldSide.value) && !isLong(newSide.value) || oldSide.value === undefined || newSide.value === undefined) {
-    return el("div.difference", el("del", el("span.unseen", "from "), side(oldSide)),
-      sign("→", "span.arrow"), el("ins", el("span.unseen", "to "), side(newSide)));
-  }
-  const [before, after] = [linesOf(oldSide.value), linesOf(newSide.value)];
-  let start = 0, end = 0;
-  while (start < before.length && start < after.length && before[start] === after[start]) start += 1;
-  while (end < before.length - start && end < after.length - start
-    && before[before.length - 1 - end] === after[after.length - 1 - end]) end += 1;
-  const cut = lines => lines.slice(start, lines.length - end);
-  const line = (kind, mark) => text => el(`${kind}.line`, `${mark} ${text}\n`);
-  const near = 2;
-  return el("pre.lines", { dir: "auto", tabindex: 0, "aria-label": "Lines that differ" },
-    before.slice(Math.max(0, start - near), start).map(line("span", " ")), cut(before).map(line("del", "−")),
-      cut(after).map(line("ins", "+")),
-    before.slice(before.length - end, before.length - end + near).map(line("span", " ")));
-}
-
-// `reset` says that a value goes away, so that the default counts.
-const side = ({ value, isSecret, source }) => isSecret ? el("span.value.faint", "hidden")
-  : [held(value, value === undefined ? "unset" : "stored"), source === "default" ? el("span.faint", " (default)") : ""];
-
+// The value that a setting had when the person edited it, and the value after the commit.
 function sides(edit) {
-  const { seen } = edit;
-  const fallback = seen.schema && typeof seen.schema === "object" && "default" in seen.schema
-    ? { value: seen.schema.default, source: "default" } : { value: undefined };
-  return [{ value: present(seen), source: seen.source, isSecret: edit.isSecret || seen.secret },
-    edit.remove ? fallback : { value: edit.value, isSecret: edit.isSecret }];
+  const { seen, isSecret } = edit;
+  const { schema } = seen;
+  const before = { ...stateOf(seen), isSecret };
+  if (!edit.remove) return [before, { value: edit.value, source: "stored", isSecret }];
+  const { default: value } = resolve(schema);
+  return [before, { value, source: value === undefined ? "unset" : "default", isSecret }];
 }
 
-// Both values of a conflict, to choose one.
+// Shows both values of a conflict, for the person to choose.
 export function choice(tray, edit) {
   const { other } = edit;
-  return el("div.conflict", { role: "group", "aria-label": `Conflict about ${edit.key}` },
-    el("p", el("strong", "Changed elsewhere meanwhile"), other.by && [" by ", bdi(other.by)], " ",
+  return el("div.conflict", { role: "group", "aria-label": texts.edits.conflict(edit.key) },
+    el("p", el("strong", texts.edits.changedElsewhere), other.by && [texts.common.by, bdi(other.by)], " ",
       time(other.modified), other.note && [": ", bdi(other.note, "q")]),
-    el("dl", el("dt", "Theirs"),
-      el("dd", side({ value: present(other), source: other.source, isSecret: other.secret })),
-      el("dt", "Yours"), el("dd", edit.mistake ? "not a value yet" : side(sides(edit)[1]))),
-    el("div.buttons", button("Take theirs", () => { tray.remove(edit); say("Their value stays"); }),
-      button("Keep mine", () => { tray.keepMine(edit); say("Your value will replace theirs"); })));
+    el("dl", el("dt", texts.edits.theirs),
+      el("dd", held({ ...stateOf(other), isSecret: edit.isSecret || other.secret })),
+      el("dt", texts.edits.yours), el("dd", edit.mistake ? texts.suite.noValueYet : held(sides(edit)[1]))),
+    el("div.buttons", button(texts.edits.takeTheirs, () => { tray.remove(edit); say(texts.edits.theirsStays); }),
+      button(texts.edits.keepMine, () => { tray.keepMine(edit); say(texts.edits.mineReplaces); })));
 }
 
 const most = 200;
 
-// Shows all edits as one change, with a note, and commits them.
+// Shows all edits with their old and new values, and commits them with a note.
 export function openReview(app) {
   const { tray } = app;
   if (!tray.size || document.querySelector("dialog.review")) return;
@@ -87,21 +65,21 @@ export function openReview(app) {
   const trouble = alarm();
   const note = el("input",
     { value: tray.note, dir: "auto",
-    oninput: () => { tray.note = note.value; place.fail(isTooLong() ? "A note has at most 256 bytes." : ""); draw(); },
+    oninput: () => { tray.note = note.value; place.fail(isTooLong() ? texts.edits.longNote : ""); draw(); },
     onkeydown: event => { if (event.key === "Enter") { event.preventDefault(); commit(); } } });
-  const place = field("Note", note, "Why you do this, for those who read the history. It may stay empty.");
+  const place = field(texts.common.note, note, texts.edits.noteHint);
   const isTooLong = () => new TextEncoder().encode(note.value).length > 256;
-  const send = button("Commit", () => commit(), { class: "primary" });
+  const send = button("", () => commit(), { class: "primary" });
 
   function item(edit) {
     return el("article.edit", { "aria-label": `${edit.suite} ${edit.key}` },
-      el("div.edit-head", el("h3", bdi(edit.key), el("span.faint", " in ", bdi(edit.suite))),
+      el("div.edit-head", el("h3", bdi(edit.key), el("span.faint", texts.edits.in, bdi(edit.suite))),
         button("✕", () => { tray.remove(edit); if (!tray.size) dialog.close(); },
-          { class: "quiet", "aria-label": `Drop the edit of ${edit.key}` })),
+          { class: "quiet", "aria-label": texts.edits.drop(edit.key) })),
       edit.other ? choice(tray, edit) : edit.mistake ? el("p.error", edit.mistake) : difference(...sides(edit)),
-      edit.remove && !edit.other && el("p.faint", "What is stored is taken away."),
-      tray.overriding.includes(edit) && el("p.faint", "Overrides the lock of the schema."),
-      !tray.next.includes(edit) && el("p.faint", "Waits for another commit."),
+      edit.remove && !edit.other && el("p.faint", texts.edits.removes),
+      tray.overriding.includes(edit) && el("p.faint", texts.edits.overrides),
+      !tray.next.includes(edit) && el("p.faint", texts.edits.waits),
       edit.errors.map(error => el("p.error", (error.pointer ? `${error.pointer}: ` : "") + error.detail)));
   }
 
@@ -111,15 +89,15 @@ export function openReview(app) {
     const label = list.contains(document.activeElement) ? document.activeElement.getAttribute("aria-label")
       || document.activeElement.textContent : null;
     const { all } = tray;
-    // What needs a decision stands first.
+    // Edits that need a decision come first.
     all.sort((one, other) => Boolean(other.other) - Boolean(one.other)
       || (other.errors.length > 0) - (one.errors.length > 0));
     list.replaceChildren(...all.slice(0, most).map(item),
-      ...(all.length > most ? [el("p.faint", `and ${count(all.length - most, "edit")} more`)] : []));
+      ...(all.length > most ? [el("p.faint", texts.edits.more(all.length - most))] : []));
     const waiting = tray.size - next.length;
-    trouble.tell(tray.problem || waiting && `A lock is overridden, for which you have no right on every key: ${count(waiting, "edit")} will wait in the tray for another commit.`);
+    trouble.tell(tray.failure || tray.problem || waiting && texts.edits.waiting(waiting));
     send.disabled = !tray.canCommit || isTooLong();
-    send.textContent = tray.isSending ? "Committing…" : `Commit ${count(next.length, "change")}`;
+    send.textContent = tray.isSending ? texts.edits.committing : texts.edits.commit(next.length);
     if (label) ([...list.querySelectorAll("button")].find(each =>
       (each.getAttribute("aria-label") || each.textContent) === label) || note).focus();
   }
@@ -129,10 +107,11 @@ export function openReview(app) {
     const answer = await tray.commit(note.value.trim());
     if (!answer) { draw(); return; }
     dialog.close();
-    say(answer.changed ? `Committed as revision ${answer.revision}` : "Nothing to change: it was so already");
+    say(answer.changed ? texts.edits.committed(answer.revision) : texts.edits.unchanged);
   }
 
-  const dialog = openDialog("Review and commit", [list, trouble, place], "Back", send, { class: "review wide" });
+  const dialog = openDialog(texts.edits.review, [list, trouble, place], texts.edits.back, send,
+    { class: "review wide" });
   tray.listeners.add(draw);
   dialog.addEventListener("close", () => tray.listeners.delete(draw));
   draw();

@@ -1,8 +1,10 @@
-// Elements, dialogs and spoken messages. Text becomes text nodes only, so that no value can become markup.
+// Elements, dialogs and messages for screen readers. All text becomes text nodes, so no value can become markup.
+
+import { texts } from "./texts.js";
 
 const svgNames = new Set(["svg", "line", "polyline"]);
 
-// Makes an element: `el("p.note", { title: "…" }, "text", child)`. A property whose name begins with "on" is a listener.
+// Makes an element: `el("p.note", { title: "…" }, "text", child)`. A property that begins with "on" is a listener.
 export function el(kind, ...rest) {
   const isPlain = Object.getPrototypeOf(rest[0] ?? "") === Object.prototype;
   const [properties, children] = isPlain ? [rest[0], rest.slice(1)] : [{}, rest];
@@ -24,20 +26,20 @@ export function el(kind, ...rest) {
   return element;
 }
 
-// A sign that screen readers pass over.
+// A sign that screen readers skip.
 export const sign = (text, kind = "span") => el(kind, { "aria-hidden": "true" }, text);
 
-// Text from anywhere, in its own direction.
+// A text that is not of the page, in its own direction.
 export const bdi = (text, kind = "bdi") => el(kind, { dir: "auto" }, text);
 
-// A button with what more it has: properties, or what a screen reader calls it.
+// A button. `more` has properties, or is the name of the button for screen readers.
 export const button = (label, onclick, more) => el("button",
   { type: "button", onclick, ...(typeof more === "string" ? { "aria-label": more } : more) }, label);
 
 let lastID = 0;
 export const newID = () => `id-${lastID += 1}`;
 
-// A label with its field, a hint and a place for errors, which the field names.
+// An input with its label, a hint and a place for errors.
 export function field(label, input, hint) {
   const id = input.id || (input.id = newID());
   const errors = el("p.error", { id: `${id}-error`, hidden: true });
@@ -52,24 +54,29 @@ export function field(label, input, hint) {
   return element;
 }
 
-// Has a screen reader say something, without moving the focus.
+// Has a screen reader read a message, without moving the focus.
 export function say(text) {
   const place = document.getElementById("said");
   place.textContent = "";
   requestAnimationFrame(() => { place.textContent = text; });
 }
 
-// A line for what went wrong: `tell(text)` shows it, and has it read out.
+// A line for an error: `tell(text)` shows the text, and screen readers read the text.
 export function alarm(kind = "p.notice.bad") {
   const element = el(kind, { role: "alert", hidden: true });
   element.tell = text => {
     element.textContent = text || "";
     element.hidden = !text;
   };
+  // Also scrolls to the message. An action of the person calls this function.
+  element.show = text => {
+    element.tell(text);
+    if (text) element.scrollIntoView({ block: "nearest" });
+  };
   return element;
 }
 
-// Opens a dialog, which Escape and its first button close. The focus returns to where it was.
+// Opens a dialog. Escape and the first button close the dialog, and the focus returns to the element that had it.
 export function openDialog(title, content, leave, buttons = [], properties = {}) {
   const id = newID();
   const before = document.activeElement;
@@ -85,19 +92,20 @@ export function openDialog(title, content, leave, buttons = [], properties = {})
   return dialog;
 }
 
-// Asks before something that cannot be taken back easily. `act` returns what went wrong, if anything.
+// Asks before an action. `act` returns an error message, or nothing if the action succeeded.
 export function confirm(title, content, label, kind, act) {
   const trouble = alarm("p.error");
-  const dialog = openDialog(title, [content, trouble], "Cancel", [button(label, async event => {
+  const dialog = openDialog(title, [content, trouble], texts.common.cancel, [button(label, async event => {
     event.target.disabled = true;
     const wrong = await act();
     trouble.tell(wrong);
     event.target.disabled = false;
     if (!wrong) dialog.close();
   }, { class: kind })]);
+  return dialog;
 }
 
-// Asks for one text, until `act` returns no mistake.
+// Asks for a text, until `act` returns no error message.
 export function ask(title, label, hint, properties, act) {
   const input = el("input", properties);
   const place = field(label, input, hint);
@@ -107,13 +115,34 @@ export function ask(title, label, hint, properties, act) {
     place.fail(wrong);
     if (wrong) input.select();
   } }, place);
-  const dialog = openDialog(title, form, properties.name === "token" ? null : "Cancel",
-    el("button.primary", { type: "submit", form: form.id }, "Continue"));
+  const dialog = openDialog(title, form, properties.name === "token" ? null : texts.common.cancel,
+    el("button.primary", { type: "submit", form: form.id }, texts.common.continue));
   input.focus();
   return dialog;
 }
 
-// Calls a function once things have been quiet for some milliseconds.
+// Calls a function some milliseconds after the first of several calls, and again for calls that came meanwhile. Unlike
+// `debounced` it makes progress while calls never stop.
+export function paced(milliseconds, act) {
+  let timer = 0, isRunning = false, isWanted = false;
+  const run = async () => {
+    [timer, isRunning, isWanted] = [0, true, false];
+    try {
+      await act();
+    } finally {
+      isRunning = false;
+      if (isWanted) call();
+    }
+  };
+  const call = () => {
+    isWanted = true;
+    if (!timer && !isRunning) timer = setTimeout(run, milliseconds);
+  };
+  call.cancel = () => { clearTimeout(timer); [timer, isWanted] = [0, false]; };
+  return call;
+}
+
+// Calls a function when no call has come for some milliseconds.
 export function debounced(milliseconds, act) {
   let timer = 0;
   const call = (...values) => {

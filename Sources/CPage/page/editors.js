@@ -1,9 +1,10 @@
 // Editors for values, by schema. Each is `{ element, set(value), focus(), fail(errors) }` and reports edits to
-// `context.change`: `{ value }`, or `{ mistake }` for what is no value yet.
+// `context.change`: `{ value }`, or `{ mistake }` for a text that is no value yet.
 import { button, el, field } from "./dom.js";
-import { isNumber, isSame, mistake, parse, print, readNumber, typeOf } from "./exact.js";
+import { isNumber, isSame, mistake, numberMistake, parse, print, readNumber, typeOf } from "./exact.js";
 import { listEditor, formEditor } from "./forms.js";
 import { beginning, kindOf, resolve, types } from "./schema.js";
+import { texts } from "./texts.js";
 import { brief, bytes } from "./words.js";
 
 const makers = {
@@ -11,7 +12,7 @@ const makers = {
   "date-time": dateEditor, date: dateEditor, text: textEditor, json: jsonEditor, list: listEditor, form: formEditor,
 };
 
-// Makes the editor for a value; undefined is for a key that has none.
+// Makes the editor for a value. The value of an unset key is undefined.
 export function makeEditor(given, value, context) {
   const schema = resolve(given, context.root);
   if (context.isSecret) return secretEditor(schema, context);
@@ -20,14 +21,14 @@ export function makeEditor(given, value, context) {
     && !["anyOf", "oneOf", "allOf", "$ref", "not"].some(name => name in schema);
   if (!schema.enum && (isOpen || known.length > 1))
     return choosingEditor(schema, value, context, isOpen ? null : known);
-  // A field for text would turn each CR into a line end.
+  // A text area would replace each CR by a line feed.
   const kind = typeof value === "string" && value.includes("\r") ? "json" : kindOf(schema, value);
   return makers[context.depth > 2 && (kind === "form" || kind === "list") ? "json" : kind](schema, value, context);
 }
 
 const joined = errors => errors.map(error => (error.pointer ? `${error.pointer}: ` : "") + error.detail).join("\n");
 
-// An editor of one input, which Enter leaves.
+// An editor with one input. Enter ends the edit.
 function single(input, context, set, hint) {
   if (context.isDisabled) input.disabled = true;
   if (!input.matches("textarea.code, [type=file]")) input.addEventListener("keydown", event => {
@@ -43,7 +44,7 @@ function switchEditor(_, value, context) {
   const word = el("span", { "aria-hidden": "true" });
   const input = el("input.switch",
     { type: "checkbox", role: "switch", onchange: () => { tell(); context.change({ value: input.checked }); } });
-  const tell = () => { word.textContent = input.checked ? "On" : "Off"; };
+  const tell = () => { word.textContent = input.checked ? texts.values.on : texts.values.off; };
   const set = value => { input.checked = value === true; tell(); };
   const editor = single(input, context, set);
   input.after(word);
@@ -57,15 +58,14 @@ function numberEditor(schema, value, context) {
   const hasSlider = isNumber(minimum) && isNumber(maximum) && Number(maximum) > Number(minimum);
   const report = () => {
     const number = readNumber(input.value);
-    context.change(number === undefined
-      ? { mistake: `${input.value.trim() ? `“${input.value}” is not a number` : "Nothing is written here"}; write one such as 42 or 0.5.` } : { value: number });
+    context.change(number === undefined ? { mistake: numberMistake(input.value) } : { value: number });
     if (slider && number !== undefined) slider.value = String(number);
   };
   const input = el("input.number", { inputmode: "decimal", oninput: report });
   const step = isNumber(schema.multipleOf) ? Number(schema.multipleOf) : types(schema)[0] === "integer" ? 1 : hasSlider
     ? 10 ** Math.floor(Math.log10((maximum - minimum) / 20)) : 1;
   const slider = hasSlider && el("input", {
-    type: "range", min: minimum, max: maximum, step, "aria-label": `${context.label}, slider`,
+    type: "range", min: minimum, max: maximum, step, "aria-label": texts.editors.slider(context.label),
       disabled: context.isDisabled,
     oninput: () => { input.value = slider.value; report(); },
   });
@@ -79,21 +79,31 @@ function numberEditor(schema, value, context) {
   return editor;
 }
 
+// Puts text into a text area. For a large text Chromium takes seconds to fit the height, and minutes to find the
+// direction of each line, so a large text has neither.
+function fill(input, text) {
+  const isLarge = text.length > 20_000;
+  input.classList.toggle("big", isLarge);
+  if (input.matches(".text")) input.dir = isLarge ? "ltr" : "auto";
+  if (input.value !== text) input.value = text;
+}
+
 function textEditor(schema, value, context) {
   const input = el("textarea.text", {
-    rows: 1, dir: "auto", placeholder: value === undefined ? "not set" : "empty text",
+    rows: 1, placeholder: value === undefined ? texts.editors.notSet : texts.editors.emptyText,
     inputmode: { email: "email", uri: "url" }[schema.format],
-    oninput: () => context.change({ value: input.value })
+    oninput: () => { fill(input, input.value); context.change({ value: input.value }); },
   });
-  const set = value => { if (input.value !== value) input.value = typeof value === "string" ? value : ""; };
+  const set = value => fill(input, typeof value === "string" ? value : "");
   set(value);
-  return single(input, context, set, context.depth ? "" : "Shift and Enter begin another line.");
+  return single(input, context, set, context.depth ? "" : texts.editors.lines);
 }
 
 function secretEditor(schema, context) {
   const isText = types(schema).length === 0 || types(schema).includes("string");
-  const input = el("input", {
-    type: "password", autocomplete: "new-password", placeholder: "write a new value",
+  // A password field would drop line ends, which keys and certificates have.
+  const input = el("textarea.secret", {
+    rows: 1, placeholder: texts.editors.newSecret,
     oninput: () => {
       if (isText) return context.change({ value: input.value });
       const words = mistake(input.value);
@@ -101,14 +111,14 @@ function secretEditor(schema, context) {
     }
   });
   return single(input, context, () => { input.value = ""; },
-    `A secret: it can be written, and is not shown.${isText ? "" : " Write it as JSON."}`);
+    isText ? texts.editors.secretHint : texts.editors.secretJSON);
 }
 
 function choiceEditor(schema, value, context) {
   const choices = schema.enum || [schema.const];
   const input = el("select",
     { onchange: () => context.change({ value: choices[Number(input.value)] }) },
-    el("option", { value: "", disabled: true, hidden: true }, "choose…"),
+    el("option", { value: "", disabled: true, hidden: true }, texts.editors.choose),
     choices.map((choice, index) =>
       el("option", { value: String(index) }, typeof choice === "boolean" ? String(choice) : brief(choice))));
   const set = value => {
@@ -119,22 +129,35 @@ function choiceEditor(schema, value, context) {
   return single(input, context, set);
 }
 
-// A time is edited in the time zone of the browser, and stored as UTC.
+// Edits a time in the time zone of the browser. The stored time is in UTC.
 function dateEditor(schema, value, context) {
   const isDay = schema.format === "date";
-  const input = el("input", { type: isDay ? "date" : "datetime-local", step: isDay ? null : 1, oninput: () => {
-    const text = isDay || !input.value ? input.value : new Date(input.value).toISOString().replace(".000Z", "Z");
-    context.change(text ? { value: text } : { mistake: "Choose a date." });
+  // The digits of the fraction of a second. The input has milliseconds, but a stored value may have more digits.
+  let fraction = "";
+  const input = el("input", { type: isDay ? "date" : "datetime-local", step: isDay ? null : 0.001, oninput: () => {
+    const text = isDay || !input.value ? input.value : instantText(new Date(input.value), fraction);
+    context.change(text ? { value: text } : { mistake: texts.editors.chooseDate });
   } });
   const set = value => {
     const date = new Date(value);
-    if (typeof value !== "string" || Number.isNaN(date.getTime())) input.value = "";
-    else input.value = isDay ? value
-      : new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+    if (typeof value !== "string" || Number.isNaN(date.getTime())) {
+      [input.value, fraction] = ["", ""];
+      return;
+    }
+    fraction = /\.(\d+)/.exec(value)?.[1] || "";
+    input.value = isDay ? value
+      : new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, -1);
   };
   set(value);
   return single(input, context, set,
-    isDay ? "" : `In your time zone, ${Intl.DateTimeFormat().resolvedOptions().timeZone}; stored as UTC.`);
+    isDay ? "" : texts.editors.zone(Intl.DateTimeFormat().resolvedOptions().timeZone));
+}
+
+// An instant in UTC. If the milliseconds are those of `fraction`, the text has all digits of `fraction`.
+export function instantText(date, fraction) {
+  const [seconds, milliseconds] = date.toISOString().slice(0, -1).split(".");
+  const digits = fraction.padEnd(3, "0").startsWith(milliseconds) ? fraction : milliseconds.replace(/0+$/, "");
+  return `${seconds}${digits && `.${digits}`}Z`;
 }
 
 function colourEditor(_, value, context) {
@@ -142,7 +165,7 @@ function colourEditor(_, value, context) {
   const input = el("input.code",
     { oninput: () => { show(input.value); report(input.value); } });
   const well = el("input",
-    { type: "color", "aria-label": `${context.label}, colour`, disabled: context.isDisabled,
+    { type: "color", "aria-label": texts.editors.colour(context.label), disabled: context.isDisabled,
     oninput: () => { input.value = well.value; report(well.value); } });
   const show = text => { if (/^#[0-9a-fA-F]{6}$/.test(text)) well.value = text.toLowerCase(); };
   const set = value => { input.value = typeof value === "string" ? value : ""; show(input.value); };
@@ -162,24 +185,24 @@ function fileEditor(_, value, context) {
     const reader = new FileReader();
     reader.onload = () => { set(reader.result.slice(reader.result.indexOf(",") + 1));
       context.change({ value: content }); };
-    reader.onerror = () => context.change({ mistake: `The file cannot be read: ${reader.error.message}.` });
+    reader.onerror = () => context.change({ mistake: texts.editors.fileFailure(reader.error.message) });
     reader.readAsDataURL(file);
   } });
-  const load = button("Save as file",
+  const load = button(texts.editors.saveFile,
     () => save("value.bin", Uint8Array.from(atob(content), each => each.charCodeAt(0))));
   const set = value => {
     content = typeof value === "string" ? value : undefined;
-    size.textContent = content === undefined ? "No content"
+    size.textContent = content === undefined ? texts.editors.noContent
       : bytes(Math.floor(content.replace(/[=\s]/g, "").length * 3 / 4));
     load.hidden = !content;
   };
-  const editor = single(input, context, set, "The content of a file, stored as base64.");
+  const editor = single(input, context, set, texts.editors.fileHint);
   input.after(size, load);
   set(value);
   return editor;
 }
 
-// Gives the browser a file to save.
+// Downloads content as a file.
 export function save(name, content, type = "application/octet-stream") {
   const url = URL.createObjectURL(new Blob([content], { type }));
   el("a", { href: url, download: name }).click();
@@ -195,17 +218,16 @@ function jsonEditor(_, value, context) {
   const set = value => {
     if (document.activeElement === input && !mistake(input.value) && value !== undefined
       && isSame(parse(input.value), value)) return;
-    input.value = value === undefined ? "" : print(value, 2);
+    const text = value === undefined ? "" : print(value, 2);
+    // Chromium takes seconds for each edit of a text area with thousands of lines.
+    fill(input, text.length > 100_000 ? print(value) : text);
   };
-  const editor = single(input, context, set, "JSON");
+  const editor = single(input, context, set, texts.editors.json);
   set(value);
   return editor;
 }
 
-const typeNames = { string: "Text", number: "Number", integer: "Integer", boolean: "Switch", array: "List",
-  object: "Object", null: "Nothing (null)" };
-
-// First the type, then the value: for a key that takes several types.
+// An editor for a key of several types: a choice of the type, and the editor of that type.
 function choosingEditor(schema, value, context, known) {
   const names = known || ["string", "number", "boolean", "array", "object", "null"];
   const element = el("div.choosing");
@@ -214,28 +236,39 @@ function choosingEditor(schema, value, context, known) {
     const type = value === undefined ? names[0] : typeOf(value);
     return names.includes(type) ? type : type === "integer" ? "number" : names[0];
   };
+  // The last value of each type, so that a change of the type and back loses nothing.
+  const last = new Map();
+  const keep = value => { if (value !== undefined) last.set(nameOf(value), value); };
+  const change = edit => {
+    if ("value" in edit) keep(edit.value);
+    context.change(edit);
+  };
   const select = el("select", { disabled: context.isDisabled, onchange: () => {
-    const begin = beginning({ type: select.value });
+    const begin = last.has(select.value) ? last.get(select.value) : beginning({ type: select.value });
     show(select.value, begin);
-    context.change({ value: begin });
+    change({ value: begin });
     inner?.focus();
-  } }, names.map(name => el("option", { value: name }, typeNames[name])));
-  const type = field("Type", select);
+  } }, names.map(name => el("option", { value: name }, texts.editors.types[name])));
+  const type = field(texts.editors.type, select);
   const show = (name, value) => {
     select.value = name;
     const { anyOf, oneOf, ...rest } = schema;
     inner = name === "null" ? null
-      : makeEditor({ ...(known ? rest : { items: openItems(value) }), type: name }, value, context);
+      : makeEditor({ ...(known ? rest : { items: openItems(value) }), type: name }, value, { ...context, change });
     element.replaceChildren(type, ...(inner ? [inner.element] : []));
   };
-  const set = value => { if (nameOf(value) === select.value && inner) inner.set(value);
-    else show(nameOf(value), value); };
+  const set = value => {
+    keep(value);
+    if (nameOf(value) === select.value && inner) inner.set(value);
+    else show(nameOf(value), value);
+  };
+  keep(value);
   show(nameOf(value), value);
   return { element, set, focus: () => (inner || { focus: () => select.focus() }).focus(),
     fail: errors => inner ? inner.fail(errors) : type.fail(joined(errors)) };
 }
 
-// A list of text stays one; anything else is edited as JSON.
+// The schema of the elements of a list without a schema. A list of other elements than text is edited as JSON.
 function openItems(value) {
   return Array.isArray(value) && value.every(item => typeof item === "string") ? { type: "string" } : {};
 }

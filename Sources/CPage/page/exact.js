@@ -1,13 +1,15 @@
-// JSON that comes out as it went in: 9007199254740993 and 1.0 keep their spelling, and members their order, {"b": 1, "10": 2}
-// too, which JavaScript would turn round. A text that cannot be kept is refused, with the place.
+// JSON without loss: 9007199254740993 and 1.0 keep their spelling, and members keep their order, although JavaScript
+// would sort the members of {"b": 1, "10": 2}. A text that cannot be kept is refused, with the place.
 
-// A number that JavaScript would spell in another way.
+import { texts } from "./texts.js";
+
+// A number that JavaScript would print differently.
 class Exact {
   constructor(source) { this.source = source; }
   toString() { return this.source; }
 }
 
-// The names of an object's members in their order, where JavaScript has another one.
+// The names of an object's members in their order, if JavaScript would change the order.
 const order = Symbol("order");
 
 function member(object, name, value) {
@@ -26,7 +28,7 @@ export const membersOf = object => (object[order] || Object.keys(object)).map(na
 
 export const isNumber = value => typeof value === "number" || value instanceof Exact;
 
-// The text of a value; undefined is none. With an indent it goes over several lines.
+// The JSON text of a value. With an indent, each member and element has a line of its own.
 export function print(value, indent = 0, margin = "\n") {
   if (value instanceof Exact) return value.source;
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
@@ -47,7 +49,9 @@ export function typeOf(value) {
   return Array.isArray(value) ? "array" : typeof value;
 }
 
-const depthLimit = 128;
+// The daemon accepts 128 levels in a request. The body of a commit has three levels around a value.
+export const requestDepth = 128;
+const valueDepth = requestDepth - 3;
 const space = /[ \t\n\r]*/y, plain = /[^"\\\u0000-\u001f]*"/y,
   content = /(?:[^"\\\u0000-\u001f]+|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*/y,
   number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y, word = /true|false|null/y;
@@ -55,8 +59,9 @@ const words = { true: true, false: false, null: null };
 
 const failure = (at, message) => Object.assign(new Error(message), { at });
 
-// Reads a value from its text. Throws an error with the place, `at`, where the text is not what the daemon takes.
-export function parse(text) {
+// Parses JSON. Throws an error that has the offset `at` if the daemon would not accept the text. An answer of the
+// daemon has no limit of depth, because the envelope of the answer adds levels to the deepest value.
+export function parse(text, depthLimit = Infinity) {
   let at = 0;
   const take = form => {
     form.lastIndex = at;
@@ -66,7 +71,7 @@ export function parse(text) {
   };
   const skip = () => { if (text.charCodeAt(at) <= 32) take(space); };
   const wrong = (place = at) => failure(place, place < text.length
-    ? `${JSON.stringify(String.fromCodePoint(text.codePointAt(place)))} does not belong there` : "the text ends too early");
+    ? texts.json.unexpected(JSON.stringify(String.fromCodePoint(text.codePointAt(place)))) : texts.json.ended);
   const next = mark => {
     skip();
     if (text[at] !== mark) return false;
@@ -84,7 +89,7 @@ export function parse(text) {
       at += 1;
       value = JSON.parse(`"${source}"`);
     }
-    if (!value.isWellFormed()) throw failure(start, "half of a surrogate pair is no character");
+    if (!value.isWellFormed()) throw failure(start, texts.json.surrogate);
     return value;
   }
 
@@ -95,7 +100,7 @@ export function parse(text) {
     if (String(value) === source) return value;
     const isWhole = !/[.eE]/.test(source);
     if (isWhole ? BigInt.asIntN(64, BigInt(source)) !== BigInt(source) : !Number.isFinite(value))
-      throw failure(start, `${source} is larger than numbers can be`);
+      throw failure(start, texts.json.range(source));
     return new Exact(source);
   }
 
@@ -106,7 +111,7 @@ export function parse(text) {
       skip();
       const start = at;
       const name = readString();
-      if (Object.hasOwn(object, name)) throw failure(start, `${JSON.stringify(name)} stands there twice`);
+      if (Object.hasOwn(object, name)) throw failure(start, texts.json.duplicate(JSON.stringify(name)));
       if (!next(":")) throw wrong();
       member(object, name, read(depth));
       names.push(name);
@@ -128,7 +133,7 @@ export function parse(text) {
     const mark = text[at];
     if (mark === '"') return readString();
     if (mark === "{" || mark === "[") {
-      if (depth === depthLimit) throw failure(at, `there are more than ${depthLimit} levels`);
+      if (depth === depthLimit) throw failure(at, texts.json.depth(depthLimit));
       at += 1;
       return mark === "{" ? readObject(depth + 1) : readList(depth + 1);
     }
@@ -142,25 +147,34 @@ export function parse(text) {
   return value;
 }
 
-// Returns what is wrong with a text that should be JSON, in words and with the place; null if nothing is.
-export function mistake(text) {
+// Returns the first mistake of a JSON text as `{ words, at }`, or null if a commit may hold the value.
+export function mistake(text, depthLimit = valueDepth) {
   try {
-    parse(text);
+    parse(text, depthLimit);
     return null;
   } catch (error) {
-    if (!text.trim()) return { words: "Nothing is written here; write a JSON value.", at: 0 };
+    if (!text.trim()) return { words: texts.json.empty, at: 0 };
     const before = text.slice(0, error.at).split("\n");
-    return { words: `This cannot be taken: line ${before.length}, column ${before.at(-1).length + 1}: ${error.message}.`,
-      at: error.at };
+    return { words: texts.json.mistake(before.length, before.at(-1).length + 1, error.message), at: error.at };
   }
 }
 
-// Reads a number as a person types it; undefined if it is none.
+const asJSON = text => text.trim().replace(/^\+/, "").replace(/^(-?)\./, "$10.");
+
+// Reads a number as a person types it. Returns undefined if the text is not a number that the daemon accepts.
 export function readNumber(text) {
   try {
-    const value = parse(text.trim().replace(/^\+/, "").replace(/^(-?)\./, "$10."));
+    const value = parse(asJSON(text));
     return isNumber(value) ? value : undefined;
   } catch {
     return undefined;
   }
+}
+
+// Why `readNumber` does not accept a text.
+export function numberMistake(text) {
+  if (!text.trim()) return texts.json.noNumber;
+  if (/^-?\d+$/.test(asJSON(text))) return texts.json.integerRange;
+  if (!Number.isNaN(Number(text))) return texts.json.numberRange;
+  return texts.json.notANumber(text);
 }

@@ -1,15 +1,16 @@
-// Editors for lists and objects, made of the editors of their parts.
+// Editors for lists and objects, which contain the editors of their elements and members.
 import { button, el, newID, say } from "./dom.js";
 import { makeEditor } from "./editors.js";
 import { membersOf, objectOf } from "./exact.js";
 import { beginning, resolve } from "./schema.js";
+import { texts } from "./texts.js";
 
 const part = pointer => {
   const [name = "", ...rest] = pointer.split("/").slice(1);
   return { name: name.replaceAll("~1", "/").replaceAll("~0", "~"), pointer: rest.length ? `/${rest.join("/")}` : "" };
 };
 
-// Gives the errors of parts to their editors, and returns those of the whole.
+// Separates the errors of the whole value from the errors of its parts.
 function spread(errors, editorOf) {
   const own = [], byName = new Map();
   for (const error of errors) {
@@ -43,8 +44,8 @@ export function listEditor(schema, value, context) {
   const draw = focused => {
     mistakes = new Map();
     editors = values.map((each, index) => makeEditor(items, each, {
-      root: context.root, depth: (context.depth || 0) + 1, label: `Element ${index + 1}`,
-        isDisabled: context.isDisabled,
+      root: context.root, depth: (context.depth || 0) + 1, label: texts.editors.element(index + 1),
+      isDisabled: context.isDisabled,
       done: () => add.focus(),
       change: edit => {
         if (edit.mistake) mistakes.set(index, edit.mistake);
@@ -53,11 +54,11 @@ export function listEditor(schema, value, context) {
       },
     }));
     parts.replaceChildren(...editors.map((editor, index) => el("div.part", editor.element, el("div.part-buttons", {},
-      button("↑", () => swap(index, -1), { "aria-label": `Move element ${index + 1} up`, disabled: index === 0 }),
+      button("↑", () => swap(index, -1), { "aria-label": texts.editors.moveUp(index + 1), disabled: index === 0 }),
       button("↓", () => swap(index, 1),
-        { "aria-label": `Move element ${index + 1} down`, disabled: index === values.length - 1 }),
+        { "aria-label": texts.editors.moveDown(index + 1), disabled: index === values.length - 1 }),
       button("✕", () => { values.splice(index, 1); draw(Math.min(index, values.length - 1)); report();
-        say(`Element ${index + 1} removed`); }, `Remove element ${index + 1}`)))));
+        say(texts.editors.removed(index + 1)); }, texts.editors.removeElement(index + 1))))));
     if (focused !== undefined) (editors[focused] || { focus: () => add.focus() }).focus();
   };
   const swap = (index, by) => {
@@ -65,7 +66,11 @@ export function listEditor(schema, value, context) {
     draw(index + by);
     report();
   };
-  const add = button("Add an element", () => { values.push(beginning(items)); draw(values.length - 1); report(); });
+  const add = button(texts.editors.addElement, () => {
+    values.push(beginning(items));
+    draw(values.length - 1);
+    report();
+  });
   element.append(add);
   const set = value => { values = Array.isArray(value) ? [...value] : []; draw(); };
   set(value);
@@ -101,16 +106,18 @@ export function formEditor(schema, value, context) {
     mistakes.delete(name);
     editors.delete(name);
     if (!isThere) {
-      rows.get(name).replaceChildren(el("span", label, el("span.faint", " not set")), button("Set", () => {
-        members.set(name, beginning(member));
-        draw(name);
-        editors.get(name).focus();
-        report();
-      }, `Set ${label}`));
+      rows.get(name).replaceChildren(el("span", label, el("span.faint", texts.editors.memberNotSet)),
+        button(texts.editors.set, () => {
+          members.set(name, beginning(member));
+          draw(name);
+          editors.get(name).focus();
+          report();
+        }, texts.editors.setMember(label)));
       return;
     }
     const editor = makeEditor(member, members.get(name), {
-      root: context.root, depth: (context.depth || 0) + 1, label: required.has(name) ? `${label} (required)` : label,
+      root: context.root, depth: (context.depth || 0) + 1,
+      label: required.has(name) ? texts.editors.required(label) : label,
       isDisabled: context.isDisabled,
       done: context.done,
       change: edit => {
@@ -125,7 +132,7 @@ export function formEditor(schema, value, context) {
       draw(name);
       rows.get(name).querySelector("button").focus();
       report();
-    }, `Remove ${label}`)]));
+    }, texts.editors.removeMember(label))]));
   };
   const set = value => {
     const isObject = value && typeof value === "object" && !Array.isArray(value);

@@ -1,19 +1,20 @@
-// A list of any length, of which only the visible rows are in the document. The keyboard moves in it; Enter opens.
+// A list of any length. Only the visible rows are in the document.
 import { el, newID } from "./dom.js";
 
 const margin = 8;
 
 export class List {
-  // `row(item)` returns the content of a row, `describe(item)` its attributes. An item has an `id`, and a `stamp` that is
-  // another one when the row must be made again.
+  // `row(item)` returns the content of a row, and `describe(item)` its attributes. An item has an `id`, and a `stamp`
+  // that changes if the row must be made again.
   constructor({ label, role, itemRole, row, describe, onOpen, onSide, onKey }) {
     Object.assign(this, { row, describe, onOpen, onSide, onKey, itemRole, items: [], rows: new Map(),
       places: new Map(), active: null });
     this.prefix = newID();
     this.space = el("div.space", { role: "presentation" });
     this.element = el("div.list", {
-      tabindex: 0, role, "aria-label": label, onscroll: () => this.#draw(), onkeydown: event => this.#key(event),
-      onclick: event => this.#click(event), onfocus: () => { if (!this.active && this.items.length) this.move(0); },
+      tabindex: 0, role, "aria-label": label, onscroll: () => this.#scroll(), onkeydown: event => this.#key(event),
+      onpointerdown: event => { this.pressed = event.target.closest(".row")?.dataset.id; },
+      onclick: event => this.#click(event), onfocus: () => this.#focus(),
     }, this.space);
     new ResizeObserver(() => this.refresh()).observe(this.element);
   }
@@ -23,14 +24,33 @@ export class List {
     return this.known ||= parseFloat(style.fontSize) * parseFloat(style.getPropertyValue("--row"));
   }
 
+  // An element that leaves the document loses its scroll position, so the list keeps the position.
+  #scroll() {
+    if (this.element.clientHeight) this.top = this.element.scrollTop;
+    this.#draw();
+  }
+
+  // The first row in view becomes the active row. The list does not scroll, because a press on a row moves the focus.
+  #focus() {
+    if (this.active !== null || !this.items.length) return;
+    this.active = this.items[Math.min(this.items.length - 1, Math.ceil(this.element.scrollTop / this.height))].id;
+    this.#draw();
+  }
+
   refresh() {
     this.known = 0;
     const before = this.view || 0;
+    const isBack = !before && this.top > 0;
+    if (isBack) {
+      this.#draw();
+      this.element.scrollTop = this.top;
+    }
     const top = this.active === null ? 0 : this.places.get(this.active) * this.height - this.element.scrollTop;
     this.view = this.element.clientHeight;
     this.#draw();
-    // The active row stays in view, and comes into it once there is one.
-    if (this.active !== null && this.view && (!before || top >= 0 && top < before)) this.activate(this.active);
+    // The active row stays in view, and the first view of the list shows the active row.
+    const wasInView = top >= 0 && top < before;
+    if (this.active !== null && this.view && !isBack && (!before || wasInView)) this.activate(this.active);
   }
 
   set(items) {
@@ -42,7 +62,7 @@ export class List {
 
   get activeItem() { return this.active === null ? null : this.items[this.places.get(this.active)]; }
 
-  // Makes an item the active one, and brings it into view.
+  // Makes an item active, and scrolls to it.
   activate(id) {
     if (!this.places.has(id)) return false;
     this.move(this.places.get(id));
@@ -90,9 +110,10 @@ export class List {
   }
 
   #click(event) {
-    const row = event.target.closest(".row");
-    if (!row || !this.places.has(row.dataset.id)) return;
-    this.move(this.places.get(row.dataset.id));
+    // If an update replaced the row between press and release, the click is on no row.
+    const id = event.target.closest(".row")?.dataset.id ?? this.pressed;
+    if (!this.places.has(id)) return;
+    this.move(this.places.get(id));
     this.onOpen(this.activeItem, event);
   }
 
@@ -112,7 +133,7 @@ export class List {
   }
 }
 
-// A field that searches a list. Arrow down and Enter lead into the list, Escape empties the field first.
+// A search field for a list. Arrow down and Enter focus the list. Escape empties the field, and then focuses the list.
 export function searchField(label, listOf, draw) {
   const input = el("input", { type: "search", "aria-label": label, placeholder: `${label}  /`, oninput: () => {
     listOf().element.scrollTop = 0;

@@ -1,18 +1,19 @@
-// The frame of the page: the router, the caller, the state of the connection, and the keys that hold everywhere.
-import { Caller, Problem, get, hasToken, isToken, on, setToken } from "./api.js";
+// The frame of the page: the router, the caller, the state of the connection, and the keyboard shortcuts.
+import { Caller, get, hasToken, isToken, on, persist, setToken } from "./api.js";
 import { openReview, trayBar } from "./changes.js";
 import { ask, bdi, button, el, openDialog, say, sign } from "./dom.js";
 import { serviceView } from "./service.js";
 import { suiteView } from "./suite.js";
 import { suitesView } from "./suites.js";
+import { texts } from "./texts.js";
 import { Tray } from "./tray.js";
-import { clock } from "./words.js";
+import { clock, refreshTimes } from "./words.js";
 
 const app = { tray: new Tray(), caller: null, go, link, review: () => openReview(app) };
 const main = document.getElementById("main");
 let view = null;
 
-// The address of a place: `link("app", "player.volume")`, `link("app", null, { history: "" })`.
+// The address of a view: `link("app", "player.volume")`, `link("app", null, { history: "" })`.
 function link(suite, key, query) {
   const place = [suite, key].filter(name => name !== undefined && name !== null).map(encodeURIComponent).join("/");
   const words = Object.entries(query || {}).map(([name, value]) => value === "" ? name
@@ -43,18 +44,22 @@ function route() {
   if (!app.caller) return;
   if (location.hash && !location.hash.startsWith("#/")) return;
   const place = readPlace();
-  if (view?.follow?.(place)) return mark(place);
+  // A dialog belongs to the view that opened it.
+  for (const dialog of document.querySelectorAll("dialog"))
+    if (!dialog.querySelector("[name=token]")) dialog.close();
+  if (view?.follow?.(place)) return markPlace(place);
   view?.leave?.();
   view = place.suite !== null ? suiteView(app, place) : place.query.has("service") ? serviceView(app) : suitesView(app);
   main.replaceChildren(view.element);
-  mark(place);
-  // The focus moves to the heading of a new view, so that a screen reader begins there. The browser announces the first.
+  markPlace(place);
+  // The focus moves to the heading of a new view, so that a screen reader begins there. The browser announces the
+  // first view.
   if (app.isMoving) (view.focus ? view.focus() : main.focus());
   app.isMoving = true;
 }
 
-function mark(place) {
-  const what = place.suite ?? (place.query.has("service") ? "Service" : "Suites");
+function markPlace(place) {
+  const what = place.suite ?? (place.query.has("service") ? texts.frame.service : texts.common.suites);
   document.title = `${place.key !== null ? `${place.key} · ` : ""}${what} · settingsd`;
   for (const each of document.querySelectorAll("#bar nav a")) {
     const isHere = each.dataset.place === (place.suite !== null ? "" : place.query.has("service") ? "service"
@@ -64,59 +69,77 @@ function mark(place) {
   }
 }
 
-// The state of the connection, in words that stay until they change.
-const state = el("span.state.connecting", { id: "state" }, "Connecting");
-let isLive = null, stale = null;
-on("status", news => { isLive = news; drawState(); });
+const state = el("span.state.connecting", { id: "state" }, texts.frame.connecting);
+const updated = el("span.updated");
+let isLive = null, stale = null, refusal = null;
+on("status", (news, problem) => {
+  const isBack = news && isLive === false;
+  [isLive, refusal] = [news, problem];
+  drawState();
+  if (isBack && app.tray.problem) app.tray.check();
+});
 on("stale", news => { stale = news; drawState(); });
 
 function drawState() {
   const wasOffline = state.classList.contains("offline");
   if (isLive) app.lastSeen = new Date();
-  if (isLive === null && !stale || isLive === false && state.textContent.startsWith("Offline")) return;
-  const words = isLive === false ? `Offline: as of ${clock(app.lastSeen || new Date())}, trying again` : stale
-    ? `Behind by ${stale} s` : "Live";
-  const isWell = words === "Live";
+  if (isLive === null && !stale) return;
+  const words = isLive === false ? app.lastSeen ? texts.frame.asOf(reason(refusal), clock(app.lastSeen))
+    : texts.frame.tryingAgain(reason(refusal)) : stale ? texts.frame.behind(stale) : texts.frame.live;
+  if (words === state.firstChild.textContent) return;
+  const isWell = words === texts.frame.live;
   state.className = `state ${isWell ? "live" : "offline"}`;
-  state.textContent = words;
+  state.replaceChildren(words, updated);
+  drawUpdated();
   document.body.classList.toggle("is-stale", !isWell);
   if (isWell === wasOffline) say(words);
 }
 
-// A daemon of several can fall behind while its streams are silent.
+// Shows when the stream last received data, so that a person can judge "Live".
+function drawUpdated() {
+  updated.textContent = isLive && !stale ? texts.frame.updated(Math.round((Date.now() - app.lastSeen) / 1000)) : "";
+}
+
+setInterval(drawUpdated, 1000);
+setInterval(refreshTimes, 5000);
+
+// Why the page does not receive changes.
+function reason(problem) {
+  if (problem?.status === 403) return texts.frame.noAccess;
+  if (problem?.status === 429) return texts.frame.tooManyWatchers;
+  return problem ? texts.frame.notLive : texts.frame.offline;
+}
+
+// A daemon of a cluster can fall behind while its streams are silent, so the page asks.
 setInterval(() => { if (isLive && !document.hidden) get("v1").catch(() => {}); }, 15_000);
 
 const callerButton = button("", () => showCaller(), { class: "quiet" });
 
 function drawBar() {
   document.getElementById("bar").replaceChildren(
-    button("Skip to the content", () => main.focus(), { class: "skip" }),
+    button(texts.frame.skip, () => main.focus(), { class: "skip" }),
     el("a.brand", { href: "#/" }, sign("", "span.logo"), "settingsd"),
-    el("nav", { "aria-label": "Places" },
-      el("a", { href: "#/", "data-place": "suites" }, "Suites"),
-        el("a", { href: "#/?service", "data-place": "service" }, "Service")),
-    state, callerButton, button("?", showKeys, { class: "quiet", "aria-label": "Keyboard" }));
+    el("nav", { "aria-label": texts.frame.places },
+      el("a", { href: "#/", "data-place": "suites" }, texts.common.suites),
+      el("a", { href: "#/?service", "data-place": "service" }, texts.frame.service)),
+    state, callerButton, button("?", showKeys, { class: "quiet", "aria-label": texts.frame.keyboard }));
 }
 
 function showCaller() {
   const { name, grants, expires } = app.caller;
-  const dialog = openDialog("Who you are", [
-    el("p", "The daemon knows you as ", bdi(name, "strong"),
-      expires && `, until ${new Date(expires).toLocaleString()}`, "."),
+  const dialog = openDialog(texts.frame.you, [
+    el("p", texts.frame.knownAs, bdi(name, "strong"),
+      expires && texts.frame.until(new Date(expires).toLocaleString()), "."),
     el("ul", grants.map(({ text }) => el("li", el("code", text)))),
-  ], "Close", [
-    hasToken() && button("Forget the token", () => { setToken(null); location.reload(); }),
-    button("Use another token", () => { dialog.close(); askForToken(""); }),
+  ], texts.common.close, [
+    hasToken() && button(texts.frame.forgetToken, () => { setToken(null); location.reload(); }),
+    button(texts.frame.anotherToken, () => { dialog.close(); askForToken(""); }),
   ]);
 }
 
-const keys = [["/", "search"], ["↑ ↓", "move in a list"], ["← →", "close and open a group"],
-  ["Enter", "edit; when editing, keep the edit and go back"], ["Space", "turn a switch in the list"],
-  ["Delete", "reset a setting in the list"], ["Esc", "back, one step at a time"],
-  ["Ctrl Enter", "review the edits, and commit them"], ["?", "this list"]];
-
 function showKeys() {
-  openDialog("Keyboard", el("dl.keys", keys.map(([key, what]) => [el("dt", el("kbd", key)), el("dd", what)])), "Close");
+  const rows = texts.frame.keys.map(([key, what]) => [el("dt", el("kbd", key)), el("dd", what)]);
+  openDialog(texts.frame.keyboard, el("dl.keys", rows), texts.common.close);
 }
 
 document.addEventListener("keydown", event => {
@@ -138,17 +161,16 @@ document.addEventListener("keydown", event => {
   }
 });
 
-// Asks for a token until the daemon takes one.
+// Asks for a token until the daemon accepts it.
 function askForToken(reason) {
   if (document.querySelector("dialog [name=token]")) return;
-  const dialog = ask("This daemon asks for a token", "Token",
-    `${reason} It is kept until this tab is closed. An operator makes one with: settingsd token create NAME --grant '*:read,write'`,
+  const dialog = ask(texts.frame.askForToken, texts.frame.token, texts.frame.tokenHint(reason || texts.frame.noToken),
     { type: "password", name: "token" }, async (text, close) => {
       if (!isToken(text.trim()))
-        return "A token has letters, digits and signs of ASCII, and no spaces; copy it as the operator's command printed it.";
+        return texts.frame.notAToken;
       setToken(text.trim());
       try {
-        await meet();
+        await loadCaller();
       } catch (error) {
         return error.message;
       }
@@ -157,35 +179,36 @@ function askForToken(reason) {
       view = null;
       route();
     });
-  // Without a caller there is nothing behind this dialog.
-  dialog.addEventListener("cancel", event => { if (!app.caller) event.preventDefault(); });
+  // The page is empty without a caller. A browser closes a dialog at the second Escape, whatever the page does.
+  dialog.addEventListener("close", () => { if (!app.caller) askForToken(reason); });
 }
 
-async function meet() {
+async function loadCaller() {
   const { body } = await get("v1/caller");
   app.caller = new Caller(body);
   app.tray.mayOverride = ({ suite, key }) => app.caller.may("override", suite, key);
   callerButton.replaceChildren(bdi(body.name));
-  callerButton.setAttribute("aria-label", `You are ${body.name}`);
+  callerButton.setAttribute("aria-label", texts.frame.youAre(body.name));
 }
 
 on("unauthorized", problem => {
-  if (app.caller) askForToken(`The token is not valid any more: ${problem.message}.`);
+  if (app.caller) askForToken(texts.frame.tokenInvalid(problem.message));
+  else askForToken(hasToken() ? problem.message : "");
 });
 
 async function start() {
   drawBar();
   trayBar(app, document.getElementById("tray"));
   addEventListener("hashchange", route);
-  try {
-    await meet();
-    route();
-  } catch (error) {
-    if (error instanceof Problem && error.status === 401) return askForToken(hasToken() ? error.message : "");
-    main.replaceChildren(el("div.empty", el("h1", "The daemon cannot be reached"), el("p", error.message),
-      button("Try again", () => { main.replaceChildren(); start(); }, { class: "primary" })));
-    if (!(error instanceof Problem)) throw error;
-  }
+  // Shows the edits from before a reload of the tab.
+  app.tray.notify();
+  const isMet = await persist(() => loadCaller().then(() => true), reason => {
+    if (reason && !document.querySelector("dialog"))
+      main.replaceChildren(el("div.empty", el("h1", texts.frame.unreachable), el("p", reason)));
+  }, () => false);
+  if (!isMet) return;
+  route();
+  if (app.tray.size) app.tray.check();
 }
 
 start();

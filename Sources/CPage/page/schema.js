@@ -1,8 +1,9 @@
-// What a key's schema says: its types, its limits, and the editor that it calls for.
+// The schema of a key: its types, its rules, and the editor for it.
 import { isNumber, typeOf } from "./exact.js";
+import { texts } from "./texts.js";
 import { brief } from "./words.js";
 
-// Follows `$ref` into the definitions that come with a key's schema.
+// Resolves `$ref` with the definitions in the schema of the key.
 export function resolve(schema, root = schema) {
   let found = typeof schema === "object" && schema !== null ? schema : {};
   for (let depth = 0; typeof found.$ref === "string" && depth < 16; depth += 1) {
@@ -24,7 +25,7 @@ export function types(schema) {
 
 const colour = /^\^#\[[0-9a-fA-F-]{3,9}\](\{6\}|\{6,6\})\$$/;
 
-// The kind of editor for a schema; for none, that for the value that is there.
+// The kind of editor for a schema. Without a schema, the value decides.
 export function kindOf(schema, value) {
   if (schema.enum) return "choice";
   if ("const" in schema) return "choice";
@@ -47,7 +48,7 @@ export function kindOf(schema, value) {
 
 const hasRules = schema => ["anyOf", "oneOf", "allOf", "not", "if"].some(name => name in schema);
 
-// True if elements are of one simple type.
+// True if the elements of a list have one simple type.
 function isPlain(items) {
   const schema = resolve(items);
   if (schema.enum) return true;
@@ -55,33 +56,26 @@ function isPlain(items) {
   return known.length === 1 && ["string", "integer", "number", "boolean"].includes(known[0]) && !schema.contentEncoding;
 }
 
-const phrases = {
-  exclusiveMinimum: limit => `more than ${limit}`, exclusiveMaximum: limit => `less than ${limit}`,
-    multipleOf: step => `a multiple of ${step}`,
-  minLength: limit => `at least ${limit} characters`, maxLength: limit => `at most ${limit} characters`,
-    pattern: pattern => `matches ${pattern}`,
-  format: format => format, contentEncoding: coding => coding, minItems: limit => `at least ${limit} elements`,
-    maxItems: limit => `at most ${limit} elements`,
-};
-
 // The rules of a schema as short phrases.
 function rules(schema) {
   const { minimum, maximum } = schema;
-  const range = isNumber(minimum) && isNumber(maximum) ? `${minimum} to ${maximum}` : isNumber(minimum)
-    ? `at least ${minimum}` : isNumber(maximum) && `at most ${maximum}`;
+  const range = isNumber(minimum) && isNumber(maximum) ? texts.rules.range(minimum, maximum) : isNumber(minimum)
+    ? texts.rules.atLeast(minimum) : isNumber(maximum) && texts.rules.atMost(maximum);
   const choices = schema.enum?.slice(0, 8).map(item => brief(item, 24)).join(", ");
-  return [range, ...Object.keys(phrases).map(name => name in schema && phrases[name](schema[name])),
-    schema.uniqueItems && "no element twice",
-    choices && `one of ${choices}${schema.enum.length > 8 ? ", …" : ""}`].filter(Boolean);
+  const { keywords } = texts.rules;
+  return [range, ...Object.keys(keywords).map(name => name in schema && keywords[name](schema[name])),
+    schema.uniqueItems && texts.rules.unique,
+    choices && texts.rules.oneOf(`${choices}${schema.enum.length > 8 ? ", …" : ""}`)].filter(Boolean);
 }
 
 // One line: the type and its rules.
 export function summary(schema) {
-  const names = types(schema).map(type => type === "string" ? "text" : type === "array" ? "list" : type);
-  return [names.join(" or ") || (hasRules(schema) ? "see the schema" : "any value"), ...rules(schema)].join(" · ");
+  const { text, list, or, seeSchema, anyValue } = texts.rules;
+  const names = types(schema).map(type => type === "string" ? text : type === "array" ? list : type);
+  return [names.join(or) || (hasRules(schema) ? seeSchema : anyValue), ...rules(schema)].join(" · ");
 }
 
-// A value to begin with, for a key or a member that has none.
+// The first value of a key or a member that had no value.
 export function beginning(schema) {
   if ("default" in schema) return schema.default;
   if (schema.enum) return schema.enum[0];

@@ -1,83 +1,148 @@
-// The schema of a suite: view, edit, check what it would do, and put it in force.
-import { Problem, get, newKey, send } from "./api.js";
-import { bdi, button, confirm, el, field } from "./dom.js";
-import { mistake, parse, print } from "./exact.js";
+// The schema of a suite: view, edit, check the effects, and apply.
+import { Problem, get, newKey, persist, send } from "./api.js";
+import { alarm, bdi, button, confirm, el, field } from "./dom.js";
+import { readDraft, saveDraft, schemaDraft } from "./drafts.js";
+import { mistake, parse, print, requestDepth } from "./exact.js";
 import { changeList } from "./history.js";
 import { suitePath } from "./store.js";
+import { texts } from "./texts.js";
+import { difference } from "./words.js";
 
 const beginning = print({
   $schema: "https://json-schema.org/draft/2020-12/schema", type: "object", additionalProperties: false,
-  properties: { "player.volume": { description: "How loud, from silent to full", type: "number", minimum: 0,
-    maximum: 1, default: 0.5 } },
+  properties: { "player.volume": { description: texts.schemas.example, type: "number", minimum: 0, maximum: 1,
+    default: 0.5 } },
 }, 2);
 
-export function schemaView(app, store) {
+// The version of a suite without a schema.
+const none = { text: null, tag: null };
+
+export function schemaView(app, store, onDraft) {
   const target = suitePath(store.suite, "schema");
-  // The version of the text that is shown, and the one that is in force.
-  let tag = null, newest = null, stored = null, isGone = false;
+  // The version that the edited text is based on, and the version in force. Both are null until the daemon answers.
+  let opened = null, current = null, reads = 0, isGone = false;
   const may = app.caller.may("schema", store.suite);
-  const text = el("textarea.code.tall",
-    { rows: 24, readonly: !may, oninput: () => { place.fail(""); report.replaceChildren(); draw(); } });
-  const place = field("JSON Schema", text,
-    may ? "Draft 2020-12. Its properties are the settings of this suite." : "You may read the schema, not change it.");
+  const text = el("textarea.code.tall", { rows: 24, readonly: !may, oninput: () => {
+    place.fail("");
+    report.replaceChildren();
+    draw();
+  } });
+  const place = field(texts.schemas.label, text, may ? texts.schemas.hint : texts.schemas.readOnly);
   const report = el("div.report", { "aria-live": "polite" });
-  const failure = el("p.notice", { hidden: true, role: "status" });
-  const checkButton = button("Check", () => check());
-  const apply = button("Put in force…", () => check(true), { class: "primary" });
-  const revert = button("Revert",
-    () => { text.value = stored ?? ""; tag = newest; report.replaceChildren(); place.fail(""); draw(); });
-  const remove = button("Remove the schema…", () => drop(), { class: "danger" });
-  const element = el("div.scrolls", failure, place,
+  const failure = alarm();
+  const news = el("p.notice", { hidden: true, role: "status" });
+  const conflict = el("div.conflict", { role: "group", "aria-label": texts.schemas.conflict, hidden: true });
+  const checkButton = button(texts.schemas.check, () => check());
+  const apply = button(texts.schemas.applyThis, () => check(true), { class: "primary" });
+  const revert = button(texts.schemas.revert, () => open(current));
+  const remove = button(texts.schemas.removeThis, () => drop(), { class: "danger" });
+  const known = el("div.part-view", { hidden: true }, conflict, place,
     el("div.buttons", may && [checkButton, apply, revert], may && remove), report);
+  const element = el("div.scrolls", failure, news, known);
+
+  const textOf = version => version.text ?? (may ? beginning : "");
+  const isEdited = () => text.value !== textOf(opened);
+  const hasConflict = () => opened.tag !== current.tag;
 
   function draw() {
-    const isSame = text.value === (stored ?? "");
-    revert.disabled = isSame;
-    apply.disabled = isSame || !text.value.trim();
+    apply.disabled = hasConflict() || text.value === current.text || !text.value.trim();
+    revert.disabled = !isEdited() && !hasConflict();
     checkButton.disabled = !text.value.trim();
-    remove.hidden = stored === null;
+    remove.hidden = current.text === null;
+    known.hidden = false;
+    saveDraft(schemaDraft(store.suite), isEdited() ? { text: text.value, opened } : null);
+    onDraft();
   }
 
   async function read() {
     try {
       const answer = await get(target, {}, { isText: true });
-      // One long line is easier to read as several.
+      // A text area has only line feeds. A schema on one line is indented, so that a person can read it.
       const isLine = !answer.body.trim().includes("\n");
-      // A field for text has one kind of line end.
-      [stored, newest] = [isLine ? `${print(parse(answer.body), 2)}\n` : answer.body.replace(/\r\n?/g, "\n"), answer.tag];
+      const text = isLine ? `${print(parse(answer.body), 2)}\n` : answer.body.replace(/\r\n?/g, "\n");
+      return { text, tag: answer.tag };
     } catch (error) {
-      if (!(error instanceof Problem) || error.status !== 404) return tell(error.message);
-      [stored, newest] = [null, null];
+      if (["no_schema", "unknown_suite"].includes(error.code)) return none;
+      throw error;
     }
-    return stored;
   }
 
-  function tell(words) {
-    failure.textContent = words;
-    failure.hidden = !words;
+  function showNews(words) {
+    news.textContent = words;
+    news.hidden = !words;
   }
 
-  async function open() {
-    await read();
-    if (isGone) return;
-    if (stored === null) tell("This suite has no schema: it takes any key and any value.");
-    text.value = stored ?? (may ? beginning : "");
-    tag = newest;
+  // Shows a version, without edits. An earlier read may be older than this version.
+  function open(version) {
+    reads += 1;
+    [opened, current] = [version, version];
+    text.value = textOf(version);
+    report.replaceChildren();
+    conflict.hidden = true;
+    place.fail("");
+    showNews(version.text === null ? texts.schemas.none : "");
     draw();
   }
 
-  // Tries the schema, and shows what it would do. Then it can be put in force.
+  async function begin() {
+    const version = await persist(read, failure.tell, () => isGone);
+    if (!version) return;
+    const draft = readDraft(schemaDraft(store.suite));
+    open(version);
+    if (!draft || draft.text === text.value) return;
+    opened = draft.opened;
+    text.value = draft.text;
+    showNews(texts.schemas.draft);
+    drawConflict();
+    draw();
+  }
+
+  // Reads the version in force. An edited text stays as it is, and the person decides between the versions.
+  async function readAgain() {
+    if (!opened) return;
+    // A later read is newer, whatever the order of the answers.
+    const mine = reads += 1;
+    const version = await persist(read, failure.tell, () => isGone || mine !== reads);
+    if (!version || version.tag === current.tag) return;
+    if (!isEdited() || version.text === text.value) {
+      open(version);
+      return showNews(texts.schemas.justChanged);
+    }
+    current = version;
+    drawConflict();
+    draw();
+  }
+
+  function drawConflict() {
+    conflict.hidden = !hasConflict();
+    if (conflict.hidden) return;
+    const change = version => difference({ value: opened.text ?? "", source: "stored" },
+      { value: version ?? "", source: "stored" });
+    conflict.replaceChildren(el("p", el("strong", texts.schemas.changedWhileEditing)),
+      el("h3", texts.schemas.theirs), el("div", change(current.text)),
+      el("h3", texts.schemas.yours), el("div", change(text.value)),
+      el("div.buttons", button(texts.schemas.useTheirs, () => { open(current); text.focus(); }),
+        button(texts.schemas.keepMine, () => {
+          opened = current;
+          conflict.hidden = true;
+          showNews(texts.schemas.mineReplaces);
+          draw();
+          text.focus();
+        })));
+  }
+
+  // Shows the effects of the text, by a dry run. If `isToApply`, the person can then apply the text.
   async function check(isToApply) {
     report.replaceChildren();
-    const wrong = mistake(text.value);
+    const wrong = mistake(text.value, requestDepth);
     if (wrong) return fail(wrong.words, wrong.at);
     try {
       const { body } = await send("PUT", target, { text: text.value, query: { dryRun: true } });
       if (isGone) return;
       report.append(el("p.notice.good",
-        body.changed === false ? "This is the schema in force." : body.changes.length
-        ? "Everything that is stored fits. It changes what readers get:"
-        : "Everything that is stored fits, and no value changes."), changeList(body.changes || []));
+        body.changed === false ? texts.schemas.inForceAlready : body.changes.length
+        ? texts.schemas.fitsAndChanges
+        : texts.schemas.fitsUnchanged), changeList(body.changes || []));
       if (isToApply) ask();
     } catch (problem) {
       if (!(problem instanceof Problem)) throw problem;
@@ -101,68 +166,50 @@ export function schemaView(app, store) {
 
   function conflicts(problem, isToApply) {
     const found = problem.body.conflicts || [];
-    report.append(el("p.notice.bad", "Values that are stored do not fit this schema:"),
+    report.append(el("p.notice.bad", texts.schemas.doNotFit),
       el("ul.mistakes", found.map(conflict =>
-        el("li", conflict.key ? bdi(conflict.key, "strong") : "The suite as a whole", ": ",
+        el("li", conflict.key ? bdi(conflict.key, "strong") : texts.schemas.wholeSuite, ": ",
         (conflict.errors || []).map(error => error.detail).join("; ")))));
     if (isToApply) ask(true);
   }
 
   function ask(hasConflicts) {
     const choice = el("select",
-      [["keep", "Keep them: they count as invalid until a schema allows them"],
-      ["reset", "Reset them to the default"]].map(([value, label]) => el("option", { value }, label)));
+      texts.schemas.conflictChoices.map(([value, label]) => el("option", { value }, label)));
     const note = el("input", { dir: "auto" });
     const key = newKey();
-    confirm("Put the schema in force",
-      [el("p", hasConflicts ? "Values that are stored do not fit this schema."
-      : "Everything that is stored fits this schema."), hasConflicts && field("Values that do not fit", choice),
-      field("Note", note)],
-      "Put in force", hasConflicts ? "danger" : "primary", async () => {
+    const applied = text.value;
+    confirm(texts.schemas.confirmApply,
+      [el("p", hasConflicts ? texts.schemas.someDoNotFit : texts.schemas.fits),
+        hasConflicts && field(texts.schemas.conflictChoice, choice), field(texts.common.note, note)],
+      texts.schemas.apply, hasConflicts ? "danger" : "primary", async () => {
         try {
-          await send("PUT", target,
-            { text: text.value, query: { onConflict: hasConflicts ? choice.value : undefined },
-            note: note.value.trim(), key,
-            match: tag || undefined, noneMatch: tag ? undefined : "*" });
+          const { tag } = await send("PUT", target, { text: applied, note: note.value.trim(), key,
+            query: { onConflict: hasConflicts ? choice.value : undefined },
+            match: opened.tag || undefined, noneMatch: opened.tag ? undefined : "*" });
+          open({ text: applied, tag });
+          showNews(texts.schemas.applied);
         } catch (problem) {
           if (problem.code !== "precondition_failed") return problem.message;
-          read();
-          return "The schema was changed elsewhere meanwhile. Revert, to see it.";
+          await readAgain();
+          return texts.schemas.changedBeforeApply;
         }
-        report.replaceChildren();
-        await open();
-        tell("The schema is in force.");
       });
   }
 
   function drop() {
-    confirm("Remove the schema?",
-      el("p", "The suite then takes any key and any value, and there are no defaults. What is stored stays."),
-      "Remove the schema", "danger", async () => {
+    confirm(texts.schemas.confirmRemoval, el("p", texts.schemas.removal), texts.schemas.remove, "danger", async () => {
       try {
-        await send("DELETE", target, { match: tag });
-        await open();
+        await send("DELETE", target, { match: current.tag });
+        open(none);
       } catch (problem) {
-        return problem.message;
+        if (problem.code !== "precondition_failed") return problem.message;
+        await readAgain();
+        return texts.schemas.changedBeforeRemoval;
       }
     });
   }
 
-  open();
-  return {
-    element,
-    change: async (_, isWhole) => {
-      if (!isWhole) return;
-      const isEdited = text.value !== (stored ?? "") && !(stored === null && text.value === beginning);
-      const before = stored;
-      await read();
-      if (isGone) return;
-      if (!isEdited || stored === before) tag = newest;
-      if (stored === before) return;
-      if (isEdited) tell("The schema was changed elsewhere meanwhile. Your text is still here; Revert shows the other one.");
-      else { text.value = stored ?? ""; tell("The schema was changed elsewhere just now."); }
-      draw();
-    },
-    leave: () => { isGone = true; },
-  };
+  begin();
+  return { element, change: (_, isWhole) => { if (isWhole) readAgain(); }, leave: () => { isGone = true; } };
 }

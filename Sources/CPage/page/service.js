@@ -1,7 +1,8 @@
 // The service: whether it is ready, its version, its writes and its watchers.
-import { Problem, get, tell } from "./api.js";
+import { Problem, get, emit } from "./api.js";
 import { alarm, bdi, el, sign } from "./dom.js";
-import { bytes, count } from "./words.js";
+import { texts } from "./texts.js";
+import { bytes } from "./words.js";
 
 const interval = 2000;
 const most = 90;
@@ -12,9 +13,10 @@ export function serviceView(app) {
   const facts = el("dl.facts-list"), conditions = el("ul.conditions"), charts = el("div.cards"),
     daemons = el("div.card", { hidden: true });
   const failure = alarm();
-  const element = el("div.view.scrolls", { tabindex: 0, role: "region", "aria-label": "Service" },
-    el("div.head", el("h1", { tabindex: -1 }, "Service")), failure,
-    el("section.cards", el("div.card", el("h2", "Daemon"), facts), el("div.card", el("h2", "Readiness"), conditions)),
+  const element = el("div.view.scrolls", { tabindex: 0, role: "region", "aria-label": texts.service.title },
+    el("div.head", el("h1", { tabindex: -1 }, texts.service.title)), failure,
+    el("section.cards", el("div.card", el("h2", texts.service.daemon), facts),
+      el("div.card", el("h2", texts.service.readiness), conditions)),
     charts, daemons);
 
   async function readiness() {
@@ -40,32 +42,32 @@ export function serviceView(app) {
       const [service, ready, now] = await Promise.all([get("v1"), readiness(), metrics()]);
       if (isGone) return;
       failure.tell();
-      tell("status", true);
+      emit("status", true);
       show(service.body, ready, now);
       if (app.caller.may("metrics", "*")) showDaemons((await get("v1/cluster")).body);
     } catch (error) {
       failure.tell(error.message);
-      if (error.code === "network") tell("status", false);
+      if (error.code === "network") emit("status", false);
     }
     if (!isGone) timer = setTimeout(tick, interval);
   }
 
   function show(service, ready, now) {
-    const rows = [["Name", service.name], ["Version", service.version],
-      ["Revision", String(service.revision ?? service.cursor)], ["Place in history", service.cursor]];
+    const rows = [[texts.common.name, service.name], [texts.service.version, service.version],
+      [texts.service.revision, String(service.revision ?? service.cursor)], [texts.service.cursor, service.cursor]];
     if (now) {
-      rows.push(["Suites", now.get("settingsd_suites")], ["Settings", now.get("settingsd_keys")],
-        ["Stored", bytes(now.get("settingsd_stored_bytes") || 0)],
-        ["Memory", bytes(now.get("process_resident_memory_bytes") || 0)],
-          ["Started", new Date(1000 * now.get("process_start_time_seconds")).toLocaleString()]);
+      rows.push([texts.common.suites, now.get("settingsd_suites")], [texts.common.settings, now.get("settingsd_keys")],
+        [texts.service.stored, bytes(now.get("settingsd_stored_bytes") || 0)],
+        [texts.service.memory, bytes(now.get("process_resident_memory_bytes") || 0)],
+        [texts.service.started, new Date(1000 * now.get("process_start_time_seconds")).toLocaleString()]);
     }
     facts.replaceChildren(...rows.flatMap(([name, value]) => [el("dt", name), el("dd", bdi(String(value)))]));
     conditions.replaceChildren(el("li",
       word(ready.status === "ready",
-      ready.status === "ready" ? "Ready: it takes writes" : ready.detail || "Not ready")),
+      ready.status === "ready" ? texts.service.ready : ready.detail || texts.service.notReady)),
       ...Object.entries(ready.conditions
         || {}).map(([name, state]) => el("li", word(["ok", "off"].includes(state), `${name}: ${state}`))));
-    if (!now) return charts.replaceChildren(el("p.notice", "To see the figures, the caller needs the right “metrics”."));
+    if (!now) return charts.replaceChildren(el("p.notice", texts.service.noMetrics));
     const time = Date.now();
     if (last) {
       const seconds = (time - last.time) / 1000;
@@ -74,16 +76,16 @@ export function serviceView(app) {
       if (samples.length > most) samples.shift();
     }
     last = { time, now };
-    charts.replaceChildren(chart("Commits a second", samples.map(each => each.writes), 1),
-      chart("Watchers", samples.map(each => each.watchers), 0));
+    charts.replaceChildren(chart(texts.service.commits, samples.map(each => each.writes), 1),
+      chart(texts.service.watchers, samples.map(each => each.watchers), 0));
   }
 
   function showDaemons({ members }) {
     if (!members) return;
-    daemons.replaceChildren(el("h2", "Daemons that share these settings"),
+    daemons.replaceChildren(el("h2", texts.service.daemons),
       el("ul", members.map(({ address, version, cursor, behind }) =>
-      el("li", bdi(address), ` ${version}, at ${cursor}`,
-        behind ? `, ${count(behind, "batch", "batches")} behind` : ""))));
+      el("li", bdi(address), texts.service.place(version, cursor),
+        behind ? texts.service.behind(behind) : ""))));
     daemons.hidden = false;
   }
 
@@ -96,7 +98,7 @@ export function serviceView(app) {
 const word = (isGood, text) =>
   el("span", { class: isGood ? "good" : "bad" }, sign(isGood ? "✓ " : "▲ "), text);
 
-// Reads the figures without labels from the text for Prometheus.
+// Reads the metrics without labels from the Prometheus text format.
 function figures(text) {
   const found = new Map();
   for (const line of text.split("\n")) {
@@ -113,8 +115,8 @@ function chart(title, values, digits) {
     `${(index + most - values.length) * width / (most - 1)},${height - 4 - value / top * (height - 12)}`).join(" ");
   return el("figure.card",
     el("figcaption", el("h2", title), el("strong", now),
-    el("span.faint", `in the last ${most * interval / 60_000} minutes`)),
-    el("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${title}: ${now} now`,
+    el("span.faint", texts.service.last(most * interval / 60_000))),
+    el("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": texts.service.value(title, now),
       preserveAspectRatio: "none" },
       el("line.axis", { x1: 0, x2: width, y1: height - 3, y2: height - 3 }), el("polyline.curve", { points })));
 }

@@ -1,15 +1,15 @@
-// One setting: what is known of it, its editor, and its past.
-import { get } from "./api.js";
-import { choice } from "./changes.js";
-import { bdi, button, el, newID, say } from "./dom.js";
+// The panel of a setting: its description, its editor, and its history.
+import { get, persist } from "./api.js";
+import { choice, newSide } from "./changes.js";
+import { bdi, button, el, newID, paced, say } from "./dom.js";
 import { makeEditor } from "./editors.js";
 import { print } from "./exact.js";
 import { resolve, summary } from "./schema.js";
-import { suitePath } from "./store.js";
-import { present } from "./tray.js";
-import { held, shown, sourceBadge, time } from "./words.js";
+import { isSecret, present, suitePath } from "./store.js";
+import { texts } from "./texts.js";
+import { held, sourceBadge, time } from "./words.js";
 
-// What an editor holds while what is written there is no value.
+// The content of an editor whose text is no value.
 const unclear = Symbol("unclear");
 
 export function settingPanel(app, store, key, { back }) {
@@ -18,7 +18,7 @@ export function settingPanel(app, store, key, { back }) {
   const about = el("div.about"), place = el("div.editor"), state = el("div.edit-state"), past = el("div.past");
   const heading = el("h2", { tabindex: -1, id: newID() }, bdi(key));
   const element = el("div.panel-body", { role: "group", "aria-labelledby": heading.id },
-    el("div.panel-head", button("←", () => back(false), { class: "quiet", "aria-label": "Back to the list" }),
+    el("div.panel-head", button("←", () => back(false), { class: "quiet", "aria-label": texts.setting.back }),
       heading), about, place, state, past);
 
   function change(edit) {
@@ -26,19 +26,20 @@ export function settingPanel(app, store, key, { back }) {
     tray.propose(store.at(key), edit);
   }
 
-  // The editor stays in place while the setting is the same, so that the focus and the cursor do.
+  // Keeps the editor while its schema stays the same, so that the editor keeps the focus and the cursor.
   function drawEditor(setting) {
     const schema = resolve(setting.schema);
     const edit = tray.at(store.suite, key);
     const isDisabled = !setting.writable && !(edit?.overrides || isUnlocked(setting));
     const value = edit && "value" in edit ? edit.value : edit?.remove ? schema.default : present(setting);
     const form = [print(setting.schema), isDisabled, setting.schema || setting.source === "unset",
+      isSecret(setting),
       /\r/.test(present(setting))].join();
     if (form !== made || !editor) {
       made = form;
-      const isSecret = schema.writeOnly === true;
       editor = makeEditor(setting.schema, value, {
-        root: setting.schema, label: "Value", isDisabled, isSecret, change, done: () => back(true),
+        root: setting.schema, label: texts.setting.value, isDisabled, isSecret: isSecret(setting), change,
+        done: () => back(true),
       });
       place.replaceChildren(editor.element);
     } else if (!edit?.mistake && (inEditor === unclear || print(inEditor) !== print(value))) {
@@ -49,7 +50,7 @@ export function settingPanel(app, store, key, { back }) {
       ? setting.errors || [] : []);
   }
 
-  // The revision whose lock may be overridden, since that is for one change.
+  // The revision at which the person unlocked the setting. The next revision locks the setting again.
   let unlocked = null;
   const isUnlocked = setting => unlocked === setting.revision;
 
@@ -57,16 +58,18 @@ export function settingPanel(app, store, key, { back }) {
     const schema = resolve(setting.schema);
     const { title, description, deprecated } = schema;
     about.replaceChildren(...[
-      el("p.facts", sourceBadge(setting.source), " ", setting.schema ? summary(schema) : "not described by a schema"),
-      deprecated && el("p.notice", "Deprecated: programs should stop using it."),
+      el("p.facts", sourceBadge(setting.source), " ", setting.schema ? summary(schema) : texts.setting.noSchema),
+      deprecated && el("p.notice", texts.setting.deprecated),
       (title || description) && el("p", { dir: "auto" }, [title, description].filter(Boolean).join(". ")),
       setting.source === "invalid"
-        && el("p.notice.bad", "What is stored does not fit the schema, so readers get no value. Change it, or reset it."),
-      "default" in schema && el("p.facts", "Default: ", shown(schema.default)),
-      setting.modified && el("p.facts", setting.source === "stored" ? "Set " : "So since ", time(setting.modified),
-        setting.by && [" by ", bdi(setting.by)], setting.note && [": ", bdi(setting.note, "q")],
-        el("span.faint", ` · revision ${setting.revision}`)),
-      schema.writeOnly && el("p.facts", "A secret."),
+        && el("p.notice.bad", texts.setting.invalid),
+      "default" in schema && el("p.facts", texts.setting.default,
+        held({ value: schema.default, source: "default", isSecret: isSecret(setting) })),
+      setting.modified && el("p.facts", setting.source === "stored" ? texts.setting.setAt : texts.setting.since,
+        time(setting.modified), setting.by && [texts.common.by, bdi(setting.by)],
+        setting.note && [": ", bdi(setting.note, "q")],
+        el("span.faint", texts.setting.revision(setting.revision))),
+      isSecret(setting) && el("p.facts", texts.setting.secret),
     ].filter(Boolean));
   }
 
@@ -79,40 +82,48 @@ export function settingPanel(app, store, key, { back }) {
     const act = (id, label, onclick) => button(label, onclick, { "data-act": id });
     state.replaceChildren(...[
       !setting.writable && !isUnlocked(setting)
-        && el("p.notice", isLocked ? "This setting is locked by its schema." : "You may not change this setting."),
+        && el("p.notice", isLocked ? texts.setting.locked : texts.setting.noAccess),
       mayUnlock && !isUnlocked(setting)
-        && act("unlock", "Unlock for one change", () => { unlocked = setting.revision; update(); editor.focus(); }),
+        && act("unlock", texts.setting.unlock, () => { unlocked = setting.revision; update(); editor.focus(); }),
       edit?.other && choice(tray, edit),
+      edit && (tray.failure || tray.problem) && el("p.notice.bad", tray.failure || tray.problem),
       el("div.buttons", {},
         (setting.source === "stored" || setting.source === "invalid") && (setting.writable || isUnlocked(setting))
           && !edit?.remove && act("reset",
-          "default" in resolve(setting.schema) ? "Reset to default" : "Remove the value",
-          () => { tray.propose(setting, { remove: true }); say("Reset, once it is committed"); }),
-        edit && act("drop", "Drop this edit", () => { tray.remove(edit); editor.focus(); })),
+          "default" in resolve(setting.schema) ? texts.setting.reset : texts.setting.remove,
+          () => { tray.propose(setting, { remove: true }); say(texts.setting.willReset); }),
+        setting.source === "default" && !edit && (setting.writable || isUnlocked(setting)) && !isSecret(setting)
+          && act("keep", texts.setting.store, () => tray.propose(setting, { value: setting.value, isKept: true })),
+        edit && act("drop", texts.setting.drop, () => { tray.remove(edit); editor.focus(); })),
     ].filter(Boolean));
     if (edit && isUnlocked(setting) && !edit.overrides) tray.override(edit, true);
     if (focused) (state.querySelector(`[data-act=${focused}]`) || heading).focus();
   }
 
-  async function drawPast(setting) {
-    if (pastOf === setting.revision || setting.revision === 0) return;
+  const drawPast = paced(30, async () => {
+    const setting = store.at(key);
+    if (isGone || pastOf === setting.revision || setting.revision === 0) return;
     pastOf = setting.revision;
-    try {
-      const { body } = await get(suitePath(store.suite, "history"), { key, limit: 6 });
-      if (isGone) return;
-      past.replaceChildren(el("h3", "Past"), el("ol.past-list", body.commits.map((commit, index) => {
-        const [change] = commit.changes.filter(each => each.key === key);
-        return change && el("li",
-          el("div", held(change.new, change.source, change.secret), " ", sourceBadge(change.source)),
-          el("div.faint", time(commit.time), commit.by && [" by ", bdi(commit.by)],
-            commit.note && [" · ", bdi(commit.note, "q")]),
-          index > 0 && setting.writable && !change.secret && change.source !== "invalid" && button("Put back", () => {
-            tray.propose(store.at(key), change.source === "stored" ? { value: change.new } : { remove: true });
-          }, `Put back the value of revision ${change.revision}`));
-      })), el("a", { href: app.link(store.suite, null, { history: "", key }) }, "All of its history"));
-    } catch {
-      pastOf = null;
-    }
+    const read = () => get(suitePath(store.suite, "history"), { key, limit: 6 });
+    const answer = await persist(read, () => {}, () => isGone);
+    if (answer) showPast(setting, answer.body.commits);
+  });
+
+  function showPast(setting, commits) {
+    const entry = (commit, index) => {
+      const change = commit.changes.find(each => each.key === key);
+      const mayPutBack = index > 0 && setting.writable && !change?.secret && !isSecret(setting)
+        && change?.source !== "invalid";
+      return change && el("li",
+        el("div", held(newSide(change, isSecret(setting))), " ", sourceBadge(change.source)),
+        el("div.faint", time(commit.time), commit.by && [texts.common.by, bdi(commit.by)],
+          commit.note && [" · ", bdi(commit.note, "q")]),
+        mayPutBack && button(texts.setting.putBack, () => {
+          tray.propose(store.at(key), change.source === "stored" ? { value: change.new } : { remove: true });
+        }, texts.setting.putBackRevision(change.revision)));
+    };
+    past.replaceChildren(el("h3", texts.common.history), el("ol.past-list", commits.map(entry)),
+      el("a", { href: app.link(store.suite, null, { history: "", key }) }, texts.setting.fullHistory));
   }
 
   function update(keys) {
@@ -121,17 +132,19 @@ export function settingPanel(app, store, key, { back }) {
     drawEditor(setting);
     drawAbout(setting);
     drawState(setting);
-    drawPast(setting);
+    drawPast();
   }
 
-  // A setting that is not listed has a schema all the same if a pattern admits it.
+  // A key that the daemon does not list may have a schema, by `patternProperties`.
   async function lookUp() {
-    if (!store.settings.has(key) && store.exists) await store.refresh(key).catch(() => {});
+    if (!store.settings.has(key) && store.exists)
+      await persist(() => store.refresh(key).then(() => true), () => {}, () => isGone);
     update();
   }
 
   lookUp();
   update();
-  return { element, update, focus: () => (store.at(key).writable || isUnlocked(store.at(key)) ? editor.focus() : heading.focus()),
-    leave: () => { isGone = true; } };
+  return { element, update,
+    focus: () => (store.at(key).writable || isUnlocked(store.at(key)) ? editor.focus() : heading.focus()),
+    leave: () => { isGone = true; drawPast.cancel(); } };
 }

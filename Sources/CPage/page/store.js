@@ -1,5 +1,7 @@
-// A suite as the page knows it: its settings, kept fresh by a stream of commits.
-import { Problem, Watch, get, path } from "./api.js";
+// The settings of a suite, kept up to date by the stream of commits.
+import { Problem, Watch, get, path, persist } from "./api.js";
+import { paced } from "./dom.js";
+import { resolve } from "./schema.js";
 
 const pageOfKeys = 5000;
 
@@ -9,24 +11,26 @@ export class Store {
   constructor(suite, onChange) {
     Object.assign(this, { suite, onChange, settings: new Map(), isLoaded: false, exists: false, schemaRevision: 0,
       revision: 0 });
-    // When a key was changed elsewhere, for the mark that fades.
+    // The times of the last changes, for the mark of a row that changed.
     this.fresh = new Map();
-    // The revisions at which keys were removed, and the changes that come while all keys are read.
+    // The revisions at which keys were removed, and the changes that arrive while all keys are read.
     this.removed = new Map();
     this.meanwhile = null;
-    this.again = 0;
+    // Reads all keys again. Several events cause one read.
+    this.reload = paced(150, () => this.#readAgain());
   }
 
-  // Reads all keys, then follows the stream from that place. Throws a Problem.
+  // Reads all keys, then follows the stream from the cursor of the answer. Throws a Problem.
   async open() {
     await this.#load();
     if (this.isClosed) return;
-    this.watch = new Watch(suitePath(this.suite, "observe"), {}, this.cursor, (event, data) => this.#take(event, data));
+    this.watch = new Watch(suitePath(this.suite, "observe"), {}, this.cursor,
+      (event, data) => this.#handleEvent(event, data));
   }
 
   close() {
     this.isClosed = true;
-    clearTimeout(this.again);
+    this.reload.cancel();
     this.watch?.close();
   }
 
@@ -57,40 +61,30 @@ export class Store {
     this.apply(newer);
   }
 
-  // Reads all keys again, soon and once, however many events ask for it.
-  #reload(delay = 150) {
-    clearTimeout(this.again);
-    this.again = setTimeout(async () => {
-      if (this.meanwhile) return this.#reload();
-      try {
-        const old = this.settings;
-        await this.#load();
-        if (this.isClosed) return;
-        const keys = new Set([...old.keys(), ...this.settings.keys()]);
-        const changed = [...keys].filter(key => old.get(key)?.revision !== this.settings.get(key)?.revision);
-        this.#mark(changed);
-        this.onChange(changed, true);
-      } catch {
-        if (!this.isClosed) this.#reload(2000);
-      }
-    }, delay);
+  async #readAgain() {
+    const old = this.settings;
+    if (!await persist(() => this.#load().then(() => true), () => {}, () => this.isClosed)) return;
+    const keys = new Set([...old.keys(), ...this.settings.keys()]);
+    const changed = [...keys].filter(key => old.get(key)?.revision !== this.settings.get(key)?.revision);
+    this.#mark(changed);
+    this.onChange(changed, true);
   }
 
-  #take(event, data) {
+  #handleEvent(event, data) {
     switch (event) {
       case "missing":
         if (!this.exists) return;
-        return this.#reload();
-      // The state that a stream without a place begins with tells that there is a suite now.
-      case "state": return this.exists ? undefined : this.#reload();
-      case "reset": return this.#reload();
+        return this.reload();
+      // A stream without a cursor begins with the state, so the suite exists now.
+      case "state": return this.exists ? undefined : this.reload();
+      case "reset": return this.reload();
       case "commit":
-        if (data.schemaRevision !== undefined || data.dropped) return this.#reload();
+        if (data.schemaRevision !== undefined || data.dropped) return this.reload();
         return this.apply(data.changes);
     }
   }
 
-  // Takes changes in, from the stream or from the answer to a write. What is older than what is known is passed over.
+  // Applies changes from the stream or from the answer to a write. A change that is older than the setting is skipped.
   apply(changes) {
     this.meanwhile?.push(...changes);
     const keys = [], unclear = [];
@@ -108,8 +102,8 @@ export class Store {
     }
     if (!keys.length) return;
     this.#mark(keys);
-    if (unclear.length > 20) this.#reload();
-    else for (const change of unclear) this.refresh(change.key).catch(() => this.#reload(2000));
+    if (unclear.length > 20) this.reload();
+    else for (const change of unclear) this.refresh(change.key).catch(() => this.reload());
     this.onChange(keys, false);
   }
 
@@ -117,7 +111,7 @@ export class Store {
   async refresh(key) {
     const { body } = await get(suitePath(this.suite, "keys"), { prefix: key, limit: 1 });
     const setting = body.keys.find(each => each.key === key);
-    // The stream may have been quicker than this answer.
+    // The stream may have delivered a newer change before this answer.
     if (this.#revisionOf(key) > body.revision) return this.settings.get(key);
     if (setting) this.settings.set(key, setting);
     else this.settings.delete(key);
@@ -125,7 +119,7 @@ export class Store {
     return setting;
   }
 
-  // The revision of what is known of a key, which may be that it was removed.
+  // The last known revision of a key, which may have removed the key.
   #revisionOf(key) { return this.settings.get(key)?.revision ?? this.removed.get(key) ?? 0; }
 
   #mark(keys) {
@@ -135,12 +129,24 @@ export class Store {
 
   isFresh(key) { return Date.now() - (this.fresh.get(key) || 0) < 2500; }
 
-  // A setting by its key; one that is not there is unset.
+  // The setting of a key. A key that does not exist has an unset setting.
   at(key) {
     return this.settings.get(key)
       || { suite: this.suite, key, value: null, source: "unset", revision: 0, writable: true, isNew: true };
   }
 }
+
+// The value that an edit of a setting begins with: the effective value, or the stored value if that is invalid.
+export const present = setting =>
+  setting.source === "invalid" ? setting.stored : setting.source === "unset" || setting.secret
+    && setting.value === undefined ? undefined : setting.value;
+
+// True if a value must be hidden, also from a caller that may read secrets.
+export const isSecret = setting => setting.secret === true || resolve(setting.schema).writeOnly === true;
+
+// A setting as one side of a change.
+export const stateOf = setting =>
+  ({ value: present(setting), source: setting.source, isSecret: isSecret(setting) });
 
 export function settled(known, change) {
   const { key, suite, schema, writable } = known;

@@ -1,53 +1,66 @@
-// A suite: its settings as a tree by the dots in their names, with the setting that is open beside it.
+// A suite: a tree of its settings by the dots in their names, and the panel of the open setting.
+import { persist } from "./api.js";
 import { alarm, ask, bdi, button, debounced, el, say, sign } from "./dom.js";
+import { hasSchemaDraft } from "./drafts.js";
 import { historyView } from "./history.js";
 import { List, searchField } from "./list.js";
 import { resolve } from "./schema.js";
 import { schemaView } from "./schemas.js";
 import { settingPanel } from "./setting.js";
-import { Store } from "./store.js";
+import { Store, isSecret, stateOf } from "./store.js";
+import { texts } from "./texts.js";
 import { openImport, exportSuite } from "./transfer.js";
-import { brief, count, held, shown, sourceBadge } from "./words.js";
+import { rowsOf } from "./tree.js";
+import { brief, held, sourceBadge } from "./words.js";
 
 export function suiteView(app, first) {
   const { suite } = first;
-  let place = first, part = null, isGone = false;
+  let place = first, part = null, settings = null, isGone = false;
   const heading = el("h1", { tabindex: -1 }, bdi(suite));
-  const tabs = el("nav.tabs", { "aria-label": "Parts of the suite" });
+  const tabs = el("nav.tabs", { "aria-label": texts.suite.parts });
   const failure = alarm();
   const body = el("div.part-view");
   const element = el("div.view", el("div.head", heading, tabs), failure, body);
   const store = new Store(suite, (keys, isWhole) => {
     app.tray.compare(store);
-    part?.change(keys, isWhole);
+    for (const each of new Set([part, settings])) each?.change(keys, isWhole);
   });
 
   const partOf = ({ query }) => query.has("history") ? "history" : query.has("schema") ? "schema" : "settings";
 
+  function drawTabs() {
+    const name = partOf(place);
+    const label = hasSchemaDraft(suite) ? texts.suite.edited : texts.common.schema;
+    if (tabs.dataset.shown === `${name} ${label}`) return;
+    tabs.dataset.shown = `${name} ${label}`;
+    tabs.replaceChildren(...[["settings", texts.common.settings, {}],
+      ["history", texts.common.history, { history: "" }], ["schema", label, { schema: "" }]].map(([id, label, query]) =>
+      el("a", { href: app.link(suite, null, query), "aria-current": id === name ? "page" : null }, label)));
+  }
+
   function draw() {
     const name = partOf(place);
-    tabs.replaceChildren(...[["settings", "Settings", {}], ["history", "History", { history: "" }],
-      ["schema", "Schema", { schema: "" }]].map(([id, label, query]) =>
-      el("a", { href: app.link(suite, null, query), "aria-current": id === name ? "page" : null }, label)));
-    if (part?.name === name && part.follow) return part.follow(place);
-    part?.leave?.();
-    part = name === "history" ? historyView(app, store, place) : name === "schema" ? schemaView(app, store)
-      : settingsPart(app, store, place);
+    drawTabs();
+    if (part?.name === name) return part.follow?.(place);
+    // Keeps the part with the settings, so that it keeps its search, its closed groups and its scroll position.
+    if (part === settings) settings?.pause();
+    else part?.leave();
+    part = name === "history" ? historyView(app, store, place) : name === "schema" ? schemaView(app, store, drawTabs)
+      : settings || settingsPart(app, store, place);
     part.name = name;
     body.replaceChildren(part.element);
+    if (name !== "settings") return;
+    if (settings) settings.follow(place);
+    settings = part;
   }
 
   async function open() {
-    try {
-      await store.open();
-      if (isGone) return;
-      app.tray.onCommit = changes => store.apply(changes);
-      app.tray.compare(store);
-      draw();
-      if (!document.activeElement?.matches("input, button, a")) part.focus?.();
-    } catch (error) {
-      failure.tell(error.message);
-    }
+    const isOpen = await persist(() => store.open().then(() => true), failure.tell, () => isGone);
+    if (!isOpen) return;
+    app.tray.onCommit = changes => store.apply(changes);
+    app.tray.compare(store);
+    draw();
+    if (!document.activeElement?.matches("input, button, a")) part.focus?.();
   }
 
   open();
@@ -59,73 +72,34 @@ export function suiteView(app, first) {
       if (store.isLoaded) draw();
       return true;
     },
-    leave: () => { isGone = true; part?.leave?.(); store.close(); },
+    leave: () => { isGone = true; for (const each of new Set([part, settings])) each?.leave(); store.close(); },
   };
 }
 
-const texts = new WeakMap();
+const searchTexts = new WeakMap();
 
 function searched(setting) {
-  let text = texts.get(setting);
+  let text = searchTexts.get(setting);
   if (text === undefined) {
     const { title = "", description = "" } = resolve(setting.schema);
-    text = `${setting.key} ${title} ${description} ${setting.value === null ? "" : brief(setting.value)}`.toLowerCase();
-    texts.set(setting, text);
+    const value = setting.value === null || isSecret(setting) ? "" : brief(setting.value);
+    text = `${setting.key} ${title} ${description} ${value}`.toLowerCase();
+    searchTexts.set(setting, text);
   }
   return text;
-}
-
-// The rows of sorted settings: groups where several names share what stands before a dot, and the settings in them.
-function rowsOf(settings, isOpen) {
-  const rows = [];
-  const add = (from, to, prefix, level) => {
-    const siblings = [];
-    for (let index = from; index < to;) {
-      const { key } = settings[index];
-      const dot = key.indexOf(".", prefix);
-      let end = index + 1;
-      if (dot > prefix) {
-        const group = key.slice(0, dot + 1);
-        while (end < to && settings[end].key.startsWith(group)) end += 1;
-      }
-      siblings.push(rows.length);
-      if (end - index < 2) {
-        rows.push({ id: `k:${key}`, setting: settings[index], label: key.slice(prefix), level });
-        index = end;
-        continue;
-      }
-      // A chain of groups that hold nothing else is one group.
-      const group = shared(key, settings[end - 1].key, dot + 1);
-      const opened = isOpen(group);
-      rows.push({ id: `g:${group}`, group, label: group.slice(prefix, -1), level, size: end - index, isOpen: opened });
-      if (opened) add(index, end, group.length, level + 1);
-      index = end;
-    }
-    siblings.forEach((row, index) => Object.assign(rows[row], { place: index + 1, total: siblings.length }));
-  };
-  add(0, settings.length, 0, 1);
-  return rows;
-}
-
-// What two names have in common up to a dot.
-function shared(one, other, atLeast) {
-  let length = atLeast;
-  for (let index = atLeast; index < one.length && one[index] === other[index]; index += 1)
-    if (one[index] === ".") length = index + 1;
-  return one.slice(0, length);
 }
 
 function settingsPart(app, store, first) {
   const { tray } = app;
   const closed = new Set();
   let panel = null, key = null, isDrawn = false;
-  const search = searchField("Search settings", () => list, draw);
-  const filter = el("select", { "aria-label": "Show", onchange: () => draw() },
-    [["", "All settings"], ["stored", "Stored"], ["default", "Default"], ["unset", "Unset"], ["invalid", "Invalid"],
-      ["edited", "Edited"]].map(([value, label]) => el("option", { value }, label)));
+  const search = searchField(texts.suite.search, () => list, draw);
+  const filter = el("select", { "aria-label": texts.suite.show, onchange: () => draw() },
+    texts.suite.filters.map(([value, label]) => el("option", { value }, label)));
   const total = el("p.count", { "aria-live": "polite" });
   const list = new List({
-    label: `Settings of ${store.suite}`, role: "tree", itemRole: "treeitem", row, describe, onOpen: open, onSide: turn,
+    label: texts.suite.label(store.suite), role: "tree", itemRole: "treeitem", row, describe, onOpen: open,
+    onSide: turn,
     onKey: (event, item) => {
       if (event.key === "Escape" && key !== null) { app.go(store.suite); return true; }
       const setting = item?.setting && store.at(item.setting.key);
@@ -134,45 +108,49 @@ function settingsPart(app, store, first) {
       if (event.key === " " && typeof setting.value === "boolean") {
         const value = now && "value" in now ? now.value : setting.value;
         tray.propose(setting, { value: !value });
-        say(`${setting.key}: ${value ? "Off" : "On"}`);
+        say(texts.suite.turned(setting.key, !value));
         return true;
       }
       if (event.key === "Delete") { tray.propose(setting, { remove: true }); return true; }
       return false;
     },
   });
+  const mayWrite = app.caller.may("write", store.suite);
   const more = el("div.tools", search, filter,
-    button("Add", addSetting, "Add a setting"), button("Import", () => openImport(app, store)),
-      button("Export", () => exportSuite(store)));
+    mayWrite && [button(texts.common.add, addSetting, texts.suite.add),
+      button(texts.suite.import, () => openImport(app, store))],
+    button(texts.suite.export, () => exportSuite(store)));
   const empty = el("div.empty", { hidden: true });
-  const side = el("section.panel", { "aria-label": "Setting", hidden: true });
+  const side = el("section.panel", { "aria-label": texts.suite.setting, hidden: true });
   const element = el("div.columns", el("div.column", el("div.subhead", more, total), empty, list.element), side);
 
   function describe(item) {
     const edit = item.setting && tray.at(store.suite, item.setting.key);
     return { "aria-level": item.level, "aria-posinset": item.place, "aria-setsize": item.total,
       "aria-expanded": item.group ? String(item.isOpen) : null,
-      class: `row${item.group ? " is-group" : ""}${edit ? " is-edited" : ""}${item.setting && store.isFresh(item.setting.key) ? " is-fresh" : ""}${item.setting?.key === key ? " is-open" : ""}` };
+      class: ["row", item.group && "is-group", edit && "is-edited",
+        item.setting && store.isFresh(item.setting.key) && "is-fresh",
+        item.setting?.key === key && "is-open"].filter(Boolean).join(" ") };
   }
 
   function row(item) {
     const name = el("span.name", bdi(item.label));
     if (item.group) {
       name.prepend(sign(item.isOpen ? "▾" : "▸", "span.caret"));
-      return [name, el("span.keys-count", count(item.size, "setting"))];
+      return [name, el("span.keys-count", texts.common.settingCount(item.size))];
     }
     const { setting } = item;
     const edit = tray.at(store.suite, setting.key);
     const { title, description, deprecated, readOnly } = resolve(setting.schema);
-    const note = [deprecated && "Deprecated.", title, description].filter(Boolean).join(" ");
+    const note = [deprecated && texts.suite.deprecated, title, description].filter(Boolean).join(" ");
     return [
       el("span.name-and-note", name, note && bdi(note, "span.note")),
-      edit ? el("span.now", edit.mistake ? "not a value yet" : edit.remove ? "reset" : setting.secret || edit.isSecret
-        ? "new secret" : shown(edit.value),
-        el("span.mark", edit.other ? "conflict" : edit.errors.length || edit.mistake ? "refused" : "edited"))
-        : el("span.now", setting.source === "invalid" ? shown(setting.stored)
-          : held(setting.value, setting.source, setting.secret),
-          (readOnly || !setting.writable) && el("span.mark", "locked")),
+      edit ? el("span.now", edit.mistake ? texts.suite.noValueYet : edit.remove ? texts.suite.reset : edit.isSecret
+        ? texts.suite.newSecret : held({ value: edit.value }, { onOneLine: true }),
+        el("span.mark", edit.other ? texts.suite.conflict : edit.errors.length || edit.mistake ? texts.suite.refused
+          : texts.suite.isEdited))
+        : el("span.now", held(stateOf(setting), { onOneLine: true }),
+          (readOnly || !setting.writable) && el("span.mark", texts.suite.locked)),
       sourceBadge(setting.source),
     ];
   }
@@ -193,15 +171,15 @@ function settingsPart(app, store, first) {
     }
     list.set(rows);
     const stored = all.filter(setting => setting.source === "stored").length;
-    total.textContent = found.length === all.length ? `${count(all.length, "setting")}, ${stored} stored`
-      : `${found.length} of ${count(all.length, "setting")}`;
+    total.textContent = found.length === all.length ? texts.suite.total(all.length, stored)
+      : texts.common.found(found.length, texts.common.settingCount(all.length));
     list.element.hidden = !rows.length;
     empty.hidden = rows.length > 0;
     if (!rows.length) {
-      empty.replaceChildren(...(all.length ? [el("p", "No setting is like that.")]
-        : [el("h2", store.exists ? "No settings yet" : "There is no such suite yet"),
-        el("p", "Add a setting here, import a file, or write a schema that says what there may be."),
-          button("Add a setting", addSetting, { class: "primary" })]));
+      empty.replaceChildren(...(all.length ? [el("p", texts.suite.noMatch)]
+        : [el("h2", store.exists ? texts.suite.none : texts.suite.noSuite),
+        ...(mayWrite ? [el("p", texts.suite.begin),
+          button(texts.suite.add, addSetting, { class: "primary" })] : [])]));
     }
     isDrawn = true;
   }
@@ -210,7 +188,8 @@ function settingsPart(app, store, first) {
     const edit = tray.at(store.suite, setting.key);
     return [setting.revision, setting.source, label, level, place, total, setting.key === key,
       store.isFresh(setting.key),
-      edit ? `${edit.mistake || ""} ${edit.errors.length} ${Boolean(edit.other)} ${edit.remove ? "" : brief(edit.value, 60)}` : ""].join(" ");
+      ...(edit ? [edit.mistake, edit.errors.length, Boolean(edit.other), edit.remove ? "" : brief(edit.value, 60)]
+        : [])].join(" ");
   }
 
   let frame = 0;
@@ -240,8 +219,13 @@ function settingsPart(app, store, first) {
 
   let wantsFocus = false;
   const isNarrow = () => matchMedia("(max-width: 55rem)").matches;
-  // On a narrow screen the setting that is open takes the place of the list.
+  // On a narrow screen the open setting replaces the list.
   const isListSeen = () => list.element.getClientRects().length > 0;
+
+  function pause() {
+    panel?.leave();
+    panel = key = null;
+  }
 
   function show(place) {
     const isOther = place.key !== key || !panel;
@@ -267,10 +251,9 @@ function settingsPart(app, store, first) {
   }
 
   function addSetting() {
-    ask("Add a setting", "Name", "Dots make groups: player.volume stands in the group player.",
-      { dir: "auto", name: "key" }, (name, close) => {
+    ask(texts.suite.add, texts.common.name, texts.suite.keyHint, { dir: "auto", name: "key" }, (name, close) => {
       if (!name || name === "." || name === ".." || new TextEncoder().encode(name).length > 256)
-        return "A name has 1 to 256 bytes, and is not . or ..";
+        return texts.suite.badKey;
       close();
       wantsFocus = true;
       app.go(store.suite, name);
@@ -288,7 +271,7 @@ function settingsPart(app, store, first) {
   return {
     element,
     focus: () => { if (first.key === null || !panel) list.element.focus({ preventScroll: true }); },
-    follow: show,
+    follow: show, pause,
     change: keys => {
       soon();
       unmark();

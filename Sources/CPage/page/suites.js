@@ -1,25 +1,26 @@
-// The suites: search, counts, and what changed last.
-import { Watch, get } from "./api.js";
-import { alarm, ask, bdi, button, debounced, el } from "./dom.js";
+// The list of suites, with the number of settings and the last commit of each.
+import { Watch, get, persist } from "./api.js";
+import { alarm, ask, bdi, button, el, paced } from "./dom.js";
 import { List, searchField } from "./list.js";
 import { suitePath } from "./store.js";
-import { count, time } from "./words.js";
+import { texts } from "./texts.js";
+import { time } from "./words.js";
 
 export function suitesView(app) {
   let suites = [], watch = null, isGone = false;
   // The last commit of a suite, by name and revision.
   const lastCommits = new Map();
-  const search = searchField("Search suites", () => list, draw);
+  const search = searchField(texts.suites.search, () => list, draw);
   const total = el("p.count", { "aria-live": "polite" });
   const list = new List({
-    label: "Suites", role: "listbox", itemRole: "option", row,
-      describe: item => ({ "aria-posinset": item.place, "aria-setsize": item.total }),
+    label: texts.common.suites, role: "listbox", itemRole: "option", row,
+    describe: item => ({ "aria-posinset": item.place, "aria-setsize": item.total }),
     onOpen: item => app.go(item.id),
   });
   const empty = el("div.empty", { hidden: true });
   const failure = alarm();
-  const element = el("div.view", el("div.head", el("h1", { tabindex: -1 }, "Suites"), total,
-    el("div.tools", search, button("New suite", newSuite))), failure, empty, list.element);
+  const element = el("div.view", el("div.head", el("h1", { tabindex: -1 }, texts.common.suites), total,
+    el("div.tools", search, button(texts.suites.new, newSuite))), failure, empty, list.element);
 
   function row({ suite }) {
     const { suite: name, keyCount, hasSchema } = suite;
@@ -27,13 +28,13 @@ export function suitesView(app) {
     const commit = lastCommits.get(`${name} ${suite.revision}`);
     if (commit) last.append(...words(commit));
     else lookUp(suite, last);
-    return [el("span.name", bdi(name)), el("span.tag", hasSchema ? "schema" : ""),
-      el("span.keys-count", count(keyCount, "setting")), last];
+    return [el("span.name", bdi(name)), el("span.tag", hasSchema ? texts.suites.schema : ""),
+      el("span.keys-count", texts.common.settingCount(keyCount)), last];
   }
 
-  const words = commit => [time(commit.time), commit.by ? el("span.faint", " by ", bdi(commit.by)) : ""];
+  const words = commit => [time(commit.time), commit.by ? el("span.faint", texts.common.by, bdi(commit.by)) : ""];
 
-  // Only rows that stay in view for a moment ask for their last commit.
+  // Requests the last commit only for rows that stay in view, because scrolling passes many rows.
   function lookUp(suite, place) {
     setTimeout(async () => {
       if (isGone || !place.isConnected) return;
@@ -55,14 +56,14 @@ export function suitesView(app) {
     list.set(found.map((suite, index) =>
       ({ id: suite.suite, suite, stamp: `${suite.revision} ${suite.keyCount}`, place: index + 1,
       total: found.length })));
-    total.textContent = wanted.length ? `${found.length} of ${count(suites.length, "suite")}`
-      : count(suites.length, "suite");
+    total.textContent = wanted.length ? texts.common.found(found.length, texts.suites.total(suites.length))
+      : texts.suites.total(suites.length);
     list.element.hidden = !found.length;
     empty.hidden = found.length > 0;
     if (!found.length) {
-      empty.replaceChildren(...(wanted.length ? [el("p", "No suite has that in its name.")]
-        : [el("h2", "No suites yet"), el("p", "A suite holds the settings of one program."),
-          button("New suite", newSuite, { class: "primary" })]));
+      empty.replaceChildren(...(wanted.length ? [el("p", texts.suites.noMatch)]
+        : [el("h2", texts.suites.none), el("p", texts.suites.what),
+          button(texts.suites.new, newSuite, { class: "primary" })]));
     }
   }
 
@@ -80,31 +81,20 @@ export function suitesView(app) {
     return cursor;
   }
 
-  const reload = debounced(300, async () => {
-    try {
-      if (!isGone) await load();
-    } catch (error) {
-      failure.tell(error.message);
-    }
-  });
+  const read = () => persist(load, failure.tell, () => isGone);
+  const reload = paced(300, read);
 
   async function open() {
-    try {
-      const cursor = await load();
-      if (isGone) return;
-      watch = new Watch("v1/observe", { suitePrefix: "" }, cursor, event => { if (event !== "state") reload(); });
-      if (!document.activeElement?.matches("input, button, a")) list.element.focus({ preventScroll: true });
-    } catch (error) {
-      failure.tell(error.message);
-    }
+    const cursor = await read();
+    if (cursor === undefined || isGone) return;
+    watch = new Watch("v1/observe", { suitePrefix: "" }, cursor, event => { if (event !== "state") reload(); });
+    if (!document.activeElement?.matches("input, button, a")) list.element.focus({ preventScroll: true });
   }
 
   function newSuite() {
-    ask("New suite", "Name", "Letters, digits, dots, hyphens and underscores, as com.example.player.",
-      { name: "suite" }, (text, close) => {
+    ask(texts.suites.new, texts.common.name, texts.suites.nameHint, { name: "suite" }, (text, close) => {
       const name = text.trim();
-      if (!/^[\w-][\w.-]{0,127}$/.test(name))
-        return "A name has up to 128 letters, digits, dots, hyphens and underscores, and begins with no dot.";
+      if (!/^[\w-][\w.-]{0,127}$/.test(name)) return texts.suites.badName;
       close();
       app.go(name);
     });

@@ -1,26 +1,25 @@
-// Settings as a file: import as edits in the tray, and export.
+// Import and export of settings. An import becomes edits.
 import { get } from "./api.js";
 import { button, el, field, openDialog, say } from "./dom.js";
 import { save } from "./editors.js";
 import { isSame, membersOf, mistake, parse, typeOf } from "./exact.js";
-import { suitePath } from "./store.js";
-import { present } from "./tray.js";
-import { count } from "./words.js";
+import { isSecret, present, suitePath } from "./store.js";
+import { texts } from "./texts.js";
 
 export async function exportSuite(store) {
   try {
     const { body } = await get(suitePath(store.suite), { view: "stored", raw: true }, { isText: true });
     save(`${store.suite}.json`, body, "application/json");
-    say("Exported what is stored");
+    say(texts.transfer.exported);
   } catch (problem) {
-    openDialog("Export failed", el("p", problem.message), "Close");
+    openDialog(texts.transfer.exportFailed, el("p", problem.message), texts.common.close);
   }
 }
 
 const isUTF8 = file => file.arrayBuffer().then(bytes => new TextDecoder("utf-8", { fatal: true }).decode(bytes))
   .then(() => true, () => false);
 
-// Reads a file with a map of keys, shows the plan, and puts it into the tray.
+// Reads a file of settings, shows the differences, and adds them to the edits.
 export function openImport(app, store) {
   let values = null;
   const plan = el("div", { "aria-live": "polite" });
@@ -35,14 +34,14 @@ export function openImport(app, store) {
     const wrong = mistake(text);
     const broken = text.indexOf("\ufffd");
     if (broken >= 0 && !await isUTF8(file))
-      place.fail(`This is not UTF-8: line ${text.slice(0, broken).split("\n").length}.`);
+      place.fail(texts.transfer.notUTF8(text.slice(0, broken).split("\n").length));
     else if (wrong) place.fail(wrong.words);
-    else if (typeOf(parse(text)) !== "object") place.fail("A file of settings is one JSON object, with a member for each key.");
+    else if (typeOf(parse(text)) !== "object") place.fail(texts.transfer.notAnObject);
     else values = new Map(membersOf(parse(text)));
     show();
   } });
-  const place = field("File", input, "One JSON object, with a member for each key, as Export writes it.");
-  const toTray = button("Put into the tray", () => {
+  const place = field(texts.transfer.file, input, texts.transfer.fileHint);
+  const toTray = button(texts.transfer.add, () => {
     const { sets, resets } = edits();
     for (const [key, value] of sets) app.tray.propose(store.at(key), { value });
     for (const key of resets) app.tray.propose(store.at(key), { remove: true });
@@ -53,7 +52,7 @@ export function openImport(app, store) {
   function edits() {
     const sets = [...values].filter(([key, value]) => {
       const now = store.at(key);
-      return now.source !== "stored" || now.secret || !isSame(present(now), value);
+      return now.source !== "stored" || isSecret(now) || !isSame(present(now), value);
     });
     const resets = whole.checked
       ? [...store.settings.values()].filter(({ key, source, writable, secret }) =>
@@ -68,10 +67,10 @@ export function openImport(app, store) {
     const { sets, resets } = edits();
     toTray.disabled = sets.length + resets.length === 0;
     plan.replaceChildren(el("p",
-      `${count(sets.length, "setting")} to set, ${resets.length} to reset, ${values.size - sets.length} already so. Nothing changes before you commit.`));
+      texts.transfer.plan(sets.length, resets.length, values.size - sets.length)));
   }
 
-  const dialog = openDialog(`Import into ${store.suite}`,
-    [place, el("label.check", whole, " Reset what is not in the file"), plan], "Cancel", toTray);
+  const dialog = openDialog(texts.transfer.title(store.suite),
+    [place, el("label.check", whole, texts.transfer.reset), plan], texts.common.cancel, toTray);
   input.focus();
 }

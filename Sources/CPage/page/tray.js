@@ -1,96 +1,118 @@
-// The tray: edits that gather until they are committed together, each on the revision that was seen.
+// The tray: the edits until they are committed together, each with the revision that the person saw.
 import { Problem, newKey, send } from "./api.js";
 import { isSame, print } from "./exact.js";
 import { debounced } from "./dom.js";
-import { resolve } from "./schema.js";
-import { settled, suitePath } from "./store.js";
+import { readDraft, saveDraft } from "./drafts.js";
+import { isSecret, present, settled } from "./store.js";
+import { texts } from "./texts.js";
 
 const id = (suite, key) => `${suite}/${key}`;
-
-// What a setting holds for an edit: its value, or what is stored in vain.
-export const present = setting =>
-  setting.source === "invalid" ? setting.stored : setting.source === "unset" || setting.secret
-    && setting.value === undefined ? undefined : setting.value;
 
 export class Tray {
   constructor() {
     this.edits = new Map();
     this.listeners = new Set();
-    // What concerns no single edit.
+    // Why the daemon would refuse the edits, if the reason is not about a single edit.
     this.problem = "";
+    // Why the last commit failed. It stays until the person acts, because the next dry run may succeed.
+    this.failure = "";
     this.note = "";
     this.isSending = false;
-    // True for an edit of a key whose lock the caller may override.
+    this.commits = 0;
+    // True for an edit of a key on which the caller has the right `override`.
     this.mayOverride = () => true;
     this.check = debounced(250, () => this.#check());
+    this.#restoreDraft();
+    this.save = debounced(200, () => this.#saveDraft());
+    addEventListener("pagehide", () => this.#saveDraft());
     addEventListener("beforeunload", event => { if (this.edits.size) event.preventDefault(); });
   }
 
   get size() { return this.edits.size; }
   get all() { return [...this.edits.values()]; }
-  // The edits whose locks a commit overrides.
+  // The edits of locked keys.
   get overriding() { return this.all.filter(edit => edit.overrides && !edit.seen.writable); }
-  // The edits that the next commit takes. To override a lock is a right on every key of a commit, so edits of keys
-  // without it wait for another commit.
+  // The edits of the next commit. A commit that overrides a lock requires the right `override` on each of its keys, so
+  // edits of other keys wait.
   get next() { return this.overriding.length ? this.all.filter(this.mayOverride) : this.all; }
   at(suite, key) { return this.edits.get(id(suite, key)); }
-  tell() { for (const listener of this.listeners) listener(); }
+  notify() {
+    this.save();
+    for (const listener of this.listeners) listener();
+  }
 
-  // Takes an edit of a setting in: `{ value }`, `{ remove: true }`, or `{ mistake: "…" }` for what is no value yet. An edit
-  // that leaves a setting as it is takes itself out.
+  #saveDraft() {
+    const edits = this.all.filter(edit => !edit.isSecret && !edit.mistake).map(({ suite, key, seen, value, remove,
+      overrides }) => ({ suite, key, seen, value, remove, overrides }));
+    saveDraft("edits", edits.length ? { edits, note: this.note } : null);
+  }
+
+  #restoreDraft() {
+    const draft = readDraft("edits");
+    for (const edit of draft?.edits || [])
+      this.edits.set(id(edit.suite, edit.key), { ...edit, errors: [], isSecret: false });
+    this.note = draft?.note || "";
+  }
+
+  // Removes the messages about the previous state of the edits, when the person acts.
+  #clearMessages() { this.problem = this.failure = ""; }
+
+  // Takes an edit of a setting: `{ value }`, `{ remove: true }`, or `{ mistake: "…" }` for a text that is no value yet.
+  // An edit that changes nothing is removed, unless `isKept` says that the default is stored on purpose.
   propose(setting, edit) {
     const place = id(setting.suite, setting.key);
     const old = this.edits.get(place);
     const seen = old?.seen || setting;
-    const isSetBack = !edit.mistake && !edit.remove && seen.source !== "invalid" && !seen.secret
+    const isSetBack = !edit.mistake && !edit.remove && !edit.isKept && seen.source !== "invalid" && !seen.secret
       && present(seen) !== undefined && isSame(present(seen), edit.value);
     const isNothing = edit.remove && (seen.source === "default" || seen.source === "unset");
     if (isSetBack || isNothing) this.edits.delete(place);
     else {
-      const isSecret = setting.secret || resolve(setting.schema).writeOnly === true;
-      this.edits.set(place, { suite: setting.suite, key: setting.key, seen, errors: [], isSecret,
+      this.edits.set(place, { suite: setting.suite, key: setting.key, seen, errors: [], isSecret: isSecret(setting),
         overrides: old?.overrides, other: old?.other, ...edit });
     }
-    this.problem = "";
+    this.#clearMessages();
     if (!this.isSending) this.lost = null;
-    this.tell();
+    this.notify();
     this.check();
   }
 
   remove(edit) {
     this.edits.delete(id(edit.suite, edit.key));
-    this.problem = "";
-    this.tell();
+    this.#clearMessages();
+    this.notify();
     if (this.size) this.check();
   }
 
   clear() {
     this.check.cancel();
     this.edits.clear();
-    this.problem = "";
-    this.tell();
+    this.note = "";
+    this.#clearMessages();
+    this.notify();
   }
 
-  // Compares the edits of a store's suite with what is there now; other values make conflicts.
+  // Compares the edits with the current settings of a suite. A setting that was changed makes a conflict.
   compare(store) {
-    // What is being committed comes back as a change, too; it is compared once the answer is there.
+    // The stream also delivers the changes of a commit of this page, so the comparison waits for the answer.
     this.store = store;
     if (this.isSending) return;
     let isChanged = false;
     for (const edit of this.edits.values()) {
       if (edit.suite !== store.suite) continue;
       const now = store.at(edit.key);
-      // Its schema may be another one.
+      // The schema may have changed.
+      edit.isSecret ||= isSecret(now);
       if (now.revision === edit.seen.revision) edit.seen = now;
       if (now.revision === edit.seen.revision || now.revision === edit.other?.revision) continue;
-      this.#meet(edit, now);
+      this.#compareEdit(edit, now);
       isChanged = true;
     }
-    if (isChanged) this.tell();
+    if (isChanged) this.notify();
   }
 
-  // An edit that is so by now is done; of another value the person chooses.
-  #meet(edit, now) {
+  // Removes an edit if the setting has the edited value already. Otherwise the person chooses between the values.
+  #compareEdit(edit, now) {
     const isDone = edit.remove ? ["default", "unset"].includes(now.source)
       : "value" in edit && !now.secret && now.source === "stored" && isSame(now.value, edit.value);
     if (isDone) this.edits.delete(id(edit.suite, edit.key));
@@ -109,7 +131,8 @@ export class Tray {
 
   override(edit, isOn) {
     edit.overrides = isOn;
-    this.tell();
+    this.#clearMessages();
+    this.notify();
     this.check();
   }
 
@@ -122,10 +145,11 @@ export class Tray {
     return { ...more, override: this.overriding.length ? "locked" : undefined };
   }
 
-  // Has the daemon try the edits together, so that rules across keys count, and shows its errors at the edits.
+  // Validates all edits by one dry run, so that rules across keys apply, and shows the errors at the edits.
   async #check() {
     const edits = this.next.filter(edit => !edit.mistake);
     if (!edits.length || this.isSending) return;
+    const commits = this.commits;
     let problem = null;
     try {
       await send("POST", "v1/transaction",
@@ -133,10 +157,11 @@ export class Tray {
     } catch (error) {
       problem = error;
     }
-    // Edits that were changed meanwhile are tried again.
-    if (this.isSending || this.lost || edits.some(edit => this.at(edit.suite, edit.key) !== edit)) return;
+    // The result of a commit is newer, and a change of an edit has started another dry run.
+    const isOutdated = this.isSending || this.commits !== commits || this.lost;
+    if (isOutdated || edits.some(edit => this.at(edit.suite, edit.key) !== edit)) return;
     this.#show(problem, edits);
-    this.tell();
+    this.notify();
   }
 
   #show(problem, edits) {
@@ -161,21 +186,23 @@ export class Tray {
     if (!isPlaced) this.problem = problem.message;
   }
 
-  // Commits all edits at once. Returns the answer, or null if it was not done; then the edits say why.
+  // Commits the edits together. Returns the answer, or null if the commit failed; `failure` or the edits say why.
   async commit(note) {
     const edits = this.next;
     if (!this.canCommit) return null;
     this.isSending = true;
-    this.problem = "";
-    this.tell();
+    this.commits += 1;
+    this.check.cancel();
+    this.#clearMessages();
+    this.notify();
     const body = {
-      // What was never there has no revision to rest on.
+      // An unset key has no revision, so the guard is that no value is stored.
       if: edits.map(({ suite, key, seen }) => seen.source === "unset" ? { suite, key, stored: false }
         : { suite, key, revision: seen.revision }),
       do: this.#operations(edits),
     };
     const query = this.#query({});
-    // A commit whose answer was lost is sent again under its key, so that it is not done twice.
+    // A commit whose answer was lost is repeated with the same idempotency key, so that it is not made twice.
     const form = print([body, query, note]);
     if (this.lost?.form !== form) this.lost = { form, key: newKey() };
     try {
@@ -187,7 +214,7 @@ export class Tray {
         const newer = this.at(edit.suite, edit.key);
         if (newer === edit) this.edits.delete(id(edit.suite, edit.key));
         else if (newer) {
-          // What was typed meanwhile rests on what is committed now.
+          // An edit that was made during the commit is based on the committed value.
           const change = answer.changes?.find(({ suite, key }) => suite === edit.suite && key === edit.key);
           if (change) newer.seen = settled(newer.seen, change);
         }
@@ -196,26 +223,31 @@ export class Tray {
     } catch (problem) {
       if (!(problem instanceof Problem)) throw problem;
       if (problem.isLost) {
-        this.problem = "The answer was lost, so this may be done or not. Commit again: it is not done twice.";
+        this.failure = texts.edits.lostAnswer;
       } else {
         this.lost = null;
         if (problem.code === "precondition_failed") this.#findConflicts(edits, problem.body.failed || []);
-        else this.#show(problem, edits);
+        else {
+          this.#show(problem, edits);
+          this.problem = "";
+          this.failure = texts.edits.failed(problem.message);
+        }
       }
       return null;
     } finally {
       this.isSending = false;
       if (this.store) this.compare(this.store);
-      this.tell();
-      if (this.size) this.check();
+      this.notify();
+      if (this.size && !this.failure) this.check();
     }
   }
 
   #findConflicts(edits, failed) {
     for (const { index, current } of failed) {
       const edit = edits[index];
-      this.#meet(edit, { ...edit.seen, value: undefined, stored: undefined, by: undefined, note: undefined, ...current });
+      const unknown = { value: undefined, stored: undefined, by: undefined, note: undefined };
+      this.#compareEdit(edit, { ...edit.seen, ...unknown, ...current });
     }
-    if (this.size && !this.conflicts.length) this.problem = "Something changed meanwhile; commit again.";
+    if (this.size && !this.conflicts.length) this.failure = texts.edits.changedMeanwhile;
   }
 }

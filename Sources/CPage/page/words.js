@@ -1,43 +1,84 @@
-// Values, sources and times as words for people.
+// Shows values, differences, sources and times.
 import { print, typeOf, isNumber } from "./exact.js";
 import { bdi, el, sign } from "./dom.js";
+import { texts } from "./texts.js";
 
-const sources = {
-  stored: ["●", "This value was set"],
-  default: ["○", "Nothing is stored, the schema gives this value"],
-  unset: ["–", "Nothing is stored, and there is no default"],
-  invalid: ["▲", "What is stored does not fit the schema"],
-};
+const sourceMarks = { stored: "●", default: "○", unset: "–", invalid: "▲" };
 
 export function sourceBadge(source) {
-  const [mark, title] = sources[source] || ["?"];
-  return el("span", { class: `badge ${source}`, title }, sign(mark), ` ${source}`);
+  const title = texts.values.sources[source];
+  return el("span", { class: `badge ${source}`, title }, sign(sourceMarks[source] || "?"), ` ${source}`);
 }
 
-// A value on one line, cut where it gets long.
+// A short text for a value.
 export function brief(value, most = 160) {
-  if (value === undefined) return "no value";
+  if (value === undefined) return texts.values.none;
   if (value === null) return "null";
-  if (typeof value === "boolean") return value ? "On" : "Off";
+  if (typeof value === "boolean") return value ? texts.values.on : texts.values.off;
   if (isNumber(value)) return String(value);
-  const text = typeof value === "string" ? value || "empty text"
-    : !Object.keys(value).length ? `empty ${Array.isArray(value) ? "list" : "object"}`
+  const text = typeof value === "string" ? value || texts.values.emptyText
+    : !Object.keys(value).length ? Array.isArray(value) ? texts.values.emptyList
+      : texts.values.emptyObject
     : Array.isArray(value) && value.every(item => typeof item === "string") ? value.slice(0, most).join(", ")
       : print(value);
   return text.length > most ? `${text.slice(0, most)}…` : text;
 }
 
-// An element that shows a value, with its kind told apart.
-export function shown(value, most) {
+// Shows what a setting or one side of a change holds: `{ value, source, isSecret }`. Every value that a person sees
+// goes through this function or `difference`, so that a secret is hidden whatever its form and length. A value that is
+// `onOneLine` fits a row.
+export function held({ value, source, isSecret }, { asJSON, onOneLine } = {}) {
+  if (source === "unset") value = undefined;
+  else if (isSecret) return el("span.value.faint", texts.values.hidden);
+  if (source === "invalid" && value === undefined) return el("span.value.faint", texts.values.invalid);
   const kind = value === undefined ? "none" : typeOf(value);
   const isFaint = value === undefined || value === "" || value === null;
-  return el("span", { class: `value ${kind}${isFaint ? " faint" : ""}` }, bdi(brief(value, most)));
+  const text = asJSON && value !== undefined ? print(value) : brief(value);
+  return el("span", { class: `value ${kind}${isFaint ? " faint" : ""}` },
+    bdi(onOneLine ? text.replace(/\r\n?|\n/g, " ⏎ ") : text));
 }
 
-// What a setting or one side of a change holds: a secret, nothing, a value.
-export function held(value, source, isSecret) {
-  if (isSecret && source !== "unset") return el("span.value.faint", "hidden");
-  return shown(source === "unset" ? undefined : value);
+const isLong = value => typeof value === "string" ? value.includes("\n") || value.length > 80
+  : typeof value === "object" && value !== null && print(value).length > 40;
+const typeWord = value => texts.values.types[typeOf(value)];
+
+// Shows an old and a new side. If both are long, the lines that differ are shown with two lines around them.
+export function difference(before, after) {
+  const isHidden = before.isSecret || after.isSecret;
+  const hasValues = [before, after].every(({ value, source }) => value !== undefined && source !== "unset");
+  const isOtherType = !isHidden && hasValues && typeWord(before.value) !== typeWord(after.value);
+  const hasLines = !isHidden && hasValues && (isLong(before.value) || isLong(after.value));
+  const plain = value => !hasLines ? brief(value) : typeof value === "string" ? value : print(value, 2);
+  // JSON tells "Off" from false, and "1, 2" from [1, 2].
+  const asJSON = isOtherType || !isHidden && hasValues && plain(before.value).trim() === plain(after.value).trim();
+  const note = isOtherType
+    && el("p.faint", texts.values.typeChange(typeWord(before.value), typeWord(after.value)));
+  if (hasLines) {
+    const linesOf = value => value === "" && !asJSON ? [] : (asJSON ? print(value, 2) : plain(value)).split("\n");
+    return [changedLines(linesOf(before.value), linesOf(after.value)), note];
+  }
+  const side = state => [held({ ...state, isSecret: isHidden }, { asJSON }),
+    state.source === "default" ? el("span.faint", texts.values.default) : ""];
+  return [el("div.difference", el("del", el("span.unseen", texts.values.from), side(before)), sign("→", "span.arrow"),
+    el("ins", el("span.unseen", texts.values.to), side(after))), note];
+}
+
+function changedLines(before, after) {
+  let start = 0, end = 0;
+  while (start < before.length && start < after.length && before[start] === after[start]) start += 1;
+  while (end < before.length - start && end < after.length - start
+    && before[before.length - 1 - end] === after[after.length - 1 - end]) end += 1;
+  const line = (kind, mark) => text => el(`${kind}.line`, `${mark} ${text}\n`);
+  const near = 2, most = 500;
+  const cut = (lines, make) => {
+    const changed = lines.slice(start, lines.length - end);
+    return [...changed.slice(0, most).map(make),
+      changed.length > most ? el("span.line.faint", texts.values.moreLines(changed.length - most)) : ""];
+  };
+  return el("pre.lines", { dir: "auto", tabindex: 0, "aria-label": texts.values.changedLines },
+    before.slice(Math.max(0, start - near), start).map(line("span", " ")), cut(before, line("del", "−")),
+    cut(after, line("ins", "+")),
+    before.slice(before.length - end, before.length - end + near).map(line("span", " ")));
 }
 
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
@@ -48,18 +89,24 @@ function ago(instant) {
   const units = [["day", 86400], ["hour", 3600], ["minute", 60]];
   const [unit, size] = units.find(([, size]) => Math.abs(seconds) >= size) || ["second", 1];
   if (Math.abs(seconds) >= 30 * 86400) return exactTime.format(new Date(instant));
-  return unit === "second" ? "just now" : relative.format(Math.round(seconds / size), unit);
+  return unit === "second" ? texts.values.justNow : relative.format(Math.round(seconds / size), unit);
 }
 
 export const time = instant =>
   instant ? el("time", { datetime: instant, title: exactTime.format(new Date(instant)) }, ago(instant)) : "";
 
+// Updates relative times, because "just now" does not stay true.
+export function refreshTimes() {
+  for (const each of document.querySelectorAll("time")) {
+    const text = ago(each.dateTime);
+    if (each.textContent !== text) each.textContent = text;
+  }
+}
+
 export const clock = date => date.toLocaleTimeString();
 
-export const count = (number, one, many = `${one}s`) => `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
-
 export function bytes(number) {
-  if (number < 1024) return count(number, "byte");
+  if (number < 1024) return texts.values.bytes(number);
   const step = Math.min(3, Math.floor(Math.log2(number) / 10));
   return `${(number / 1024 ** step).toFixed(1)} ${["", "KB", "MB", "GB"][step]}`;
 }

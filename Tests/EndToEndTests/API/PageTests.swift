@@ -3,13 +3,13 @@ import SettingsServer
 import TestSupport
 import Testing
 
-/// The files of the page for people. What the page does in a browser, `scripts/check-page` tries.
+/// Requests for the files of the web page. `scripts/check-page` tests the page in a browser.
 @Suite
 struct PageTests {
     private static let browser = "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 
-    @Test("A browser is led from / to the page; any other caller gets 404 with a hint to /v1")
-    func root() throws {
+    @Test
+    func `GET / redirects a browser to the page, and answers another client with 404 and a hint to /v1`() throws {
         let daemon = try TestDaemon()
         for path in ["/", "/ui"] {
             let answer = try daemon.send(Request("GET \(path)", Self.browser))
@@ -25,7 +25,7 @@ struct PageTests {
     }
 
     @Test(
-        "A file has its type, a tag, and a policy that lets in no foreign code; a known tag answers 304",
+        "GET of a file answers its type, an ETag and a policy without foreign code; a known ETag is answered with 304",
         arguments: [
             ("/ui/", "text/html; charset=utf-8"), ("/ui/index.html", "text/html; charset=utf-8"),
             ("/ui/style.css", "text/css; charset=utf-8"), ("/ui/main.js", "text/javascript; charset=utf-8"),
@@ -52,7 +52,7 @@ struct PageTests {
     }
 
     @Test(
-        "A file is sent without a content coding, whatever Accept-Encoding says; HEAD answers the same fields",
+        "GET of a file with Accept-Encoding answers without a content coding; HEAD answers the same fields",
         arguments: ["", "Accept-Encoding: gzip, deflate, br, zstd", "Accept-Encoding: *"])
     func coding(field: String) throws {
         let daemon = try TestDaemon()
@@ -65,8 +65,10 @@ struct PageTests {
         for name in ["Content-Length", "ETag"] { #expect(head.field(name) == answer.field(name), "\(name)") }
     }
 
-    @Test("index.html names files that exist, has no inline script or style, and loads at most 180 kB in all")
-    func whole() throws {
+    @Test
+    func `index.html has no inline script or style, and loads only files that exist, of at most 180 kB together`()
+        throws
+    {
         let daemon = try TestDaemon()
         let index = try daemon.send("GET /ui/").text
         var names = ["index.html", "icon.svg"]
@@ -90,7 +92,7 @@ struct PageTests {
     }
 
     @Test(
-        "What is not a file of the page is refused",
+        "A request for a file that the page does not have, or with another method than GET, is refused",
         arguments: [
             ("GET /ui/none", 404), ("GET /ui/../LOCK", 404), ("GET /uix", 404), ("PUT /ui/ 1", 405),
             ("OPTIONS /ui/", 204),
@@ -103,8 +105,8 @@ struct PageTests {
         if status == 405 { #expect(answer.field("Allow") == "GET, HEAD, OPTIONS") }
     }
 
-    @Test("The page needs no token, the settings do; page: false takes it away")
-    func access() throws {
+    @Test
+    func `GET of the page needs no token, and is answered with 404 if the option page is false`() throws {
         let guarded = try GuardedDaemon(["reader": ["*:read"]])
         #expect(try guarded.send(Request("GET /ui/"), as: nil).status == 200)
         #expect(try guarded.send(Request("GET /", Self.browser), as: nil).status == 302)
@@ -114,8 +116,8 @@ struct PageTests {
         #expect(try plain.send(Request("GET /", Self.browser)).status == 404)
     }
 
-    @Test("The page is refused to a name that is not the daemon's")
-    func host() throws {
+    @Test
+    func `GET of the page with another Host is answered with 421`() throws {
         let daemon = try TestDaemon()
         #expect(try daemon.send(Request("GET /ui/", "Host: evil.example")).status == 421)
     }

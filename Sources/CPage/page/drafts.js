@@ -1,0 +1,30 @@
+// Drafts that outlast a reload of the tab: edits of settings, and texts of schemas. A caller must not pass a secret.
+import { parse, print } from "./exact.js";
+
+const prefix = `settingsd-draft ${new URL("../", document.baseURI).pathname} `;
+
+export function readDraft(name) {
+  try {
+    return parse(sessionStorage.getItem(prefix + name));
+  } catch {
+    return null;
+  }
+}
+
+// Keeps a draft; null removes the draft.
+export function saveDraft(name, content) {
+  try {
+    if (content === null) sessionStorage.removeItem(prefix + name);
+    else sessionStorage.setItem(prefix + name, print(content));
+  } catch {
+    // The storage of the tab is full. The draft is still on the page, and the browser asks before the page is left.
+  }
+}
+
+export const schemaDraft = suite => `schema ${suite}`;
+
+export const hasSchemaDraft = suite => sessionStorage.getItem(prefix + schemaDraft(suite)) !== null;
+
+addEventListener("beforeunload", event => {
+  if (Object.keys(sessionStorage).some(name => name.startsWith(prefix + schemaDraft("")))) event.preventDefault();
+});

@@ -1,0 +1,161 @@
+"""The flows of a person who looks at unusual values: deep, secret, large, or of several lines."""
+
+import json
+import time
+
+from browsing.editing import EDITOR, equal, to_setting
+from browsing.person import CTRL, Wrong
+from browsing.racing import row
+
+
+def deep_value(trial, person):
+    """The deepest value that the daemon accepts is shown, and the stream goes on after it."""
+    suite, deepest = "deep", json.loads("[" * 128 + "]" * 128)
+    trial.api.put(suite, "plain", 1)
+    person.visit(trial.origin, f"#/{suite}")
+    row(person, "plain", "1")
+    trial.api.put(suite, "deepest", deepest)
+    row(person, "deepest", "[[[")
+    trial.api.put(suite, "plain", 2)
+    row(person, "plain", "2")
+    person.shows("Live", "#state")
+    person.visit(trial.origin, f"#/{suite}/deepest")
+    person.until("document.querySelector('.editor textarea')?.value.includes('[')", "the editor shows the value")
+    to_setting(person, suite, "plain")
+    person.fill("Value", "3", EDITOR, "input:not([type=range]), textarea")
+    person.commit()
+    equal("the setting beside it", trial.api.value(suite, "plain"), 3)
+    person.visit(trial.origin, f"#/{suite}?history")
+    person.shows("deepest", ".commits")
+
+
+SECRET = "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQ" + "s3cr3t" * 20 + "\n-----END KEY-----"
+
+
+def secrets(trial, person):
+    """A secret is hidden wherever it could be shown: a long secret, a secret of several lines, an invalid secret."""
+    suite = "secrets"
+    schema = {"type": "object", "additionalProperties": False, "properties": {
+        "key": {"type": "string", "writeOnly": True, "default": "s3cr3t by default"}, "plain": {"type": "integer"}}}
+    trial.api.send("PUT", f"suites/{suite}/schema", schema)
+    trial.api.put(suite, "key", SECRET)
+    revision = trial.api.setting(suite, "key")["revision"]
+    trial.api.put(suite, "key", SECRET + "2", "another key")
+
+    def hidden(where):
+        if person.evaluate("/s3cr3t|BEGIN KEY/.test(document.body.innerText + document.body.innerHTML)"):
+            raise Wrong(f"{where} shows a secret")
+
+    person.visit(trial.origin, f"#/{suite}/key")
+    person.shows("another key", ".past")
+    hidden("the panel")
+    person.fill("Search settings", "s3cr3t", "main")
+    person.shows("0 of 2", ".count")
+    person.fill("Search settings", "", "main")
+    person.evaluate(f"location.hash = '#/{suite}?history'")
+    person.shows("another key", ".commits")
+    hidden("the history")
+    person.click(f"Compare revision {revision} with now", "button")
+    person.shows("1 difference", ".comparison")
+    hidden("the comparison")
+    person.click(f"Undo revision {revision + 1}", "button")
+    person.shows("Note", "dialog")
+    hidden("the undo dialog")
+    person.leave()
+    to_setting(person, suite, "key")
+    person.fill("Value", SECRET.replace("\n", " ") + "3", EDITOR)
+    person.shows("1 edit", "#tray")
+    person.press("Enter", CTRL)
+    person.shows("Commit 1 change", "dialog.review")
+    hidden("the review")
+    person.leave()
+    trial.api.put(suite, "key", SECRET + "4")
+    person.shows("conflict", "#tray")
+    hidden("the conflict")
+    person.click("Take theirs", "button", ".panel")
+    schema["properties"]["key"] = {"type": "string", "writeOnly": True, "maxLength": 3}
+    trial.api.send("PUT", f"suites/{suite}/schema?onConflict=keep", schema)
+    row(person, "key", "invalid")
+    hidden("the row of an invalid value")
+
+
+def lines(trial, person):
+    """A value of several lines stays in its row, so that a click reaches the row under the pointer."""
+    suite = "lines"
+    trial.api.put(suite, "a", "\n".join(f"line {number}" for number in range(20)))
+    for key in "bcd":
+        trial.api.put(suite, key, key)
+    person.visit(trial.origin, f"#/{suite}")
+    row(person, "a", "line 0 ⏎ line 1")
+    x, y = person.evaluate("(row => { const box = row.getBoundingClientRect(); const value = row.querySelector('.now').getBoundingClientRect();"
+                           " return [value.x + 10, box.y + box.height / 2]; })([...document.querySelectorAll('.row')].find(row => row.innerText.startsWith('c')))")
+    person.click_at(x, y)
+    person.until("document.querySelector('.panel h2')?.textContent === 'c'", "the click opens the setting under the pointer")
+
+
+def type_change(trial, person):
+    """A change of the type is visible although both values have the same text."""
+    suite = "types"
+    for key, values in (("a", ("Off", False)), ("b", ("[1,2]", [1, 2])), ("c", (["a", "b"], ["a, b"])), ("d", ("x " * 60, ["x " * 60]))):
+        for value in values:
+            trial.api.put(suite, key, value)
+    person.visit(trial.origin, f"#/{suite}?history")
+    for text in ('"Off"', "false", '"[1,2]"', "The type changes from text to list", "The type changes from text to true or false", '["a, b"]'):
+        person.shows(text, ".commits")
+
+
+def clicks(trial, person):
+    """A click opens the setting under the pointer, and the list keeps its place: after a search, and after a look at the history."""
+    suite = "clicks"
+    trial.api.send("PATCH", f"suites/{suite}", {f"key{number:03}": number for number in range(200)})
+    person.visit(trial.origin, f"#/{suite}")
+    row(person, "key000", "0")
+
+    def open_middle(where):
+        name, top, x, y = person.evaluate("""(list => { const box = list.getBoundingClientRect();
+            const [x, y] = [box.x + 60, box.y + box.height / 2];
+            return [document.elementFromPoint(x, y).closest('.row').querySelector('.name').innerText, list.scrollTop, x, y];
+        })(document.querySelector('.list'))""")
+        person.click_at(x, y)
+        person.until(f"document.querySelector('.panel:not([hidden]) h2')?.textContent === {json.dumps(name)}", f"the click opens {name} {where}")
+        equal(f"the place of the list {where}", person.evaluate("document.querySelector('.list').scrollTop"), top)
+
+    person.fill("Search settings", "key1", "main")
+    person.shows("100 of 200", ".count")
+    person.evaluate("document.querySelector('.list').scrollTop = 3000")
+    person.awaits("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    open_middle("after a search")
+    top = person.evaluate("document.querySelector('.list').scrollTop")
+    person.click("History", "a", "nav.tabs")
+    person.until("document.querySelector('.commit')", "the history is there")
+    person.click("Settings", "a", "nav.tabs")
+    person.until(f"document.querySelector('.list')?.scrollTop === {top}", "the list is at its place")
+    equal("the search", person.evaluate("document.querySelector('input[type=search]').value"), "key1")
+    open_middle("after a look at the history")
+
+
+def large(trial, person):
+    """A text and a list of a megabyte open within seconds."""
+    trial.api.put("large", "text", "A line of text.\n" * 65_536)
+    trial.api.put("large", "list", [{"number": number, "text": "words"} for number in range(30_000)])
+    person.visit(trial.origin, "#/large")
+    row(person, "text", "⏎")
+    times = []
+    for key in ("text", "list"):
+        begun = time.monotonic()
+        person.evaluate(f"location.hash = '#/large/{key}'")
+        person.until(f"document.querySelector('.panel h2')?.textContent === '{key}' && document.querySelector('.editor textarea')?.value.length > 900_000", f"the {key} is there")
+        person.awaits("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        times.append(time.monotonic() - begun)
+    if max(times) > 10:
+        raise Wrong(f"the values opened after {times} s")
+    return "opened after " + " s and ".join(f"{seconds:.1f}" for seconds in times) + " s"
+
+
+def times(trial, person):
+    """A relative time is updated while the page stays open."""
+    trial.api.put("times", "a", 1)
+    person.visit(trial.origin, "#/times?history")
+    person.shows("just now", ".commit")
+    person.evaluate("(now => { Date.now = () => now() + 185_000; })(Date.now)")
+    person.shows("3 minutes ago", ".commit")

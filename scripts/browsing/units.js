@@ -1,0 +1,219 @@
+// Unit tests of the modules of the page. scripts/check-page evaluates this text as the body of an async function, which
+// returns the number of tests that passed and the messages of the tests that failed.
+const { parse, print, mistake, typeOf, membersOf, readNumber, numberMistake } = await import("./exact.js");
+const { Problem, Watch, persist } = await import("./api.js");
+const { readDraft, saveDraft } = await import("./drafts.js");
+const { paced } = await import("./dom.js");
+const { instantText } = await import("./editors.js");
+const { Store } = await import("./store.js");
+const { rowsOf } = await import("./tree.js");
+const { difference, held } = await import("./words.js");
+
+let passed = 0;
+const failed = [];
+
+async function test(name, body) {
+  try {
+    await body();
+    passed += 1;
+  } catch (error) {
+    failed.push(`${name}: ${error.message}`);
+  }
+}
+
+function equal(found, wanted, what = "") {
+  const [one, other] = [found, wanted].map(value => JSON.stringify(value));
+  if (one !== other) throw new Error(`${what} found ${one}, not ${other}`);
+}
+
+const nested = depth => "[".repeat(depth) + "]".repeat(depth);
+
+await test("A number and the order of members keep their spelling", () => {
+  for (const text of ['{"b":1,"10":1.0,"9":{"z":9007199254740993,"1":2.5}}', "[1e2,-0,1.50,0.1]", '{"__proto__":{"a":1}}'])
+    equal(print(parse(text)), text);
+  equal(membersOf(parse('{"b":1,"10":2}')).map(([name]) => name), ["b", "10"]);
+  equal(typeOf(parse("1.0")), "number");
+  equal(typeOf(parse("9007199254740993")), "integer");
+});
+
+await test("A text that is not JSON is refused with its line and column", () => {
+  for (const [text, place] of [['{"a": 1,\n "a": 2}', "line 2, column 2"], ["[1,\n2,,3]", "line 2, column 3"],
+    ["1e999", "line 1, column 1"], ["99999999999999999999", "line 1, column 1"], ['"\\ud800"', "line 1, column 1"],
+    ['{"a"', "line 1, column 5"]])
+    if (!mistake(text)?.words.includes(place)) throw new Error(`${text}: ${mistake(text)?.words}`);
+  equal(mistake('{"a": [true, null]}'), null);
+});
+
+await test("An answer of the daemon is parsed however deep a value is; a person may write as deep as a commit may hold", () => {
+  const answer = `{"keys":[{"value":${nested(128)}}]}`;
+  equal(print(parse(answer)), answer);
+  equal(mistake(nested(125)), null);
+  if (!mistake(nested(126))?.words.includes("125 levels")) throw new Error(String(mistake(nested(126))?.words));
+});
+
+const text = parts => [parts].flat(Infinity).map(part => part?.textContent ?? "").join("");
+
+await test("A secret is hidden in a row and in a difference, whatever its length and form", () => {
+  for (const value of ["pin", "long ".repeat(100), "one\ntwo\nthree", { a: "pin" }, ["pin"], false, 7]) {
+    for (const other of ["another", "one\ntwo", undefined]) {
+      for (const [isSecret, isOtherSecret] of [[true, false], [false, true], [true, true]]) {
+        const found = text(difference({ value, source: "stored", isSecret },
+          { value: other, source: other === undefined ? "unset" : "stored", isSecret: isOtherSecret }));
+        if (!/^from hidden→to (hidden|no value)$/.test(found)) throw new Error(found);
+      }
+    }
+    equal(text(held({ value, source: "invalid", isSecret: true })), "hidden");
+  }
+});
+
+await test("A difference shows a change of type, and values that differ although they read the same", () => {
+  const sides = (one, other) => text(difference({ value: one, source: "stored" }, { value: other, source: "stored" }));
+  equal(sides("Off", false), 'from "Off"→to falseThe type changes from text to true or false.');
+  equal(sides(["a", "b"], ["a, b"]), 'from ["a","b"]→to ["a, b"]');
+  equal(sides(1, parse("1.0")), "from 1→to 1.0");
+  equal(sides("a", "a "), 'from "a"→to "a "');
+  equal(sides("one\ntwo\nthree", "one\n2\nthree"), "  one\n− two\n+ 2\n  three\n");
+  const same = "the same line\n".repeat(30);
+  equal(sides(`${same}one`, `${same}two`), "  the same line\n  the same line\n− one\n+ two\n");
+  const long = number => Array.from({ length: 2000 }, (_, index) => `${number} ${index}`).join("\n");
+  if (!sides(long(1), long(2)).includes("and 1,500 more lines")) throw new Error("too many lines are shown");
+});
+
+await test("A paced function runs while calls never stop, one run at a time, and once more for the last call", async () => {
+  let runs = 0, running = 0;
+  const call = paced(5, async () => {
+    if (running += 1, running > 1) throw new Error("two runs at a time");
+    await new Promise(resolve => setTimeout(resolve, 5));
+    [runs, running] = [runs + 1, running - 1];
+  });
+  const end = performance.now() + 150;
+  while (performance.now() < end) {
+    call();
+    await new Promise(resolve => setTimeout(resolve, 1));
+  }
+  if (runs < 3) throw new Error(`${runs} runs while calls came`);
+  const before = runs;
+  call();
+  while (runs === before && performance.now() < end + 5000) await new Promise(resolve => setTimeout(resolve, 1));
+  if (runs === before) throw new Error("no run after the last call");
+});
+
+await test("A text that is no number has a reason", () => {
+  equal([readNumber("+.5"), readNumber("-.5"), readNumber("1e3")].map(String), ["0.5", "-0.5", "1e3"]);
+  for (const [text, reason] of [["", "Enter a number"], ["loud", "is not a number"], ["1e999", "too large"],
+    ["9223372036854775808", "between"]]) {
+    equal(readNumber(text), undefined);
+    if (!numberMistake(text).includes(reason)) throw new Error(`${text}: ${numberMistake(text)}`);
+  }
+});
+
+await test("An edited time keeps the digits of its fraction that the field does not show", () => {
+  for (const [date, fraction, wanted] of [["12:31:15.123Z", "123456", "12:31:15.123456Z"], ["12:31:15.124Z", "123456",
+    "12:31:15.124Z"], ["12:31:15.500Z", "5", "12:31:15.5Z"], ["12:31:15.000Z", "", "12:31:15Z"]])
+    equal(instantText(new Date(`2026-03-01T${date}`), fraction), `2026-03-01T${wanted}`);
+});
+
+await test("A store takes changes in the order of their revisions, whatever the order of their arrival", () => {
+  const told = [];
+  const store = new Store("s", keys => told.push(...keys));
+  const change = (key, revision, value, source = "stored") => ({ key, revision, new: value, source });
+  store.settings.set("a", { suite: "s", key: "a", value: 1, source: "stored", revision: 3, writable: true });
+  store.apply([change("a", 5, 2)]);
+  store.apply([change("a", 4, 9)]);
+  equal([store.at("a").value, store.at("a").revision], [2, 5]);
+  store.apply([change("a", 6, null, "unset")]);
+  store.apply([change("a", 5, 2)]);
+  equal([store.at("a").source, store.settings.has("a")], ["unset", false]);
+  store.apply([{ ...change("a", 9, 7), suite: "another" }]);
+  equal([store.at("a").source, told.length], ["unset", 2]);
+});
+
+// Replaces a function of the browser while `body` runs.
+async function replacing(name, replacement, body) {
+  const original = globalThis[name];
+  globalThis[name] = replacement;
+  try {
+    await body();
+  } finally {
+    globalThis[name] = original;
+  }
+}
+
+const stream = text => new Response(new ReadableStream({
+  start: controller => controller.enqueue(new TextEncoder().encode(text)),
+}));
+const until = async (condition, what) => {
+  for (const end = performance.now() + 10_000; !condition();) {
+    if (performance.now() > end) throw new Error(what);
+    await new Promise(resolve => setTimeout(resolve, 1));
+  }
+};
+
+await test("A watch closes a stream that it cannot handle before it opens the next stream", async () => {
+  const signals = [];
+  let opened = 0;
+  const fail = () => { throw new Error("this event cannot be handled"); };
+  await replacing("reportError", () => {}, () => replacing("fetch", async (_, { signal }) => {
+    if (signals.some(each => !each.aborted)) throw new Error("an earlier stream is still open");
+    signals.push(signal);
+    opened += 1;
+    return stream("retry: 250\nevent: commit\nid: e.1\ndata: {}\n\n");
+  }, async () => {
+    const watch = new Watch("v1/observe", {}, null, fail);
+    await until(() => opened === 3, `${opened} streams were opened`);
+    watch.close();
+    await until(() => signals.every(each => each.aborted), "a stream is still open");
+  }));
+});
+
+await test("An event that is not JSON makes a watch read the state again, and the stream goes on", async () => {
+  const events = [];
+  let opened = 0;
+  await replacing("reportError", () => {}, () => replacing("fetch", async () => {
+    opened += 1;
+    return stream("event: commit\nid: e.1\ndata: {broken\n\nevent: commit\nid: e.2\ndata: {}\n\n");
+  }, async () => {
+    const watch = new Watch("v1/observe", {}, null, event => events.push(event));
+    await until(() => events.length === 2, `the events are ${events}`);
+    watch.close();
+    equal([events, watch.cursor, opened], [["reset", "commit"], "e.2", 1]);
+  }));
+});
+
+await test("A read is repeated after a failure of the network, but not after a refusal", async () => {
+  const reasons = [];
+  let reads = 0;
+  const read = async () => {
+    reads += 1;
+    if (reads === 1) throw new Problem(0, { code: "network", detail: "no answer" });
+    return reads;
+  };
+  equal([await persist(read, reason => reasons.push(reason), () => false), reasons], [2, ["no answer", ""]]);
+  const refuse = async () => { throw new Problem(403, { detail: "no access" }); };
+  equal([await persist(refuse, reason => reasons.push(reason), () => false) ?? "none", reasons.at(-1)],
+    ["none", "no access"]);
+});
+
+await test("A message of the daemon is shown without the parameters of requests", () => {
+  for (const [detail, wanted] of [["n is read-only; a caller can write it with ?override=locked", "n is read-only"],
+    ['n was changed; "force":true undoes the commit anyway', "n was changed"],
+    ["the disk is full; free space", "the disk is full; free space"]])
+    equal(new Problem(409, { detail }).message, wanted);
+});
+
+await test("A draft keeps the spelling of numbers and the order of members", () => {
+  const text = '{"edits":[{"b":9007199254740993,"10":1.0}]}';
+  saveDraft("test", parse(text));
+  equal(print(readDraft("test")), text);
+  saveDraft("test", null);
+  equal(readDraft("test"), null);
+});
+
+await test("Names that share the text before a dot form a group, and a chain of groups is one group", () => {
+  const rows = keys => rowsOf(keys.map(key => ({ key })), () => true).map(({ label, level, size }) =>
+    `${" ".repeat(level - 1)}${label}${size ? ` (${size})` : ""}`);
+  equal(rows(["a.b.c", "a.b.d", "a.e", "f", "g.h"]), ["a (3)", " b (2)", "  c", "  d", " e", "f", "g.h"]);
+  equal(rows(["x.y.a", "x.y.b"]), ["x.y (2)", " a", " b"]);
+});
+
+return [passed, failed];

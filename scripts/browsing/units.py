@@ -1,0 +1,15 @@
+"""Unit tests of the modules of the page, which run in Chromium without the page."""
+
+import pathlib
+
+from browsing.person import Wrong
+
+
+def modules(trial, person):
+    """The tests of units.js pass. They run in a file of the page, so that the modules come from the daemon."""
+    person.open(f"{trial.origin}/ui/words.js")
+    script = pathlib.Path(__file__).with_suffix(".js").read_text()
+    passed, failed = person.awaits(f"(async () => {{ {script} }})()")
+    if failed:
+        raise Wrong("\n  ".join(failed))
+    return f"{passed} tests"
