@@ -26,7 +26,7 @@ extension Option {
             }, write: \.description
         ).onCommandLine("HOST:PORT|unix:PATH"),
         Option(
-            "socketMode", type: "string of three octal digits",
+            "socketMode", type: "string of octal digits",
             "the file mode of Unix domain sockets; a user needs the permission to write in order to connect"
         ) {
             json, name, configuration throws(ConfigurationError) in
@@ -36,7 +36,7 @@ extension Option {
             else {
                 throw ConfigurationError(
                     "\(name) is \(json.briefPhrase)",
-                    remedy: "it must be three octal digits in a string, as \"0660\" for the owner and the group")
+                    remedy: "it must be an octal mode in a string, such as \"0660\" for the owner and the group")
             }
             configuration.socketMode = mode
         } write: { configuration in

@@ -184,15 +184,15 @@ struct ConfigurationFileTests {
             ),
             (
                 #"{"socketMode":"0800"}"#,
-                #"socketMode is "0800": it must be three octal digits in a string, as "0660" for the owner and the group"#
+                #"socketMode is "0800": it must be an octal mode in a string, such as "0660" for the owner and the group"#
             ),
             (
                 #"{"socketMode":"4600"}"#,
-                #"socketMode is "4600": it must be three octal digits in a string, as "0660" for the owner and the group"#
+                #"socketMode is "4600": it must be an octal mode in a string, such as "0660" for the owner and the group"#
             ),
             (
                 #"{"socketMode":600}"#,
-                #"socketMode is 600: it must be three octal digits in a string, as "0660" for the owner and the group"#
+                #"socketMode is 600: it must be an octal mode in a string, such as "0660" for the owner and the group"#
             ),
             (#"{"listen":[1]}"#, "listen[0] is 1: it must be a string"),
             (
