@@ -64,7 +64,7 @@ struct PastTests {
             ! settings: revision 99 is still to come; the newest is 5
             => 4
             $ settings diff app
-            ! settings: the place to compare with is missing
+            ! settings: FROM is missing; the usage is 'settings diff SUITE FROM [TO]'
             => 64
             """#)
     }
@@ -123,7 +123,7 @@ struct PastTests {
             ! settings: name keys, or a --prefix
             => 64
             $ settings restore app
-            ! settings: WHEN is missing: a revision, yesterday, 2h
+            ! settings: WHEN is missing; the usage is 'settings restore SUITE WHEN [KEY…]'
             => 64
             """#)
     }
@@ -140,7 +140,7 @@ struct PastTests {
             $ settings schema check none.json
             ! settings: none.json cannot be read: No such file or directory
             => 1
-            $ settings schema export app | sed 's/"maximum": 1$/"maximum": 2/' >louder.json; settings schema diff app louder.json
+            $ settings schema show app | sed 's/"maximum": 1$/"maximum": 2/' >louder.json; settings schema diff app louder.json
             the schema would change
             => 2
             $ settings schema diff app app.json
@@ -161,12 +161,9 @@ struct PastTests {
             => 64
             $ settings schema remove app --dry-run
             (a dry run: nothing was changed)
-            $ settings schema remove app; settings schema export app
+            $ settings schema remove app; settings schema show app
             ! settings: suite app has no schema: it accepts any key with any value
             => 4
-            $ settings schema
-            ! settings: say export, check, diff, apply, remove or generate
-            => 64
             """#)
     }
 }

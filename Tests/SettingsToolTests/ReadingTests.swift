@@ -148,7 +148,7 @@ struct ReadingTests {
             ! settings: nope of suite app is not set and has no default
             => 3
             $ settings describe app
-            ! settings: the key is missing
+            ! settings: KEY is missing; the usage is 'settings describe SUITE KEY'
             => 64
             """#)
     }

@@ -177,7 +177,7 @@ struct WatchingTests {
             ! settings: timed out after 0.0 seconds waiting for app
             => 8
             $ settings wait app
-            ! settings: KEY=VALUE is missing
+            ! settings: KEY=VALUE is missing; the usage is 'settings wait SUITE KEY=VALUE…'
             => 64
             $ settings wait app theme=dark --timeout long
             ! settings: --timeout takes seconds, or a time span such as 2m, not 'long'

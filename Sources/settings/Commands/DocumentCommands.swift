@@ -7,7 +7,7 @@ enum DocumentCommands {
     static let all = [edit, transaction]
 
     private static let edit = Command(
-        name: "edit", operands: "SUITE", summary: "Change what is stored in a suite with an editor.",
+        name: "edit", forms: [[.suite]], summary: "Change what is stored in a suite with an editor.",
         details: """
             The editor is $VISUAL, else $EDITOR, else vi; it gets the stored values as JSON. What is saved is one commit, made
             only if nothing else changed the suite meanwhile. When it cannot be made, the edited file stays.
@@ -15,7 +15,6 @@ enum DocumentCommands {
         options: Command.writing,
         examples: ["settings edit app", "settings edit app --note 'louder at night'"]
     ) { arguments in
-        try arguments.expect(1...1, "the suite")
         let (suite, options, client) = (try arguments.suite(), try arguments.writeOptions(), try arguments.client())
         let opened = try StoredSuite(suite, from: client)
         let text = JSONValue.object(JSONObject(opened.settings)).text(style: .pretty) + "\n"
@@ -74,7 +73,7 @@ enum DocumentCommands {
     }
 
     private static let transaction = Command(
-        name: "transaction", operands: "FILE", summary: "Do several operations together, or none of them.",
+        name: "transaction", forms: [[.file]], summary: "Do several operations together, or none of them.",
         details: """
             FILE is JSON as the HTTP interface has it; - is standard input: {"if":[conditions],"do":[operations]}.
             """,
@@ -83,7 +82,6 @@ enum DocumentCommands {
             "settings transaction change.json --dry-run", "settings transaction change.json --note 'both or none'",
         ]
     ) { arguments in
-        try arguments.expect(1...1, "the file")
         let (path, options) = (arguments.operands[0], try arguments.writeOptions())
         let document = try InputFile.json(path, arguments)
         let transaction: Transaction

@@ -12,7 +12,7 @@ enum PlanCommands {
     private static let prune = Command.Option("prune", nil, "remove keys that the file does not name")
 
     private static let plan = Command(
-        name: "plan", operands: "FILE", summary: "Show what would make suites what a file describes.",
+        name: "plan", forms: [[.file]], summary: "Show what would make suites what a file describes.",
         details: """
             \(form)
             It ends with 2 if there is something to do. If the daemon would refuse to do it, plan prints every refusal, and no
@@ -33,7 +33,7 @@ enum PlanCommands {
     }
 
     private static let apply = Command(
-        name: "apply", operands: "FILE", summary: "Make suites what a file describes, in one commit.",
+        name: "apply", forms: [[.file]], summary: "Make suites what a file describes, in one commit.",
         details: """
             \(form)
             With --plan it does exactly what 'settings plan' showed, or nothing if that would be something else now.
@@ -70,7 +70,6 @@ private struct Plan {
     let client: DaemonClient
 
     init(_ arguments: Arguments) throws {
-        try arguments.expect(1...1, "the file")
         let (path, document) = (arguments.operands[0], try InputFile.json(arguments.operands[0], arguments))
         guard let object = document.object, object.count == 1, let wanted = object["suites"]?.object
         else {

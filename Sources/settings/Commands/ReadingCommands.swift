@@ -5,7 +5,7 @@ enum ReadingCommands {
     static let all = [get, list, describe, find]
 
     private static let get = Command(
-        name: "get", operands: "SUITE KEY…", summary: "Print values.",
+        name: "get", forms: [[.suite, .keys]], summary: "Print values.",
         details: "A text is printed as it is, all else as JSON. Several keys are printed in a line each.",
         options: [
             Command.Option("json", nil, "print texts as JSON, too"),
@@ -19,7 +19,6 @@ enum ReadingCommands {
         guard !arguments.has("json") || !arguments.has("source") else {
             throw ToolError.usage("--json and --source exclude each other")
         }
-        guard !keys.isEmpty else { throw ToolError.usage("the key is missing; 'settings list \(suite)' shows all") }
         let (client, moment) = (try arguments.client(), try arguments.moment("at"))
         for key in keys {
             do {
@@ -46,7 +45,8 @@ enum ReadingCommands {
     }
 
     static let list = Command(
-        name: "list", operands: "[SUITE [PREFIX]]", summary: "List suites, or the settings of one.",
+        name: "list", forms: [[], [.suite, Command.Operand("PREFIX", .optional)]],
+        summary: "List suites, or the settings of one.",
         details: "A setting is shown with its value, the type that its schema names, and where the value is from.",
         options: [
             Command.Option("changed", nil, "only what is stored, and differs from defaults"),
@@ -58,7 +58,6 @@ enum ReadingCommands {
 
     @inline(never)
     private static func listSettings(_ arguments: Arguments) throws -> ExitCode {
-        try arguments.expect(0...2, "the suite")
         let showsSecrets = try arguments.showsSecrets()
         let client = try arguments.client()
         guard !arguments.operands.isEmpty else { return try listSuites(client, arguments) }
@@ -101,12 +100,11 @@ enum ReadingCommands {
     }
 
     private static let describe = Command(
-        name: "describe", operands: "SUITE KEY",
+        name: "describe", forms: [[.suite, .key]],
         summary: "Explain a setting: what it is for, what is allowed, who changed it.",
         options: [Command.json, Command.secrets],
         examples: ["settings describe app launchCount", "settings describe app theme"]
     ) { arguments in
-        try arguments.expect(2...2, "the key")
         let (suite, key) = (try arguments.suite(), try KeyName.named(arguments.operands[1]))
         let client = try arguments.client()
         guard let entry = try client.entry(of: key, in: suite) else {
@@ -149,7 +147,8 @@ enum ReadingCommands {
     }
 
     private static let find = Command(
-        name: "find", operands: "TEXT", summary: "Find settings by a part of their name, value or description.",
+        name: "find", forms: [[Command.Operand("TEXT")]],
+        summary: "Find settings by a part of their name, value or description.",
         details: "Upper and lower case are the same. It ends with 4 if there is none.",
         options: [
             Command.Option("suite", "SUITE", "only in this suite", isRepeatable: true), Command.json, Command.secrets,
@@ -159,7 +158,6 @@ enum ReadingCommands {
 
     @inline(never)
     private static func findSettings(_ arguments: Arguments) throws -> ExitCode {
-        try arguments.expect(1...1, "the text")
         let showsSecrets = try arguments.showsSecrets()
         let (client, wanted) = (try arguments.client(), arguments.operands[0].lowercased())
         var suites: [SuiteName] = []

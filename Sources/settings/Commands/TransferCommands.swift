@@ -7,7 +7,7 @@ enum TransferCommands {
     static let all = [export, importing]
 
     private static let export = Command(
-        name: "export", operands: "SUITE", summary: "Print what is stored in a suite, as a file that import reads.",
+        name: "export", forms: [[.suite]], summary: "Print what is stored in a suite, as a file that import reads.",
         details: """
             Keys are in the order of their names, so that a file changes no more than the settings do. The form env has a
             KEY=value a line, quoted for the shell; plist is a property list in XML, bplist a binary one. A setting that a form
@@ -27,11 +27,10 @@ enum TransferCommands {
     /// Apart from the declaration: Swift 6.3.1 crashes where it optimises this in an asynchronous closure.
     @inline(never)
     private static func printFile(_ arguments: Arguments) throws -> ExitCode {
-        try arguments.expect(1...1, "the suite")
         guard !arguments.has("changed") || !arguments.has("defaults") else {
             throw ToolError.usage("--changed and --defaults exclude each other")
         }
-        let (suite, format) = (try arguments.suite(), try SuiteFile(arguments["format"]))
+        let (suite, format) = (try arguments.suite(), SuiteFile(arguments["format"]))
         let (client, moment) = (try arguments.client(timeout: .seconds(60)), try arguments.moment("at"))
         var (settings, concealed) = ([StoredSetting](), [String]())
         try client.eachPage(of: suite, prefix: arguments["prefix"], at: moment, isOneMoment: true) { page in
@@ -59,7 +58,7 @@ enum TransferCommands {
     }
 
     private static let importing = Command(
-        name: "import", operands: "SUITE FILE", summary: "Store the settings of a file, all of them or none.",
+        name: "import", forms: [[.suite, .file]], summary: "Store the settings of a file, all of them or none.",
         details: """
             FILE has the form of 'settings export'; - is standard input. What the file does not name stays. With
             --replace it is removed, save secrets that this caller may not read. The form env has no types: the schema's hold.
@@ -76,9 +75,8 @@ enum TransferCommands {
 
     @inline(never)
     private static func importFile(_ arguments: Arguments) throws -> ExitCode {
-        try arguments.expect(2...2, "the file")
         let (suite, path, options) = (try arguments.suite(), arguments.operands[1], try arguments.writeOptions())
-        let format = try SuiteFile(arguments["format"], path: path)
+        let format = SuiteFile(arguments["format"], path: path)
         let client = try arguments.client(timeout: .seconds(60))
         let settings = try format.settings(of: try InputFile.bytes(of: path, arguments), from: path) {
             try client.schema(of: suite)

@@ -8,7 +8,7 @@ enum WatchingCommands {
     static let all = [watch, wait]
 
     private static let watch = Command(
-        name: "watch", operands: "SUITE [KEY…]", summary: "Print each change as it happens, or run a program.",
+        name: "watch", forms: [[.suite, .anyKeys]], summary: "Print each change as it happens, or run a program.",
         details: """
             Nothing is missed and nothing comes twice, whatever the network does. With --exec a program is run by the shell,
             one run at a time: the next run has what changed meanwhile, with the newest value of each key. It finds
@@ -81,7 +81,8 @@ enum WatchingCommands {
     }
 
     private static let wait = Command(
-        name: "wait", operands: "SUITE KEY=VALUE…", summary: "Wait until settings have these values.",
+        name: "wait", forms: [[.suite, Command.Operand("KEY=VALUE", .oneOrMore)]],
+        summary: "Wait until settings have these values.",
         details: """
             KEY alone waits for any value, !KEY for none, KEY!=VALUE for another value or none. It ends with 8 if --timeout is
             over before that.
@@ -91,7 +92,6 @@ enum WatchingCommands {
     ) { arguments in
         let suite = try arguments.suite()
         let conditions = try arguments.operands.dropFirst().map { try AwaitedValue($0) }
-        guard !conditions.isEmpty else { throw ToolError.usage("KEY=VALUE is missing") }
         let timeout = try arguments.duration("timeout")
         let wait = Wait(suite: suite, conditions: conditions, timeout: timeout)
         let client = try arguments.client(timeout: wait.firstDeadline - .now).withTimeout(.seconds(10))

@@ -10,7 +10,11 @@ enum WritingCommands {
     ]
 
     private static let set = Command(
-        name: "set", operands: "SUITE KEY VALUE | SUITE KEY=VALUE…", summary: "Change settings.",
+        name: "set",
+        forms: [
+            [.suite, .key, Command.Operand("VALUE")], [.suite, Command.Operand("KEY=VALUE", .oneOrMore)],
+        ],
+        summary: "Change settings.",
         details: """
             The type of a value is that of the schema: 5 is a number for one key and a text for another. +5 adds to a number
             and +-5 subtracts from it, if the key takes numbers and no texts. Without a schema, the stored value has to be a
@@ -36,7 +40,7 @@ enum WritingCommands {
     }
 
     private static let unset = Command(
-        name: "unset", operands: "SUITE [KEY…]", summary: "Remove stored values: back to the defaults.",
+        name: "unset", forms: [[.suite, .anyKeys]], summary: "Remove stored values: back to the defaults.",
         options: [
             Command.Option("prefix", "PREFIX", "all keys that begin so"),
             Command.Option("all", nil, "all keys of the suite"),
