@@ -258,6 +258,7 @@ struct CommandLineTests {
         let adapted = line.replacing("yesterday", with: "1").replacing(
             "unix:/run/settingsd/settingsd.sock", with: "unix:\(shell.directory.path)/socket"
         ).replacing("settings edit", with: "EDITOR=true settings edit")
+            .replacing("--plan HASH", with: "--plan $(settings plan desired.json --hash)")
         guard !line.hasPrefix("settings watch") else {
             let watch = try shell.start("exec \(adapted) >&2 --since \(try shell.cursor())")
             _ = try shell.run("settings set app theme dark; settings set app theme light")

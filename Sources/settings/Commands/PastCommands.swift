@@ -126,7 +126,9 @@ extension WriteSummary {
 
 extension Change {
     /// The change for machines.
-    func summary(showsSecrets: Bool) -> JSONValue {
+    ///
+    /// - Parameter cursor: where a watcher continues after the change.
+    func summary(showsSecrets: Bool, cursor: Cursor? = nil) -> JSONValue {
         let isMasked = isSecret && !showsSecrets
         return .members([
             "suite": .string(suite.text), "key": .string(key.text), "old": isMasked ? nil : old,
@@ -134,6 +136,7 @@ extension Change {
             "oldSource": .string(oldSource.name), "source": .string(source.name),
             "revision": .integer(revision.number), "time": .string(modified.description),
             "by": by.map { .string($0) }, "note": note.map { .string($0) },
+            "cursor": cursor.map { .string($0.description) },
         ])
     }
 }

@@ -15,15 +15,21 @@ enum PlanCommands {
         name: "plan", forms: [[.file]], summary: "Show what would make suites what a file describes.",
         details: """
             \(form)
-            It ends with 2 if there is something to do. If the daemon would refuse to do it, plan prints every refusal, and no
-            hash.
+            It ends with 2 if there is something to do. The hash identifies the operations, the revisions of the suites, and
+            --override; 'settings apply --plan HASH' does what the hash identifies. If the daemon would refuse the plan, the
+            command prints every refusal, and no hash.
             """,
-        options: [prune, Command.override, Command.json],
+        options: [prune, Command.override, Command.json, Command.Option("hash", nil, "print only the hash")],
         examples: ["settings plan desired.json", "settings plan desired.json --prune"]
     ) { arguments in
+        guard !arguments.has("json") || !arguments.has("hash") else {
+            throw ToolError.usage("--json and --hash exclude each other")
+        }
         let plan = try Plan(arguments)
-        let refusal = plan.refusal(overridesLocks: arguments.has("override"))
-        if arguments.has("json") {
+        let refusal = plan.refusal()
+        if arguments.has("hash") {
+            if refusal == nil { print(plan.hash) }
+        } else if arguments.has("json") {
             print(plan.summary(hasHash: refusal == nil).text())
         } else {
             plan.show(hasHash: refusal == nil)
@@ -36,23 +42,28 @@ enum PlanCommands {
         name: "apply", forms: [[.file]], summary: "Make suites what a file describes, in one commit.",
         details: """
             \(form)
-            With --plan it does exactly what 'settings plan' showed, or nothing if that would be something else now.
+            With --plan it does exactly what 'settings plan' showed, also if --prune and --override are not repeated, or
+            nothing if the plan would be another plan now.
             """,
         options: [
-            prune, Command.Option("plan", "HASH", "only if the plan is still this one"),
+            prune, Command.Option("plan", "HASH", "only if 'settings plan' still prints this hash"),
         ] + Command.writing,
         examples: [
-            "settings apply desired.json --dry-run", "settings apply desired.json --prune --note 'as reviewed'",
+            "settings apply desired.json --dry-run", "settings apply desired.json --prune --note 'no more old keys'",
         ]
     ) { arguments in
-        let (plan, options) = (try Plan(arguments), try arguments.writeOptions())
-        if let hash = arguments["plan"], hash != plan.hash {
-            plan.show()
-            throw ToolError(
-                .refused, "apply refused: the plan is not \(hash) any more; review what it is now")
+        var (plan, options) = (try Plan(arguments), try arguments.writeOptions())
+        if let hash = arguments["plan"] {
+            guard let reviewed = plan.variants.first(where: { $0.hash == hash }) else {
+                plan.show()
+                throw ToolError(
+                    .refused, "apply refused: the plan is not \(hash) any more; review what it is now")
+            }
+            plan = reviewed
+            options.overridesLocks = plan.overridesLocks
         }
         let change = Transaction(if: plan.suites.map(\.isUnchanged), do: plan.operations)
-        guard !plan.operations.isEmpty else {
+        guard !change.operations.isEmpty else {
             print("nothing to change")
             return .done
         }
@@ -64,7 +75,10 @@ enum PlanCommands {
 private struct Plan {
     /// The suites that the file names, as they are.
     private(set) var suites: [StoredSuite] = []
-    private(set) var operations: [Transaction.Operation] = []
+    /// The settings that the file names, for each suite.
+    private var desired: [[StoredSetting]] = []
+    private var prunes: Bool
+    private(set) var overridesLocks: Bool
     private var schemas: [SuiteName: Schema] = [:]
     /// One client, because a token from a pipe can be read only once.
     let client: DaemonClient
@@ -77,6 +91,7 @@ private struct Plan {
                 .failed, "\(InputFile.name(path)): expected {\"suites\":{\"SUITE\":{\"KEY\":value}}}")
         }
         client = try arguments.client(timeout: .seconds(60))
+        (prunes, overridesLocks) = (arguments.has("prune"), arguments.has("override"))
         for member in wanted.members.sorted(by: { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
         ) {
             guard let name = try? SuiteName(member.name) else {
@@ -94,13 +109,28 @@ private struct Plan {
                     .unauthorized, "\(stored.suite) \(key) is a secret, which this caller may not read")
             }
             suites.append(stored)
+            desired.append(settings)
             schemas[stored.suite] = schema
-            operations += stored.operations(toStore: settings, keepsOthers: !arguments.has("prune"))
         }
     }
 
-    /// The same for the same operations on the same revisions only.
+    var operations: [Transaction.Operation] {
+        zip(suites, desired).flatMap { $0.operations(toStore: $1, keepsOthers: !prunes) }
+    }
+
+    /// The plan, and the plan with each combination of the options that it lacks.
+    var variants: [Plan] {
+        [(false, false), (false, true), (true, false), (true, true)].map { morePrunes, moreOverrides in
+            var plan = self
+            plan.prunes = prunes || morePrunes
+            plan.overridesLocks = overridesLocks || moreOverrides
+            return plan
+        }
+    }
+
+    /// Identifies the operations, the revisions of the suites, and whether the operations write locked keys.
     var hash: String {
+        let override = overridesLocks ? "override\n" : ""
         let places = suites.map { "\($0.suite) \($0.revision)\n" }.joined()
         let lines = operations.map { operation in
             switch operation.action {
@@ -109,11 +139,11 @@ private struct Plan {
             case .delete, .change: "\(operation.suite) delete \(operation.key)\n"
             }
         }.joined()
-        return SHA256(Array((places + lines).utf8).span).hex
+        return SHA256(Array((override + places + lines).utf8).span).hex
     }
 
     /// Returns all reasons why the daemon would refuse the operations; nil if it would not.
-    func refusal(overridesLocks: Bool) -> ToolError? {
+    func refusal() -> ToolError? {
         let isLocked = { (operation: Transaction.Operation) in
             !overridesLocks && schemas[operation.suite]?.key(operation.key.text)?.isLocked ?? false
         }

@@ -15,6 +15,8 @@ enum WatchingCommands {
             SETTINGS_SUITE, SETTINGS_KEY, SETTINGS_OLD and SETTINGS_NEW in its environment; the latter two are JSON, and
             missing where there is no value. A value of more than 100,000 bytes is in the file SETTINGS_OLD_FILE or
             SETTINGS_NEW_FILE instead; the file is removed after the run.
+            With --json, each line has a cursor, from which --since continues after that line. If the history does not reach
+            back to the cursor of --since, the first line has "reset":true and the present values.
             """,
         options: [
             Command.Option("prefix", "PREFIX", "keys that begin so, too", isRepeatable: true),
@@ -28,26 +30,26 @@ enum WatchingCommands {
         guard !arguments.has("exec") || !arguments.has("json") else {
             throw ToolError.usage("--exec and --json exclude each other")
         }
-        let showsSecrets = try arguments.showsSecrets()
+        let (showsSecrets, start) = (try arguments.showsSecrets(), try arguments.cursor())
+        var output = JSONChanges(place: start, showsSecrets: showsSecrets)
         // The daemon tells the observer of a list of suites about the creation of a suite, too.
         let changes = client.changes(
-            of: [suite], since: try arguments.place(), keys: keys, prefixes: arguments.all("prefix"),
+            of: [suite], since: start.map { .cursor($0) }, keys: keys, prefixes: arguments.all("prefix"),
             latest: arguments.has("exec")
         ).tellingOfOutages
         for try await observation in changes {
-            guard case .changes(let news) = observation else {
-                if case .state(let state) = observation, state.isReset {
-                    Terminal.warn("history does not reach back that far; going on from the present state")
+            if arguments.has("json") {
+                for line in try output.lines(of: observation, of: suite, client) { print(line.text()) }
+            } else if case .changes(let news) = observation {
+                for change in news.changes {
+                    if let command = arguments["exec"] {
+                        run(command, for: change)
+                    } else {
+                        print("\(change.modified.short) \(change.line)")
+                    }
                 }
-                continue
-            }
-            for change in news.changes {
-                if let command = arguments["exec"] {
-                    run(command, for: change)
-                } else {
-                    let line = "\(change.modified.short) \(change.line)"
-                    print(arguments.has("json") ? change.summary(showsSecrets: showsSecrets).text() : line)
-                }
+            } else if case .state(let state) = observation, state.isReset {
+                Terminal.warn("history does not reach back that far; going on from the present state")
             }
             try Terminal.flush()
         }
@@ -230,9 +232,9 @@ extension Observations {
 }
 
 extension Arguments {
-    fileprivate func place() throws(ToolError) -> ResumePoint? {
+    fileprivate func cursor() throws(ToolError) -> Cursor? {
         guard let text = self["since"] else { return nil }
         guard let cursor = Cursor(text) else { throw .usage("--since takes a cursor such as 'settings status' shows") }
-        return .cursor(cursor)
+        return cursor
     }
 }
