@@ -141,6 +141,7 @@ struct PastTests {
             ! settings: none.json cannot be read: No such file or directory
             => 1
             $ settings schema show app | sed 's/"maximum": 1$/"maximum": 2/' >louder.json; settings schema diff app louder.json
+            ~ player.volume maximum: 1 → 2 (widening)
             the schema would change
             => 2
             $ settings schema diff app app.json
@@ -150,7 +151,7 @@ struct PastTests {
             ! settings: the content of suite app does not fit the schema: theme must be an integer, but is "dark"; --on-conflict keep leaves such values as they are, --on-conflict reset removes them
             !   theme: must be an integer, but is "dark"
             => 5
-            $ settings schema apply app numbers.json --on-conflict reset --dry-run | head -1
+            $ settings schema apply app numbers.json --on-conflict reset --dry-run | grep '^launchCount'
             launchCount: 0 (default) → (unset)
             $ settings schema apply app numbers.json --on-conflict keep --quiet; settings list app --changed
             theme  integer  invalid  "dark"

@@ -35,14 +35,18 @@ enum SchemaCommands {
 
     private static let diff = Command(
         name: "schema diff", forms: [[.suite, .file]],
-        summary: "Show what applying a schema would change.",
+        summary: "Show what applying a schema would change in the schema and in the settings.",
         details: """
             \(fileNote)
+            Each change of the schema is a line: + for a new key, - for a removed key, ~ for another change. 'widening' means
+            that every value that was allowed stays allowed, 'narrowing' that no value becomes allowed, and 'neither' that
+            both are possible; a change without such a word has no effect on the allowed values. The settings whose values
+            would change follow.
             The command ends with 2 if applying the schema would change something, and with 5 if the daemon would refuse it.
             """,
-        options: [onConflict],
-        examples: ["settings schema diff app app.json", "settings schema diff app app.json --on-conflict reset"]
-    ) { try apply($0, isDryRun: true) }
+        options: [onConflict, Command.json],
+        examples: ["settings schema diff app app.json", "settings schema diff app app.json --json"]
+    ) { try compare($0) }
 
     private static let apply = Command(
         name: "schema apply", forms: [[.suite, .file]], summary: "Give a suite a schema, or replace its schema.",
@@ -55,7 +59,7 @@ enum SchemaCommands {
             "settings schema apply app app.json --note 'volume up to 2'",
             "settings schema apply app app.json --dry-run",
         ]
-    ) { try apply($0, isDryRun: $0.has("dry-run")) }
+    ) { try $0.has("dry-run") ? compare($0) : put($0) }
 
     private static let remove = Command(
         name: "schema remove", forms: [[.suite]],
@@ -109,16 +113,49 @@ enum SchemaCommands {
         return SchemaTable.text(of: schema, titled: schema.document["title"]?.string ?? "Settings of \(name)")
     }
 
-    private static func apply(_ arguments: Arguments, isDryRun: Bool) throws -> ExitCode {
-        let (suite, document) = (try arguments.suite(), try InputFile.json(arguments.operands[1], arguments))
-        let policy = arguments["on-conflict"].flatMap(ConflictPolicy.init) ?? .refuse
+    private static func put(_ arguments: Arguments) throws -> ExitCode {
+        let document = try InputFile.json(arguments.operands[1], arguments)
+        let summary = try arguments.client(timeout: .seconds(60)).blocking.send(try put(document, arguments))
+        if !arguments.has("quiet") { for change in summary.changes { print(change.line) } }
+        return .done
+    }
+
+    private static func put(
+        _ document: JSONValue, _ arguments: Arguments, isDryRun: Bool = false
+    ) throws -> Endpoint<Answer<WriteSummary>> {
         var options = try arguments.writeOptions()
         options.isDryRun = isDryRun
-        let summary = try arguments.client(timeout: .seconds(60)).blocking.send(
-            .setSchema(document, of: suite, onConflict: policy, options))
-        if isDryRun || !arguments.has("quiet") { for change in summary.changes { print(change.line) } }
-        guard isDryRun else { return .done }
-        print(summary.changed ? "the schema would change" : "the schema is in force already")
-        return summary.changed ? .differs : .done
+        let policy = arguments["on-conflict"].flatMap(ConflictPolicy.init) ?? .refuse
+        return .setSchema(document, of: try arguments.suite(), onConflict: policy, options)
+    }
+
+    /// Prints what applying a schema would change. A schema with mistakes is left to the daemon, which lists them.
+    private static func compare(_ arguments: Arguments) throws -> ExitCode {
+        let (suite, document) = (try arguments.suite(), try InputFile.json(arguments.operands[1], arguments))
+        let client = try arguments.client(timeout: .seconds(60))
+        let difference = try (try? Schema(document)).map {
+            SchemaComparison(from: try client.schema(of: suite), to: $0)
+        }
+        let output = SchemaChanges(difference?.changes ?? [], isJSON: arguments.has("json"))
+        let summary: WriteSummary
+        do {
+            summary = try client.blocking.send(try put(document, arguments, isDryRun: true)).body
+        } catch let error as SettingsError {
+            output.print()
+            if arguments.has("json") {
+                for conflict in error.problem?.conflicts ?? [] { print(conflict.summary.text()) }
+            }
+            throw error
+        }
+        guard summary.changed else {
+            if !arguments.has("json") { print("the schema is in force already") }
+            return .done
+        }
+        output.print()
+        for change in summary.changes {
+            print(arguments.has("json") ? change.summary(showsSecrets: false).text() : change.line)
+        }
+        if !arguments.has("json") { print("the schema would change") }
+        return .differs
     }
 }

@@ -131,7 +131,7 @@ extension DaemonClient {
     /// The schema of a suite; nil if there is none, or no suite yet.
     func schema(of suite: SuiteName, at moment: Moment? = nil) throws -> Schema? {
         do {
-            return try Schema(try blocking.send(.schema(of: suite, at: moment)).document)
+            return try Schema(stored: try blocking.send(.schema(of: suite, at: moment)).document)
         } catch let error as SettingsError where error.code == .noSchema || error.code == .unknownSuite {
             return nil
         }
