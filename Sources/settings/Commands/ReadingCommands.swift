@@ -50,28 +50,21 @@ enum ReadingCommands {
         details: "A setting is shown with its value, the type that its schema names, and where the value is from.",
         options: [
             Command.Option("changed", nil, "only what is stored, and differs from defaults"),
-            Command.Option("at", "WHEN", "as it was then: a revision, an instant, yesterday, 2h"), Command.json,
-            Command.secrets,
-        ],
-        examples: ["settings list", "settings list app player. --changed"]
+            Command.Option("at", "WHEN", "as it was then: a revision, an instant, yesterday, 2h"),
+        ] + ListOutput.options,
+        examples: ["settings list", "settings list app player. --changed", "settings list app --format tsv --header"]
     ) { try listSettings($0) }
 
     @inline(never)
     private static func listSettings(_ arguments: Arguments) throws -> ExitCode {
-        let showsSecrets = try arguments.showsSecrets()
         let client = try arguments.client()
         guard !arguments.operands.isEmpty else { return try listSuites(client, arguments) }
         let suite = try arguments.suite()
         let prefix = arguments.operands.count > 1 ? arguments.operands[1] : nil
         let moment = try arguments.moment("at")
-        var table = Table(columns: 4)
+        var output = try ListOutput(arguments, columns: ListedSetting.columns)
         try client.eachPage(of: suite, prefix: prefix, at: moment) { page in
-            let entries = page.filter { !arguments.has("changed") || $0.differs }
-            if arguments.has("json") {
-                for entry in entries { print(entry.setting.summary(showsSecrets: showsSecrets).text()) }
-            } else {
-                table.print(entries.map(\.row))
-            }
+            output.print(page.filter { !arguments.has("changed") || $0.differs }.map { ListedSetting(entry: $0) })
         }
         return .done
     }
@@ -80,22 +73,8 @@ enum ReadingCommands {
         guard !arguments.has("changed"), !arguments.has("at"), !arguments.has("secrets") else {
             throw ToolError.usage("--changed, --at and --secrets need a suite")
         }
-        var table = Table(columns: 4)
-        try client.eachPageOfSuites { suites in
-            if arguments.has("json") {
-                for suite in suites { print(suite.summary.text()) }
-            } else {
-                table.print(
-                    suites.map { suite in
-                        [
-                            Table.Cell(suite.suite.text, .strong),
-                            Table.Cell("\(suite.keyCount) \(suite.keyCount == 1 ? "key" : "keys")"),
-                            Table.Cell("revision \(suite.revision)"),
-                            Table.Cell(suite.hasSchema ? "" : "no schema", .faint),
-                        ]
-                    })
-            }
-        }
+        var output = try ListOutput(arguments, columns: ["suite", "keys", "revision", "schema"])
+        try client.eachPageOfSuites { output.print($0) }
         return .done
     }
 
@@ -151,30 +130,25 @@ enum ReadingCommands {
         summary: "Find settings by a part of their name, value or description.",
         details: "Upper and lower case are the same. It ends with 4 if there is none.",
         options: [
-            Command.Option("suite", "SUITE", "only in this suite", isRepeatable: true), Command.json, Command.secrets,
-        ],
+            Command.Option("suite", "SUITE", "only in this suite", isRepeatable: true)
+        ] + ListOutput.options,
         examples: ["settings find volume", "settings find dark --suite app"]
     ) { try findSettings($0) }
 
     @inline(never)
     private static func findSettings(_ arguments: Arguments) throws -> ExitCode {
-        let showsSecrets = try arguments.showsSecrets()
         let (client, wanted) = (try arguments.client(), arguments.operands[0].lowercased())
         var suites: [SuiteName] = []
         for name in arguments.all("suite") { suites.append(try .named(name)) }
         if suites.isEmpty { try client.eachPageOfSuites { suites += $0.map(\.suite) } }
-        var (table, isFound) = (Table(columns: 5), false)
+        var (output, isFound) = (try ListOutput(arguments, columns: ["suite"] + ListedSetting.columns), false)
         for suite in suites {
             try client.eachPage(of: suite) { page in
                 let found = page.filter { entry in
                     [entry.setting.key.text, entry.setting.shown, entry.schema?["description"]?.string ?? ""]
                         .contains { $0.lowercased().contains(wanted) }
                 }
-                if arguments.has("json") {
-                    for entry in found { print(entry.setting.summary(showsSecrets: showsSecrets).text()) }
-                } else {
-                    table.print(found.map { [Table.Cell(suite.text, .faint)] + $0.row })
-                }
+                output.print(found.map { ListedSetting(entry: $0, suite: suite) })
                 isFound = isFound || !found.isEmpty
             }
         }
@@ -234,13 +208,51 @@ extension SettingState {
     }
 }
 
-extension SuiteListing.Entry {
-    fileprivate var summary: JSONValue {
+extension SuiteListing.Entry: ListRow {
+    var cells: [Table.Cell] {
+        [
+            Table.Cell(suite.text, .strong), Table.Cell("\(keyCount) \(keyCount == 1 ? "key" : "keys")"),
+            Table.Cell("revision \(revision)"), Table.Cell(hasSchema ? "" : "no schema", .faint),
+        ]
+    }
+
+    var fields: [String] { [suite.text, "\(keyCount)", "\(revision)", "\(hasSchema)"] }
+
+    func json(showsSecrets: Bool) -> JSONValue {
         .members([
             "suite": .string(suite.text), "keys": .integer(keyCount), "revision": .integer(revision.number),
             "schema": .bool(hasSchema),
         ])
     }
+}
+
+/// A setting in a list, with its suite if the list has settings of several suites.
+private struct ListedSetting: ListRow {
+    let entry: KeyListing.Entry
+    var suite: SuiteName?
+
+    static let columns = ["key", "type", "source", "value", "revision", "secret"]
+
+    var cells: [Table.Cell] {
+        let setting = entry.setting
+        let source = setting.source == .stored ? "" : setting.source.name
+        let style: Terminal.Style? = setting.source == .invalid ? .bad : setting.source == .stored ? nil : .faint
+        return (suite.map { [Table.Cell($0.text, .faint)] } ?? []) + [
+            Table.Cell(setting.key.text), Table.Cell(entry.type, .faint), Table.Cell(source, style),
+            Table.Cell(setting.shown, style),
+        ]
+    }
+
+    var fields: [String] {
+        let setting = entry.setting
+        let value = setting.isSecret ? nil : setting.value ?? setting.stored
+        return (suite.map { [$0.text] } ?? []) + [
+            setting.key.text, entry.type, setting.source.name, value?.bare ?? "", "\(setting.revision)",
+            "\(setting.isSecret)",
+        ]
+    }
+
+    func json(showsSecrets: Bool) -> JSONValue { entry.setting.summary(showsSecrets: showsSecrets) }
 }
 
 extension KeyListing.Entry {
@@ -249,16 +261,10 @@ extension KeyListing.Entry {
         setting.source.isStored && (setting.value == nil || setting.value != schema?["default"])
     }
 
-    fileprivate var row: [Table.Cell] {
+    /// The type that the schema names; empty if it names no type.
+    fileprivate var type: String {
         let types = schema?["type"]
-        let type =
-            types?.string ?? types?.array?.compactMap(\.string).joined(separator: "|")
+        return types?.string ?? types?.array?.compactMap(\.string).joined(separator: "|")
             ?? (schema?["enum"] == nil ? "" : "enum")
-        let source = setting.source == .stored ? "" : setting.source.name
-        let style: Terminal.Style? = setting.source == .invalid ? .bad : setting.source == .stored ? nil : .faint
-        return [
-            Table.Cell(setting.key.text), Table.Cell(type, .faint), Table.Cell(source, style),
-            Table.Cell(setting.shown, style),
-        ]
     }
 }
