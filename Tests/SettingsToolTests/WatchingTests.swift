@@ -47,6 +47,47 @@ struct WatchingTests {
         #expect(lines[0].contains(#""key":"player.muted""#))
     }
 
+    @Test("watch --json prints cursors from which --since continues, also within a commit")
+    func cursors() throws {
+        let shell = try Shell()
+        /// The members of the lines that a watcher prints, up to a line with a text.
+        func lines(since cursor: String, until text: String) throws -> [[String: Any]] {
+            let watch = try shell.start("exec settings watch app --json --since \(cursor) >&2")
+            _ = try watch.line(containing: text)
+            watch.signal(SIGTERM)
+            return try watch.end().errors.split(separator: "\n").map { line in
+                try #require(JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+            }
+        }
+        let start = try shell.cursor()
+        try shell.does("set", "app", "launchCount=1", "name=ann", "theme=dark")
+        let between = try shell.cursor()
+        try shell.does("set", "app", "launchCount=2", "name=joe")
+        let end = try shell.cursor()
+        let seen = try lines(since: start, until: end)
+        #expect(seen.map { $0["key"] as? String } == ["launchCount", "name", "theme", "launchCount", "name"])
+        let cursors = seen.map { $0["cursor"] as? String }
+        #expect(cursors == [start, start, between, between, end])
+        #expect(try lines(since: between, until: end).map { $0["key"] as? String } == ["launchCount", "name"])
+    }
+
+    @Test("A cursor that the daemon does not have gives the present values, without secrets, and says so")
+    func unknownCursor() throws {
+        let shell = try Shell(["settings set app theme=dark name=ann key=hunter2 --quiet"])
+        let cursor = try shell.cursor()
+        for (option, values) in [
+            ("", #""values":{"app":{"theme":"dark"}},"secrets":{"app":["key"]},"missing":["later"]}"#),
+            ("--secrets", #""values":{"app":{"key":"hunter2","theme":"dark"}},"missing":["later"]}"#),
+        ] {
+            let watch = try shell.start(
+                "exec settings watch app theme key --suite later --json --since 5pqfzv56.1 \(option) >&2")
+            let line = try watch.line(containing: "reset")
+            #expect(line == #"{"reset":true,"cursor":"\#(cursor)",\#(values)"#)
+            watch.signal(SIGTERM)
+            _ = try watch.end()
+        }
+    }
+
     @Test("watch --exec gets old and new, runs once at a time, and the newest value is never lost")
     func exec() throws {
         let shell = try Shell()
@@ -248,7 +289,7 @@ struct WatchingTests {
             ! settings: timed out after 0.0 seconds waiting for app
             => 8
             $ settings wait app
-            ! settings: KEY=VALUE is missing
+            ! settings: KEY=VALUE is missing; the usage is 'settings wait SUITE KEY=VALUE…'
             => 64
             $ settings wait app theme=dark --timeout long
             ! settings: --timeout takes seconds, or a time span such as 2m, not 'long'

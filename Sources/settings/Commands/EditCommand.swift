@@ -5,7 +5,7 @@ import SettingsHTTP
 /// The command `edit`.
 enum EditCommand {
     static let edit = Command(
-        name: "edit", operands: "SUITE [KEY]",
+        name: "edit", forms: [[.suite, Command.Operand("KEY", .optional)]],
         summary: "Change what is stored in a suite, or one value, with an editor.",
         details: """
             The editor is $VISUAL, else $EDITOR, else vi. It gets the stored values as JSON, or with KEY the value alone, a text
@@ -18,7 +18,6 @@ enum EditCommand {
 
     @inline(never)
     private static func edit(_ arguments: Arguments) throws -> ExitCode {
-        try arguments.expect(1...2, "the suite")
         let (suite, options, client) = (try arguments.suite(), try arguments.writeOptions(), try arguments.client())
         let key = try arguments.keys(from: 1).first
         let document: any EditedDocument =

@@ -8,7 +8,7 @@ enum PastCommands {
     private static let shownChanges = 20
 
     private static let history = Command(
-        name: "history", operands: "[SUITE [KEY…]]",
+        name: "history", forms: [[.optionalSuite, .anyKeys]],
         summary: "Show who changed what, when and why, the newest first.",
         details: """
             With --suite or --all it shows the commits of several suites in one list. --commit alone is about all suites. A
@@ -79,14 +79,13 @@ enum PastCommands {
     }
 
     private static let diff = Command(
-        name: "diff", operands: "SUITE FROM [TO]",
+        name: "diff", forms: [[.suite, Command.Operand("FROM"), Command.Operand("TO", .optional)]],
         summary: "Show what differs between two places in the past, or until now.",
         details:
             "It ends with 2 if something differs. A place is a revision, an instant, yesterday, or 2h for two hours ago.",
         options: [Command.json, Command.secrets],
         examples: ["settings diff app yesterday", "settings diff app 17 23"]
     ) { arguments in
-        try arguments.expect(2...3, "the place to compare with")
         let showsSecrets = try arguments.showsSecrets()
         let suite = try arguments.suite()
         let start = try Arguments.moment(arguments.operands[1])
@@ -102,14 +101,13 @@ enum PastCommands {
     }
 
     private static let undo = Command(
-        name: "undo", operands: "[SUITE] REVISION",
+        name: "undo", forms: [[Command.Operand("REVISION")], [.suite, Command.Operand("REVISION")]],
         summary: "Undo what a commit did, in one suite or in all that it touched.",
         details:
             "To undo an undo is to do it again. What was changed since is left alone, and refused, without --force.",
         options: [Command.Option("force", nil, "undo it though keys were changed since")] + Command.writing,
         examples: ["settings undo app 17", "settings undo 23 --dry-run"]
     ) { arguments in
-        try arguments.expect(1...2, "the revision")
         let suite = arguments.operands.count > 1 ? try arguments.suite() : nil
         let text = arguments.operands.last ?? ""
         guard let revision = Revision(text) else {
@@ -122,7 +120,7 @@ enum PastCommands {
     }
 
     private static let restore = Command(
-        name: "restore", operands: "SUITE WHEN [KEY…]", summary: "Make settings what they were.",
+        name: "restore", forms: [[.suite, Command.Operand("WHEN"), .anyKeys]], summary: "Make settings what they were.",
         details:
             "WHEN is a revision, an instant, yesterday, or 2h for two hours ago. The schema stays, and must allow it.",
         options: [
@@ -131,7 +129,6 @@ enum PastCommands {
         ] + Command.writing,
         examples: ["settings restore app yesterday --dry-run", "settings restore app 17 theme"]
     ) { arguments in
-        guard arguments.operands.count > 1 else { throw ToolError.usage("WHEN is missing: a revision, yesterday, 2h") }
         let (suite, keys) = (try arguments.suite(), try arguments.keys(from: 2))
         guard keys.isEmpty || !arguments.has("prefix") else { throw ToolError.usage("name keys, or a --prefix") }
         let summary = try arguments.client().blocking.send(
@@ -162,7 +159,9 @@ extension WriteSummary {
 
 extension Change {
     /// The change for machines.
-    func summary(showsSecrets: Bool) -> JSONValue {
+    ///
+    /// - Parameter cursor: where a watcher continues after the change.
+    func summary(showsSecrets: Bool, cursor: Cursor? = nil) -> JSONValue {
         let isMasked = isSecret && !showsSecrets
         return .members([
             "suite": .string(suite.text), "key": .string(key.text), "old": isMasked ? nil : old,
@@ -170,6 +169,7 @@ extension Change {
             "oldSource": .string(oldSource.name), "source": .string(source.name),
             "revision": .integer(revision.number), "time": .string(modified.description),
             "by": by.map { .string($0) }, "note": note.map { .string($0) },
+            "cursor": cursor.map { .string($0.description) },
         ])
     }
 }

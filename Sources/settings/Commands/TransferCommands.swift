@@ -7,7 +7,7 @@ enum TransferCommands {
     static let all = [export, importing]
 
     private static let export = Command(
-        name: "export", operands: "[SUITE…]",
+        name: "export", forms: [[Command.Operand("SUITE", .any)]],
         summary: "Print or write what suites store, as files that import and plan read.",
         details: """
             One suite is a file for 'settings import'. Several suites, or --all, are one file for 'settings plan' and 'settings
@@ -46,7 +46,7 @@ enum TransferCommands {
         guard !arguments.has("prune") || isAll && directory != nil else {
             throw ToolError.usage("--prune needs --all and --to")
         }
-        let format = try SuiteFile(arguments["format"])
+        let format = SuiteFile(arguments["format"])
         let isOneFile = !isAll && directory == nil && arguments.operands.count < 2
         guard isOneFile || format == .json else {
             throw ToolError.usage("--format \(format.rawValue) is for one suite without --to")
@@ -81,8 +81,9 @@ enum TransferCommands {
             } while after != nil
             return (suites, moment)
         }
-        for position in 0..<max(1, arguments.operands.count) {
-            let suite = try arguments.suite(position)
+        suites = [try arguments.suite()]
+        for name in arguments.operands.dropFirst() {
+            let suite = try SuiteName.named(name)
             if !suites.contains(suite) { suites.append(suite) }
         }
         if suites.count > 1, moment == nil {
@@ -107,7 +108,7 @@ enum TransferCommands {
     }
 
     private static let importing = Command(
-        name: "import", operands: "SUITE FILE", summary: "Store the settings of a file, all of them or none.",
+        name: "import", forms: [[.suite, .file]], summary: "Store the settings of a file, all of them or none.",
         details: """
             FILE has the form of 'settings export'; - is standard input. What the file does not name stays. With
             --replace it is removed, save secrets that this caller may not read. The form env has no types: the schema's hold.
@@ -124,9 +125,8 @@ enum TransferCommands {
 
     @inline(never)
     private static func importFile(_ arguments: Arguments) throws -> ExitCode {
-        try arguments.expect(2...2, "the file")
         let (suite, path, options) = (try arguments.suite(), arguments.operands[1], try arguments.writeOptions())
-        let format = try SuiteFile(arguments["format"], path: path)
+        let format = SuiteFile(arguments["format"], path: path)
         let client = try arguments.client(timeout: .seconds(60))
         let settings = try format.settings(of: try InputFile.bytes(of: path, arguments), from: path) {
             try client.schema(of: suite)
@@ -212,7 +212,7 @@ extension DaemonClient {
     /// The schema of a suite; nil if there is none, or no suite yet.
     func schema(of suite: SuiteName, at moment: Moment? = nil) throws -> Schema? {
         do {
-            return try Schema(try blocking.send(.schema(of: suite, at: moment)).document)
+            return try Schema(stored: try blocking.send(.schema(of: suite, at: moment)).document)
         } catch let error as SettingsError where error.code == .noSchema || error.code == .unknownSuite {
             return nil
         }

@@ -8,7 +8,7 @@ enum WatchingCommands {
     static let all = [watch, wait]
 
     private static let watch = Command(
-        name: "watch", operands: "[SUITE [KEY…]]",
+        name: "watch", forms: [[.optionalSuite, .anyKeys]],
         summary: "Print each change as it happens, or run a program.",
         details: """
             Nothing is missed and nothing comes twice, whatever the network does. With --suite or --all it watches several
@@ -17,6 +17,8 @@ enum WatchingCommands {
             SETTINGS_SUITE, SETTINGS_KEY, SETTINGS_OLD and SETTINGS_NEW in its environment; the latter two are JSON, and
             missing where there is no value. A value of more than 100,000 bytes is in the file SETTINGS_OLD_FILE or
             SETTINGS_NEW_FILE instead, until the run ends.
+            With --json, each line has a cursor, from which --since continues after that line. If the history does not reach
+            back to the cursor of --since, the first line has "reset":true and the present values.
             """,
         options: Command.suiteSelection + [
             Command.Option("prefix", "PREFIX", "keys that begin so, too", isRepeatable: true),
@@ -33,29 +35,30 @@ enum WatchingCommands {
         guard !arguments.has("exec") || !arguments.has("json") else {
             throw ToolError.usage("--exec and --json exclude each other")
         }
-        let showsSecrets = try arguments.showsSecrets()
+        let (showsSecrets, start) = (try arguments.showsSecrets(), try arguments.cursor())
+        var output = JSONChanges(place: start, showsSecrets: showsSecrets)
         // The daemon tells the observer of a list of suites about the creation of a suite, too.
         let changes = client.changes(
-            of: selection.names ?? [], suitePrefixes: selection.names == nil ? [""] : [], since: try arguments.place(),
-            keys: selection.keys, prefixes: arguments.all("prefix"), latest: arguments.has("exec")
+            of: selection.names ?? [], suitePrefixes: selection.names == nil ? [""] : [],
+            since: start.map { .cursor($0) }, keys: selection.keys, prefixes: arguments.all("prefix"),
+            latest: arguments.has("exec")
         ).tellingOfOutages
         var areRightsChecked = try await client.checkRights(to: selection)
         for try await observation in changes {
             if !areRightsChecked { areRightsChecked = try await client.checkRights(to: selection) }
-            guard case .changes(let news) = observation else {
-                if case .state(let state) = observation, state.isReset {
-                    Terminal.warn("history does not reach back that far; going on from the present state")
+            if arguments.has("json") {
+                for line in try output.lines(of: observation, client) { print(line.text()) }
+            } else if case .changes(let news) = observation {
+                for change in news.changes {
+                    if let command = arguments["exec"] {
+                        run(command, for: change)
+                    } else {
+                        let suite = selection.areSeveral ? "\(change.suite) " : ""
+                        print("\(change.modified.short) \(suite)\(change.line)\(change.reason)")
+                    }
                 }
-                continue
-            }
-            for change in news.changes {
-                if let command = arguments["exec"] {
-                    run(command, for: change)
-                } else {
-                    let suite = selection.areSeveral ? "\(change.suite) " : ""
-                    let line = "\(change.modified.short) \(suite)\(change.line)\(change.reason)"
-                    print(arguments.has("json") ? change.summary(showsSecrets: showsSecrets).text() : line)
-                }
+            } else if case .state(let state) = observation, state.isReset {
+                Terminal.warn("history does not reach back that far; going on from the present state")
             }
             try Terminal.flush()
         }
@@ -89,7 +92,8 @@ enum WatchingCommands {
     }
 
     private static let wait = Command(
-        name: "wait", operands: "SUITE KEY=VALUE…", summary: "Wait until settings have these values.",
+        name: "wait", forms: [[.suite, Command.Operand("KEY=VALUE", .oneOrMore)]],
+        summary: "Wait until settings have these values.",
         details: """
             KEY alone waits for any value, !KEY for none, KEY!=VALUE for another value or none. It ends with 8 if --timeout is
             over before that.
@@ -99,7 +103,6 @@ enum WatchingCommands {
     ) { arguments in
         let suite = try arguments.suite()
         let conditions = try arguments.operands.dropFirst().map { try AwaitedValue($0) }
-        guard !conditions.isEmpty else { throw ToolError.usage("KEY=VALUE is missing") }
         let timeout = try arguments.duration("timeout")
         let wait = Wait(suite: suite, conditions: conditions, timeout: timeout)
         let client = try arguments.client(timeout: wait.firstDeadline - .now).withTimeout(.seconds(10))
@@ -284,9 +287,9 @@ extension Change {
 }
 
 extension Arguments {
-    fileprivate func place() throws(ToolError) -> ResumePoint? {
+    fileprivate func cursor() throws(ToolError) -> Cursor? {
         guard let text = self["since"] else { return nil }
         guard let cursor = Cursor(text) else { throw .usage("--since takes a cursor such as 'settings status' shows") }
-        return .cursor(cursor)
+        return cursor
     }
 }

@@ -11,7 +11,10 @@ enum WritingCommands {
     ]
 
     private static let set = Command(
-        name: "set", operands: "SUITE KEY VALUE | SUITE KEY=VALUE…",
+        name: "set",
+        forms: [
+            [.suite, .key, Command.Operand("VALUE")], [.suite, Command.Operand("KEY=VALUE", .oneOrMore)],
+        ],
         summary: "Change settings, or parts of their values.",
         details: """
             The type of a value is that of the schema: 5 is a number for one key and a text for another. +5 adds to a number
@@ -90,7 +93,7 @@ enum WritingCommands {
     }
 
     private static let unset = Command(
-        name: "unset", operands: "SUITE [KEY…]", summary: "Remove stored values: back to the defaults.",
+        name: "unset", forms: [[.suite, .anyKeys]], summary: "Remove stored values: back to the defaults.",
         details: "KEY[0] removes an element of a list, and KEY[name] a member of an object; see 'settings help set'.",
         options: [
             Command.Option("prefix", "PREFIX", "all keys that begin so"),

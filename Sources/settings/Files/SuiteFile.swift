@@ -15,16 +15,9 @@ enum SuiteFile: String, CaseIterable {
     /// The values that `--format` takes.
     static let names = allCases.map(\.rawValue).joined(separator: "|")
 
-    /// The form that `--format` names, else the one that the ending of a file says.
-    init(_ name: String?, path: String = "") throws(ToolError) {
-        guard let name else {
-            self = Self.allCases.first { path.hasSuffix(".\($0.rawValue)") } ?? .json
-            return
-        }
-        guard let format = SuiteFile(rawValue: name) else {
-            throw .usage("--format takes \(Self.names), not '\(Terminal.plain(name))'")
-        }
-        self = format
+    /// The form that `--format` names, which the parser has checked; else the form that the ending of a file says.
+    init(_ name: String?, path: String = "") {
+        self = name.flatMap(Self.init) ?? Self.allCases.first { path.hasSuffix(".\($0.rawValue)") } ?? .json
     }
 
     /// Returns a file of settings that are ordered by key. Throws if the form cannot hold one of them.
