@@ -43,7 +43,7 @@ enum WatchingCommands {
             }
             for change in news.changes {
                 if let command = arguments["exec"] {
-                    run(command, for: change)
+                    run(command, for: change, server: arguments["server"])
                 } else {
                     let line = "\(change.modified.short) \(change.line)"
                     print(arguments.has("json") ? change.summary(showsSecrets: showsSecrets).text() : line)
@@ -58,9 +58,11 @@ enum WatchingCommands {
     private static let maximumVariableSize = 100_000
 
     /// Runs a shell command and waits for its end. Reports a failure, so that the next change still has its run.
-    private static func run(_ command: String, for change: Change) {
+    private static func run(_ command: String, for change: Change, server: String?) {
         var shell = ShellCommand(command)
         shell.variables = ["SETTINGS_SUITE": change.suite.text, "SETTINGS_KEY": change.key.text]
+        // The command may run `settings`, which then asks the same daemon.
+        if let server { shell.variables[ServerAddress.variable] = server }
         var files: [TemporaryFile] = []
         defer { for file in files { file.remove() } }
         do throws(ToolError) {
