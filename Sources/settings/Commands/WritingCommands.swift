@@ -72,7 +72,8 @@ enum WritingCommands {
     /// The most keys that advice looks at, and the most steps of a key. Each step takes a request.
     private static let (mostAdvised, mostSteps) = (3, 5)
 
-    /// Returns the path of a part of a value if one of the keys, such as `servers.0.port`, is probably meant as a path.
+    /// Returns a sentence with the right path if one of the keys, such as `servers.0.port`, looks like a part of the value of
+    /// another key.
     private static func advice(for keys: [KeyName], in suite: SuiteName, _ client: DaemonClient) -> String? {
         for key in keys.prefix(mostAdvised) {
             let steps = key.text.split(omittingEmptySubsequences: false) { "./".contains($0) }

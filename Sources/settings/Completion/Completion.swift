@@ -173,12 +173,15 @@ struct Completion {
     }
 
     private func keys(of operands: [String]) throws -> [Candidate] {
-        try entries(operands, prefix: begun).map(Self.candidate)
+        try entries(operands, prefix: begun).map { entry in
+            let key = entry.setting.key
+            let word = Self.commandsWithPaths.contains(command.name) ? SettingPath.word(for: key) : key.text
+            return Candidate(word: word, meaning: entry.schema?["description"]?.string ?? "")
+        }
     }
 
-    private static func candidate(_ entry: KeyListing.Entry) -> Candidate {
-        Candidate(word: entry.setting.key.text, meaning: entry.schema?["description"]?.string ?? "")
-    }
+    /// The commands that read `[` in a key as the beginning of a path.
+    private static let commandsWithPaths = ["get", "set", "unset"]
 
     /// A key with its equals sign, or behind that its values.
     private func pairs(of operands: [String]) throws -> [Candidate] {

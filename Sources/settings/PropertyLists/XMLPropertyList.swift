@@ -94,7 +94,7 @@ struct XMLPropertyListReader {
     private let start: [UInt8]
 
     static func read(_ bytes: [UInt8]) throws(ToolError) -> JSONValue {
-        if let encoding = declaredEncoding(of: bytes), !["UTF-8", "US-ASCII"].contains(encoding.uppercased()) {
+        if let encoding = declaredEncoding(of: bytes), !["UTF-8", "UTF8", "US-ASCII"].contains(encoding.uppercased()) {
             throw ToolError(
                 .failed,
                 "it declares the encoding \(Terminal.plain(encoding)), but only UTF-8 is read; convert the file, for example "
