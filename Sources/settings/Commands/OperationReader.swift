@@ -25,6 +25,9 @@ struct OperationReader {
         fileprivate var values: [KeyName: JSONValue] = [:]
     }
 
+    /// An error that says that another caller changed the suite between two reads. The caller of `change(_:)` tries again.
+    struct StaleRead: Error {}
+
     /// What a word does to a value.
     private enum Edit {
         case set(JSONValue)
@@ -97,7 +100,9 @@ struct OperationReader {
             case .set(let value):
                 change.values[path.key] = value
                 return .set(value)
-            case .change(let operation): return .change(operation)
+            case .change(let operation):
+                change.values[path.key] = whole.flatMap { try? operation.applied(to: $0) }
+                return .change(operation)
             case .remove: break
             }
         }
@@ -203,7 +208,7 @@ struct OperationReader {
             change.unsetKeys.append(path.key)
             return .set(object)
         }
-        throw ToolError(.refused, "another caller has just set \(path.key); run the command again")
+        throw StaleRead()
     }
 
     // MARK: Values

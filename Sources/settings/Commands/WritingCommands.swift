@@ -46,7 +46,12 @@ enum WritingCommands {
         let options = try arguments.writeOptions()
         let isGuarded = options.ifMatch != nil || options.ifNoneMatch != nil
         for _ in 0..<attempts {
-            let change = try reader.change(assignments)
+            let change: OperationReader.Change
+            do {
+                change = try reader.change(assignments)
+            } catch is OperationReader.StaleRead {
+                continue
+            }
             let conditions: [Transaction.Condition] =
                 isGuarded ? [] : change.unsetKeys.map { .setting(suite, $0, .stored(false)) }
             do {
