@@ -226,19 +226,7 @@ enum WritingCommands {
             case .delete: .remove(only.key, in: suite, options)
             case .change(let change): .change(only.key, by: change, in: suite, options)
             }
-        do throws(SettingsError) {
-            return Changes(try client.blocking.send(endpoint).body)
-        } catch {
-            // What is added to begins with it.
-            guard error.code == .notSet || error.code == .unknownSuite, case .change(let change) = only.action,
-                let value = change.beginning
-            else {
-                throw error
-            }
-            var options = options.repeatable()
-            options.ifNoneMatch = .any
-            return Changes(try client.blocking.send(.set(only.key, to: value, in: suite, options)).body)
-        }
+        return Changes(try client.blocking.send(endpoint).body)
     }
 
     static func report(_ changes: Changes, _ arguments: Arguments) {
@@ -253,17 +241,5 @@ extension SettingPath {
     fileprivate func removal(in suite: SuiteName) -> Transaction.Operation {
         Transaction.Operation(
             suite: suite, key: key, isWhole ? .delete : .change(.patch(JSONPatch([.remove(pointer)]))))
-    }
-}
-
-extension InPlaceOperation {
-    /// The value that comes of adding to nothing; nil if that has no meaning.
-    fileprivate var beginning: JSONValue? {
-        switch self {
-        case .append(let elements): .array(elements)
-        case .concat(let text): .string(text)
-        case .merge(let patch): try? JSONValue.object(JSONObject()).merging(patch)
-        case .add, .toggle, .patch: nil
-        }
     }
 }
