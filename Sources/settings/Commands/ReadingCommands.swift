@@ -44,7 +44,7 @@ enum ReadingCommands {
                         print(fallback)
                     } else {
                         let part = try path.part(of: value, orEndWith: .notSet)
-                        print(arguments.has("json") ? part.text() : part.bare)
+                        print(arguments.has("json") ? part.text() : Terminal.safe(part.bare))
                     }
                 }
             } catch let error as SettingsError {

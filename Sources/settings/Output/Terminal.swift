@@ -63,15 +63,22 @@ enum Terminal {
     }
 
     /// The text with what a terminal would act on, and line ends, made visible.
-    static func plain(_ text: String) -> String {
+    static func plain(_ text: String, except kept: Set<Unicode.Scalar> = []) -> String {
         guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
         return text.unicodeScalars.map { scalar in
             switch scalar {
+            case _ where kept.contains(scalar): String(scalar)
             case "\n": "\\n"
             case "\t": "\\t"
             default: isUnsafe(scalar) ? "\\u{\(String(scalar.value, radix: 16))}" : String(scalar)
             }
         }.joined()
+    }
+
+    /// The text for standard output: on a terminal, with the characters that a terminal would act on made visible, except
+    /// tabs and line ends; elsewhere unchanged, for scripts.
+    static func safe(_ text: String) -> String {
+        OutputDescriptor.standardOutput.isTerminal ? plain(text, except: ["\n", "\t"]) : text
     }
 
     /// True for control characters, line separators, and the characters that change the direction of text.
