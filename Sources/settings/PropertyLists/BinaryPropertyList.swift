@@ -89,7 +89,7 @@ struct BinaryPropertyListReader {
                 do throws(ToolError) {
                     member = try value(element, depth: depth + 1)
                 } catch {
-                    // The reader of XML names a line instead.
+                    // The message names the setting, and no key inside its value.
                     throw depth > 1 ? error : ToolError(error.code, "\(Terminal.plain(name)): \(error.message)")
                 }
                 guard object.append(JSONObject.Member(name: name, value: member)) else {
