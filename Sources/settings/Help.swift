@@ -58,9 +58,3 @@ enum Help {
         return rows.map { "  \($0.name.padded(to: width))  \($0.meaning)" }.joined(separator: "\n")
     }
 }
-
-extension String {
-    func padded(to width: Int) -> String {
-        count < width ? self + String(repeating: " ", count: width - count) : self
-    }
-}

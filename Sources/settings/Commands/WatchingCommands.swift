@@ -51,7 +51,7 @@ enum WatchingCommands {
             } else if case .changes(let news) = observation {
                 for change in news.changes {
                     if let command = arguments["exec"] {
-                        run(command, for: change)
+                        run(command, for: change, server: arguments["server"])
                     } else {
                         let suite = selection.areSeveral ? "\(change.suite) " : ""
                         print("\(change.modified.short) \(suite)\(change.line)\(change.reason)")
@@ -69,9 +69,11 @@ enum WatchingCommands {
     private static let maximumVariableSize = 100_000
 
     /// Runs a shell command and waits for its end. Reports a failure, so that the next change still has its run.
-    private static func run(_ command: String, for change: Change) {
+    private static func run(_ command: String, for change: Change, server: String?) {
         var shell = ShellCommand(command)
         shell.variables = ["SETTINGS_SUITE": change.suite.text, "SETTINGS_KEY": change.key.text]
+        // The command may run `settings`, which then asks the same daemon.
+        if let server { shell.variables[ServerAddress.variable] = server }
         var files: [MemoryFile] = []
         do {
             for (name, value) in [("SETTINGS_OLD", change.old), ("SETTINGS_NEW", change.new)] {
@@ -281,7 +283,7 @@ extension DaemonClient {
 extension Change {
     /// Who made the change, and why, in parentheses.
     fileprivate var reason: String {
-        let words = [by.map { "by \($0)" }, note.map(Terminal.plain)].compactMap(\.self)
+        let words = [by.map { "by \($0)" }, note.map { Terminal.plain($0) }].compactMap(\.self)
         return words.isEmpty ? "" : " (\(words.joined(separator: ": ")))"
     }
 }

@@ -68,7 +68,9 @@ struct Completion {
         let begun = words.last ?? ""
         guard let name = rest.first else {
             // The value of an option is no command.
-            if let option = options.last, option.hasPrefix("--"), !option.contains("=") { return [] }
+            if let option = Command.common.first(where: { $0.matches(options.last ?? "") }) {
+                return option.value == "FILE" ? [files] : []
+            }
             if begun.hasPrefix("-") { return Command.common.map { Candidate(word: "--\($0.name)", meaning: $0.help) } }
             let list = try Completion(options, begun, ReadingCommands.list, deadline)
             return names(commands) + [Candidate(word: "help", meaning: "Explain a command.")]
@@ -113,7 +115,16 @@ struct Completion {
         {
             return try found(for: value, at: [])
         }
-        if begun.hasPrefix("-") { return options() }
+        if begun.hasPrefix("-") {
+            let parts = begun.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count > 1 else { return options() }
+            guard let value = (command.options + Command.common).first(where: { $0.matches(parts[0]) })?.value else {
+                return []
+            }
+            return try found(for: value, at: []).map {
+                $0.meaning == Self.files.meaning ? $0 : Candidate(word: "\(parts[0])=\($0.word)", meaning: $0.meaning)
+            }
+        }
         let operands = arguments.operands
         var candidates: [Candidate] = []
         for form in command.forms {
@@ -167,9 +178,14 @@ struct Completion {
         try client().blocking.send(
             .keys(of: try arguments.suite(), prefix: begun.isEmpty ? nil : begun, limit: Self.limit)
         ).keys.map { entry in
-            Candidate(word: entry.setting.key.text, meaning: entry.schema?["description"]?.string ?? "")
+            let key = entry.setting.key
+            let word = Self.commandsWithPaths.contains(command.name) ? SettingPath.word(for: key) : key.text
+            return Candidate(word: word, meaning: entry.schema?["description"]?.string ?? "")
         }
     }
+
+    /// The commands that read `[` in a key as the beginning of a path.
+    private static let commandsWithPaths = ["get", "set", "unset"]
 
     /// A key with its equals sign, or behind that its values.
     private func pairs() throws -> [Candidate] {
