@@ -93,6 +93,12 @@ struct PastTests {
             $ settings history --all app
             ! settings: --all excludes the names of suites and keys
             => 64
+            $ settings history --commit 5 --limit 1
+            ! settings: --commit and --limit exclude each other
+            => 64
+            $ settings history app --json --full
+            ! settings: --json and --full exclude each other
+            => 64
             $ settings history
             ! settings: the suite is missing; 'settings list' shows all
             => 64

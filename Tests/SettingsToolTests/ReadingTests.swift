@@ -31,7 +31,7 @@ struct ReadingTests {
             unset
             default
             $ settings get app name --source --default joe
-            ! settings: --default and --source exclude each other; --source prints unset for no value
+            ! settings: --default and --source exclude each other
             => 64
             $ settings describe app name --secrets --server unix:/nothing
             ! settings: --secrets needs --json
@@ -264,7 +264,7 @@ struct ReadingTests {
             $ settings find volume
             app  player.volume  number  default  0.5
             b    motto                           "turn the VOLUME up"
-            $ settings find started --suite app
+            $ settings find started --suite app --suite app
             app  launchCount  integer  default  0  Times the app was started
             $ settings find started --json
             {"suite":"app","key":"launchCount","value":0,"source":"default","revision":1,"description":"Times the app was started"}

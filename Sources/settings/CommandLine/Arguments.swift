@@ -96,6 +96,16 @@ struct Arguments: Sendable {
 }
 
 extension SuiteName {
+    /// The suites that words name, each of them once.
+    static func named(_ words: [String]) throws(ToolError) -> [SuiteName] {
+        var names: [SuiteName] = []
+        for word in words {
+            let name = try named(word)
+            if !names.contains(name) { names.append(name) }
+        }
+        return names
+    }
+
     static func named(_ text: String) throws(ToolError) -> SuiteName {
         do {
             return try SuiteName(text)

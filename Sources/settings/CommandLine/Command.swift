@@ -13,15 +13,16 @@ struct Command: Sendable {
         /// them in lower case with `|` between them.
         let placeholder: String
         let count: Count
+        /// True for a setting or a part of its value, as ``SettingPath`` reads it.
+        let isPath: Bool
 
-        init(_ placeholder: String, _ count: Count = .one) {
-            (self.placeholder, self.count) = (placeholder, count)
+        init(_ placeholder: String, _ count: Count = .one, isPath: Bool = false) {
+            (self.placeholder, self.count, self.isPath) = (placeholder, count, isPath)
         }
 
         static let suite = Operand("SUITE")
         static let optionalSuite = Operand("SUITE", .optional)
         static let key = Operand("KEY")
-        static let keys = Operand("KEY", .oneOrMore)
         static let anyKeys = Operand("KEY", .any)
         static let file = Operand("FILE")
         static let fileOrDirectory = Operand("FILE|DIRECTORY")
@@ -68,6 +69,8 @@ struct Command: Sendable {
     let summary: String
     var details = ""
     var options: [Option] = []
+    /// Groups of options of which a command line may have one at most.
+    var exclusive: [[String]] = []
     let examples: [String]
     let run: @Sendable (Arguments) async throws -> ExitCode
 
@@ -88,7 +91,8 @@ struct Command: Sendable {
         return placeholder.split(separator: "|").map(String.init)
     }
 
-    /// Throws unless the operands fit a form of the command, and each word with choices is one of its choices.
+    /// Throws unless the operands fit a form of the command, each word with choices is one of its choices, and no two options
+    /// exclude each other.
     func validate(_ arguments: Arguments) throws(ToolError) {
         let operands = arguments.operands
         let usage = "the usage is " + usages.map { "'\($0)'" }.joined(separator: " or ")
@@ -105,6 +109,10 @@ struct Command: Sendable {
         for option in options {
             guard let placeholder = option.value else { continue }
             for word in arguments.all(option.name) { try Self.validate(word, as: placeholder, of: "--\(option.name)") }
+        }
+        for group in exclusive {
+            let given = group.filter(arguments.has)
+            guard given.count < 2 else { throw .usage("--\(given[0]) and --\(given[1]) exclude each other") }
         }
     }
 
@@ -135,10 +143,11 @@ struct Command: Sendable {
     /// Options of commands that write.
     static let writing = [note, dryRun, override, quiet]
 
-    static let note = Option("note", "TEXT", "why; it stands in the history", short: "m")
+    static let note = Option("note", "TEXT", "the reason for the change, which the history shows", short: "m")
     static let dryRun = Option("dry-run", nil, "show what would change, and change nothing")
     static let override = Option("override", nil, "write keys that the schema locks, too")
     static let quiet = Option("quiet", nil, "print no changes")
     static let json = Option("json", nil, "print JSON")
+    static let at = Option("at", "WHEN", "the state at a revision, an instant, yesterday, or 2h for two hours ago")
     static let secrets = Option("secrets", nil, "with --json, print secrets, too")
 }

@@ -70,10 +70,7 @@ extension Arguments {
             options.note = note
         }
         if let revision = try revision("if-revision") { options.ifMatch = .tag(EntityTag(revision)) }
-        if has("if-unset") {
-            guard options.ifMatch == nil else { throw .usage("--if-unset and --if-revision exclude each other") }
-            options.ifNoneMatch = .any
-        }
+        if has("if-unset") { options.ifNoneMatch = .any }
         return options
     }
 

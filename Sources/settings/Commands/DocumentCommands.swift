@@ -8,7 +8,7 @@ enum DocumentCommands {
     private static let transaction = Command(
         name: "transaction", forms: [[.file]], summary: "Do several operations together, or none of them.",
         details: """
-            FILE is JSON as the HTTP interface has it; - is standard input: {"if":[conditions],"do":[operations]}.
+            FILE is the JSON of a transaction of the HTTP API, {"if":[conditions],"do":[operations]}; - is standard input.
             """,
         options: Command.writing,
         examples: [

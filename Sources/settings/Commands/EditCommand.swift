@@ -6,11 +6,12 @@ import SettingsHTTP
 enum EditCommand {
     static let edit = Command(
         name: "edit", forms: [[.suite, Command.Operand("KEY", .optional)]],
-        summary: "Change what is stored in a suite, or one value, with an editor.",
+        summary: "Change the stored values of a suite, or one value, with an editor.",
         details: """
-            The editor is $VISUAL, else $EDITOR, else vi. It gets the stored values as JSON, or with KEY the value alone, a text
-            as it is. What is saved is one commit, made only if nothing else changed the suite, or the setting, meanwhile. If
-            the commit cannot be made, a person at a terminal may edit again; otherwise the edited file stays.
+            The editor is $VISUAL, $EDITOR or vi. It gets the stored values as JSON; with KEY, it gets a text as it is, or any
+            other value as JSON. The command makes one commit of the changes, but only if no other caller changed the suite, or
+            the setting, meanwhile. If the daemon refuses the commit, a person at a terminal can edit again; otherwise the
+            command keeps the edited file.
             """,
         options: Command.writing,
         examples: ["settings edit app --note 'louder at night'", "settings edit app theme"]

@@ -43,17 +43,9 @@ struct OperationReader {
         case remove(JSONValue)
     }
 
-    /// The options that change a value without replacing it.
-    private static let ways = ["append", "remove", "merge", "toggle"]
-
     /// Reads the words. Reads standard input for the value `-`.
     func assignments() throws(ToolError) -> [Assignment] {
         let words = Array(arguments.operands.dropFirst())
-        guard !arguments.has("json") || !arguments.has("text") else {
-            throw .usage("--json and --text exclude each other")
-        }
-        let ways = Self.ways.filter(arguments.has)
-        guard ways.count <= 1 else { throw .usage("--\(ways[0]) and --\(ways[1]) exclude each other") }
         guard let first = words.first else { throw .usage("the key is missing") }
         if arguments.has("toggle") {
             guard !arguments.has("json"), !arguments.has("text") else { throw .usage("--toggle takes no VALUE") }

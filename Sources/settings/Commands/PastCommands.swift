@@ -11,17 +11,18 @@ enum PastCommands {
         name: "history", forms: [[.optionalSuite, .anyKeys]],
         summary: "Show who changed what, when and why, the newest first.",
         details: """
-            With --suite or --all it shows the commits of several suites in one list. --commit alone is about all suites. A
-            suite that was dropped has a history, but --all does not find it.
+            With --suite or --all, the command shows the commits of several suites in one list. Without SUITE, --commit shows
+            the changes in all suites. --all does not include the history of suites that were dropped.
             """,
         options: Command.suiteSelection + [
             Command.Option("commit", "REVISION", "only this commit"),
-            Command.Option("prefix", "PREFIX", "only keys that begin so"),
-            Command.Option("by", "NAME", "only this caller"),
-            Command.Option("limit", "N", "so many commits (20; 0 for all that are kept)"),
-            Command.Option("full", nil, "all changes of a commit; else at most \(shownChanges)"), Command.json,
+            Command.Option("prefix", "PREFIX", "only keys that begin with PREFIX"),
+            Command.Option("by", "NAME", "only commits of this caller"),
+            Command.Option("limit", "N", "the largest number of commits (20; 0 for all)"),
+            Command.Option("full", nil, "all changes of a commit, not only \(shownChanges)"), Command.json,
             Command.secrets,
         ],
+        exclusive: [["commit", "limit"], ["json", "full"]],
         examples: [
             "settings history app", "settings history app theme --limit 3", "settings history --all",
             "settings history --commit 23 --full",
@@ -80,9 +81,9 @@ enum PastCommands {
 
     private static let diff = Command(
         name: "diff", forms: [[.suite, Command.Operand("FROM"), Command.Operand("TO", .optional)]],
-        summary: "Show what differs between two places in the past, or until now.",
+        summary: "Show the changes between two revisions or times, or until now.",
         details:
-            "It ends with 2 if something differs. A place is a revision, an instant, yesterday, or 2h for two hours ago.",
+            "FROM and TO are a revision, an instant, yesterday, or 2h for two hours ago. It ends with 2 if something differs.",
         options: [Command.json, Command.secrets],
         examples: ["settings diff app yesterday", "settings diff app 17 23"]
     ) { arguments in
@@ -102,10 +103,10 @@ enum PastCommands {
 
     private static let undo = Command(
         name: "undo", forms: [[Command.Operand("REVISION")], [.suite, Command.Operand("REVISION")]],
-        summary: "Undo what a commit did, in one suite or in all that it touched.",
+        summary: "Undo the changes of a commit, in one suite or in all suites that it changed.",
         details:
-            "To undo an undo is to do it again. What was changed since is left alone, and refused, without --force.",
-        options: [Command.Option("force", nil, "undo it though keys were changed since")] + Command.writing,
+            "If a key was changed after the commit, the command changes nothing, unless --force is given.",
+        options: [Command.Option("force", nil, "undo the commit even if keys were changed later")] + Command.writing,
         examples: ["settings undo app 17", "settings undo 23 --dry-run"]
     ) { arguments in
         let suite = arguments.operands.count > 1 ? try arguments.suite() : nil
@@ -120,12 +121,13 @@ enum PastCommands {
     }
 
     private static let restore = Command(
-        name: "restore", forms: [[.suite, Command.Operand("WHEN"), .anyKeys]], summary: "Make settings what they were.",
+        name: "restore", forms: [[.suite, Command.Operand("WHEN"), .anyKeys]],
+        summary: "Give settings the values of an earlier time.",
         details:
-            "WHEN is a revision, an instant, yesterday, or 2h for two hours ago. The schema stays, and must allow it.",
+            "WHEN is a revision, an instant, yesterday, or 2h for two hours ago. The present schema must allow the values.",
         options: [
-            Command.Option("prefix", "PREFIX", "only keys that begin so"),
-            Command.Option("skip", nil, "leave out what the schema does not allow, and list it"),
+            Command.Option("prefix", "PREFIX", "only keys that begin with PREFIX"),
+            Command.Option("skip", nil, "leave out values that the schema does not allow, and list them"),
         ] + Command.writing,
         examples: ["settings restore app yesterday --dry-run", "settings restore app 17 theme"]
     ) { arguments in

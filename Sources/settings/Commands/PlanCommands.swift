@@ -8,26 +8,25 @@ enum PlanCommands {
     static let all = [plan, apply]
 
     private static let form = """
-        FILE is JSON, - is standard input: {"suites":{"app":{"theme":"dark"}}}. DIRECTORY has a file SUITE.json for each suite,
-        as 'settings export --to' writes it. Other suites stay as they are. Keys that are not named stay, without --prune.
+        FILE is JSON such as {"suites":{"app":{"theme":"dark"}}}; - is standard input. DIRECTORY has a file SUITE.json for
+        each suite, as 'settings export --to' writes it. Other suites, and without --prune other keys, keep their values.
         """
     private static let prune = Command.Option(
         "prune", nil, "remove the keys that the file of their suite does not name, except secrets")
 
     private static let plan = Command(
-        name: "plan", forms: [[.fileOrDirectory]], summary: "Show what would make suites what files describe.",
+        name: "plan", forms: [[.fileOrDirectory]],
+        summary: "Show the changes that would give suites the values in files.",
         details: """
             \(form)
-            It ends with 2 if there is something to do. The hash identifies the operations, the revisions of the suites, and
-            --override; 'settings apply --plan HASH' does what the hash identifies. If the daemon would refuse the plan, the
-            command prints every refusal, and no hash.
+            The command ends with 2 if there is something to do. The hash identifies the operations, the revisions of the
+            suites, and --override; 'settings apply --plan HASH' does what the hash identifies. If the daemon would refuse the
+            plan, the command prints every refusal, and no hash.
             """,
         options: [prune, Command.override, Command.json, Command.Option("hash", nil, "print only the hash")],
+        exclusive: [["json", "hash"]],
         examples: ["settings plan desired.json", "settings plan settings/ --prune"]
     ) { arguments in
-        guard !arguments.has("json") || !arguments.has("hash") else {
-            throw ToolError.usage("--json and --hash exclude each other")
-        }
         let plan = try Plan(arguments)
         let refusal = plan.refusal()
         if arguments.has("hash") {
@@ -42,11 +41,11 @@ enum PlanCommands {
     }
 
     private static let apply = Command(
-        name: "apply", forms: [[.fileOrDirectory]], summary: "Make suites what files describe, in one commit.",
+        name: "apply", forms: [[.fileOrDirectory]], summary: "Give suites the values in files, in one commit.",
         details: """
             \(form)
-            With --plan it does exactly what 'settings plan' showed, also if --prune and --override are not repeated, or
-            nothing if the plan would be another plan now.
+            With --plan, the command does exactly what 'settings plan' showed, also if --prune and --override are not repeated.
+            If 'settings plan' would print another hash now, the command changes nothing.
             """,
         options: [
             prune, Command.Option("plan", "HASH", "only if 'settings plan' still prints this hash"),

@@ -6,26 +6,21 @@ enum ReadingCommands {
     static let all = [get, list, describe, find]
 
     private static let get = Command(
-        name: "get", forms: [[.suite, .keys]], summary: "Print values.",
+        name: "get", forms: [[.suite, Command.Operand("KEY", .oneOrMore, isPath: true)]], summary: "Print values.",
         details: """
-            A text is printed as it is, all else as JSON. Several keys are printed in a line each. KEY[0] prints an element of
-            a list, and KEY[name] a member of an object; see 'settings help set'.
+            A text is printed as it is, any other value as JSON. Each value is a line. KEY[0] prints an element of a list, and
+            KEY[name] a member of an object; see 'settings help set'.
             """,
         options: [
             Command.Option("json", nil, "print texts as JSON, too"),
-            Command.Option("default", "VALUE", "what to print if the setting has no value"),
+            Command.Option("default", "VALUE", "the text to print if the setting has no value"),
             Command.Option("source", nil, "print where the value is from: stored, default, unset or invalid"),
-            Command.Option("at", "WHEN", "the value of then: a revision, an instant, yesterday, 2h"),
+            Command.Option("at", "WHEN", "the value at a revision, an instant, yesterday, or 2h for two hours ago"),
         ],
+        exclusive: [["json", "source"], ["default", "source"]],
         examples: ["settings get app launchCount", "settings get app theme --default light"]
     ) { arguments in
         let (suite, paths) = (try arguments.suite(), try arguments.paths(from: 1))
-        guard !arguments.has("json") || !arguments.has("source") else {
-            throw ToolError.usage("--json and --source exclude each other")
-        }
-        guard !arguments.has("default") || !arguments.has("source") else {
-            throw ToolError.usage("--default and --source exclude each other; --source prints unset for no value")
-        }
         if let path = paths.first(where: \.isPattern) {
             let prefix = EnvironmentFile.quoted(String(path.description.dropLast()))
             throw path.patternError("'settings list \(suite) \(prefix)' lists these keys")
@@ -64,13 +59,15 @@ enum ReadingCommands {
         name: "list", forms: [[], [.suite, Command.Operand("PREFIX", .optional)]],
         summary: "List suites, or the settings of one.",
         details: """
-            A setting is shown with its value, the type that its schema names, and where the value is from. PREFIX lists the
-            keys that begin so; player. and 'player.*' are the same. 'com.example.*' as the SUITE lists suites.
+            The list shows the value of each setting, the type that the schema names, and the source of the value. With PREFIX,
+            it shows only keys that begin with PREFIX; player. and 'player.*' are the same. 'com.example.*' as the SUITE lists
+            the suites whose names begin with com.example.
             """,
         options: [
-            Command.Option("changed", nil, "only what is stored, and differs from defaults"),
-            Command.Option("at", "WHEN", "as it was then: a revision, an instant, yesterday, 2h"),
+            Command.Option("changed", nil, "only stored values that differ from the defaults"),
+            Command.at,
         ] + ListOutput.options,
+        exclusive: ListOutput.exclusive,
         examples: ["settings list", "settings list app player. --changed", "settings list app --format tsv --header"]
     ) { try listSettings($0) }
 
@@ -159,14 +156,14 @@ enum ReadingCommands {
         options: [
             Command.Option("suite", "SUITE", "only in this suite", isRepeatable: true)
         ] + ListOutput.options,
+        exclusive: ListOutput.exclusive,
         examples: ["settings find volume", "settings find dark --suite app"]
     ) { try findSettings($0) }
 
     @inline(never)
     private static func findSettings(_ arguments: Arguments) throws -> ExitCode {
         let (client, wanted) = (try arguments.client(), arguments.operands[0].lowercased())
-        var suites: [SuiteName] = []
-        for name in arguments.all("suite") { suites.append(try .named(name)) }
+        var suites = try SuiteName.named(arguments.all("suite"))
         if suites.isEmpty { try client.eachPageOfSuites { suites += $0.map(\.suite) } }
         var output = try ListOutput(
             arguments, columns: FoundSetting.columns, tableColumns: FoundSetting.tableColumns)

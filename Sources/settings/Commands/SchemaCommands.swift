@@ -4,14 +4,13 @@ import SettingsHTTP
 enum SchemaCommands {
     static let all = [show, check, diff, apply, generate, remove]
 
-    private static let at = Command.Option("at", "WHEN", "as it was then: a revision, an instant, yesterday, 2h")
     private static let onConflict = Command.Option(
         "on-conflict", "refuse|keep|reset", "what to do with stored values that the schema does not allow (refuse)")
     private static let fileNote = "FILE is a JSON Schema; - is standard input."
 
     private static let show = Command(
         name: "schema show", forms: [[.suite]], summary: "Print the schema of a suite.",
-        options: [at],
+        options: [Command.at],
         examples: ["settings schema show app", "settings schema show app --at yesterday"]
     ) { arguments in
         print(try document(of: try arguments.suite(), arguments).text(style: .pretty))
@@ -81,8 +80,9 @@ enum SchemaCommands {
             in the file of --file, which needs no daemon.
             """,
         options: [
-            at, Command.Option("file", "FILE", "read the schema from a file; - is standard input", short: "f"),
+            Command.at, Command.Option("file", "FILE", "read the schema from a file; - is standard input", short: "f"),
         ],
+        exclusive: [["file", "at"]],
         examples: ["settings schema generate swift app", "settings schema generate markdown --file app.json"]
     ) { arguments in
         print(try generated(arguments), terminator: "")
@@ -99,7 +99,6 @@ enum SchemaCommands {
         switch (suite, arguments["file"]) {
         case (let suite?, nil): (name, document) = (suite.text, try self.document(of: suite, arguments))
         case (nil, let file?):
-            guard !arguments.has("at") else { throw ToolError.usage("--file and --at exclude each other") }
             (name, document) = (InputFile.name(file), try InputFile.json(file, arguments))
         default: throw ToolError.usage("name a suite or a --file")
         }

@@ -11,30 +11,29 @@ enum WatchingCommands {
         name: "watch", forms: [[.optionalSuite, .anyKeys]],
         summary: "Print each change as it happens, or run a program.",
         details: """
-            Nothing is missed and nothing comes twice, whatever the network does. With --suite or --all it watches several
-            suites; --all includes suites that are created later. With --exec a program is run by the shell,
-            one run at a time: the next run has what changed meanwhile, with the newest value of each key. It finds
-            SETTINGS_SUITE, SETTINGS_KEY, SETTINGS_OLD and SETTINGS_NEW in its environment; the latter two are JSON, and
-            missing where there is no value. A value of more than 100,000 bytes is in the file SETTINGS_OLD_FILE or
+            The command misses no change and prints no change twice, also if the connection breaks. With --suite or --all, it
+            watches several suites; --all includes suites that are created later.
+            With --exec, the shell runs COMMAND for each key that changed, and no two runs at the same time. If a key changes
+            several times during a run, the next run gets its newest value. The environment of COMMAND has SETTINGS_SUITE and
+            SETTINGS_KEY, with --server the address as SETTINGS_URL, and as JSON SETTINGS_OLD and SETTINGS_NEW, which are
+            missing if there is no value. A value of more than 100,000 bytes is in the file SETTINGS_OLD_FILE or
             SETTINGS_NEW_FILE instead, until the run ends.
             With --json, each line has a cursor, from which --since continues after that line. If the history does not reach
             back to the cursor of --since, the first line has "reset":true and the present values.
             """,
         options: Command.suiteSelection + [
-            Command.Option("prefix", "PREFIX", "keys that begin so, too", isRepeatable: true),
-            Command.Option("since", "CURSOR", "from this place in history; else from now"),
-            Command.Option("exec", "COMMAND", "run this for each key that changed"), Command.json,
+            Command.Option("prefix", "PREFIX", "also keys that begin with PREFIX", isRepeatable: true),
+            Command.Option("since", "CURSOR", "begin after this place in the history, not now"),
+            Command.Option("exec", "COMMAND", "run this command for each key that changed"), Command.json,
             Command.secrets,
         ],
+        exclusive: [["exec", "json"]],
         examples: [
             "settings watch app", "settings watch --all",
             "settings watch app theme --exec 'echo $SETTINGS_KEY is $SETTINGS_NEW'",
         ]
     ) { arguments in
         let (selection, client) = (try arguments.selectedSuites(), try arguments.client())
-        guard !arguments.has("exec") || !arguments.has("json") else {
-            throw ToolError.usage("--exec and --json exclude each other")
-        }
         let (showsSecrets, start) = (try arguments.showsSecrets(), try arguments.cursor())
         var output = JSONChanges(place: start, showsSecrets: showsSecrets)
         // The daemon tells the observer of a list of suites about the creation of a suite, too.
@@ -97,10 +96,10 @@ enum WatchingCommands {
         name: "wait", forms: [[.suite, Command.Operand("KEY=VALUE", .oneOrMore)]],
         summary: "Wait until settings have these values.",
         details: """
-            KEY alone waits for any value, !KEY for none, KEY!=VALUE for another value or none. It ends with 8 if --timeout is
-            over before that.
+            KEY alone waits for any value, !KEY for no value, and KEY!=VALUE for another value or no value. The command ends
+            with 8 if the time of --timeout is over first.
             """,
-        options: [Command.Option("timeout", "TIME", "give up after so long: seconds, or a span such as 2m (never)")],
+        options: [Command.Option("timeout", "TIME", "end after this time: seconds, or a span such as 2m (no limit)")],
         examples: ["settings wait app ready=true --timeout 60", "settings wait app leader"]
     ) { arguments in
         let suite = try arguments.suite()

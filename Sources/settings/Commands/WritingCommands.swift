@@ -6,14 +6,15 @@ enum WritingCommands {
     static let all = [set, unset]
 
     private static let guards = [
-        Command.Option("if-revision", "N", "only if the setting is still at this revision"),
+        Command.Option("if-revision", "REVISION", "only if the setting is still at this revision"),
         Command.Option("if-unset", nil, "only if nothing is stored"),
     ]
 
     private static let set = Command(
         name: "set",
         forms: [
-            [.suite, .key, Command.Operand("VALUE")], [.suite, Command.Operand("KEY=VALUE", .oneOrMore)],
+            [.suite, Command.Operand("KEY", isPath: true), Command.Operand("VALUE")],
+            [.suite, Command.Operand("KEY=VALUE", .oneOrMore, isPath: true)],
         ],
         summary: "Change settings, or parts of their values.",
         details: """
@@ -28,10 +29,11 @@ enum WritingCommands {
         options: [
             Command.Option("json", nil, "VALUE is JSON"), Command.Option("text", nil, "VALUE is a text"),
             Command.Option("append", nil, "add VALUE to a list or a text"),
-            Command.Option("remove", nil, "remove the elements of a list that are VALUE"),
+            Command.Option("remove", nil, "remove the elements that are equal to VALUE from a list"),
             Command.Option("merge", nil, "merge VALUE, a JSON object, into an object; null removes a member"),
             Command.Option("toggle", nil, "turn true to false and back; takes no VALUE"),
         ] + guards + Command.writing,
+        exclusive: [["json", "text"], ["append", "remove", "merge", "toggle"], ["if-unset", "if-revision"]],
         examples: [
             "settings set app launchCount +1", "settings set app theme=dark launchCount=5 --note 'as the manual says'",
             "settings set app 'servers[0].port=8080'", "settings set app tags beta --append",
@@ -99,13 +101,14 @@ enum WritingCommands {
     }
 
     private static let unset = Command(
-        name: "unset", forms: [[.suite, .anyKeys]], summary: "Remove stored values: back to the defaults.",
+        name: "unset", forms: [[.suite, Command.Operand("KEY", .any, isPath: true)]],
+        summary: "Remove stored values, so that settings have their defaults again.",
         details: "KEY[0] removes an element of a list, and KEY[name] a member of an object; see 'settings help set'.",
         options: [
-            Command.Option("prefix", "PREFIX", "all keys that begin so"),
+            Command.Option("prefix", "PREFIX", "all keys that begin with PREFIX"),
             Command.Option("all", nil, "all keys of the suite"),
-            Command.Option("drop", nil, "the suite with its schema"),
-            Command.Option("if-revision", "N", "only if the setting, or the suite, is still at this revision"),
+            Command.Option("drop", nil, "the suite and its schema, too"),
+            Command.Option("if-revision", "REVISION", "only if the setting, or the suite, is still at this revision"),
         ] + Command.writing,
         examples: ["settings unset app theme", "settings unset app --prefix player. --dry-run"]
     ) { arguments in

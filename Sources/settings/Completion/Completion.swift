@@ -128,10 +128,11 @@ struct Completion {
         let operands = arguments.operands
         var candidates: [Candidate] = []
         for form in command.forms {
-            guard let word = Self.operand(at: operands.count, of: form)?.placeholder else { continue }
+            guard let operand = Self.operand(at: operands.count, of: form) else { continue }
+            let word = operand.placeholder
             // A key is followed by its value, or by an equals sign where more pairs may follow.
             if word == "KEY=VALUE", !candidates.isEmpty { continue }
-            candidates += try found(for: word, at: operands)
+            candidates += try found(for: word, at: operands, isPath: operand.isPath)
         }
         var seen: Set<String> = []
         return candidates.filter { seen.insert($0.word).inserted }
@@ -143,11 +144,11 @@ struct Completion {
     }
 
     /// Finds the words that a word of a usage line stands for.
-    private func found(for place: String, at operands: [String]) throws -> [Candidate] {
+    private func found(for place: String, at operands: [String], isPath: Bool = false) throws -> [Candidate] {
         switch place {
         case "SUITE": return try suites()
-        case "KEY", "PREFIX": return try keys()
-        case "KEY=VALUE": return try pairs()
+        case "KEY", "PREFIX": return try keys(asPaths: isPath)
+        case "KEY=VALUE": return try pairs(asPaths: isPath)
         case "VALUE" where operands.count > 1 && !operands[1].contains("="):
             return try values(of: try .named(operands[1]), in: try arguments.suite())
         case "FILE", "FILE|DIRECTORY", "DIRECTORY": return [Self.files]
@@ -174,23 +175,20 @@ struct Completion {
         return try arguments.client(timeout: timeout)
     }
 
-    private func keys() throws -> [Candidate] {
+    private func keys(asPaths: Bool) throws -> [Candidate] {
         try client().blocking.send(
             .keys(of: try arguments.suite(), prefix: begun.isEmpty ? nil : begun, limit: Self.limit)
         ).keys.map { entry in
             let key = entry.setting.key
-            let word = Self.commandsWithPaths.contains(command.name) ? SettingPath.word(for: key) : key.text
+            let word = asPaths ? SettingPath.word(for: key) : key.text
             return Candidate(word: word, meaning: entry.schema?["description"]?.string ?? "")
         }
     }
 
-    /// The commands that read `[` in a key as the beginning of a path.
-    private static let commandsWithPaths = ["get", "set", "unset"]
-
     /// A key with its equals sign, or behind that its values.
-    private func pairs() throws -> [Candidate] {
+    private func pairs(asPaths: Bool) throws -> [Candidate] {
         guard let equals = begun.firstIndex(of: "=") else {
-            return try keys().map { Candidate(word: "\($0.word)=", meaning: $0.meaning) }
+            return try keys(asPaths: asPaths).map { Candidate(word: "\($0.word)=", meaning: $0.meaning) }
         }
         let name = String(begun[..<equals])
         return try values(of: try .named(name), in: try arguments.suite()).map {

@@ -23,6 +23,8 @@ struct ListOutput {
         Command.Option("header", nil, "print the names of the columns first"), Command.json, Command.secrets,
     ]
 
+    static let exclusive = [["json", "format"], ["json", "header"]]
+
     private let form: Form
     private let showsSecrets: Bool
     private let columns: [String]
@@ -34,9 +36,6 @@ struct ListOutput {
     ///   - columns: the names of the fields of tab-separated output.
     ///   - tableColumns: the names of the columns of a table; nil if they are the same.
     init(_ arguments: Arguments, columns: [String], tableColumns: [String]? = nil) throws(ToolError) {
-        guard !arguments.has("json") || !arguments.has("format") && !arguments.has("header") else {
-            throw .usage("--json and \(arguments.has("format") ? "--format" : "--header") exclude each other")
-        }
         form = arguments.has("json") ? .json : arguments["format"] == "tsv" ? .tabSeparated : .table
         showsSecrets = try arguments.showsSecrets()
         isHeaderDue = arguments.has("header")
