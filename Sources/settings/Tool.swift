@@ -55,7 +55,7 @@ enum Tool {
         }
         if first == "complete" { return Completion.answer(Array(rest.dropFirst()), among: commands) }
         guard let (command, operands) = command(of: rest) else {
-            if isGroup(first) { return try await group(rest, options) }
+            if isGroup(first) { return try group(rest, options) }
             // What follows a suite are options only: in `settings lst app`, a command is misspelt.
             let isSuite = rest.count == 1 || rest[1].hasPrefix("-")
             guard isSuite, !first.hasPrefix("-"), (try? SuiteName(first)) != nil else {
@@ -76,8 +76,8 @@ enum Tool {
         return try await command.run(arguments)
     }
 
-    /// Runs a group without a command, which prints the help of the group if it should.
-    private static func group(_ words: [String], _ options: [String]) async throws -> ExitCode {
+    /// Prints the help of a group if `--help` follows its name. Otherwise a command of the group is missing or unknown.
+    private static func group(_ words: [String], _ options: [String]) throws -> ExitCode {
         let name = words[0]
         if words.count > 1, ["--help", "-h"].contains(words[1]) { return try help([name]) }
         guard words.count > 1, !words[1].hasPrefix("-") else {

@@ -38,7 +38,7 @@ enum EditCommand {
                     print("nothing changed")
                     return .done
                 }
-                WritingCommands.report(changes, arguments)
+                changes.print(arguments)
                 if changes.isDryRun { print("the edited file is \(file.path)") } else { file.remove() }
                 return .done
             } catch let refusal {
@@ -118,7 +118,7 @@ private protocol EditedDocument {
     var fileSuffix: String { get }
 
     /// Stores the edited text. Returns nil, and does nothing, if it changes nothing.
-    func store(_ edited: [UInt8], _ options: WriteOptions) throws -> WritingCommands.Changes?
+    func store(_ edited: [UInt8], _ options: WriteOptions) throws -> WriteReport?
 
     /// The command that stores a file with the edited text.
     ///
@@ -138,12 +138,12 @@ private struct EditedSuite: EditedDocument {
     var text: String { JSONValue.object(JSONObject(stored.settings)).text(style: .pretty) + "\n" }
     var fileSuffix: String { "json" }
 
-    func store(_ edited: [UInt8], _ options: WriteOptions) throws -> WritingCommands.Changes? {
+    func store(_ edited: [UInt8], _ options: WriteOptions) throws -> WriteReport? {
         let wanted = try StoredSetting.all(of: try InputFile.json(parsing: edited))
         let operations = stored.operations(toStore: wanted)
         guard !operations.isEmpty else { return nil }
         let change = Transaction(if: [stored.isUnchanged], do: operations)
-        return WritingCommands.Changes(try client.blocking.send(.commit(change, options)).body)
+        return WriteReport(try client.blocking.send(.commit(change, options)).body)
     }
 
     func command(storing path: String, _ options: String) -> String {
@@ -185,12 +185,12 @@ private struct EditedSetting: EditedDocument {
     var text: String { value.map { ($0.string ?? $0.text(style: .pretty)) + "\n" } ?? "" }
     var fileSuffix: String { value?.string != nil ? "txt" : "json" }
 
-    func store(_ edited: [UInt8], _ options: WriteOptions) throws -> WritingCommands.Changes? {
+    func store(_ edited: [UInt8], _ options: WriteOptions) throws -> WriteReport? {
         let new = try read(edited)
         guard new != value else { return nil }
         var options = options
         if isStored { options.ifMatch = .tag(EntityTag(revision)) } else { options.ifNoneMatch = .any }
-        return WritingCommands.Changes(try client.blocking.send(.set(key, to: new, in: suite, options)).body)
+        return WriteReport(try client.blocking.send(.set(key, to: new, in: suite, options)).body)
     }
 
     private func read(_ edited: [UInt8]) throws(ToolError) -> JSONValue {

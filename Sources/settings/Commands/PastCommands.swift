@@ -141,24 +141,6 @@ enum PastCommands {
     }
 }
 
-extension WriteSummary {
-    /// Prints the changes that the write made, or would make, and ends the command.
-    func report(_ arguments: Arguments) -> ExitCode {
-        if !arguments.has("quiet") || isDryRun {
-            let isOfOne = changes.allSatisfy { $0.suite == changes.first?.suite }
-            for change in changes { print(isOfOne ? change.line : "\(change.suite) \(change.line)") }
-            if schemaRevision != nil { print("the schema changes") }
-            if !changed { print("nothing to change") }
-            if isDryRun { print("(a dry run: nothing was changed)") }
-        }
-        for conflict in skipped {
-            print(
-                "left as it is: \(conflict.key?.text ?? ""): \(conflict.errors.map(\.detail).joined(separator: "; "))")
-        }
-        return .done
-    }
-}
-
 extension Change {
     /// The change for machines.
     ///

@@ -61,7 +61,7 @@ enum WritingCommands {
                 isGuarded ? [] : change.unsetKeys.map { .setting(suite, $0, .stored(false)) }
             do {
                 let changes = try write(change.operations, if: conditions, in: suite, client, options.repeatable())
-                report(changes, arguments)
+                changes.print(arguments)
                 if !arguments.has("quiet"), let advice = advice(for: changes.newKeys, in: suite, client) {
                     Terminal.warn(advice)
                 }
@@ -125,14 +125,15 @@ enum WritingCommands {
                 "'settings unset \(suite) \(way)' removes these keys, and with --dry-run shows them")
         }
         guard arguments["prefix"] != "" else { throw ToolError.usage("--prefix is empty; --all removes all") }
-        var summary: Changes
+        var summary: WriteReport
         do {
             switch ways.first {
             case "drop":
-                summary = Changes(try client.blocking.send(.drop(suite, options)).body)
+                summary = WriteReport(try client.blocking.send(.drop(suite, options)).body)
                 summary.lines.append(dropLine(options))
             case "prefix", "all":
-                summary = Changes(try client.blocking.send(.reset(suite, prefix: arguments["prefix"], options)).body)
+                summary = WriteReport(
+                    try client.blocking.send(.reset(suite, prefix: arguments["prefix"], options)).body)
             default:
                 // An element is removed after the elements behind it, which would move otherwise.
                 let ordered = keys.allSatisfy(\.isWhole) ? keys : keys.sorted { $1.precedes($0) }
@@ -149,7 +150,7 @@ enum WritingCommands {
         } catch let error as SettingsError where error.code == .tooLarge && keys.isEmpty {
             return try unsetInParts(suite, client, options, arguments)
         }
-        report(summary, arguments)
+        summary.print(arguments)
         return .done
     }
 
@@ -187,43 +188,16 @@ enum WritingCommands {
         "the suite \(options.isDryRun ? "would be" : "was") dropped"
     }
 
-    /// The changes that a write made, or would make.
-    struct Changes {
-        let isDryRun: Bool
-        var lines: [String]
-        /// The keys that had no value before.
-        let newKeys: [KeyName]
-
-        init(_ summary: WriteSummary) {
-            isDryRun = summary.isDryRun
-            lines = summary.changes.map(\.line)
-            newKeys = summary.changes.filter { $0.oldSource == .unset }.map(\.key)
-        }
-
-        init(_ setting: SettingState) {
-            isDryRun = setting.isDryRun
-            lines = []
-            newKeys = setting.previous?.source == .unset ? [setting.key] : []
-            guard setting.changed == true else { return }
-            let before = setting.previous.map { ($0.value, $0.source) } ?? (nil, .unset)
-            lines = [
-                setting.isSecret
-                    ? Change.line(of: setting.key)
-                    : Change.line(of: setting.key, from: before, to: (setting.value, setting.source))
-            ]
-        }
-    }
-
     /// One operation goes as the request that can be guarded by the setting's revision, several as a transaction.
     private static func write(
         _ operations: [Transaction.Operation], if conditions: [Transaction.Condition] = [], in suite: SuiteName,
         _ client: DaemonClient, _ options: WriteOptions
-    ) throws -> Changes {
+    ) throws -> WriteReport {
         guard operations.count == 1, conditions.isEmpty, let only = operations.first else {
             guard options.ifMatch == nil, options.ifNoneMatch == nil else {
                 throw ToolError.usage("--if-revision and --if-unset guard a single key")
             }
-            return Changes(
+            return WriteReport(
                 try client.blocking.send(.commit(Transaction(if: conditions, do: operations), options)).body)
         }
         let endpoint: Endpoint<Answer<SettingState>> =
@@ -232,14 +206,7 @@ enum WritingCommands {
             case .delete: .remove(only.key, in: suite, options)
             case .change(let change): .change(only.key, by: change, in: suite, options)
             }
-        return Changes(try client.blocking.send(endpoint).body)
-    }
-
-    static func report(_ changes: Changes, _ arguments: Arguments) {
-        guard !arguments.has("quiet") || changes.isDryRun else { return }
-        for line in changes.lines { print(line) }
-        if changes.lines.isEmpty { print("nothing to change") }
-        if changes.isDryRun { print("(a dry run: nothing was changed)") }
+        return WriteReport(try client.blocking.send(endpoint).body)
     }
 }
 
