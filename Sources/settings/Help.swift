@@ -5,9 +5,7 @@ enum Help {
     static let version = ServiceDescription.programVersion
 
     static var overview: String {
-        let width = Tool.commands.map { $0.name.count }.max() ?? 0
-        let commands = Tool.commands.map { "  \($0.name.padded(to: width))  \($0.summary)" }
-        let codes = ExitCode.allCases.map { "  \(String($0.rawValue).padded(to: width))  \($0.meaning)" }
+        let codes = ExitCode.allCases.map { (String($0.rawValue), $0.meaning) }
         return """
             Reads, changes and watches the settings of a settingsd daemon.
 
@@ -15,34 +13,48 @@ enum Help {
                    settings SUITE [OPTIONS]                 the same as 'settings list SUITE'
 
             commands:
-            \(commands.joined(separator: "\n"))
+            \(lines(of: Tool.commands))
 
             'settings help COMMAND' explains a command, with examples.
 
             exit codes:
-            \(codes.joined(separator: "\n"))
+            \(columns(codes))
             """
     }
 
+    static func text(ofGroup group: String) -> String {
+        """
+        usage: settings \(group) COMMAND [ARGUMENTS] [OPTIONS]
+
+        commands:
+        \(lines(of: Tool.commands.filter { $0.belongs(toGroup: group) }))
+
+        'settings help \(group) COMMAND' explains a command, with examples.
+        """
+    }
+
     static func text(of command: Command) -> String {
-        var parts = ["\(command.summary)\n\nusage: settings \(command.name) \(command.operands)"]
+        var parts = ["\(command.summary)\n\nusage: " + command.usages.joined(separator: "\n       ")]
         if !command.details.isEmpty { parts.append(command.details) }
         parts.append("options:\n" + lines(of: command.options + Command.common))
         parts.append("examples:\n" + command.examples.map { "  \($0)" }.joined(separator: "\n"))
         return parts.joined(separator: "\n\n")
     }
 
-    private static func lines(of options: [Command.Option]) -> String {
-        let names = options.map { option in
-            (option.short.map { "-\($0), " } ?? "") + "--\(option.name)" + (option.value.map { " \($0)" } ?? "")
-        }
-        let width = names.map(\.count).max() ?? 0
-        return zip(names, options).map { "  \($0.padded(to: width))  \($1.help)" }.joined(separator: "\n")
+    private static func lines(of commands: [Command]) -> String {
+        columns(commands.map { ($0.name, $0.summary) })
     }
-}
 
-extension String {
-    func padded(to width: Int) -> String {
-        count < width ? self + String(repeating: " ", count: width - count) : self
+    private static func lines(of options: [Command.Option]) -> String {
+        columns(
+            options.map { option in
+                let short = option.short.map { "-\($0), " } ?? ""
+                return (short + "--\(option.name)" + (option.value.map { " \($0)" } ?? ""), option.help)
+            })
+    }
+
+    private static func columns(_ rows: [(name: String, meaning: String)]) -> String {
+        let width = rows.map(\.name.count).max() ?? 0
+        return rows.map { "  \($0.name.padded(to: width))  \($0.meaning)" }.joined(separator: "\n")
     }
 }

@@ -21,36 +21,92 @@ enum Tool {
         }
     }
 
-    private static func code(of words: [String]) async throws -> ExitCode {
+    /// Takes the options before a command, and between the words of its name, apart from the rest: those that every
+    /// command has, with a value.
+    static func parts(of words: [String]) -> (options: [String], rest: [String]) {
         let (options, rest) = Arguments.common(of: words)
+        guard let first = rest.first, isGroup(first) else { return (options, rest) }
+        let parts = Arguments.common(of: rest.dropFirst())
+        return (options + parts.options, [first] + parts.rest)
+    }
+
+    /// True if the word is the first word of commands with two.
+    static func isGroup(_ word: String) -> Bool { commands.contains { $0.belongs(toGroup: word) } }
+
+    /// The command whose name the words begin with, and the words behind the name.
+    static func command(of words: [String]) -> (command: Command, rest: [String])? {
+        guard let command = commands.first(where: { words.starts(with: $0.words) }) else { return nil }
+        return (command, Array(words.dropFirst(command.words.count)))
+    }
+
+    private static func code(of words: [String]) async throws -> ExitCode {
+        let (options, rest) = parts(of: words)
         guard let first = rest.first else {
+            // The last option may lack its value.
+            _ = try Arguments(options, for: ReadingCommands.list)
             guard options.isEmpty else { throw ToolError.usage("the command is missing; 'settings help' lists them") }
             try Terminal.write("\(Help.overview)\n", to: .standardError)
             return .usage
         }
-        if ["help", "--help", "-h"].contains(first) { return try help(rest.dropFirst().first) }
+        if ["help", "--help", "-h"].contains(first) { return try help(Array(rest.dropFirst())) }
         if first == "--version" {
             print("settings \(Help.version)")
             return .done
         }
         if first == "complete" { return Completion.answer(Array(rest.dropFirst()), among: commands) }
-        let words = [first] + options + rest.dropFirst()
-        guard let command = commands.first(where: { $0.name == first }) else {
+        guard let (command, operands) = command(of: rest) else {
+            if isGroup(first) { return try group(rest, options) }
             // What follows a suite are options only: in `settings lst app`, a command is misspelt.
             let isSuite = rest.count == 1 || rest[1].hasPrefix("-")
-            guard isSuite, !first.hasPrefix("-"), (try? SuiteName(first)) != nil else { throw unknown(first, rest) }
-            return try await list(words)
+            guard isSuite, !first.hasPrefix("-"), (try? SuiteName(first)) != nil else {
+                // In `settings --server get app theme`, the command is the value of the option.
+                _ = try Arguments(options, for: ReadingCommands.list).serverAddress()
+                throw unknown(first, rest)
+            }
+            return try await list([first] + options + rest.dropFirst())
         }
-        let arguments = try Arguments(words.dropFirst(), for: command)
-        if arguments.has("help") { return try help(command.name) }
+        let arguments: Arguments
+        do throws(ToolError) {
+            arguments = try Arguments(options + operands, for: command)
+            if arguments.has("help") { return try help([command.name]) }
+            try command.validate(arguments)
+        } catch {
+            throw ToolError(error.code, error.message + hint(rest, options))
+        }
         return try await command.run(arguments)
+    }
+
+    /// Prints the help of a group if `--help` follows its name. Otherwise a command of the group is missing or unknown.
+    private static func group(_ words: [String], _ options: [String]) throws -> ExitCode {
+        let name = words[0]
+        if words.count > 1, ["--help", "-h"].contains(words[1]) { return try help([name]) }
+        guard words.count > 1, !words[1].hasPrefix("-") else {
+            throw ToolError.usage(
+                "the command after '\(name)' is missing; 'settings help \(name)' lists the commands"
+                    + hint(words, options))
+        }
+        throw unknown("\(name) \(words[1])")
+    }
+
+    /// Returns a hint if a wrong command line has the form `settings SUITE`, and a suite has the name of the command. The
+    /// daemon is asked in this case only, and for a short time.
+    private static func hint(_ words: [String], _ options: [String]) -> String {
+        guard let arguments = try? Arguments([words[0]] + options + words.dropFirst(), for: ReadingCommands.list),
+            arguments.operands.count == 1, let suite = try? arguments.suite(),
+            let client = try? arguments.client(timeout: .milliseconds(500)),
+            (try? client.blocking.send(.keys(of: suite, limit: 1))) != nil
+        else { return "" }
+        return "\nthere is a suite \(suite), too; 'settings list \(suite)' lists its settings"
     }
 
     /// Runs `settings SUITE`, which is short for `settings list SUITE`. A suite that is not there may be a command with a
     /// mistake in its name.
     private static func list(_ words: [String]) async throws -> ExitCode {
+        let arguments = try Arguments(words, for: ReadingCommands.list)
+        if arguments.has("help") { return try help([ReadingCommands.list.name]) }
         do {
-            return try await ReadingCommands.list.run(try Arguments(words, for: ReadingCommands.list))
+            try ReadingCommands.list.validate(arguments)
+            return try await ReadingCommands.list.run(arguments)
         } catch let error as SettingsError where error.code == .unknownSuite {
             throw ToolError(.unknown, "there is no command and no suite '\(words[0])'\(suggestion(for: words[0]))")
         }
@@ -61,6 +117,7 @@ enum Tool {
         "ls": ["list"], "delete": ["unset"], "rm": ["unset"], "put": ["set"], "read": ["get"], "write": ["set"],
         "reset": ["unset"], "log": ["history"], "monitor": ["watch"], "rollback": ["undo", "restore"],
         "version": ["--version"], "-v": ["--version"], "-V": ["--version"],
+        "schema export": ["schema show"], "schema get": ["schema show"], "schema set": ["schema apply"],
     ]
 
     private static func unknown(_ name: String, _ words: [String] = []) -> ToolError {
@@ -76,13 +133,17 @@ enum Tool {
         return near.isEmpty ? "" : "; did you mean \(near.joined(separator: " or "))?"
     }
 
-    private static func help(_ name: String?) throws(ToolError) -> ExitCode {
-        guard let name else {
+    private static func help(_ words: [String]) throws(ToolError) -> ExitCode {
+        let name = words.joined(separator: " ")
+        if words.isEmpty {
             print(Help.overview)
-            return .done
+        } else if isGroup(name) {
+            print(Help.text(ofGroup: name))
+        } else if let command = commands.first(where: { $0.name == name }) {
+            print(Help.text(of: command))
+        } else {
+            throw unknown(name)
         }
-        guard let command = commands.first(where: { $0.name == name }) else { throw unknown(name) }
-        print(Help.text(of: command))
         return .done
     }
 

@@ -85,6 +85,8 @@ struct GeneratedKeysTests {
 
                 """)
         let mistake = try shell.settings("schema", "generate", "rust", "app")
-        #expect(mistake.code == 64 && mistake.errors.contains("say what to generate: swift or markdown"))
+        #expect(
+            mistake.code == 64
+                && mistake.errors.contains("settings schema generate takes swift or markdown, not 'rust'"))
     }
 }

@@ -62,6 +62,36 @@ struct PlanTests {
         #expect(try shell.does("get", "app", "a") == "1\n")
     }
 
+    @Test("apply --plan needs no repetition of the options of plan, and refuses options that the plan does not have")
+    func hashCoversOptions() throws {
+        let schema = #"{"type":"object","additionalProperties":{},"properties":{"build":{"readOnly":true}}}"#
+        try shell.does("schema", "apply", "app", try shell.directory.file("schema.json", schema), "--quiet")
+        try shell.does("set", "app", "old=1", "a=1")
+        let file = try desired(#"{"app":{"a":1,"build":7}}"#)
+        let plan = try shell.settings("plan", file, "--hash", "--override", "--prune")
+        #expect(plan.code == 2 && plan.output.utf8.count == 65)
+        let both = String(plan.output.dropLast())
+        let override = String(try shell.settings("plan", file, "--hash", "--override").output.dropLast())
+        #expect(both != override)
+        #expect(try shell.settings("apply", file, "--plan", override, "--prune").code == 5)
+        #expect(try shell.does("apply", file, "--plan", both) == "build: (unset) → 7\nold: 1 → (unset)\n")
+        #expect(try shell.settings("plan", file, "--hash").code == 0)
+    }
+
+    @Test("The hash distinguishes a plan that may write locked keys, and a refused plan has none")
+    func hashOfOverride() throws {
+        let schema = #"{"type":"object","additionalProperties":{},"properties":{"build":{"readOnly":true}}}"#
+        try shell.does("schema", "apply", "app", try shell.directory.file("schema.json", schema), "--quiet")
+        let free = try desired(#"{"app":{"a":1}}"#)
+        let plain = try shell.settings("plan", free, "--hash")
+        #expect(plain.output != (try shell.settings("plan", free, "--hash", "--override").output))
+        let hash = String(plain.output.dropLast())
+        #expect(try shell.settings("apply", free, "--plan", hash, "--override").code == 5)
+        let locked = try shell.settings("plan", try desired(#"{"app":{"build":7}}"#), "--hash")
+        #expect(locked.code == 5 && locked.output.isEmpty)
+        #expect(try shell.settings("plan", free, "--hash", "--json").code == 64)
+    }
+
     @Test("The hash of a plan is SHA-256 of its operations on its revisions")
     func hashIsSHA256() throws {
         try shell.does("set", "app", "a=1", "c=3")

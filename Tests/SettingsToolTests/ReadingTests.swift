@@ -30,6 +30,12 @@ struct ReadingTests {
             stored
             unset
             default
+            $ settings get app name --source --default joe
+            ! settings: --default and --source exclude each other
+            => 64
+            $ settings describe app name --secrets --server unix:/nothing
+            ! settings: --secrets needs --json
+            => 64
             $ settings get app theme --at 1
             light
             $ settings get app theme --at 99
@@ -41,6 +47,51 @@ struct ReadingTests {
             $ settings get app theme > /dev/full
             ! settings: the output cannot be written: No space left on device
             => 1
+            """#)
+    }
+
+    @Test("list and find print tab-separated fields with escapes, and the names of the columns")
+    func tabSeparated() throws {
+        let shell = try Shell(["settings set app theme=dark key=k launchCount=2 --quiet", "settings set b c=1 --quiet"])
+        try shell.does("set", "b", "--text", "t", "a\tb\nc\\d\u{1B}")
+        try shell.follow(
+            #"""
+            $ settings list --format tsv --header | tr '\t' ,
+            suite,keys,revision,schema
+            app,9,2,true
+            b,2,4,false
+            $ settings list app --format tsv | tr '\t' ,
+            build,string,unset,,0,false
+            key,string,stored,,2,true
+            launchCount,integer,stored,2,2,false
+            limit,integer|null,unset,,0,false
+            name,string,unset,,0,false
+            player.muted,boolean,default,false,1,false
+            player.volume,number,default,0.5,1,false
+            tags,array,unset,,0,false
+            theme,enum,stored,dark,2,false
+            $ settings list b --format tsv --header | tr '\t' ,
+            key,type,source,value,revision,secret
+            c,,stored,1,3,false
+            t,,stored,a\tb\nc\\d\u{1b},4,false
+            $ settings find dark --format tsv --header | tr '\t' ,
+            suite,key,type,source,value,revision,secret,description
+            app,theme,enum,stored,dark,2,false,
+            $ settings list --header
+            SUITE  KEYS    REVISION    SCHEMA
+            app    9 keys  revision 2
+            b      2 keys  revision 4  no schema
+            $ settings list app the --header
+            KEY    TYPE  SOURCE  VALUE
+            theme  enum          "dark"
+            $ settings list app nothing --header --format tsv | tr '\t' ,
+            key,type,source,value,revision,secret
+            $ settings list app --json --header
+            ! settings: --json and --header exclude each other
+            => 64
+            $ settings list app --format csv
+            ! settings: --format takes table or tsv, not 'csv'
+            => 64
             """#)
     }
 
@@ -94,6 +145,22 @@ struct ReadingTests {
             ! settings: --changed, --at and --secrets need a suite
             => 64
             """#)
+    }
+
+    @Test(
+        "Wide characters are aligned by their columns, and characters that turn the direction of text are shown as escapes"
+    )
+    func unusualCharacters() throws {
+        try Shell(hasSchema: false).follow(
+            """
+            $ settings set b 日本=1 e\u{301}=2 '👍🏽=3' 'x\u{202E}y=4' abcdefghijkl=5 --quiet
+            $ settings list b
+            abcdefghijkl      5
+            e\u{301}                 2
+            x\\u{202e}y        4
+            日本              1
+            👍🏽                3
+            """)
     }
 
     @Test("list prints the first of 100,000 keys before it asks for the last")
@@ -157,7 +224,7 @@ struct ReadingTests {
             ! settings: nope of suite app is not set and has no default
             => 3
             $ settings describe app
-            ! settings: the key is missing
+            ! settings: KEY is missing; the usage is 'settings describe SUITE KEY'
             => 64
             """#)
     }
@@ -197,10 +264,12 @@ struct ReadingTests {
             $ settings find volume
             app  player.volume  number  default  0.5
             b    motto                           "turn the VOLUME up"
-            $ settings find started --suite app
+            $ settings find started --suite app --suite app
             app  launchCount  integer  default  0  Times the app was started
             $ settings find started --json
             {"suite":"app","key":"launchCount","value":0,"source":"default","revision":1,"description":"Times the app was started"}
+            $ settings find started --format tsv | tr '\t' ,
+            app,launchCount,integer,default,0,1,false,Times the app was started
             $ settings find zebra
             => 4
             """#)

@@ -1,3 +1,4 @@
+import ClientTestSupport
 import Foundation
 import TestSupport
 import Testing
@@ -47,6 +48,47 @@ struct WatchingTests {
         #expect(lines[0].contains(#""key":"player.muted""#))
     }
 
+    @Test("watch --json prints cursors from which --since continues, also within a commit")
+    func cursors() throws {
+        let shell = try Shell()
+        /// The members of the lines that a watcher prints, up to a line with a text.
+        func lines(since cursor: String, until text: String) throws -> [[String: Any]] {
+            let watch = try shell.start("exec settings watch app --json --since \(cursor) >&2")
+            _ = try watch.line(containing: text)
+            watch.signal(SIGTERM)
+            return try watch.end().errors.split(separator: "\n").map { line in
+                try #require(JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+            }
+        }
+        let start = try shell.cursor()
+        try shell.does("set", "app", "launchCount=1", "name=ann", "theme=dark")
+        let between = try shell.cursor()
+        try shell.does("set", "app", "launchCount=2", "name=joe")
+        let end = try shell.cursor()
+        let seen = try lines(since: start, until: end)
+        #expect(seen.map { $0["key"] as? String } == ["launchCount", "name", "theme", "launchCount", "name"])
+        let cursors = seen.map { $0["cursor"] as? String }
+        #expect(cursors == [start, start, between, between, end])
+        #expect(try lines(since: between, until: end).map { $0["key"] as? String } == ["launchCount", "name"])
+    }
+
+    @Test("A cursor that the daemon does not have gives the present values, without secrets, and says so")
+    func unknownCursor() throws {
+        let shell = try Shell(["settings set app theme=dark name=ann key=hunter2 --quiet"])
+        let cursor = try shell.cursor()
+        for (option, values) in [
+            ("", #""values":{"app":{"theme":"dark"}},"secrets":{"app":["key"]},"missing":["later"]}"#),
+            ("--secrets", #""values":{"app":{"key":"hunter2","theme":"dark"}},"missing":["later"]}"#),
+        ] {
+            let watch = try shell.start(
+                "exec settings watch app theme key --suite later --json --since 5pqfzv56.1 \(option) >&2")
+            let line = try watch.line(containing: "reset")
+            #expect(line == #"{"reset":true,"cursor":"\#(cursor)",\#(values)"#)
+            watch.signal(SIGTERM)
+            _ = try watch.end()
+        }
+    }
+
     @Test("watch --exec gets old and new, runs once at a time, and the newest value is never lost")
     func exec() throws {
         let shell = try Shell()
@@ -84,7 +126,10 @@ struct WatchingTests {
     @Test("watch reports the first change of a suite that did not exist when watch started")
     func newSuite() throws {
         let shell = try Shell()
-        let watch = try shell.start("exec settings watch later --exec 'echo $SETTINGS_KEY $SETTINGS_NEW >>out'")
+        // The option --server reaches the command as SETTINGS_URL.
+        let watch = try shell.start(
+            "exec env SETTINGS_URL=unix:/nothing settings watch later --server $SETTINGS_URL "
+                + "--exec 'echo $SETTINGS_KEY $(settings get later first) >>out'")
         try shell.awaitWatcher()
         #expect(try shell.run("settings set later first 1").code == 0)
         try eventually { shell.text("out") == "first 1\n" }
@@ -196,6 +241,36 @@ struct WatchingTests {
         #expect(try shell.run("settings wait app theme=dark --timeout 1 --token-file reader").code == 6)
     }
 
+    @Test("wait compares all conditions with one state, not with reads of different moments")
+    func waitForOneState() throws {
+        // Between the reads of a and b the suite changes from a=1, b=0 to a=0, b=1.
+        let server = try ScriptedServer { _, peer, log in
+            while let request = peer.readRequest() {
+                if request.hasPrefix("GET /v1/suites/app/keys/") {
+                    peer.send(
+                        ScriptedServer.answer(#"{"suite":"app","key":"a","value":1,"source":"stored","revision":1}"#))
+                } else if request.contains("since=") {
+                    log.add("change")
+                    let change =
+                        #"{"key":"a","old":0,"new":1,"oldSource":"stored","source":"stored","revision":2,"#
+                        + #""modified":"2026-11-20T10:00:00.000Z"}"#
+                    peer.send(
+                        ScriptedServer.answer(
+                            #"{"suite":"app","revision":2,"cursor":"e.2","schemaRevision":0,"changes":[\#(change)]}"#))
+                } else {
+                    log.add("state")
+                    peer.send(
+                        ScriptedServer.answer(
+                            #"{"suite":"app","revision":1,"cursor":"e.1","schemaRevision":0,"values":{"a":0,"b":1},"changes":[]}"#
+                        ))
+                }
+            }
+        }
+        let end = try Shell(hasSchema: false).run("settings wait app a=1 b=1 --timeout 60 --server \(server.address)")
+        #expect(end == ChildProcess.End(code: 0, output: "", errors: ""))
+        #expect(server.log.all.filter { $0 != "connection" } == ["state", "change"])
+    }
+
     @Test("watch ends with 1 when its output cannot be written")
     func fullOutput() throws {
         let shell = try Shell(["settings set app name ann --quiet"])
@@ -248,7 +323,7 @@ struct WatchingTests {
             ! settings: timed out after 0.0 seconds waiting for app
             => 8
             $ settings wait app
-            ! settings: KEY=VALUE is missing
+            ! settings: KEY=VALUE is missing; the usage is 'settings wait SUITE KEY=VALUE…'
             => 64
             $ settings wait app theme=dark --timeout long
             ! settings: --timeout takes seconds, or a time span such as 2m, not 'long'

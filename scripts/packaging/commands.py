@@ -16,17 +16,16 @@ def read(program):
         return subprocess.run([program, *words], check=True, capture_output=True, text=True).stdout.strip()
     sections = _sections(ask("help"))
     names = [name for name, _ in _columns(sections["commands"])]
-    return [_command(name, ask("help", name)) for name in names], _columns(sections["exit codes"])
+    return [_command(name, ask("help", *name.split())) for name in names], _columns(sections["exit codes"])
 
 
 def _command(name, text):
     paragraphs = text.split("\n\n")
     sections = _sections(text)
     details = [paragraph for paragraph in paragraphs[2:] if paragraph.partition(":")[0] not in sections]
-    usage = paragraphs[1].removeprefix("usage: settings ").split(" | ")
-    usage = [form.removeprefix(name + " ") for form in usage]
-    return Command(name, [f"{name} {form}".strip() if form != name else name for form in usage], paragraphs[0], details,
-                   _columns(sections["options"]), [line.strip() for line in sections["examples"].split("\n")])
+    usage = [line.removeprefix("usage:").strip().removeprefix("settings ") for line in paragraphs[1].split("\n")]
+    return Command(name, usage, paragraphs[0], details, _columns(sections["options"]),
+                   [line.strip() for line in sections["examples"].split("\n")])
 
 
 def _sections(text):

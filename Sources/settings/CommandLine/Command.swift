@@ -1,12 +1,47 @@
-import SettingsHTTP
-import SettingsModel
-
-/// A command of the program, declared once for the parser and the help.
+/// A command of the program, declared once for the parser, the help, the manual page and the completion.
 struct Command: Sendable {
+    /// A positional argument of a command.
+    struct Operand: Sendable {
+        enum Count {
+            case one
+            case optional
+            case any
+            case oneOrMore
+        }
+
+        /// The word of the usage line, such as `SUITE` or `FILE|DIRECTORY`; for an operand with a few possible words, all of
+        /// them in lower case with `|` between them.
+        let placeholder: String
+        let count: Count
+        /// True for a setting or a part of its value, as ``SettingPath`` reads it.
+        let isPath: Bool
+
+        init(_ placeholder: String, _ count: Count = .one, isPath: Bool = false) {
+            (self.placeholder, self.count, self.isPath) = (placeholder, count, isPath)
+        }
+
+        static let suite = Operand("SUITE")
+        static let optionalSuite = Operand("SUITE", .optional)
+        static let key = Operand("KEY")
+        static let anyKeys = Operand("KEY", .any)
+        static let file = Operand("FILE")
+        static let fileOrDirectory = Operand("FILE|DIRECTORY")
+
+        var isRequired: Bool { count == .one || count == .oneOrMore }
+
+        var isRepeated: Bool { count == .any || count == .oneOrMore }
+
+        /// The operand in a usage line.
+        fileprivate var usage: String {
+            let text = isRepeated ? "\(placeholder)…" : placeholder
+            return isRequired ? text : "[\(text)]"
+        }
+    }
+
     /// An option of a command.
     struct Option: Sendable {
         let name: String
-        /// What stands for its value in the help; nil if it takes none.
+        /// The word for its value in the help, or the possible values with `|` between them; nil if it takes no value.
         var value: String?
         let help: String
         /// True if it may be given several times.
@@ -27,14 +62,72 @@ struct Command: Sendable {
         }
     }
 
+    /// One word, or two words for a command of a group: `schema diff` belongs to the group `schema`.
     let name: String
-    /// What follows the name.
-    let operands: String
+    /// The operands; several lists if the command has several forms.
+    let forms: [[Operand]]
     let summary: String
     var details = ""
     var options: [Option] = []
+    /// Groups of options of which a command line may have one at most.
+    var exclusive: [[String]] = []
     let examples: [String]
     let run: @Sendable (Arguments) async throws -> ExitCode
+
+    /// The lines that show how to write the command.
+    var usages: [String] {
+        forms.map { (["settings \(name)"] + $0.map(\.usage)).joined(separator: " ") }
+    }
+
+    /// The words of the name.
+    var words: [String] { name.split(separator: " ").map(String.init) }
+
+    /// True if the name has two words, and the first word is this group.
+    func belongs(toGroup group: String) -> Bool { words.count > 1 && words[0] == group }
+
+    /// The words that a placeholder such as `keep|reset` allows; nil if it allows any text.
+    static func choices(of placeholder: String) -> [String]? {
+        guard placeholder.contains("|"), placeholder != placeholder.uppercased() else { return nil }
+        return placeholder.split(separator: "|").map(String.init)
+    }
+
+    /// Throws unless the operands fit a form of the command, each word with choices is one of its choices, and no two options
+    /// exclude each other.
+    func validate(_ arguments: Arguments) throws(ToolError) {
+        let operands = arguments.operands
+        let usage = "the usage is " + usages.map { "'\($0)'" }.joined(separator: " or ")
+        guard let form = forms.first(where: { fits($0, operands.count) }) else {
+            if let form = forms.first(where: { $0.count > operands.count }) {
+                throw .usage("\(form[operands.count].placeholder) is missing; \(usage)")
+            }
+            let limit = forms.map(\.count).max() ?? 0
+            throw .usage("'\(Terminal.plain(operands[limit]))' is one argument too many; \(usage)")
+        }
+        for (operand, word) in zip(form, operands) {
+            try Self.validate(word, as: operand.placeholder, of: "settings \(name)")
+        }
+        for option in options {
+            guard let placeholder = option.value else { continue }
+            for word in arguments.all(option.name) { try Self.validate(word, as: placeholder, of: "--\(option.name)") }
+        }
+        for group in exclusive {
+            let given = group.filter(arguments.has)
+            guard given.count < 2 else { throw .usage("--\(given[0]) and --\(given[1]) exclude each other") }
+        }
+    }
+
+    private func fits(_ form: [Operand], _ count: Int) -> Bool {
+        let most = form.last?.isRepeated ?? false ? Int.max : form.count
+        return form.count(where: \.isRequired) <= count && count <= most
+    }
+
+    private static func validate(
+        _ word: String, as placeholder: String, of taker: String
+    ) throws(ToolError) {
+        guard let choices = choices(of: placeholder), !choices.contains(word) else { return }
+        let list = choices.dropLast().joined(separator: ", ") + " or " + (choices.last ?? "")
+        throw .usage("\(taker) takes \(list), not '\(Terminal.plain(word))'")
+    }
 
     /// Options that every command has.
     static let common = [
@@ -48,134 +141,13 @@ struct Command: Sendable {
     ]
 
     /// Options of commands that write.
-    static let writing = [
-        Option("note", "TEXT", "why; it stands in the history", short: "m"),
-        Option("dry-run", nil, "show what would change, and change nothing"),
-        override, Option("quiet", nil, "print no changes"),
-    ]
+    static let writing = [note, dryRun, override, quiet]
 
+    static let note = Option("note", "TEXT", "the reason for the change, which the history shows", short: "m")
+    static let dryRun = Option("dry-run", nil, "show what would change, and change nothing")
     static let override = Option("override", nil, "write keys that the schema locks, too")
+    static let quiet = Option("quiet", nil, "print no changes")
     static let json = Option("json", nil, "print JSON")
+    static let at = Option("at", "WHEN", "the state at a revision, an instant, yesterday, or 2h for two hours ago")
     static let secrets = Option("secrets", nil, "with --json, print secrets, too")
-}
-
-/// The operands and options of a command.
-struct Arguments: Sendable {
-    private(set) var operands: [String] = []
-    private var options: [String: [String]] = [:]
-
-    /// Reads what follows the name of a command.
-    ///
-    /// An argument that begins with a dash is an option, unless it is `-` or a negative number, or follows `--`.
-    init(_ words: some Sequence<String>, for command: Command) throws(ToolError) {
-        let known = command.options + Command.common
-        var words = Array(words)[...]
-        var areOptionsOver = false
-        while let word = words.popFirst() {
-            guard !areOptionsOver, word.hasPrefix("-"), word != "-", Double(word) == nil else {
-                operands.append(word)
-                continue
-            }
-            if word == "--" {
-                areOptionsOver = true
-                continue
-            }
-            let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard let option = known.first(where: { $0.matches(parts[0]) }) else {
-                let near = NameSuggestion.nearest(to: String(parts[0].dropFirst(2)), among: known.map(\.name)).map {
-                    "--\($0)"
-                }
-                let suggestion = near.isEmpty ? "" : "; did you mean \(near.joined(separator: " or "))?"
-                let remark = command.operands.contains("VALUE") ? "; -- stands before a value with a dash" : ""
-                throw .usage(
-                    "settings \(command.name) has no option \(word)\(suggestion)\(remark); "
-                        + "'settings help \(command.name)' lists them")
-            }
-            let name = option.name
-            var value = parts.count > 1 ? String(parts[1]) : nil
-            if option.value == nil {
-                guard value == nil else { throw .usage("--\(name) takes no value") }
-            } else if value == nil {
-                value = words.popFirst()
-                guard value != nil else { throw .usage("--\(name) needs a value: --\(name) \(option.value ?? "")") }
-            }
-            guard options[name] == nil || option.isRepeatable else { throw .usage("--\(name) is given twice") }
-            options[name, default: []].append(value ?? "")
-        }
-    }
-
-    /// Takes the options before a command apart from the rest: those that every command has, with a value.
-    static func common(of words: some Sequence<String>) -> (options: [String], rest: [String]) {
-        var (options, rest) = ([String](), Array(words)[...])
-        while let word = rest.first {
-            let name = word.prefix { $0 != "=" }
-            guard Command.common.contains(where: { $0.matches(name) && $0.value != nil }) else { break }
-            options.append(rest.removeFirst())
-            if !word.contains("="), let value = rest.popFirst() { options.append(value) }
-        }
-        return (options, Array(rest))
-    }
-
-    /// True if an option is given.
-    func has(_ name: String) -> Bool { options[name] != nil }
-
-    /// The value of an option.
-    subscript(name: String) -> String? { options[name]?.last }
-
-    /// All values of a repeatable option.
-    func all(_ name: String) -> [String] { options[name] ?? [] }
-
-    /// The number that an option gives.
-    func number(_ name: String) throws(ToolError) -> Int? {
-        guard let text = self[name] else { return nil }
-        guard let number = Int(text), number >= 0 else { throw .usage("--\(name) takes a number, not '\(text)'") }
-        return number
-    }
-
-    /// True if the command prints secrets.
-    func showsSecrets() throws(ToolError) -> Bool {
-        guard has("json") || !has("secrets") else { throw .usage("--secrets needs --json") }
-        return has("secrets")
-    }
-
-    /// Throws unless there are as many operands as the command takes.
-    func expect(_ count: ClosedRange<Int>, _ wanted: String) throws(ToolError) {
-        if operands.count < count.lowerBound { throw .usage("\(wanted) is missing") }
-        if operands.count > count.upperBound {
-            throw .usage("'\(operands[count.upperBound])' is one argument too many")
-        }
-    }
-
-    /// The suite that an operand names.
-    func suite(_ position: Int = 0) throws(ToolError) -> SuiteName {
-        guard operands.count > position else { throw .usage("the suite is missing; 'settings list' shows all") }
-        return try .named(operands[position])
-    }
-
-    /// The keys that the operands from a position on name.
-    func keys(from position: Int) throws(ToolError) -> [KeyName] {
-        var keys: [KeyName] = []
-        for text in operands.dropFirst(position) { keys.append(try .named(text)) }
-        return keys
-    }
-}
-
-extension SuiteName {
-    static func named(_ text: String) throws(ToolError) -> SuiteName {
-        do {
-            return try SuiteName(text)
-        } catch {
-            throw .usage("'\(Terminal.plain(text))': \(error)")
-        }
-    }
-}
-
-extension KeyName {
-    static func named(_ text: String) throws(ToolError) -> KeyName {
-        do {
-            return try KeyName(text)
-        } catch {
-            throw .usage("'\(Terminal.plain(text))': \(error)")
-        }
-    }
 }

@@ -12,9 +12,9 @@ struct SelectedSuites {
 }
 
 extension Command {
-    /// Options of commands with the operands `[SUITE [KEY…]]`.
+    /// Options of commands with the operands `[SUITE] [KEY…]`.
     static let suiteSelection = [
-        Option("suite", "SUITE", "this suite, too", isRepeatable: true), Option("all", nil, "all suites"),
+        Option("suite", "SUITE", "another suite", isRepeatable: true), Option("all", nil, "all suites"),
     ]
 }
 
@@ -25,12 +25,8 @@ extension Arguments {
             guard operands.isEmpty, !has("suite") else { throw .usage("--all excludes the names of suites and keys") }
             return SelectedSuites(names: nil, keys: [])
         }
-        var names: [SuiteName] = []
-        if !operands.isEmpty || !has("suite") { names.append(try suite()) }
-        for text in all("suite") {
-            let name = try SuiteName.named(text)
-            if !names.contains(name) { names.append(name) }
-        }
+        if !has("suite") { _ = try suite() }
+        let names = try SuiteName.named(operands.prefix(1) + all("suite"))
         return SelectedSuites(names: names, keys: try keys(from: 1))
     }
 }

@@ -6,16 +6,15 @@ enum DocumentCommands {
     static let all = [EditCommand.edit, transaction]
 
     private static let transaction = Command(
-        name: "transaction", operands: "FILE", summary: "Do several operations together, or none of them.",
+        name: "transaction", forms: [[.file]], summary: "Do several operations together, or none of them.",
         details: """
-            FILE is JSON as the HTTP interface has it; - is standard input: {"if":[conditions],"do":[operations]}.
+            FILE is the JSON of a transaction of the HTTP API, {"if":[conditions],"do":[operations]}; - is standard input.
             """,
         options: Command.writing,
         examples: [
             "settings transaction change.json --dry-run", "settings transaction change.json --note 'both or none'",
         ]
     ) { arguments in
-        try arguments.expect(1...1, "the file")
         let (path, options) = (arguments.operands[0], try arguments.writeOptions())
         let document = try InputFile.json(path, arguments)
         let transaction: Transaction

@@ -5,12 +5,13 @@ import SettingsHTTP
 /// The command `edit`.
 enum EditCommand {
     static let edit = Command(
-        name: "edit", operands: "SUITE [KEY]",
-        summary: "Change what is stored in a suite, or one value, with an editor.",
+        name: "edit", forms: [[.suite, Command.Operand("KEY", .optional)]],
+        summary: "Change the stored values of a suite, or one value, with an editor.",
         details: """
-            The editor is $VISUAL, else $EDITOR, else vi. It gets the stored values as JSON, or with KEY the value alone, a text
-            as it is. What is saved is one commit, made only if nothing else changed the suite, or the setting, meanwhile. If
-            the commit cannot be made, a person at a terminal may edit again; otherwise the edited file stays.
+            The editor is $VISUAL, $EDITOR or vi. It gets the stored values as JSON; with KEY, it gets a text as it is, or any
+            other value as JSON. The command makes one commit of the changes, but only if no other caller changed the suite, or
+            the setting, meanwhile. If the daemon refuses the commit, a person at a terminal can edit again; otherwise the
+            command keeps the edited file.
             """,
         options: Command.writing,
         examples: ["settings edit app --note 'louder at night'", "settings edit app theme"]
@@ -18,7 +19,6 @@ enum EditCommand {
 
     @inline(never)
     private static func edit(_ arguments: Arguments) throws -> ExitCode {
-        try arguments.expect(1...2, "the suite")
         let (suite, options, client) = (try arguments.suite(), try arguments.writeOptions(), try arguments.client())
         let key = try arguments.keys(from: 1).first
         let document: any EditedDocument =
@@ -38,7 +38,7 @@ enum EditCommand {
                     print("nothing changed")
                     return .done
                 }
-                WritingCommands.report(changes, arguments)
+                changes.print(arguments)
                 if changes.isDryRun { print("the edited file is \(file.path)") } else { file.remove() }
                 return .done
             } catch let refusal {
@@ -118,7 +118,7 @@ private protocol EditedDocument {
     var fileSuffix: String { get }
 
     /// Stores the edited text. Returns nil, and does nothing, if it changes nothing.
-    func store(_ edited: [UInt8], _ options: WriteOptions) throws -> WritingCommands.Changes?
+    func store(_ edited: [UInt8], _ options: WriteOptions) throws -> WriteReport?
 
     /// The command that stores a file with the edited text.
     ///
@@ -138,12 +138,12 @@ private struct EditedSuite: EditedDocument {
     var text: String { JSONValue.object(JSONObject(stored.settings)).text(style: .pretty) + "\n" }
     var fileSuffix: String { "json" }
 
-    func store(_ edited: [UInt8], _ options: WriteOptions) throws -> WritingCommands.Changes? {
+    func store(_ edited: [UInt8], _ options: WriteOptions) throws -> WriteReport? {
         let wanted = try StoredSetting.all(of: try InputFile.json(parsing: edited))
         let operations = stored.operations(toStore: wanted)
         guard !operations.isEmpty else { return nil }
         let change = Transaction(if: [stored.isUnchanged], do: operations)
-        return WritingCommands.Changes(try client.blocking.send(.commit(change, options)).body)
+        return WriteReport(try client.blocking.send(.commit(change, options)).body)
     }
 
     func command(storing path: String, _ options: String) -> String {
@@ -185,12 +185,12 @@ private struct EditedSetting: EditedDocument {
     var text: String { value.map { ($0.string ?? $0.text(style: .pretty)) + "\n" } ?? "" }
     var fileSuffix: String { value?.string != nil ? "txt" : "json" }
 
-    func store(_ edited: [UInt8], _ options: WriteOptions) throws -> WritingCommands.Changes? {
+    func store(_ edited: [UInt8], _ options: WriteOptions) throws -> WriteReport? {
         let new = try read(edited)
         guard new != value else { return nil }
         var options = options
         if isStored { options.ifMatch = .tag(EntityTag(revision)) } else { options.ifNoneMatch = .any }
-        return WritingCommands.Changes(try client.blocking.send(.set(key, to: new, in: suite, options)).body)
+        return WriteReport(try client.blocking.send(.set(key, to: new, in: suite, options)).body)
     }
 
     private func read(_ edited: [UInt8]) throws(ToolError) -> JSONValue {

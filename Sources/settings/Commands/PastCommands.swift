@@ -8,20 +8,21 @@ enum PastCommands {
     private static let shownChanges = 20
 
     private static let history = Command(
-        name: "history", operands: "[SUITE [KEY…]]",
+        name: "history", forms: [[.optionalSuite, .anyKeys]],
         summary: "Show who changed what, when and why, the newest first.",
         details: """
-            With --suite or --all it shows the commits of several suites in one list. --commit alone is about all suites. A
-            suite that was dropped has a history, but --all does not find it.
+            With --suite or --all, the command shows the commits of several suites in one list. Without SUITE, --commit shows
+            the changes in all suites. --all does not include the history of suites that were dropped.
             """,
         options: Command.suiteSelection + [
             Command.Option("commit", "REVISION", "only this commit"),
-            Command.Option("prefix", "PREFIX", "only keys that begin so"),
-            Command.Option("by", "NAME", "only this caller"),
-            Command.Option("limit", "N", "so many commits (20; 0 for all that are kept)"),
-            Command.Option("full", nil, "all changes of a commit; else at most \(shownChanges)"), Command.json,
+            Command.Option("prefix", "PREFIX", "only keys that begin with PREFIX"),
+            Command.Option("by", "NAME", "only commits of this caller"),
+            Command.Option("limit", "N", "the largest number of commits (20; 0 for all)"),
+            Command.Option("full", nil, "all changes of a commit, not only \(shownChanges)"), Command.json,
             Command.secrets,
         ],
+        exclusive: [["commit", "limit"], ["json", "full"]],
         examples: [
             "settings history app", "settings history app theme --limit 3", "settings history --all",
             "settings history --commit 23 --full",
@@ -79,14 +80,13 @@ enum PastCommands {
     }
 
     private static let diff = Command(
-        name: "diff", operands: "SUITE FROM [TO]",
-        summary: "Show what differs between two places in the past, or until now.",
+        name: "diff", forms: [[.suite, Command.Operand("FROM"), Command.Operand("TO", .optional)]],
+        summary: "Show the changes between two revisions or times, or until now.",
         details:
-            "It ends with 2 if something differs. A place is a revision, an instant, yesterday, or 2h for two hours ago.",
+            "FROM and TO are a revision, an instant, yesterday, or 2h for two hours ago. It ends with 2 if something differs.",
         options: [Command.json, Command.secrets],
         examples: ["settings diff app yesterday", "settings diff app 17 23"]
     ) { arguments in
-        try arguments.expect(2...3, "the place to compare with")
         let showsSecrets = try arguments.showsSecrets()
         let suite = try arguments.suite()
         let start = try Arguments.moment(arguments.operands[1])
@@ -102,14 +102,13 @@ enum PastCommands {
     }
 
     private static let undo = Command(
-        name: "undo", operands: "[SUITE] REVISION",
-        summary: "Undo what a commit did, in one suite or in all that it touched.",
+        name: "undo", forms: [[Command.Operand("REVISION")], [.suite, Command.Operand("REVISION")]],
+        summary: "Undo the changes of a commit, in one suite or in all suites that it changed.",
         details:
-            "To undo an undo is to do it again. What was changed since is left alone, and refused, without --force.",
-        options: [Command.Option("force", nil, "undo it though keys were changed since")] + Command.writing,
+            "If a key was changed after the commit, the command changes nothing, unless --force is given.",
+        options: [Command.Option("force", nil, "undo the commit even if keys were changed later")] + Command.writing,
         examples: ["settings undo app 17", "settings undo 23 --dry-run"]
     ) { arguments in
-        try arguments.expect(1...2, "the revision")
         let suite = arguments.operands.count > 1 ? try arguments.suite() : nil
         let text = arguments.operands.last ?? ""
         guard let revision = Revision(text) else {
@@ -122,16 +121,16 @@ enum PastCommands {
     }
 
     private static let restore = Command(
-        name: "restore", operands: "SUITE WHEN [KEY…]", summary: "Make settings what they were.",
+        name: "restore", forms: [[.suite, Command.Operand("WHEN"), .anyKeys]],
+        summary: "Give settings the values of an earlier time.",
         details:
-            "WHEN is a revision, an instant, yesterday, or 2h for two hours ago. The schema stays, and must allow it.",
+            "WHEN is a revision, an instant, yesterday, or 2h for two hours ago. The present schema must allow the values.",
         options: [
-            Command.Option("prefix", "PREFIX", "only keys that begin so"),
-            Command.Option("skip", nil, "leave out what the schema does not allow, and list it"),
+            Command.Option("prefix", "PREFIX", "only keys that begin with PREFIX"),
+            Command.Option("skip", nil, "leave out values that the schema does not allow, and list them"),
         ] + Command.writing,
         examples: ["settings restore app yesterday --dry-run", "settings restore app 17 theme"]
     ) { arguments in
-        guard arguments.operands.count > 1 else { throw ToolError.usage("WHEN is missing: a revision, yesterday, 2h") }
         let (suite, keys) = (try arguments.suite(), try arguments.keys(from: 2))
         guard keys.isEmpty || !arguments.has("prefix") else { throw ToolError.usage("name keys, or a --prefix") }
         let summary = try arguments.client().blocking.send(
@@ -142,27 +141,11 @@ enum PastCommands {
     }
 }
 
-extension WriteSummary {
-    /// Prints the changes that the write made, or would make, and ends the command.
-    func report(_ arguments: Arguments) -> ExitCode {
-        if !arguments.has("quiet") || isDryRun {
-            let isOfOne = changes.allSatisfy { $0.suite == changes.first?.suite }
-            for change in changes { print(isOfOne ? change.line : "\(change.suite) \(change.line)") }
-            if schemaRevision != nil { print("the schema changes") }
-            if !changed { print("nothing to change") }
-            if isDryRun { print("(a dry run: nothing was changed)") }
-        }
-        for conflict in skipped {
-            print(
-                "left as it is: \(conflict.key?.text ?? ""): \(conflict.errors.map(\.detail).joined(separator: "; "))")
-        }
-        return .done
-    }
-}
-
 extension Change {
     /// The change for machines.
-    func summary(showsSecrets: Bool) -> JSONValue {
+    ///
+    /// - Parameter cursor: where a watcher continues after the change.
+    func summary(showsSecrets: Bool, cursor: Cursor? = nil) -> JSONValue {
         let isMasked = isSecret && !showsSecrets
         return .members([
             "suite": .string(suite.text), "key": .string(key.text), "old": isMasked ? nil : old,
@@ -170,6 +153,7 @@ extension Change {
             "oldSource": .string(oldSource.name), "source": .string(source.name),
             "revision": .integer(revision.number), "time": .string(modified.description),
             "by": by.map { .string($0) }, "note": note.map { .string($0) },
+            "cursor": cursor.map { .string($0.description) },
         ])
     }
 }

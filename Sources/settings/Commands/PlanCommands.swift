@@ -8,25 +8,30 @@ enum PlanCommands {
     static let all = [plan, apply]
 
     private static let form = """
-        FILE is JSON, - is standard input: {"suites":{"app":{"theme":"dark"}}}. DIRECTORY has a file SUITE.json for each suite,
-        as 'settings export --to' writes it. Other suites stay as they are. Keys that are not named stay, without --prune.
+        FILE is JSON such as {"suites":{"app":{"theme":"dark"}}}; - is standard input. DIRECTORY has a file SUITE.json for
+        each suite, as 'settings export --to' writes it. Other suites, and without --prune other keys, keep their values.
         """
     private static let prune = Command.Option(
         "prune", nil, "remove the keys that the file of their suite does not name, except secrets")
 
     private static let plan = Command(
-        name: "plan", operands: "FILE|DIRECTORY", summary: "Show what would make suites what files describe.",
+        name: "plan", forms: [[.fileOrDirectory]],
+        summary: "Show the changes that would give suites the values in files.",
         details: """
             \(form)
-            It ends with 2 if there is something to do. If the daemon would refuse to do it, plan prints every refusal, and no
-            hash.
+            The command ends with 2 if there is something to do. The hash identifies the operations, the revisions of the
+            suites, and --override; 'settings apply --plan HASH' does what the hash identifies. If the daemon would refuse the
+            plan, the command prints every refusal, and no hash.
             """,
-        options: [prune, Command.override, Command.json],
+        options: [prune, Command.override, Command.json, Command.Option("hash", nil, "print only the hash")],
+        exclusive: [["json", "hash"]],
         examples: ["settings plan desired.json", "settings plan settings/ --prune"]
     ) { arguments in
         let plan = try Plan(arguments)
-        let refusal = plan.refusal(overridesLocks: arguments.has("override"))
-        if arguments.has("json") {
+        let refusal = plan.refusal()
+        if arguments.has("hash") {
+            if refusal == nil { print(plan.hash) }
+        } else if arguments.has("json") {
             print(plan.summary(hasHash: refusal == nil).text())
         } else {
             plan.show(hasHash: refusal == nil)
@@ -36,26 +41,31 @@ enum PlanCommands {
     }
 
     private static let apply = Command(
-        name: "apply", operands: "FILE|DIRECTORY", summary: "Make suites what files describe, in one commit.",
+        name: "apply", forms: [[.fileOrDirectory]], summary: "Give suites the values in files, in one commit.",
         details: """
             \(form)
-            With --plan it does exactly what 'settings plan' showed, or nothing if that would be something else now.
+            With --plan, the command does exactly what 'settings plan' showed, also if --prune and --override are not repeated.
+            If 'settings plan' would print another hash now, the command changes nothing.
             """,
         options: [
-            prune, Command.Option("plan", "HASH", "only if the plan is still this one"),
+            prune, Command.Option("plan", "HASH", "only if 'settings plan' still prints this hash"),
         ] + Command.writing,
         examples: [
             "settings apply desired.json --dry-run", "settings apply settings/ --prune --note 'as reviewed'",
         ]
     ) { arguments in
-        let (plan, options) = (try Plan(arguments), try arguments.writeOptions())
-        if let hash = arguments["plan"], hash != plan.hash {
-            plan.show()
-            throw ToolError(
-                .refused, "apply refused: the plan is not \(hash) any more; review what it is now")
+        var (plan, options) = (try Plan(arguments), try arguments.writeOptions())
+        if let hash = arguments["plan"] {
+            guard let reviewed = plan.variants.first(where: { $0.hash == hash }) else {
+                plan.show()
+                throw ToolError(
+                    .refused, "apply refused: the plan is not \(hash) any more; review what it is now")
+            }
+            plan = reviewed
+            options.overridesLocks = plan.overridesLocks
         }
         let change = Transaction(if: plan.suites.map(\.isUnchanged), do: plan.operations)
-        guard !plan.operations.isEmpty else {
+        guard !change.operations.isEmpty else {
             print("nothing to change")
             return .done
         }
@@ -67,15 +77,18 @@ enum PlanCommands {
 private struct Plan {
     /// The suites that the files describe, as they are.
     private(set) var suites: [StoredSuite] = []
-    private(set) var operations: [Transaction.Operation] = []
+    /// The settings that the files describe, for each suite.
+    private var desired: [[StoredSetting]] = []
+    private var prunes: Bool
+    private(set) var overridesLocks: Bool
     private var schemas: [SuiteName: Schema] = [:]
     /// One client, because a token from a pipe can be read only once.
     let client: DaemonClient
 
     init(_ arguments: Arguments) throws {
-        try arguments.expect(1...1, "the file")
         let wanted = try SuiteValues.all(at: arguments.operands[0], arguments)
         client = try arguments.client(timeout: .seconds(60))
+        (prunes, overridesLocks) = (arguments.has("prune"), arguments.has("override"))
         for values in wanted.sorted(by: { $0.suite < $1.suite }) {
             let stored = try StoredSuite(values.suite, from: client)
             let schema = try client.schema(of: stored.suite)
@@ -85,17 +98,35 @@ private struct Plan {
                     .unauthorized, "\(stored.suite) \(key) is a secret, which this caller may not read")
             }
             suites.append(stored)
+            desired.append(settings)
             schemas[stored.suite] = schema
-            let changes = stored.operations(toStore: settings, keepsOthers: !arguments.has("prune"))
-            operations += stored.effectiveOperations(of: changes, under: schema).filter { operation in
+        }
+    }
+
+    var operations: [Transaction.Operation] {
+        zip(suites, desired).flatMap { stored, settings in
+            let schema = schemas[stored.suite]
+            let changes = stored.operations(toStore: settings, keepsOthers: !prunes)
+            return stored.effectiveOperations(of: changes, under: schema).filter { operation in
                 // The plan must not depend on the right of the caller to read secrets.
                 operation.action != .delete || !(schema?.isSecret(operation.key.text) ?? false)
             }
         }
     }
 
-    /// The same for the same operations on the same revisions only.
+    /// The plan, and the plan with each combination of the options that it lacks.
+    var variants: [Plan] {
+        [(false, false), (false, true), (true, false), (true, true)].map { morePrunes, moreOverrides in
+            var plan = self
+            plan.prunes = prunes || morePrunes
+            plan.overridesLocks = overridesLocks || moreOverrides
+            return plan
+        }
+    }
+
+    /// Identifies the operations, the revisions of the suites, and whether the operations write locked keys.
     var hash: String {
+        let override = overridesLocks ? "override\n" : ""
         let places = suites.map { "\($0.suite) \($0.revision)\n" }.joined()
         let lines = operations.map { operation in
             switch operation.action {
@@ -104,11 +135,11 @@ private struct Plan {
             case .delete, .change: "\(operation.suite) delete \(operation.key)\n"
             }
         }.joined()
-        return SHA256(Array((places + lines).utf8).span).hex
+        return SHA256(Array((override + places + lines).utf8).span).hex
     }
 
     /// Returns all reasons why the daemon would refuse the operations; nil if it would not.
-    func refusal(overridesLocks: Bool) -> ToolError? {
+    func refusal() -> ToolError? {
         let isLocked = { (operation: Transaction.Operation) in
             !overridesLocks && schemas[operation.suite]?.key(operation.key.text)?.isLocked ?? false
         }

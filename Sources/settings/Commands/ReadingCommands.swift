@@ -6,27 +6,21 @@ enum ReadingCommands {
     static let all = [get, list, describe, find]
 
     private static let get = Command(
-        name: "get", operands: "SUITE KEY…", summary: "Print values.",
+        name: "get", forms: [[.suite, Command.Operand("KEY", .oneOrMore, isPath: true)]], summary: "Print values.",
         details: """
-            A text is printed as it is, all else as JSON. Several keys are printed in a line each. KEY[0] prints an element of
-            a list, and KEY[name] a member of an object; see 'settings help set'.
+            A text is printed as it is, any other value as JSON. Each value is a line. KEY[0] prints an element of a list, and
+            KEY[name] a member of an object; see 'settings help set'.
             """,
         options: [
             Command.Option("json", nil, "print texts as JSON, too"),
-            Command.Option("default", "VALUE", "what to print if the setting has no value"),
+            Command.Option("default", "VALUE", "the text to print if the setting has no value"),
             Command.Option("source", nil, "print where the value is from: stored, default, unset or invalid"),
-            Command.Option("at", "WHEN", "the value of then: a revision, an instant, yesterday, 2h"),
+            Command.Option("at", "WHEN", "the value at a revision, an instant, yesterday, or 2h for two hours ago"),
         ],
+        exclusive: [["json", "source"], ["default", "source"]],
         examples: ["settings get app launchCount", "settings get app theme --default light"]
     ) { arguments in
         let (suite, paths) = (try arguments.suite(), try arguments.paths(from: 1))
-        guard !arguments.has("json") || !arguments.has("source") else {
-            throw ToolError.usage("--json and --source exclude each other")
-        }
-        guard !arguments.has("default") || !arguments.has("source") else {
-            throw ToolError.usage("--default and --source exclude each other; --source prints unset for no value")
-        }
-        guard !paths.isEmpty else { throw ToolError.usage("the key is missing; 'settings list \(suite)' shows all") }
         if let path = paths.first(where: \.isPattern) {
             let prefix = EnvironmentFile.quoted(String(path.description.dropLast()))
             throw path.patternError("'settings list \(suite) \(prefix)' lists these keys")
@@ -44,7 +38,7 @@ enum ReadingCommands {
                         print(fallback)
                     } else {
                         let part = try path.part(of: value, orEndWith: .notSet)
-                        print(arguments.has("json") ? part.text() : part.bare)
+                        print(arguments.has("json") ? part.text() : Terminal.safe(part.bare))
                     }
                 }
             } catch let error as SettingsError {
@@ -62,23 +56,23 @@ enum ReadingCommands {
     }
 
     static let list = Command(
-        name: "list", operands: "[SUITE [PREFIX]]", summary: "List suites, or the settings of one.",
+        name: "list", forms: [[], [.suite, Command.Operand("PREFIX", .optional)]],
+        summary: "List suites, or the settings of one.",
         details: """
-            A setting is shown with its value, the type that its schema names, and where the value is from. PREFIX lists the
-            keys that begin so; player. and 'player.*' are the same. 'com.example.*' as the SUITE lists suites.
+            The list shows the value of each setting, the type that the schema names, and the source of the value. With PREFIX,
+            it shows only keys that begin with PREFIX; player. and 'player.*' are the same. 'com.example.*' as the SUITE lists
+            the suites whose names begin with com.example.
             """,
         options: [
-            Command.Option("changed", nil, "only what is stored, and differs from defaults"),
-            Command.Option("at", "WHEN", "as it was then: a revision, an instant, yesterday, 2h"), Command.json,
-            Command.secrets,
-        ],
-        examples: ["settings list", "settings list app player. --changed"]
+            Command.Option("changed", nil, "only stored values that differ from the defaults"),
+            Command.at,
+        ] + ListOutput.options,
+        exclusive: ListOutput.exclusive,
+        examples: ["settings list", "settings list app player. --changed", "settings list app --format tsv --header"]
     ) { try listSettings($0) }
 
     @inline(never)
     private static func listSettings(_ arguments: Arguments) throws -> ExitCode {
-        try arguments.expect(0...2, "the suite")
-        let showsSecrets = try arguments.showsSecrets()
         let client = try arguments.client()
         let prefix = arguments.operands.last.map { $0.hasSuffix("*") ? String($0.dropLast()) : $0 } ?? ""
         guard let first = arguments.operands.first, arguments.operands.count > 1 || !first.hasSuffix("*") else {
@@ -86,14 +80,10 @@ enum ReadingCommands {
         }
         let suite = try arguments.suite()
         let moment = try arguments.moment("at")
-        var table = Table(columns: 4)
+        var output = try ListOutput(
+            arguments, columns: ListedSetting.columns, tableColumns: ListedSetting.tableColumns)
         try client.eachPage(of: suite, prefix: arguments.operands.count > 1 ? prefix : nil, at: moment) { page in
-            let entries = page.filter { !arguments.has("changed") || $0.differs }
-            if arguments.has("json") {
-                for entry in entries { print(entry.setting.summary(showsSecrets: showsSecrets).text()) }
-            } else {
-                table.print(entries.map(\.row))
-            }
+            output.print(page.filter { !arguments.has("changed") || $0.differs }.map { ListedSetting(entry: $0) })
         }
         return .done
     }
@@ -104,33 +94,19 @@ enum ReadingCommands {
         guard !arguments.has("changed"), !arguments.has("at"), !arguments.has("secrets") else {
             throw ToolError.usage("--changed, --at and --secrets need a suite")
         }
-        var table = Table(columns: 4)
-        try client.eachPageOfSuites(prefix: prefix) { suites in
-            if arguments.has("json") {
-                for suite in suites { print(suite.summary.text()) }
-            } else {
-                table.print(
-                    suites.map { suite in
-                        [
-                            Table.Cell(suite.suite.text, .strong),
-                            Table.Cell("\(suite.keyCount) \(suite.keyCount == 1 ? "key" : "keys")"),
-                            Table.Cell("revision \(suite.revision)"),
-                            Table.Cell(suite.hasSchema ? "" : "no schema", .faint),
-                        ]
-                    })
-            }
-        }
+        var output = try ListOutput(arguments, columns: ["suite", "keys", "revision", "schema"])
+        try client.eachPageOfSuites(prefix: prefix) { output.print($0) }
         return .done
     }
 
     private static let describe = Command(
-        name: "describe", operands: "SUITE KEY",
+        name: "describe", forms: [[.suite, .key]],
         summary: "Explain a setting: what it is for, what is allowed, who changed it.",
         options: [Command.json, Command.secrets],
         examples: ["settings describe app launchCount", "settings describe app theme"]
     ) { arguments in
-        try arguments.expect(2...2, "the key")
         let (suite, key) = (try arguments.suite(), try KeyName.named(arguments.operands[1]))
+        let showsSecrets = try arguments.showsSecrets()
         let client = try arguments.client()
         guard let entry = try client.entry(of: key, in: suite) else {
             // The refusal of this says if the key is unknown, and which are near.
@@ -138,7 +114,6 @@ enum ReadingCommands {
             throw ToolError(.unknown, "\(suite) has no key \(key)")
         }
         let (setting, schema) = (entry.setting, entry.schema)
-        let showsSecrets = try arguments.showsSecrets()
         let isLocked = try !entry.isWritable && client.schema(of: suite)?.key(key.text)?.isLocked ?? false
         guard !arguments.has("json") else {
             let members = JSONValue.members([
@@ -172,46 +147,39 @@ enum ReadingCommands {
     }
 
     private static let find = Command(
-        name: "find", operands: "TEXT", summary: "Find settings by a part of their name, value or description.",
+        name: "find", forms: [[Command.Operand("TEXT")]],
+        summary: "Find settings by a part of their name, value or description.",
         details: """
             Upper and lower case are the same. A description is shown if the text is in it. The command ends with 4 if it finds
             nothing.
             """,
         options: [
-            Command.Option("suite", "SUITE", "only in this suite", isRepeatable: true), Command.json, Command.secrets,
-        ],
+            Command.Option("suite", "SUITE", "only in this suite", isRepeatable: true)
+        ] + ListOutput.options,
+        exclusive: ListOutput.exclusive,
         examples: ["settings find volume", "settings find dark --suite app"]
     ) { try findSettings($0) }
 
     @inline(never)
     private static func findSettings(_ arguments: Arguments) throws -> ExitCode {
-        try arguments.expect(1...1, "the text")
-        let showsSecrets = try arguments.showsSecrets()
         let (client, wanted) = (try arguments.client(), arguments.operands[0].lowercased())
-        var suites: [SuiteName] = []
-        for name in arguments.all("suite") { suites.append(try .named(name)) }
+        var suites = try SuiteName.named(arguments.all("suite"))
         if suites.isEmpty { try client.eachPageOfSuites { suites += $0.map(\.suite) } }
-        var (table, isFound) = (Table(columns: 6), false)
+        var output = try ListOutput(
+            arguments, columns: FoundSetting.columns, tableColumns: FoundSetting.tableColumns)
+        var isFound = false
         for suite in suites {
             try client.eachPage(of: suite) { page in
-                let found = page.compactMap { entry -> (entry: KeyListing.Entry, description: String?)? in
+                let found = page.compactMap { entry -> FoundSetting? in
                     let description = entry.schema?["description"]?.string.flatMap {
                         $0.lowercased().contains(wanted) ? $0 : nil
                     }
                     let isFound = [entry.setting.key.text, entry.setting.shown]
                         .contains { $0.lowercased().contains(wanted) }
-                    return isFound || description != nil ? (entry, description) : nil
+                    guard isFound || description != nil else { return nil }
+                    return FoundSetting(setting: ListedSetting(entry: entry), suite: suite, description: description)
                 }
-                if arguments.has("json") {
-                    for (entry, description) in found {
-                        print(entry.setting.summary(showsSecrets: showsSecrets, description: description).text())
-                    }
-                } else {
-                    table.print(
-                        found.map { entry, description in
-                            [Table.Cell(suite.text, .faint)] + entry.row + [Table.Cell(description ?? "", .faint)]
-                        })
-                }
+                output.print(found)
                 isFound = isFound || !found.isEmpty
             }
         }
@@ -261,7 +229,7 @@ extension SettingState {
         isSecret && source.isStored ? "•••" : value?.text() ?? stored.map { $0.text() } ?? ""
     }
 
-    fileprivate func summary(showsSecrets: Bool, description: String? = nil) -> JSONValue {
+    func summary(showsSecrets: Bool, description: String? = nil) -> JSONValue {
         .members([
             "suite": .string(suite.text), "key": .string(key.text),
             "value": isSecret && !showsSecrets ? nil : value, "secret": isSecret ? true : nil,
@@ -271,31 +239,9 @@ extension SettingState {
     }
 }
 
-extension SuiteListing.Entry {
-    fileprivate var summary: JSONValue {
-        .members([
-            "suite": .string(suite.text), "keys": .integer(keyCount), "revision": .integer(revision.number),
-            "schema": .bool(hasSchema),
-        ])
-    }
-}
-
 extension KeyListing.Entry {
     /// True if something is stored that is not the default.
     var differs: Bool {
         setting.source.isStored && (setting.value == nil || setting.value != schema?["default"])
-    }
-
-    fileprivate var row: [Table.Cell] {
-        let types = schema?["type"]
-        let type =
-            types?.string ?? types?.array?.compactMap(\.string).joined(separator: "|")
-            ?? (schema?["enum"] == nil ? "" : "enum")
-        let source = setting.source == .stored ? "" : setting.source.name
-        let style: Terminal.Style? = setting.source == .invalid ? .bad : setting.source == .stored ? nil : .faint
-        return [
-            Table.Cell(setting.key.text), Table.Cell(type, .faint), Table.Cell(source, style),
-            Table.Cell(setting.shown, style),
-        ]
     }
 }

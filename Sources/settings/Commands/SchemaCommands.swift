@@ -1,126 +1,160 @@
 import SettingsHTTP
 
-/// The command `schema`, with its subcommands.
+/// The commands of the group `schema`.
 enum SchemaCommands {
-    static let all = [schema]
+    static let all = [show, check, diff, apply, generate, remove]
 
-    private static let schema = Command(
-        name: "schema",
-        operands:
-            "export SUITE | check FILE | diff SUITE FILE | apply SUITE FILE | remove SUITE | generate swift|markdown [SUITE]",
-        summary: "Print, check, compare and put in force the schema of a suite, or make code or a table of it.",
-        details: """
-            'check' finds what is wrong with a schema without a daemon. 'diff' shows what applying it would do to the values
-            that are stored, and ends with 2 if it would change something, with 5 if it would be refused. FILE may be - for
-            standard input. 'generate' prints the keys in Swift, for programs that use SettingsClient, or as a table in
-            Markdown.
-            """,
-        options: options,
-        examples: ["settings schema diff app app.json", "settings schema generate markdown app"]
+    private static let onConflict = Command.Option(
+        "on-conflict", "refuse|keep|reset", "what to do with stored values that the schema does not allow (refuse)")
+    private static let fileNote = "FILE is a JSON Schema; - is standard input."
+
+    private static let show = Command(
+        name: "schema show", forms: [[.suite]], summary: "Print the schema of a suite.",
+        options: [Command.at],
+        examples: ["settings schema show app", "settings schema show app --at yesterday"]
     ) { arguments in
-        guard let verb = arguments.operands.first else {
-            throw ToolError.usage("say \(verbs)")
-        }
-        if let used = usedOptions[verb] {
-            let unused = options.first { arguments.has($0.name) && !used.contains($0.name) }
-            if let unused { throw ToolError.usage("settings schema \(verb) has no option --\(unused.name)") }
-        }
-        switch verb {
-        case "export":
-            try arguments.expect(2...2, "the suite")
-            print(try document(of: try arguments.suite(1), arguments).text(style: .pretty))
+        print(try document(of: try arguments.suite(), arguments).text(style: .pretty))
+        return .done
+    }
+
+    private static let check = Command(
+        name: "schema check", forms: [[.file]], summary: "Find the mistakes in a schema, without a daemon.",
+        details: "\(fileNote)\nIf the schema has mistakes, the command lists them and ends with 5.",
+        examples: ["settings schema check app.json", "settings schema check - <app.json"]
+    ) { arguments in
+        do {
+            _ = try Schema(try InputFile.json(arguments.operands[0], arguments))
+            print("the schema is good")
             return .done
-        case "generate":
-            print(try generated(arguments), terminator: "")
-            return .done
-        case "check":
-            try arguments.expect(2...2, "the file")
-            return check(try InputFile.json(arguments.operands[1], arguments))
-        case "diff", "apply":
-            try arguments.expect(3...3, "the suite or the file")
-            return try apply(arguments, isDryRun: verb == "diff" || arguments.has("dry-run"))
-        case "remove":
-            try arguments.expect(2...2, "the suite")
-            let options = try arguments.writeOptions()
-            try arguments.client().blocking.send(.removeSchema(of: try arguments.suite(1), options))
-            if options.isDryRun { print("(a dry run: nothing was changed)") }
-            return .done
-        default: throw ToolError.usage("there is no 'settings schema \(verb)'; say \(verbs)")
+        } catch let error as SchemaError {
+            print(error)
+            return .refused
         }
     }
 
-    private static let options = [
-        Command.Option("at", "WHEN", "with 'export' and 'generate', the schema at that time"),
-        Command.Option("file", "FILE", "with 'generate', a schema from a file in place of a suite's", short: "f"),
-        Command.Option(
-            "on-conflict", "refuse|keep|reset",
-            "with 'diff' and 'apply', what to do with stored values that do not fit (refuse)"),
-        Command.Option("note", "TEXT", "with 'apply' and 'remove', why; it stands in the history", short: "m"),
-        Command.Option("dry-run", nil, "with 'apply' and 'remove', show what would change, and change nothing"),
-        Command.Option("quiet", nil, "with 'apply', print no changes"),
-    ]
+    private static let diff = Command(
+        name: "schema diff", forms: [[.suite, .file]],
+        summary: "Show what applying a schema would change in the schema and in the settings.",
+        details: """
+            \(fileNote)
+            Each change of the schema is a line: + for a new key, - for a removed key, ~ for another change. 'widening' means
+            that every value that was allowed stays allowed, 'narrowing' that no value becomes allowed, and 'neither' that
+            both are possible; a change without such a word has no effect on the allowed values. The settings whose values
+            would change follow.
+            The command ends with 2 if applying the schema would change something, and with 5 if the daemon would refuse it.
+            """,
+        options: [onConflict, Command.json],
+        examples: ["settings schema diff app app.json", "settings schema diff app app.json --json"]
+    ) { try compare($0) }
 
-    /// The options that each verb uses.
-    private static let usedOptions: [String: Set<String>] = [
-        "export": ["at"], "generate": ["at", "file"], "check": [], "diff": ["on-conflict"],
-        "apply": ["on-conflict", "note", "dry-run", "quiet"], "remove": ["note", "dry-run"],
-    ]
+    private static let apply = Command(
+        name: "schema apply", forms: [[.suite, .file]], summary: "Give a suite a schema, or replace its schema.",
+        details: """
+            \(fileNote)
+            The command ends with 5 if the daemon refuses the schema. --dry-run does the same as 'settings schema diff'.
+            """,
+        options: [onConflict, Command.note, Command.dryRun, Command.quiet],
+        examples: [
+            "settings schema apply app app.json --note 'volume up to 2'",
+            "settings schema apply app app.json --dry-run",
+        ]
+    ) { try $0.has("dry-run") ? compare($0) : put($0) }
 
-    private static let verbs = "export, check, diff, apply, remove or generate"
+    private static let remove = Command(
+        name: "schema remove", forms: [[.suite]],
+        summary: "Remove the schema of a suite, which then takes any key and any value.",
+        options: [Command.note, Command.dryRun],
+        examples: ["settings schema remove app --dry-run", "settings schema remove app --note 'no more types'"]
+    ) { arguments in
+        let options = try arguments.writeOptions()
+        try arguments.client().blocking.send(.removeSchema(of: try arguments.suite(), options))
+        if options.isDryRun { print("(a dry run: nothing was changed)") }
+        return .done
+    }
+
+    private static let generate = Command(
+        name: "schema generate", forms: [[Command.Operand("swift|markdown"), Command.Operand("SUITE", .optional)]],
+        summary: "Print the keys of a schema as Swift code or as a table in Markdown.",
+        details: """
+            The Swift code is for programs that use the module SettingsClient. The schema is the schema of SUITE, or the schema
+            in the file of --file, which needs no daemon.
+            """,
+        options: [
+            Command.at, Command.Option("file", "FILE", "read the schema from a file; - is standard input", short: "f"),
+        ],
+        exclusive: [["file", "at"]],
+        examples: ["settings schema generate swift app", "settings schema generate markdown --file app.json"]
+    ) { arguments in
+        print(try generated(arguments), terminator: "")
+        return .done
+    }
 
     private static func document(of suite: SuiteName, _ arguments: Arguments) throws -> JSONValue {
         try arguments.client().blocking.send(.schema(of: suite, at: try arguments.moment("at"))).document
     }
 
-    /// What `generate` makes of a schema.
     private static func generated(_ arguments: Arguments) throws -> String {
-        let file = arguments["file"]
-        guard arguments.operands.count > 1, ["swift", "markdown"].contains(arguments.operands[1]) else {
-            throw ToolError.usage("say what to generate: swift or markdown")
+        let suite = try arguments.operands.dropFirst().first.map { try SuiteName.named($0) }
+        let (name, document): (String, JSONValue)
+        switch (suite, arguments["file"]) {
+        case (let suite?, nil): (name, document) = (suite.text, try self.document(of: suite, arguments))
+        case (nil, let file?):
+            (name, document) = (InputFile.name(file), try InputFile.json(file, arguments))
+        default: throw ToolError.usage("name a suite or a --file")
         }
-        guard file == nil || !arguments.has("at") else { throw ToolError.usage("--file and --at exclude each other") }
-        try arguments.expect(file == nil ? 3...3 : 2...2, "the suite, or --file,")
-        let name = try file.map(InputFile.name) ?? arguments.suite(2).text
-        let document =
-            try file.map { file throws(ToolError) in try InputFile.json(file, arguments) }
-            ?? document(of: arguments.suite(2), arguments)
         let schema: Schema
         do {
             schema = try Schema(document)
         } catch {
             throw ToolError(.failed, "\(name) is no schema: \(error)")
         }
-        if arguments.operands[1] == "swift" { return SwiftKeys.text(of: schema, from: name) }
+        if arguments.operands[0] == "swift" { return SwiftKeys.text(of: schema, from: name) }
         return SchemaTable.text(of: schema, titled: schema.document["title"]?.string ?? "Settings of \(name)")
     }
 
-    private static func check(_ document: JSONValue) -> ExitCode {
-        do {
-            _ = try Schema(document)
-            print("the schema is good")
-            return .done
-        } catch {
-            print(error)
-            return .refused
-        }
+    private static func put(_ arguments: Arguments) throws -> ExitCode {
+        let document = try InputFile.json(arguments.operands[1], arguments)
+        let summary = try arguments.client(timeout: .seconds(60)).blocking.send(try put(document, arguments))
+        if !arguments.has("quiet") { for change in summary.changes { print(change.line) } }
+        return .done
     }
 
-    private static func apply(_ arguments: Arguments, isDryRun: Bool) throws -> ExitCode {
-        let (suite, document) = (try arguments.suite(1), try InputFile.json(arguments.operands[2], arguments))
-        var policy = ConflictPolicy.refuse
-        if let word = arguments["on-conflict"] {
-            guard let named = ConflictPolicy(rawValue: word) else {
-                throw ToolError.usage("--on-conflict takes refuse, keep or reset, not '\(word)'")
-            }
-            policy = named
-        }
+    private static func put(
+        _ document: JSONValue, _ arguments: Arguments, isDryRun: Bool = false
+    ) throws -> Endpoint<Answer<WriteSummary>> {
         var options = try arguments.writeOptions()
         options.isDryRun = isDryRun
-        let summary = try arguments.client(timeout: .seconds(60)).blocking.send(
-            .setSchema(document, of: suite, onConflict: policy, options))
-        if isDryRun || !arguments.has("quiet") { for change in summary.changes { print(change.line) } }
-        guard isDryRun else { return .done }
-        print(summary.changed ? "the schema would change" : "the schema is in force already")
-        return summary.changed ? .differs : .done
+        let policy = arguments["on-conflict"].flatMap(ConflictPolicy.init) ?? .refuse
+        return .setSchema(document, of: try arguments.suite(), onConflict: policy, options)
+    }
+
+    /// Prints what applying a schema would change. A schema with mistakes is left to the daemon, which lists them.
+    private static func compare(_ arguments: Arguments) throws -> ExitCode {
+        let (suite, document) = (try arguments.suite(), try InputFile.json(arguments.operands[1], arguments))
+        let client = try arguments.client(timeout: .seconds(60))
+        let difference = try (try? Schema(document)).map {
+            SchemaComparison(from: try client.schema(of: suite), to: $0)
+        }
+        let output = SchemaChanges(difference?.changes ?? [], isJSON: arguments.has("json"))
+        let summary: WriteSummary
+        do {
+            summary = try client.blocking.send(try put(document, arguments, isDryRun: true)).body
+        } catch let error as SettingsError {
+            output.print()
+            if arguments.has("json") {
+                for conflict in error.problem?.conflicts ?? [] { print(conflict.summary.text()) }
+            }
+            throw error
+        }
+        guard summary.changed else {
+            if !arguments.has("json") { print("the schema is in force already") }
+            return .done
+        }
+        output.print()
+        for change in summary.changes {
+            print(arguments.has("json") ? change.summary(showsSecrets: false).text() : change.line)
+        }
+        if !arguments.has("json") { print("the schema would change") }
+        return .differs
     }
 }

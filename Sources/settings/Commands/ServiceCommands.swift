@@ -5,11 +5,10 @@ enum ServiceCommands {
     static let all = [status]
 
     private static let status = Command(
-        name: "status", operands: "", summary: "Say which daemon answers, if it takes writes, and who this caller is.",
+        name: "status", forms: [[]], summary: "Say which daemon answers, if it takes writes, and who this caller is.",
         options: [Command.json],
         examples: ["settings status", "settings status --server unix:/run/settingsd/socket"]
     ) { arguments in
-        try arguments.expect(0...0, "")
         let client = try arguments.client()
         let service = try client.blocking.send(.service)
         var rows = [

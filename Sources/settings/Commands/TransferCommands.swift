@@ -7,26 +7,28 @@ enum TransferCommands {
     static let all = [export, importing]
 
     private static let export = Command(
-        name: "export", operands: "[SUITE…]",
-        summary: "Print or write what suites store, as files that import and plan read.",
+        name: "export", forms: [[Command.Operand("SUITE", .any)]],
+        summary: "Print the stored values of suites, or write them to files.",
         details: """
-            One suite is a file for 'settings import'. Several suites, or --all, are one file for 'settings plan' and 'settings
-            apply'; --to writes a directory for these commands, with a file SUITE.json for each suite. All suites are as they
-            were at one revision. Keys are in the order of their names, so that a file changes no more than the settings do.
-            The form env has a KEY=value a line, quoted for the shell; plist is a property list in XML, bplist a binary one.
-            A setting that a form cannot hold is an error.
+            For one suite, the command prints a file for 'settings import'. For several suites, or with --all, it prints one
+            file for 'settings plan' and 'settings apply'; --to writes a directory for these commands, with a file SUITE.json
+            for each suite. The files have the values of one revision, and the keys in the order of their names, so that a
+            file changes only where a setting changes. The form env has a line KEY=value for each setting, quoted for the
+            shell; plist is a property list in XML, and bplist a binary property list. A setting that a form cannot hold is an
+            error.
             """,
         options: [
             Command.Option("all", nil, "all suites"),
             Command.Option("to", "DIRECTORY", "write a file for each suite; create the directory if it does not exist"),
             Command.Option("prune", nil, "with --all and --to, remove the files of suites that do not exist"),
             Command.Option("format", SuiteFile.names, "the form of the file of one suite (json)"),
-            Command.Option("changed", nil, "only what differs from defaults"),
-            Command.Option("defaults", nil, "the defaults of what is not stored, too"),
+            Command.Option("changed", nil, "only values that differ from the defaults"),
+            Command.Option("defaults", nil, "also the defaults of settings without a stored value"),
             Command.Option("without-secrets", nil, "leave out secrets"),
-            Command.Option("prefix", "PREFIX", "only keys that begin so"),
-            Command.Option("at", "WHEN", "as it was then: a revision, an instant, yesterday, 2h"),
+            Command.Option("prefix", "PREFIX", "only keys that begin with PREFIX"),
+            Command.at,
         ],
+        exclusive: [["changed", "defaults"]],
         examples: [
             "settings export app --changed", "settings export app --format env --without-secrets",
             "settings export --all --without-secrets --to settings/",
@@ -37,16 +39,13 @@ enum TransferCommands {
     @inline(never)
     private static func exportSuites(_ arguments: Arguments) throws -> ExitCode {
         let (isAll, directory) = (arguments.has("all"), arguments["to"])
-        guard !arguments.has("changed") || !arguments.has("defaults") else {
-            throw ToolError.usage("--changed and --defaults exclude each other")
-        }
         guard !isAll || arguments.operands.isEmpty && !arguments.has("at") else {
             throw ToolError.usage("--all excludes the name of a suite and --at")
         }
         guard !arguments.has("prune") || isAll && directory != nil else {
             throw ToolError.usage("--prune needs --all and --to")
         }
-        let format = try SuiteFile(arguments["format"])
+        let format = SuiteFile(arguments["format"])
         let isOneFile = !isAll && directory == nil && arguments.operands.count < 2
         guard isOneFile || format == .json else {
             throw ToolError.usage("--format \(format.rawValue) is for one suite without --to")
@@ -81,10 +80,8 @@ enum TransferCommands {
             } while after != nil
             return (suites, moment)
         }
-        for position in 0..<max(1, arguments.operands.count) {
-            let suite = try arguments.suite(position)
-            if !suites.contains(suite) { suites.append(suite) }
-        }
+        _ = try arguments.suite()
+        suites = try SuiteName.named(arguments.operands)
         if suites.count > 1, moment == nil {
             moment = .revision(try client.blocking.send(.suites(limit: 1)).cursor.revision)
         }
@@ -107,26 +104,26 @@ enum TransferCommands {
     }
 
     private static let importing = Command(
-        name: "import", operands: "SUITE FILE", summary: "Store the settings of a file, all of them or none.",
+        name: "import", forms: [[.suite, .file]], summary: "Store the settings of a file, all of them or none.",
         details: """
-            FILE has the form of 'settings export'; - is standard input. What the file does not name stays. With
-            --replace it is removed, save secrets that this caller may not read. The form env has no types: the schema's hold.
-            A property list may be XML or binary; its dates and data become texts. More settings than a daemon takes in one
-            commit are all checked first, and become several commits.
+            FILE has the form that 'settings export' prints; - is standard input. Keys that the file does not name keep their
+            values. With --replace, the command removes these values, except secrets that the caller may not read. The form env
+            has no types, so the schema decides the type of each value. A property list may be XML or binary; its dates and
+            data become texts. If the file has more settings than the daemon takes in one commit, the command checks all of
+            them, then makes several commits.
             """,
         options: [
             Command.Option(
-                "format", SuiteFile.names, "the form of the file (the one that its name ends in, else json)"),
-            Command.Option("replace", nil, "remove what the file does not name"),
+                "format", SuiteFile.names, "the form of the file (default: the ending of its name, or json)"),
+            Command.Option("replace", nil, "remove the values of keys that the file does not name"),
         ] + Command.writing,
         examples: ["settings import app values.json --dry-run", "settings import app app.env --replace"]
     ) { try importFile($0) }
 
     @inline(never)
     private static func importFile(_ arguments: Arguments) throws -> ExitCode {
-        try arguments.expect(2...2, "the file")
         let (suite, path, options) = (try arguments.suite(), arguments.operands[1], try arguments.writeOptions())
-        let format = try SuiteFile(arguments["format"], path: path)
+        let format = SuiteFile(arguments["format"], path: path)
         let client = try arguments.client(timeout: .seconds(60))
         let settings = try format.settings(of: try InputFile.bytes(of: path, arguments), from: path) {
             try client.schema(of: suite)
@@ -212,7 +209,7 @@ extension DaemonClient {
     /// The schema of a suite; nil if there is none, or no suite yet.
     func schema(of suite: SuiteName, at moment: Moment? = nil) throws -> Schema? {
         do {
-            return try Schema(try blocking.send(.schema(of: suite, at: moment)).document)
+            return try Schema(stored: try blocking.send(.schema(of: suite, at: moment)).document)
         } catch let error as SettingsError where error.code == .noSchema || error.code == .unknownSuite {
             return nil
         }

@@ -8,54 +8,56 @@ enum WatchingCommands {
     static let all = [watch, wait]
 
     private static let watch = Command(
-        name: "watch", operands: "[SUITE [KEY…]]",
+        name: "watch", forms: [[.optionalSuite, .anyKeys]],
         summary: "Print each change as it happens, or run a program.",
         details: """
-            Nothing is missed and nothing comes twice, whatever the network does. With --suite or --all it watches several
-            suites; --all includes suites that are created later. With --exec a program is run by the shell,
-            one run at a time: the next run has what changed meanwhile, with the newest value of each key. It finds
-            SETTINGS_SUITE, SETTINGS_KEY, SETTINGS_OLD and SETTINGS_NEW in its environment; the latter two are JSON, and
-            missing where there is no value. A value of more than 100,000 bytes is in the file SETTINGS_OLD_FILE or
+            The command misses no change and prints no change twice, also if the connection breaks. With --suite or --all, it
+            watches several suites; --all includes suites that are created later.
+            With --exec, the shell runs COMMAND for each key that changed, and no two runs at the same time. If a key changes
+            several times during a run, the next run gets its newest value. The environment of COMMAND has SETTINGS_SUITE and
+            SETTINGS_KEY, with --server the address as SETTINGS_URL, and as JSON SETTINGS_OLD and SETTINGS_NEW, which are
+            missing if there is no value. A value of more than 100,000 bytes is in the file SETTINGS_OLD_FILE or
             SETTINGS_NEW_FILE instead, until the run ends.
+            With --json, each line has a cursor, from which --since continues after that line. If the history does not reach
+            back to the cursor of --since, the first line has "reset":true and the present values.
             """,
         options: Command.suiteSelection + [
-            Command.Option("prefix", "PREFIX", "keys that begin so, too", isRepeatable: true),
-            Command.Option("since", "CURSOR", "from this place in history; else from now"),
-            Command.Option("exec", "COMMAND", "run this for each key that changed"), Command.json,
+            Command.Option("prefix", "PREFIX", "also keys that begin with PREFIX", isRepeatable: true),
+            Command.Option("since", "CURSOR", "begin after this place in the history, not now"),
+            Command.Option("exec", "COMMAND", "run this command for each key that changed"), Command.json,
             Command.secrets,
         ],
+        exclusive: [["exec", "json"]],
         examples: [
             "settings watch app", "settings watch --all",
             "settings watch app theme --exec 'echo $SETTINGS_KEY is $SETTINGS_NEW'",
         ]
     ) { arguments in
         let (selection, client) = (try arguments.selectedSuites(), try arguments.client())
-        guard !arguments.has("exec") || !arguments.has("json") else {
-            throw ToolError.usage("--exec and --json exclude each other")
-        }
-        let showsSecrets = try arguments.showsSecrets()
+        let (showsSecrets, start) = (try arguments.showsSecrets(), try arguments.cursor())
+        var output = JSONChanges(place: start, showsSecrets: showsSecrets)
         // The daemon tells the observer of a list of suites about the creation of a suite, too.
         let changes = client.changes(
-            of: selection.names ?? [], suitePrefixes: selection.names == nil ? [""] : [], since: try arguments.place(),
-            keys: selection.keys, prefixes: arguments.all("prefix"), latest: arguments.has("exec")
+            of: selection.names ?? [], suitePrefixes: selection.names == nil ? [""] : [],
+            since: start.map { .cursor($0) }, keys: selection.keys, prefixes: arguments.all("prefix"),
+            latest: arguments.has("exec")
         ).tellingOfOutages
         var areRightsChecked = try await client.checkRights(to: selection)
         for try await observation in changes {
             if !areRightsChecked { areRightsChecked = try await client.checkRights(to: selection) }
-            guard case .changes(let news) = observation else {
-                if case .state(let state) = observation, state.isReset {
-                    Terminal.warn("history does not reach back that far; going on from the present state")
+            if arguments.has("json") {
+                for line in try output.lines(of: observation, client) { print(line.text()) }
+            } else if case .changes(let news) = observation {
+                for change in news.changes {
+                    if let command = arguments["exec"] {
+                        run(command, for: change, server: arguments["server"])
+                    } else {
+                        let suite = selection.areSeveral ? "\(change.suite) " : ""
+                        print("\(change.modified.short) \(suite)\(change.line)\(change.reason)")
+                    }
                 }
-                continue
-            }
-            for change in news.changes {
-                if let command = arguments["exec"] {
-                    run(command, for: change)
-                } else {
-                    let suite = selection.areSeveral ? "\(change.suite) " : ""
-                    let line = "\(change.modified.short) \(suite)\(change.line)\(change.reason)"
-                    print(arguments.has("json") ? change.summary(showsSecrets: showsSecrets).text() : line)
-                }
+            } else if case .state(let state) = observation, state.isReset {
+                Terminal.warn("history does not reach back that far; going on from the present state")
             }
             try Terminal.flush()
         }
@@ -66,9 +68,11 @@ enum WatchingCommands {
     private static let maximumVariableSize = 100_000
 
     /// Runs a shell command and waits for its end. Reports a failure, so that the next change still has its run.
-    private static func run(_ command: String, for change: Change) {
+    private static func run(_ command: String, for change: Change, server: String?) {
         var shell = ShellCommand(command)
         shell.variables = ["SETTINGS_SUITE": change.suite.text, "SETTINGS_KEY": change.key.text]
+        // The command may run `settings`, which then asks the same daemon.
+        if let server { shell.variables[ServerAddress.variable] = server }
         var files: [MemoryFile] = []
         do {
             for (name, value) in [("SETTINGS_OLD", change.old), ("SETTINGS_NEW", change.new)] {
@@ -89,17 +93,17 @@ enum WatchingCommands {
     }
 
     private static let wait = Command(
-        name: "wait", operands: "SUITE KEY=VALUE…", summary: "Wait until settings have these values.",
+        name: "wait", forms: [[.suite, Command.Operand("KEY=VALUE", .oneOrMore)]],
+        summary: "Wait until settings have these values.",
         details: """
-            KEY alone waits for any value, !KEY for none, KEY!=VALUE for another value or none. It ends with 8 if --timeout is
-            over before that.
+            KEY alone waits for any value, !KEY for no value, and KEY!=VALUE for another value or no value. The command ends
+            with 8 if the time of --timeout is over first.
             """,
-        options: [Command.Option("timeout", "TIME", "give up after so long: seconds, or a span such as 2m (never)")],
+        options: [Command.Option("timeout", "TIME", "end after this time: seconds, or a span such as 2m (no limit)")],
         examples: ["settings wait app ready=true --timeout 60", "settings wait app leader"]
     ) { arguments in
         let suite = try arguments.suite()
         let conditions = try arguments.operands.dropFirst().map { try AwaitedValue($0) }
-        guard !conditions.isEmpty else { throw ToolError.usage("KEY=VALUE is missing") }
         let timeout = try arguments.duration("timeout")
         let wait = Wait(suite: suite, conditions: conditions, timeout: timeout)
         let client = try arguments.client(timeout: wait.firstDeadline - .now).withTimeout(.seconds(10))
@@ -278,15 +282,15 @@ extension DaemonClient {
 extension Change {
     /// Who made the change, and why, in parentheses.
     fileprivate var reason: String {
-        let words = [by.map { "by \($0)" }, note.map(Terminal.plain)].compactMap(\.self)
+        let words = [by.map { "by \($0)" }, note.map { Terminal.plain($0) }].compactMap(\.self)
         return words.isEmpty ? "" : " (\(words.joined(separator: ": ")))"
     }
 }
 
 extension Arguments {
-    fileprivate func place() throws(ToolError) -> ResumePoint? {
+    fileprivate func cursor() throws(ToolError) -> Cursor? {
         guard let text = self["since"] else { return nil }
         guard let cursor = Cursor(text) else { throw .usage("--since takes a cursor such as 'settings status' shows") }
-        return .cursor(cursor)
+        return cursor
     }
 }

@@ -6,12 +6,16 @@ enum WritingCommands {
     static let all = [set, unset]
 
     private static let guards = [
-        Command.Option("if-revision", "N", "only if the setting is still at this revision"),
+        Command.Option("if-revision", "REVISION", "only if the setting is still at this revision"),
         Command.Option("if-unset", nil, "only if nothing is stored"),
     ]
 
     private static let set = Command(
-        name: "set", operands: "SUITE KEY VALUE | SUITE KEY=VALUE…",
+        name: "set",
+        forms: [
+            [.suite, Command.Operand("KEY", isPath: true), Command.Operand("VALUE")],
+            [.suite, Command.Operand("KEY=VALUE", .oneOrMore, isPath: true)],
+        ],
         summary: "Change settings, or parts of their values.",
         details: """
             The type of a value is that of the schema: 5 is a number for one key and a text for another. +5 adds to a number
@@ -25,10 +29,11 @@ enum WritingCommands {
         options: [
             Command.Option("json", nil, "VALUE is JSON"), Command.Option("text", nil, "VALUE is a text"),
             Command.Option("append", nil, "add VALUE to a list or a text"),
-            Command.Option("remove", nil, "remove the elements of a list that are VALUE"),
+            Command.Option("remove", nil, "remove the elements that are equal to VALUE from a list"),
             Command.Option("merge", nil, "merge VALUE, a JSON object, into an object; null removes a member"),
             Command.Option("toggle", nil, "turn true to false and back; takes no VALUE"),
         ] + guards + Command.writing,
+        exclusive: [["json", "text"], ["append", "remove", "merge", "toggle"], ["if-unset", "if-revision"]],
         examples: [
             "settings set app launchCount +1", "settings set app theme=dark launchCount=5 --note 'as the manual says'",
             "settings set app 'servers[0].port=8080'", "settings set app tags beta --append",
@@ -46,12 +51,17 @@ enum WritingCommands {
         let options = try arguments.writeOptions()
         let isGuarded = options.ifMatch != nil || options.ifNoneMatch != nil
         for _ in 0..<attempts {
-            let change = try reader.change(assignments)
+            let change: OperationReader.Change
+            do {
+                change = try reader.change(assignments)
+            } catch is OperationReader.StaleRead {
+                continue
+            }
             let conditions: [Transaction.Condition] =
                 isGuarded ? [] : change.unsetKeys.map { .setting(suite, $0, .stored(false)) }
             do {
                 let changes = try write(change.operations, if: conditions, in: suite, client, options.repeatable())
-                report(changes, arguments)
+                changes.print(arguments)
                 if !arguments.has("quiet"), let advice = advice(for: changes.newKeys, in: suite, client) {
                     Terminal.warn(advice)
                 }
@@ -72,7 +82,8 @@ enum WritingCommands {
     /// The most keys that advice looks at, and the most steps of a key. Each step takes a request.
     private static let (mostAdvised, mostSteps) = (3, 5)
 
-    /// Returns the path of a part of a value if one of the keys, such as `servers.0.port`, is probably meant as a path.
+    /// Returns a sentence with the right path if one of the keys, such as `servers.0.port`, looks like a part of the value of
+    /// another key.
     private static func advice(for keys: [KeyName], in suite: SuiteName, _ client: DaemonClient) -> String? {
         for key in keys.prefix(mostAdvised) {
             let steps = key.text.split(omittingEmptySubsequences: false) { "./".contains($0) }
@@ -90,13 +101,14 @@ enum WritingCommands {
     }
 
     private static let unset = Command(
-        name: "unset", operands: "SUITE [KEY…]", summary: "Remove stored values: back to the defaults.",
+        name: "unset", forms: [[.suite, Command.Operand("KEY", .any, isPath: true)]],
+        summary: "Remove stored values, so that settings have their defaults again.",
         details: "KEY[0] removes an element of a list, and KEY[name] a member of an object; see 'settings help set'.",
         options: [
-            Command.Option("prefix", "PREFIX", "all keys that begin so"),
+            Command.Option("prefix", "PREFIX", "all keys that begin with PREFIX"),
             Command.Option("all", nil, "all keys of the suite"),
-            Command.Option("drop", nil, "the suite with its schema"),
-            Command.Option("if-revision", "N", "only if the setting, or the suite, is still at this revision"),
+            Command.Option("drop", nil, "the suite and its schema, too"),
+            Command.Option("if-revision", "REVISION", "only if the setting, or the suite, is still at this revision"),
         ] + Command.writing,
         examples: ["settings unset app theme", "settings unset app --prefix player. --dry-run"]
     ) { arguments in
@@ -113,14 +125,15 @@ enum WritingCommands {
                 "'settings unset \(suite) \(way)' removes these keys, and with --dry-run shows them")
         }
         guard arguments["prefix"] != "" else { throw ToolError.usage("--prefix is empty; --all removes all") }
-        var summary: Changes
+        var summary: WriteReport
         do {
             switch ways.first {
             case "drop":
-                summary = Changes(try client.blocking.send(.drop(suite, options)).body)
+                summary = WriteReport(try client.blocking.send(.drop(suite, options)).body)
                 summary.lines.append(dropLine(options))
             case "prefix", "all":
-                summary = Changes(try client.blocking.send(.reset(suite, prefix: arguments["prefix"], options)).body)
+                summary = WriteReport(
+                    try client.blocking.send(.reset(suite, prefix: arguments["prefix"], options)).body)
             default:
                 // An element is removed after the elements behind it, which would move otherwise.
                 let ordered = keys.allSatisfy(\.isWhole) ? keys : keys.sorted { $1.precedes($0) }
@@ -137,7 +150,7 @@ enum WritingCommands {
         } catch let error as SettingsError where error.code == .tooLarge && keys.isEmpty {
             return try unsetInParts(suite, client, options, arguments)
         }
-        report(summary, arguments)
+        summary.print(arguments)
         return .done
     }
 
@@ -175,43 +188,16 @@ enum WritingCommands {
         "the suite \(options.isDryRun ? "would be" : "was") dropped"
     }
 
-    /// The changes that a write made, or would make.
-    struct Changes {
-        let isDryRun: Bool
-        var lines: [String]
-        /// The keys that had no value before.
-        let newKeys: [KeyName]
-
-        init(_ summary: WriteSummary) {
-            isDryRun = summary.isDryRun
-            lines = summary.changes.map(\.line)
-            newKeys = summary.changes.filter { $0.oldSource == .unset }.map(\.key)
-        }
-
-        init(_ setting: SettingState) {
-            isDryRun = setting.isDryRun
-            lines = []
-            newKeys = setting.previous?.source == .unset ? [setting.key] : []
-            guard setting.changed == true else { return }
-            let before = setting.previous.map { ($0.value, $0.source) } ?? (nil, .unset)
-            lines = [
-                setting.isSecret
-                    ? Change.line(of: setting.key)
-                    : Change.line(of: setting.key, from: before, to: (setting.value, setting.source))
-            ]
-        }
-    }
-
     /// One operation goes as the request that can be guarded by the setting's revision, several as a transaction.
     private static func write(
         _ operations: [Transaction.Operation], if conditions: [Transaction.Condition] = [], in suite: SuiteName,
         _ client: DaemonClient, _ options: WriteOptions
-    ) throws -> Changes {
+    ) throws -> WriteReport {
         guard operations.count == 1, conditions.isEmpty, let only = operations.first else {
             guard options.ifMatch == nil, options.ifNoneMatch == nil else {
                 throw ToolError.usage("--if-revision and --if-unset guard a single key")
             }
-            return Changes(
+            return WriteReport(
                 try client.blocking.send(.commit(Transaction(if: conditions, do: operations), options)).body)
         }
         let endpoint: Endpoint<Answer<SettingState>> =
@@ -220,26 +206,7 @@ enum WritingCommands {
             case .delete: .remove(only.key, in: suite, options)
             case .change(let change): .change(only.key, by: change, in: suite, options)
             }
-        do throws(SettingsError) {
-            return Changes(try client.blocking.send(endpoint).body)
-        } catch {
-            // What is added to begins with it.
-            guard error.code == .notSet || error.code == .unknownSuite, case .change(let change) = only.action,
-                let value = change.beginning
-            else {
-                throw error
-            }
-            var options = options.repeatable()
-            options.ifNoneMatch = .any
-            return Changes(try client.blocking.send(.set(only.key, to: value, in: suite, options)).body)
-        }
-    }
-
-    static func report(_ changes: Changes, _ arguments: Arguments) {
-        guard !arguments.has("quiet") || changes.isDryRun else { return }
-        for line in changes.lines { print(line) }
-        if changes.lines.isEmpty { print("nothing to change") }
-        if changes.isDryRun { print("(a dry run: nothing was changed)") }
+        return WriteReport(try client.blocking.send(endpoint).body)
     }
 }
 
@@ -247,17 +214,5 @@ extension SettingPath {
     fileprivate func removal(in suite: SuiteName) -> Transaction.Operation {
         Transaction.Operation(
             suite: suite, key: key, isWhole ? .delete : .change(.patch(JSONPatch([.remove(pointer)]))))
-    }
-}
-
-extension InPlaceOperation {
-    /// The value that comes of adding to nothing; nil if that has no meaning.
-    fileprivate var beginning: JSONValue? {
-        switch self {
-        case .append(let elements): .array(elements)
-        case .concat(let text): .string(text)
-        case .merge(let patch): try? JSONValue.object(JSONObject()).merging(patch)
-        case .add, .toggle, .patch: nil
-        }
     }
 }

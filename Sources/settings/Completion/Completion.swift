@@ -64,22 +64,39 @@ struct Completion {
     private static func candidates(
         _ words: [String], _ commands: [Command], by deadline: ContinuousClock.Instant
     ) throws -> [Candidate] {
-        let (options, rest) = Arguments.common(of: words.dropLast())
+        let (options, rest) = Tool.parts(of: Array(words.dropLast()))
         let begun = words.last ?? ""
         guard let name = rest.first else {
             // The value of an option is no command.
-            if let option = options.last, option.hasPrefix("--"), !option.contains("=") { return [] }
+            if let option = Command.common.first(where: { $0.matches(options.last ?? "") }) {
+                return option.value == "FILE" ? [files] : []
+            }
             if begun.hasPrefix("-") { return Command.common.map { Candidate(word: "--\($0.name)", meaning: $0.help) } }
             let list = try Completion(options, begun, ReadingCommands.list, deadline)
-            return commands.map { Candidate(word: $0.name, meaning: $0.summary) }
-                + [Candidate(word: "help", meaning: "Explain a command.")] + ((try? list.suites()) ?? [])
+            return names(commands) + [Candidate(word: "help", meaning: "Explain a command.")]
+                + ((try? list.suites()) ?? [])
         }
-        if name == "help" { return commands.map { Candidate(word: $0.name, meaning: $0.summary) } }
-        let words = options + rest.dropFirst()
-        guard let command = commands.first(where: { $0.name == name }) else {
+        if name == "help" { return names(commands, behind: Array(rest.dropFirst())) }
+        guard let (command, operands) = Tool.command(of: rest) else {
+            if Tool.isGroup(name) { return names(commands, behind: rest) }
+            let words = options + rest.dropFirst()
             return begun.hasPrefix("-") ? try Completion(words, begun, ReadingCommands.list, deadline).options() : []
         }
-        return try Completion(words, begun, command, deadline).candidates()
+        return try Completion(options + operands, begun, command, deadline).candidates()
+    }
+
+    /// The words that may follow the first words of the name of a command.
+    private static func names(_ commands: [Command], behind words: [String] = []) -> [Candidate] {
+        var candidates: [Candidate] = []
+        for command in commands {
+            let name = command.words
+            guard name.count > words.count, name.starts(with: words) else { continue }
+            let isGroup = name.count > words.count + 1
+            guard !isGroup || candidates.last?.word != name[words.count] else { continue }
+            let meaning = isGroup ? "Commands of the group \(name[0])." : command.summary
+            candidates.append(Candidate(word: name[words.count], meaning: meaning))
+        }
+        return candidates
     }
 
     private init(
@@ -98,14 +115,24 @@ struct Completion {
         {
             return try found(for: value, at: [])
         }
-        if begun.hasPrefix("-") { return options() }
+        if begun.hasPrefix("-") {
+            let parts = begun.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count > 1 else { return options() }
+            guard let value = (command.options + Command.common).first(where: { $0.matches(parts[0]) })?.value else {
+                return []
+            }
+            return try found(for: value, at: []).map {
+                $0.meaning == Self.files.meaning ? $0 : Candidate(word: "\(parts[0])=\($0.word)", meaning: $0.meaning)
+            }
+        }
         let operands = arguments.operands
         var candidates: [Candidate] = []
-        for form in Self.forms(of: command.operands) {
-            guard let word = form.word(at: operands.count), form.fits(operands) else { continue }
+        for form in command.forms {
+            guard let operand = Self.operand(at: operands.count, of: form) else { continue }
+            let word = operand.placeholder
             // A key is followed by its value, or by an equals sign where more pairs may follow.
             if word == "KEY=VALUE", !candidates.isEmpty { continue }
-            candidates += try found(for: word, at: operands)
+            candidates += try found(for: word, at: operands, isPath: operand.isPath)
         }
         var seen: Set<String> = []
         return candidates.filter { seen.insert($0.word).inserted }
@@ -117,17 +144,16 @@ struct Completion {
     }
 
     /// Finds the words that a word of a usage line stands for.
-    private func found(for place: String, at operands: [String]) throws -> [Candidate] {
+    private func found(for place: String, at operands: [String], isPath: Bool = false) throws -> [Candidate] {
         switch place {
         case "SUITE": return try suites()
-        case "KEY", "PREFIX": return try keys(of: operands)
-        case "KEY=VALUE": return try pairs(of: operands)
+        case "KEY", "PREFIX": return try keys(asPaths: isPath)
+        case "KEY=VALUE": return try pairs(asPaths: isPath)
         case "VALUE" where operands.count > 1 && !operands[1].contains("="):
             return try values(of: try .named(operands[1]), in: try arguments.suite())
-        case "FILE", "FILE|-", "FILE|DIRECTORY", "DIRECTORY": return [Self.files]
+        case "FILE", "FILE|DIRECTORY", "DIRECTORY": return [Self.files]
         default:
-            guard place != place.uppercased() else { return [] }
-            return place.split(separator: "|").map { Candidate(word: String($0)) }
+            return (Command.choices(of: place) ?? []).map { Candidate(word: $0) }
         }
     }
 
@@ -149,33 +175,25 @@ struct Completion {
         return try arguments.client(timeout: timeout)
     }
 
-    /// The suite is the operand that the usage line says: behind a verb, if there is one.
-    private func suite(_ operands: [String]) throws -> SuiteName {
-        let form = Self.forms(of: command.operands).first { $0.fits(operands) && $0.words.contains("SUITE") }
-        return try arguments.suite(form?.words.firstIndex(of: "SUITE") ?? 0)
-    }
-
-    private func entries(_ operands: [String], prefix: String) throws -> [KeyListing.Entry] {
+    private func keys(asPaths: Bool) throws -> [Candidate] {
         try client().blocking.send(
-            .keys(of: try suite(operands), prefix: prefix.isEmpty ? nil : prefix, limit: Self.limit)
-        ).keys
-    }
-
-    private func keys(of operands: [String]) throws -> [Candidate] {
-        try entries(operands, prefix: begun).map(Self.candidate)
-    }
-
-    private static func candidate(_ entry: KeyListing.Entry) -> Candidate {
-        Candidate(word: entry.setting.key.text, meaning: entry.schema?["description"]?.string ?? "")
+            .keys(of: try arguments.suite(), prefix: begun.isEmpty ? nil : begun, limit: Self.limit)
+        ).keys.map { entry in
+            let key = entry.setting.key
+            let word = asPaths ? SettingPath.word(for: key) : key.text
+            return Candidate(word: word, meaning: entry.schema?["description"]?.string ?? "")
+        }
     }
 
     /// A key with its equals sign, or behind that its values.
-    private func pairs(of operands: [String]) throws -> [Candidate] {
+    private func pairs(asPaths: Bool) throws -> [Candidate] {
         guard let equals = begun.firstIndex(of: "=") else {
-            return try keys(of: operands).map { Candidate(word: "\($0.word)=", meaning: $0.meaning) }
+            return try keys(asPaths: asPaths).map { Candidate(word: "\($0.word)=", meaning: $0.meaning) }
         }
         let name = String(begun[..<equals])
-        return try values(of: try .named(name), in: try suite(operands)).map { Candidate(word: "\(name)=\($0.word)") }
+        return try values(of: try .named(name), in: try arguments.suite()).map {
+            Candidate(word: "\(name)=\($0.word)")
+        }
     }
 
     private func values(of key: KeyName, in suite: SuiteName) throws -> [Candidate] {
@@ -185,33 +203,10 @@ struct Completion {
             ?? (ValueReader(key, schema).takesTruth ? [.bool(true), .bool(false)] : [])
         return values.map { Candidate(word: $0.bare) }
     }
-}
 
-extension Completion {
-    /// A form of a usage line, such as `SUITE FROM [TO]`.
-    private struct Form {
-        let words: [String]
-        let isLastRepeated: Bool
-
-        /// The word of the usage line for the operand at a position.
-        func word(at position: Int) -> String? {
-            position < words.count ? words[position] : isLastRepeated ? words.last : nil
-        }
-
-        /// True if the words that stand for themselves are the operands.
-        func fits(_ operands: [String]) -> Bool {
-            zip(words, operands).allSatisfy { word, operand in
-                word != word.lowercased() || word.split(separator: "|").contains(Substring(operand))
-            }
-        }
-    }
-
-    private static func forms(of usage: String) -> [Form] {
-        usage.replacing("[", with: "").replacing("]", with: "").split(separator: " | ").map { form in
-            let words = form.split(separator: " ").map(String.init)
-            return Form(
-                words: words.map { $0.hasSuffix("…") ? String($0.dropLast()) : $0 },
-                isLastRepeated: form.hasSuffix("…"))
-        }
+    /// The operand at a position of a form.
+    private static func operand(at position: Int, of form: [Command.Operand]) -> Command.Operand? {
+        if position < form.count { return form[position] }
+        return form.last?.isRepeated ?? false ? form.last : nil
     }
 }

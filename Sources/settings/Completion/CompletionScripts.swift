@@ -3,7 +3,8 @@ enum CompletionCommands {
     static let all = [completion]
 
     private static let completion = Command(
-        name: "completion", operands: "bash|zsh|fish", summary: "Print a script that completes words in a shell.",
+        name: "completion", forms: [[Command.Operand("bash|zsh|fish")]],
+        summary: "Print a script that completes words in a shell.",
         details: """
             It completes commands, options, suites, keys, and the values of enums and booleans. Without a daemon that answers
             within a moment, it completes commands and options.
@@ -13,11 +14,7 @@ enum CompletionCommands {
             """,
         examples: ["settings completion bash", "settings completion fish"]
     ) { arguments in
-        try arguments.expect(1...1, "the shell: bash, zsh or fish")
-        guard let script = scripts[arguments.operands[0]] else {
-            throw ToolError.usage("there is no completion for '\(arguments.operands[0])'; say bash, zsh or fish")
-        }
-        print(script)
+        print(scripts[arguments.operands[0]] ?? "")
         return .done
     }
 
@@ -40,15 +37,18 @@ enum CompletionCommands {
                 rest=${rest#"${rest%%[![:space:]]*}"}
                 rest=${rest#"$piece"}
             done
-            local word=${words[${#words[@]} - 1]} before=
+            local word=${words[${#words[@]} - 1]} before= quote=
             case $COMP_WORDBREAKS in *=*) before=${word%"${word##*[=:]}"} ;; esac
+            # Bash takes no word apart after an open quote, and quotes what it gets.
+            case $word in [\'\"]*) quote=${word:0:1} before= words[${#words[@]} - 1]=${word:1} ;; esac
             COMPREPLY=()
             while IFS= read -r line; do
                 if [[ $line == $'\tfiles' ]]; then
                     compopt -o default 2>/dev/null
                     continue
                 fi
-                printf -v known %q "${line%%$'\t'*}"
+                known=${line%%$'\t'*}
+                [[ $quote ]] || printf -v known %q "$known"
                 COMPREPLY+=("${known#"$before"}")
             done < <(settings complete "${words[@]:1}" 2>/dev/null)
             [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null
@@ -89,7 +89,7 @@ enum CompletionCommands {
 
         function __settings_complete
             set -l words (commandline -opc)
-            set -l word (commandline -ct)
+            set -l word (string trim --left --chars "'\"" -- (commandline -ct))
             set -l found (settings complete $words[2..] "$word" 2>/dev/null)
             if test "$found" = \tfiles
                 __fish_complete_path "$word"

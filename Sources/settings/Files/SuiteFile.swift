@@ -15,16 +15,9 @@ enum SuiteFile: String, CaseIterable {
     /// The values that `--format` takes.
     static let names = allCases.map(\.rawValue).joined(separator: "|")
 
-    /// The form that `--format` names, else the one that the ending of a file says.
-    init(_ name: String?, path: String = "") throws(ToolError) {
-        guard let name else {
-            self = Self.allCases.first { path.hasSuffix(".\($0.rawValue)") } ?? .json
-            return
-        }
-        guard let format = SuiteFile(rawValue: name) else {
-            throw .usage("--format takes \(Self.names), not '\(Terminal.plain(name))'")
-        }
-        self = format
+    /// The form that `--format` names, which the parser has checked; else the form that the ending of a file says.
+    init(_ name: String?, path: String = "") {
+        self = name.flatMap(Self.init) ?? Self.allCases.first { path.hasSuffix(".\($0.rawValue)") } ?? .json
     }
 
     /// Returns a file of settings that are ordered by key. Throws if the form cannot hold one of them.
@@ -49,13 +42,7 @@ enum SuiteFile: String, CaseIterable {
             case .json: return try StoredSetting.all(of: try InputFile.json(parsing: bytes))
             case .plist, .bplist: return try PropertyList.settings(of: bytes)
             case .dconf: return try Keyfile.settings(of: bytes)
-            case .env:
-                let settings = try EnvironmentFile.settings(of: bytes, schema: try schema())
-                var keys: Set<KeyName> = []
-                for setting in settings where !keys.insert(setting.key).inserted {
-                    throw ToolError(.failed, "\(setting.key) comes twice")
-                }
-                return settings
+            case .env: return try EnvironmentFile.settings(of: bytes, schema: try schema())
             }
         } catch let error as ToolError {
             // A bad name in a file is no mistake in the command line.

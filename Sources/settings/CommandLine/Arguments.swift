@@ -1,0 +1,126 @@
+import SettingsHTTP
+import SettingsModel
+
+/// The operands and options of a command.
+struct Arguments: Sendable {
+    private(set) var operands: [String] = []
+    private var options: [String: [String]] = [:]
+
+    /// Reads the words behind the name of a command. ``Command/validate(_:)`` checks the operands.
+    ///
+    /// An argument that begins with a dash is an option, unless it is `-` or a negative number, or follows `--`.
+    init(_ words: some Sequence<String>, for command: Command) throws(ToolError) {
+        let known = command.options + Command.common
+        var words = Array(words)[...]
+        var areOptionsOver = false
+        while let word = words.popFirst() {
+            guard !areOptionsOver, word.hasPrefix("-"), word != "-", Double(word) == nil else {
+                operands.append(word)
+                continue
+            }
+            if word == "--" {
+                areOptionsOver = true
+                continue
+            }
+            let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let option = known.first(where: { $0.matches(parts[0]) }) else {
+                let near = NameSuggestion.nearest(to: String(parts[0].dropFirst(2)), among: known.map(\.name)).map {
+                    "--\($0)"
+                }
+                let suggestion = near.isEmpty ? "" : "; did you mean \(near.joined(separator: " or "))?"
+                let takesValue = command.forms.joined().contains { $0.placeholder.contains("VALUE") }
+                let remark = takesValue ? "; -- stands before a value with a dash" : ""
+                throw .usage(
+                    "settings \(command.name) has no option \(word)\(suggestion)\(remark); "
+                        + "'settings help \(command.name)' lists them")
+            }
+            let name = option.name
+            var value = parts.count > 1 ? String(parts[1]) : nil
+            if option.value == nil {
+                guard value == nil else { throw .usage("--\(name) takes no value") }
+            } else if value == nil {
+                value = words.popFirst()
+                guard value != nil else { throw .usage("--\(name) needs a value: --\(name) \(option.value ?? "")") }
+            }
+            guard options[name] == nil || option.isRepeatable else { throw .usage("--\(name) is given twice") }
+            options[name, default: []].append(value ?? "")
+        }
+    }
+
+    /// Takes the options before a command apart from the rest: those that every command has, with a value.
+    static func common(of words: some Sequence<String>) -> (options: [String], rest: [String]) {
+        var (options, rest) = ([String](), Array(words)[...])
+        while let word = rest.first {
+            let name = word.prefix { $0 != "=" }
+            guard Command.common.contains(where: { $0.matches(name) && $0.value != nil }) else { break }
+            options.append(rest.removeFirst())
+            if !word.contains("="), let value = rest.popFirst() { options.append(value) }
+        }
+        return (options, Array(rest))
+    }
+
+    /// True if an option is given.
+    func has(_ name: String) -> Bool { options[name] != nil }
+
+    /// The value of an option.
+    subscript(name: String) -> String? { options[name]?.last }
+
+    /// All values of a repeatable option.
+    func all(_ name: String) -> [String] { options[name] ?? [] }
+
+    /// The number that an option gives.
+    func number(_ name: String) throws(ToolError) -> Int? {
+        guard let text = self[name] else { return nil }
+        guard let number = Int(text), number >= 0 else { throw .usage("--\(name) takes a number, not '\(text)'") }
+        return number
+    }
+
+    /// True if the command prints secrets.
+    func showsSecrets() throws(ToolError) -> Bool {
+        guard has("json") || !has("secrets") else { throw .usage("--secrets needs --json") }
+        return has("secrets")
+    }
+
+    /// The suite that the first operand names.
+    func suite() throws(ToolError) -> SuiteName {
+        guard let name = operands.first else { throw .usage("the suite is missing; 'settings list' shows all") }
+        return try .named(name)
+    }
+
+    /// The keys that the operands from a position on name.
+    func keys(from position: Int) throws(ToolError) -> [KeyName] {
+        var keys: [KeyName] = []
+        for text in operands.dropFirst(position) { keys.append(try .named(text)) }
+        return keys
+    }
+}
+
+extension SuiteName {
+    /// The suites that words name, each of them once.
+    static func named(_ words: [String]) throws(ToolError) -> [SuiteName] {
+        var names: [SuiteName] = []
+        for word in words {
+            let name = try named(word)
+            if !names.contains(name) { names.append(name) }
+        }
+        return names
+    }
+
+    static func named(_ text: String) throws(ToolError) -> SuiteName {
+        do {
+            return try SuiteName(text)
+        } catch {
+            throw .usage("'\(Terminal.plain(text))': \(error)")
+        }
+    }
+}
+
+extension KeyName {
+    static func named(_ text: String) throws(ToolError) -> KeyName {
+        do {
+            return try KeyName(text)
+        } catch {
+            throw .usage("'\(Terminal.plain(text))': \(error)")
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import SettingsHTTP
+import SettingsModel
+
+/// The lines of `watch --json`, each with the cursor from which a script continues after the line.
+struct JSONChanges {
+    /// The place after the last commit of which all lines are printed.
+    var place: Cursor?
+    let showsSecrets: Bool
+
+    mutating func lines(of observation: SettingsObservation, _ client: DaemonClient) throws -> [JSONValue] {
+        switch observation {
+        case .state(let state):
+            place = state.cursor
+            return state.isReset ? [try line(of: state, client)] : []
+        case .changes(let news):
+            let lines = news.changes.indices.map { index in
+                let change = news.changes[index]
+                // Between two lines of one commit, the place is before the commit, so that none of its changes is
+                // missed.
+                if index + 1 == news.changes.count || news.changes[index + 1].revision != change.revision {
+                    place = Cursor(epoch: news.cursor.epoch, revision: change.revision)
+                }
+                return change.summary(showsSecrets: showsSecrets, cursor: place)
+            }
+            place = news.cursor
+            return lines
+        }
+    }
+
+    /// The line that replaces the changes if the daemon no longer has the history of these changes.
+    private func line(of state: ObservedState, _ client: DaemonClient) throws -> JSONValue {
+        var (values, secrets, missing) = (JSONObject(), JSONObject(), [SuiteName]())
+        if case .several(_, missing: let names) = state.scope { missing = names }
+        for contents in state.suites {
+            let schema = showsSecrets ? nil : try client.schema(of: contents.suite)
+            var (shown, concealed) = (JSONObject(), contents.secrets)
+            for entry in contents.values {
+                if schema?.isSecret(entry.key.text) ?? false {
+                    concealed.append(entry.key)
+                } else {
+                    shown.append(.init(name: entry.key.text, value: entry.value))
+                }
+            }
+            values.append(.init(name: contents.suite.text, value: .object(shown)))
+            guard !concealed.isEmpty else { continue }
+            secrets.append(.init(name: contents.suite.text, value: .array(concealed.map { .string($0.text) })))
+        }
+        return .members([
+            "reset": true, "cursor": .string(state.cursor.description), "values": .object(values),
+            "secrets": secrets.isEmpty ? nil : .object(secrets),
+            "missing": missing.isEmpty ? nil : .array(missing.map { .string($0.text) }),
+        ])
+    }
+}

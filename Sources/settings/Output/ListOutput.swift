@@ -1,0 +1,65 @@
+import SettingsHTTP
+
+/// A row of a list, in each form that a list is printed in.
+protocol ListRow {
+    /// The cells of a table for a person.
+    var cells: [Table.Cell] { get }
+    /// The fields of tab-separated output. Scripts rely on their positions, so new fields go to the end.
+    var fields: [String] { get }
+
+    func json(showsSecrets: Bool) -> JSONValue
+}
+
+/// The output of a command that lists: a table, tab-separated lines or JSON.
+struct ListOutput {
+    private enum Form {
+        case table
+        case tabSeparated
+        case json
+    }
+
+    static let options = [
+        Command.Option("format", "table|tsv", "print a table (the default), or tab-separated fields for scripts"),
+        Command.Option("header", nil, "print the names of the columns first"), Command.json, Command.secrets,
+    ]
+
+    static let exclusive = [["json", "format"], ["json", "header"]]
+
+    private let form: Form
+    private let showsSecrets: Bool
+    private let columns: [String]
+    private let tableColumns: [String]
+    private var isHeaderDue: Bool
+    private var table: Table
+
+    /// - Parameters:
+    ///   - columns: the names of the fields of tab-separated output.
+    ///   - tableColumns: the names of the columns of a table; nil if they are the same.
+    init(_ arguments: Arguments, columns: [String], tableColumns: [String]? = nil) throws(ToolError) {
+        form = arguments.has("json") ? .json : arguments["format"] == "tsv" ? .tabSeparated : .table
+        showsSecrets = try arguments.showsSecrets()
+        isHeaderDue = arguments.has("header")
+        self.columns = columns
+        self.tableColumns = tableColumns ?? columns
+        table = Table(columns: self.tableColumns.count)
+    }
+
+    /// Prints rows, and the header before the first of them.
+    mutating func print(_ rows: [some ListRow]) {
+        defer { isHeaderDue = false }
+        switch form {
+        case .json:
+            for row in rows { Swift.print(row.json(showsSecrets: showsSecrets).text()) }
+        case .tabSeparated:
+            if isHeaderDue { Swift.print(columns.joined(separator: "\t")) }
+            for row in rows { Swift.print(row.fields.map(Self.escaped).joined(separator: "\t")) }
+        case .table:
+            let header = tableColumns.map { Table.Cell($0.uppercased(), .faint) }
+            table.print((isHeaderDue ? [header] : []) + rows.map(\.cells))
+        }
+    }
+
+    private static func escaped(_ field: String) -> String {
+        Terminal.plain(field.replacing("\\", with: "\\\\"))
+    }
+}

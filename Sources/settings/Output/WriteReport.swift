@@ -1,0 +1,50 @@
+import SettingsHTTP
+
+/// The changes that a write made, or would make, as lines for a person.
+struct WriteReport {
+    let isDryRun: Bool
+    var lines: [String]
+    /// The keys that had no value before.
+    let newKeys: [KeyName]
+
+    init(_ summary: WriteSummary) {
+        isDryRun = summary.isDryRun
+        let isOfOneSuite = summary.changes.allSatisfy { $0.suite == summary.changes.first?.suite }
+        lines = summary.changes.map { isOfOneSuite ? $0.line : "\($0.suite) \($0.line)" }
+        if summary.schemaRevision != nil { lines.append("the schema changes") }
+        newKeys = summary.changes.filter { $0.oldSource == .unset }.map(\.key)
+    }
+
+    init(_ setting: SettingState) {
+        isDryRun = setting.isDryRun
+        lines = []
+        newKeys = setting.previous?.source == .unset ? [setting.key] : []
+        guard setting.changed == true else { return }
+        let before = setting.previous.map { ($0.value, $0.source) } ?? (nil, .unset)
+        lines = [
+            setting.isSecret
+                ? Change.line(of: setting.key)
+                : Change.line(of: setting.key, from: before, to: (setting.value, setting.source))
+        ]
+    }
+
+    /// Prints the lines, unless `--quiet` is given. A dry run always prints.
+    func print(_ arguments: Arguments) {
+        guard !arguments.has("quiet") || isDryRun else { return }
+        for line in lines { Swift.print(line) }
+        if lines.isEmpty { Swift.print("nothing to change") }
+        if isDryRun { Swift.print("(a dry run: nothing was changed)") }
+    }
+}
+
+extension WriteSummary {
+    /// Prints the changes and the values that the write left out, and ends the command.
+    func report(_ arguments: Arguments) -> ExitCode {
+        WriteReport(self).print(arguments)
+        for conflict in skipped {
+            print(
+                "left as it is: \(conflict.key?.text ?? ""): \(conflict.errors.map(\.detail).joined(separator: "; "))")
+        }
+        return .done
+    }
+}

@@ -1,0 +1,115 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Tests of commands with two words, of their help, and of suites that have the name of a command.
+@Suite(.ownThread)
+struct GrammarTests {
+    /// The names of the commands that a help text lists.
+    static func commands(of help: String) throws -> [String] {
+        let sections = help.components(separatedBy: "\n\n")
+        let section = try #require(sections.first { $0.hasPrefix("commands:\n") })
+        return section.split(separator: "\n").dropFirst().map { line in
+            line.trimmingCharacters(in: .whitespaces).components(separatedBy: "  ")[0]
+        }
+    }
+
+    @Test("help of a group lists the commands of the group, and each of them has a help text of its own")
+    func helpOfGroup() throws {
+        let shell = try Shell(hasSchema: false)
+        let help = try shell.does("help", "schema")
+        let commands = try Self.commands(of: help)
+        #expect(commands == ["show", "check", "diff", "apply", "generate", "remove"].map { "schema \($0)" })
+        #expect(try shell.does("schema", "--help") == help)
+        let overview = try Self.commands(of: shell.does("help"))
+        #expect(overview.filter { $0.hasPrefix("schema") } == commands)
+        let diff = try shell.does("help", "schema", "diff")
+        #expect(diff.contains("\n\nusage: settings schema diff SUITE FILE\n\n") && diff.contains("--on-conflict"))
+        #expect(try shell.does("schema", "diff", "--help") == diff)
+        #expect(try !shell.does("help", "schema", "show").contains("--on-conflict"))
+    }
+
+    @Test("A command with several forms has a usage line for each")
+    func formsInHelp() throws {
+        let shell = try Shell(hasSchema: false)
+        let usage = "\n\nusage: settings set SUITE KEY VALUE\n       settings set SUITE KEY=VALUE…\n\n"
+        #expect(try shell.does("set", "--help").contains(usage))
+    }
+
+    @Test("Mistakes in the second word and in the number of operands end with 64, and say what would be right")
+    func mistakes() throws {
+        try Shell(hasSchema: false).follow(
+            """
+            $ settings schema
+            ! settings: the command after 'schema' is missing; 'settings help schema' lists the commands
+            => 64
+            $ settings schema --json
+            ! settings: the command after 'schema' is missing; 'settings help schema' lists the commands
+            => 64
+            $ settings schema dif app
+            ! settings: there is no command 'schema dif'; did you mean schema diff?; 'settings help' lists them
+            => 64
+            $ settings schema export app
+            ! settings: there is no command 'schema export'; did you mean schema show?; 'settings help' lists them
+            => 64
+            $ settings help get theme
+            ! settings: there is no command 'get theme'; 'settings help' lists them
+            => 64
+            $ settings schema diff app
+            ! settings: FILE is missing; the usage is 'settings schema diff SUITE FILE'
+            => 64
+            $ settings undo
+            ! settings: REVISION is missing; the usage is 'settings undo REVISION' or 'settings undo SUITE REVISION'
+            => 64
+            $ settings undo app 1 2
+            ! settings: '2' is one argument too many; the usage is 'settings undo REVISION' or 'settings undo SUITE REVISION'
+            => 64
+            $ settings completion tcsh
+            ! settings: settings completion takes bash, zsh or fish, not 'tcsh'
+            => 64
+            """)
+    }
+
+    @Test("Options that every command has may stand before a command, and between its words")
+    func commonOptions() throws {
+        let shell = try Shell()
+        let url = shell.url
+        shell.url = "unix:/nothing"
+        for line in ["settings -s \(url) schema show app", "settings schema --server=\(url) show app"] {
+            #expect(try shell.run(line).output.hasPrefix("{\n"), "\(line)")
+        }
+    }
+
+    @Test("settings SUITE --help prints the help of list")
+    func helpOfSuite() throws {
+        let shell = try Shell()
+        #expect(try shell.does("app", "--help") == shell.does("help", "list"))
+        #expect(try shell.does("app", "-h") == shell.does("help", "list"))
+    }
+
+    @Test("A wrong command line that may mean a suite says how to list the suite, if there is one")
+    func suiteNamedLikeCommand() throws {
+        let shell = try Shell(["settings set get a=1 --quiet", "settings set schema a=1 --quiet"])
+        try shell.follow(
+            """
+            $ settings get
+            ! settings: SUITE is missing; the usage is 'settings get SUITE KEY…'
+            ! there is a suite get, too; 'settings list get' lists its settings
+            => 64
+            $ settings get --changed
+            ! settings: settings get has no option --changed; 'settings help get' lists them
+            ! there is a suite get, too; 'settings list get' lists its settings
+            => 64
+            $ settings schema
+            ! settings: the command after 'schema' is missing; 'settings help schema' lists the commands
+            ! there is a suite schema, too; 'settings list schema' lists its settings
+            => 64
+            $ settings get app
+            ! settings: KEY is missing; the usage is 'settings get SUITE KEY…'
+            => 64
+            $ settings edit
+            ! settings: SUITE is missing; the usage is 'settings edit SUITE [KEY]'
+            => 64
+            """)
+    }
+}

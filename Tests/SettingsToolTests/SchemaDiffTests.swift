@@ -1,0 +1,87 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Tests of `schema diff` with the built program. The effects of changes have their tests beside the comparison.
+@Suite(.ownThread)
+struct SchemaDiffTests {
+    private let shell: Shell
+
+    init() throws {
+        shell = try Shell(hasSchema: false)
+    }
+
+    private func schema(_ name: String, _ properties: String) throws {
+        let schema = #"{"type":"object","additionalProperties":false,"properties":{\#(properties)}}"#
+        _ = try shell.directory.file(name, schema)
+    }
+
+    @Test("schema diff shows each change of the schema with its effect, then the settings that would change")
+    func changes() throws {
+        try schema("old.json", #""a":{"type":"integer","default":1,"maximum":5},"b":{"type":"string"},"c":{}"#)
+        try schema(
+            "new.json",
+            #""a":{"type":"number","default":2,"maximum":4,"title":"A"},"c":{"readOnly":true},"d":{"type":"string"}"#)
+        try shell.follow(
+            """
+            $ settings schema diff app old.json | head -2
+            + a: {"type":"integer","default":1,"maximum":5} (narrowing)
+            + b: {"type":"string"} (narrowing)
+            $ settings schema apply app old.json --quiet; settings schema diff app old.json
+            the schema is in force already
+            $ settings schema diff app old.json --json
+            $ settings schema diff app new.json
+            ~ a default: 1 → 2
+            ~ a maximum: 5 → 4 (narrowing)
+            ~ a title: (none) → "A"
+            ~ a type: "integer" → "number" (widening)
+            - b: {"type":"string"} (narrowing)
+            ~ c readOnly: (none) → true
+            + d: {"type":"string"} (widening)
+            a: 1 (default) → 2 (default)
+            the schema would change
+            => 2
+            $ settings schema diff app new.json | sed '/^the /d' >diff; settings schema apply app new.json --dry-run | sed '/^the /d' | diff - diff
+            $ settings schema diff app new.json --json | head -1
+            {"schema":"changed","key":"a","keyword":"default","old":1,"new":2,"effect":"none"}
+            $ settings schema diff app new.json --json | sed -n '5p;7p'
+            {"schema":"removed","key":"b","old":{"type":"string"},"effect":"narrowing"}
+            {"schema":"added","key":"d","new":{"type":"string"},"effect":"widening"}
+            $ settings schema diff app new.json --json | grep -c '^{"suite":"app","key":"a","old":1,"value":2,'
+            1
+            """)
+    }
+
+    @Test("schema diff shows the changes and the stored values that the schema does not allow, and ends with 5")
+    func conflicts() throws {
+        try schema("new.json", #""a":{"maximum":4}"#)
+        try shell.does("set", "app", "a=7")
+        try shell.follow(
+            """
+            $ settings schema diff app new.json --on-conflict refuse
+            + a: {"maximum":4} (narrowing)
+            ~ (suite) additionalProperties: true → false (narrowing)
+            ! settings: the content of suite app does not fit the schema: a must be at most 4, but is 7; --on-conflict keep leaves such values as they are, --on-conflict reset removes them
+            !   a: must be at most 4, but is 7
+            => 5
+            $ settings schema diff app new.json --json 2>errors | tail -1
+            {"conflict":true,"key":"a","errors":["must be at most 4, but is 7"]}
+            $ echo '{"type":"object"}' | settings schema diff app -
+            ! settings: the schema: additionalProperties must be said at the top: false to admit the listed keys only, or a schema for the others
+            => 5
+            """)
+    }
+
+    @Test("schema diff shows no default of a secret")
+    func secrets() throws {
+        try schema("old.json", #""a":{"writeOnly":true,"default":"hunter2"}"#)
+        try schema("new.json", #""a":{"writeOnly":true,"default":"hunter3"}"#)
+        try shell.does("schema", "apply", "app", "\(shell.directory.path)/old.json", "--quiet")
+        let text = try shell.run("settings schema diff app new.json")
+        #expect(text.output.hasPrefix("~ a default: ••• → •••\n"))
+        let json = try shell.run("settings schema diff app new.json --json")
+        #expect(
+            json.output.hasPrefix(#"{"schema":"changed","key":"a","keyword":"default","secret":true,"effect":"none"}"#))
+        #expect(!(text.output + json.output).contains("hunter"))
+    }
+}
