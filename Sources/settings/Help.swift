@@ -40,9 +40,3 @@ enum Help {
         return zip(names, options).map { "  \($0.padded(to: width))  \($1.help)" }.joined(separator: "\n")
     }
 }
-
-extension String {
-    func padded(to width: Int) -> String {
-        count < width ? self + String(repeating: " ", count: width - count) : self
-    }
-}

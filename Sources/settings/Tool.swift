@@ -24,6 +24,8 @@ enum Tool {
     private static func code(of words: [String]) async throws -> ExitCode {
         let (options, rest) = Arguments.common(of: words)
         guard let first = rest.first else {
+            // The last option may lack its value.
+            _ = try Arguments(options, for: ReadingCommands.list)
             guard options.isEmpty else { throw ToolError.usage("the command is missing; 'settings help' lists them") }
             try Terminal.write("\(Help.overview)\n", to: .standardError)
             return .usage
@@ -38,7 +40,11 @@ enum Tool {
         guard let command = commands.first(where: { $0.name == first }) else {
             // What follows a suite are options only: in `settings lst app`, a command is misspelt.
             let isSuite = rest.count == 1 || rest[1].hasPrefix("-")
-            guard isSuite, !first.hasPrefix("-"), (try? SuiteName(first)) != nil else { throw unknown(first, rest) }
+            guard isSuite, !first.hasPrefix("-"), (try? SuiteName(first)) != nil else {
+                // In `settings --server get app theme`, the command is the value of the option.
+                _ = try Arguments(options, for: ReadingCommands.list).serverAddress()
+                throw unknown(first, rest)
+            }
             return try await list(words)
         }
         let arguments = try Arguments(words.dropFirst(), for: command)

@@ -64,7 +64,16 @@ struct CommandLineTests {
             ! settings: '.app': a suite name may not start with '.'
             => 64
             $ settings get app theme --server localhost
-            ! settings: localhost: it begins with http://, https:// or unix:, as http://127.0.0.1:7070
+            ! settings: --server localhost: it begins with http://, https:// or unix:, as http://127.0.0.1:7070
+            => 64
+            $ settings get app theme --server ''
+            ! settings: --server is empty; write http://HOST:PORT, https://HOST or unix:PATH
+            => 64
+            $ settings --server
+            ! settings: --server needs a value: --server URL
+            => 64
+            $ settings --server get app theme
+            ! settings: --server get: it begins with http://, https:// or unix:, as http://127.0.0.1:7070
             => 64
             $ settings get app theme --server unix:/nothing
             ! settings: no answer from the daemon: unix:/nothing: No such file or directory
@@ -214,7 +223,7 @@ struct CommandLineTests {
         "An argument that is not UTF-8 is refused",
         arguments: [
             #"set app name "$(printf 'a\377b')""#, #"set app "$(printf 'a\377b')" 1"#,
-            #"set app name joe --note "$(printf 'a\377b')""#,
+            #"set app name joe --note "$(printf 'a\377b')""#, #"import app "$(printf 'a\377b')""#,
         ])
     func otherBytes(_ arguments: String) throws {
         let shell = try Shell()

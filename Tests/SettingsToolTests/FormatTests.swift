@@ -125,6 +125,11 @@ struct FormatTests {
             ("<plist><dict><key>a</key><integer>1</integer><key>a</key><true/></dict></plist>", "'a' comes twice"),
             ("<plist>\n<array/></plist>", "it is no dictionary"),
             ("<plist><dict><key>a</key>\n<integer>9223372036854775808</integer></dict></plist>", "line 2: '92233720"),
+            ("<plist><dict><key>a</key><integer>1 2</integer></dict></plist>", "'1 2' is no integer of 64 bits"),
+            (
+                "<?xml version='1.0' encoding='ISO-8859-1'?><plist><dict/></plist>",
+                "it declares the encoding ISO-8859-1, but only UTF-8 is read"
+            ),
             ("<plist><dict><key>a</key><real>nan</real></dict></plist>", "'nan' is no finite number"),
             ("<plist><dict><key>a</key><date>today</date></dict></plist>", "'today' is no date"),
             ("<plist><dict><key>a</key><data>x</data></dict></plist>", "data is not Base64"),
@@ -138,6 +143,16 @@ struct FormatTests {
     func mistake(text: String, message: String) throws {
         let end = try importFile("values.plist", text)
         #expect(end.code == 1 && end.errors.contains(message), "\(end.errors)")
+    }
+
+    @Test("An integer beyond 64 bits in a binary property list is refused with the name of its key")
+    func largeIntegerInBinary() throws {
+        _ = try python(
+            "plistlib.dump({'a': 1, 'big one': [{'x': 2**63}]}, open('big.plist', 'wb'), fmt=plistlib.FMT_BINARY)")
+        let end = try shell.run("settings import app big.plist")
+        #expect(
+            end.code == 1 && end.errors.hasSuffix(": big one: 9223372036854775808 is no integer of 64 bits\n"), "\(end)"
+        )
     }
 
     @Test("A binary property list that holds itself, or is damaged anywhere, ends in an error")

@@ -30,6 +30,12 @@ struct ReadingTests {
             stored
             unset
             default
+            $ settings get app name --source --default joe
+            ! settings: --default and --source exclude each other; --source prints unset for no value
+            => 64
+            $ settings describe app name --secrets --server unix:/nothing
+            ! settings: --secrets needs --json
+            => 64
             $ settings get app theme --at 1
             light
             $ settings get app theme --at 99
@@ -94,6 +100,22 @@ struct ReadingTests {
             ! settings: --changed, --at and --secrets need a suite
             => 64
             """#)
+    }
+
+    @Test(
+        "Wide characters are aligned by their columns, and characters that turn the direction of text are shown as escapes"
+    )
+    func unusualCharacters() throws {
+        try Shell(hasSchema: false).follow(
+            """
+            $ settings set b 日本=1 e\u{301}=2 '👍🏽=3' 'x\u{202E}y=4' abcdefghijkl=5 --quiet
+            $ settings list b
+            abcdefghijkl      5
+            e\u{301}                 2
+            x\\u{202e}y        4
+            日本              1
+            👍🏽                3
+            """)
     }
 
     @Test("list prints the first of 100,000 keys before it asks for the last")

@@ -91,6 +91,14 @@ struct TerminalTests {
         #expect(try shell.run("cat settings-app-*.json").output == "[]\n")
     }
 
+    @Test("get shows control characters as escapes at a terminal, and prints them unchanged elsewhere")
+    func controlCharacters() throws {
+        try shell.does("set", "app", "--json", #"text="a\u001b[31m\tb\nc\u202e""#)
+        let (output, code) = try atTerminal("settings get app text")
+        #expect(code == 0 && output == "a\\u{1b}[31m\tb\nc\\u{202e}\n", "\(output)")
+        #expect(try shell.does("get", "app", "text") == "a\u{1b}[31m\tb\nc\u{202e}\n")
+    }
+
     @Test("Ctrl-C ends watch and wait, without a message")
     func interruptedWatch() throws {
         let start = try shell.cursor()

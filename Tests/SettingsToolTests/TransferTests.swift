@@ -112,7 +112,7 @@ struct TransferTests {
     func importEnvironment() throws {
         try applySchema()
         let lines = """
-            # a comment
+            \u{FEFF}# a comment
             export count=5
               name="5 \\"six\\" \\$x"' and '\\'s   # the rest
 
@@ -144,7 +144,9 @@ struct TransferTests {
             ("a.env", "a=$HOME", "line 1: $ has a meaning in the shell; quote the value: a='…'"),
             ("a.env", "a=\"`x`\"", "line 1: ` has a meaning in the shell"),
             ("a.env", "a=1\n\nb='open\n", "a quote of b is not closed"), ("a.env", "=1", "line 1: expected KEY=value"),
-            ("a.env", "a=1\n2b=1", "line 2: expected KEY=value"), ("a.env", "a=1\na=2", "a comes twice"),
+            ("a.env", "a=1\n2b=1", "line 2: expected KEY=value"), ("a.env", "a=1\na=2", "line 2: a comes twice"),
+            ("a.env", "2b=1\nok=1\nb=$x\n\na=1\nc='", "line 1: expected KEY=value\n  line 3: $ has a meaning"),
+            ("a.env", "2b=1\nok=1\nb=$x\n\nc='", "='…'\n  line 5: a quote of c is not closed\n"),
             ("a.env", "a=~/x", "line 1: ~ has a meaning"), ("a.json", "[1]", "expected a JSON object of keys"),
             ("a.json", "{\"a\":1,\"a\":2}", "it is not JSON"), ("a.json", "{\"a\":1,\"..\":2}", "'..'"),
             ("a.json", "{\"a\":1", "it is not JSON"),

@@ -139,6 +139,8 @@ struct ValuePartTests {
             #"""
             $ settings set app tags a --append
             tags: (unset) → ["a"]
+            $ settings set new tags=a tags=b --append
+            tags: (unset) → ["a","b"]
             $ settings set app tags=a tags=b --append
             tags: ["a"] → ["a","a","b"]
             $ settings set app tags=a tags=1 --remove

@@ -1,3 +1,4 @@
+import ClientTestSupport
 import Foundation
 import TestSupport
 import Testing
@@ -84,7 +85,10 @@ struct WatchingTests {
     @Test("watch reports the first change of a suite that did not exist when watch started")
     func newSuite() throws {
         let shell = try Shell()
-        let watch = try shell.start("exec settings watch later --exec 'echo $SETTINGS_KEY $SETTINGS_NEW >>out'")
+        // The option --server reaches the command as SETTINGS_URL.
+        let watch = try shell.start(
+            "exec env SETTINGS_URL=unix:/nothing settings watch later --server $SETTINGS_URL "
+                + "--exec 'echo $SETTINGS_KEY $(settings get later first) >>out'")
         try shell.awaitWatcher()
         #expect(try shell.run("settings set later first 1").code == 0)
         try eventually { shell.text("out") == "first 1\n" }
@@ -194,6 +198,36 @@ struct WatchingTests {
         #expect(try shell.run("settings set app theme=dark name=joe --quiet --token-file writer").code == 0)
         #expect(try shell.run("settings wait app name=joe --token-file reader").code == 0)
         #expect(try shell.run("settings wait app theme=dark --timeout 1 --token-file reader").code == 6)
+    }
+
+    @Test("wait compares all conditions with one state, not with reads of different moments")
+    func waitForOneState() throws {
+        // Between the reads of a and b the suite changes from a=1, b=0 to a=0, b=1.
+        let server = try ScriptedServer { _, peer, log in
+            while let request = peer.readRequest() {
+                if request.hasPrefix("GET /v1/suites/app/keys/") {
+                    peer.send(
+                        ScriptedServer.answer(#"{"suite":"app","key":"a","value":1,"source":"stored","revision":1}"#))
+                } else if request.contains("since=") {
+                    log.add("change")
+                    let change =
+                        #"{"key":"a","old":0,"new":1,"oldSource":"stored","source":"stored","revision":2,"#
+                        + #""modified":"2026-11-20T10:00:00.000Z"}"#
+                    peer.send(
+                        ScriptedServer.answer(
+                            #"{"suite":"app","revision":2,"cursor":"e.2","schemaRevision":0,"changes":[\#(change)]}"#))
+                } else {
+                    log.add("state")
+                    peer.send(
+                        ScriptedServer.answer(
+                            #"{"suite":"app","revision":1,"cursor":"e.1","schemaRevision":0,"values":{"a":0,"b":1},"changes":[]}"#
+                        ))
+                }
+            }
+        }
+        let end = try Shell(hasSchema: false).run("settings wait app a=1 b=1 --timeout 60 --server \(server.address)")
+        #expect(end == ChildProcess.End(code: 0, output: "", errors: ""))
+        #expect(server.log.all.filter { $0 != "connection" } == ["state", "change"])
     }
 
     @Test("watch ends with 1 when its output cannot be written")

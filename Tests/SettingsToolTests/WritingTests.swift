@@ -238,6 +238,11 @@ struct WritingTests {
             (a dry run: nothing was changed)
             $ settings set app theme light --if-revision 2
             theme: "dark" → "light"
+            $ settings set app theme dark --note ' a blank'
+            ! settings: --note takes one line, without control characters and without blanks at its ends
+            => 64
+            $ settings set app theme dark --note "$(printf 'two\nlines')" 2>/dev/null
+            => 64
             $ settings set app theme light --if-revision soon
             ! settings: --if-revision takes a revision, not 'soon'
             => 64

@@ -5,13 +5,26 @@ extension Arguments {
     /// The client of the daemon that the options and the environment name.
     func client(timeout: Duration = .seconds(10)) throws(ToolError) -> DaemonClient {
         do {
-            let address =
-                if let url = self["server"] { try ServerAddress(url) } else { try ServerAddress.fromEnvironment() }
-            return DaemonClient(address, token: try token(by: .now + timeout), timeout: timeout)
-        } catch let error as ServerAddressError {
-            throw .usage(error.description)
+            return DaemonClient(try serverAddress(), token: try token(by: .now + timeout), timeout: timeout)
         } catch {
             throw ToolError(describing: error)
+        }
+    }
+
+    /// The address of the daemon that the option or the environment names.
+    func serverAddress() throws(ToolError) -> ServerAddress {
+        guard let url = self["server"] else {
+            do throws(ServerAddressError) {
+                return try ServerAddress.fromEnvironment()
+            } catch {
+                throw .usage(error.description)
+            }
+        }
+        guard !url.isEmpty else { throw .usage("--server is empty; write http://HOST:PORT, https://HOST or unix:PATH") }
+        do throws(ServerAddressError) {
+            return try ServerAddress(url)
+        } catch {
+            throw .usage("--server \(error)")
         }
     }
 
@@ -48,6 +61,12 @@ extension Arguments {
         options.overridesLocks = has("override")
         if let note = self["note"] {
             guard note.utf8.count <= 256 else { throw .usage("--note takes at most 256 bytes") }
+            // A field of HTTP cannot carry these.
+            guard note.first != " ", note.last != " ",
+                !note.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+            else {
+                throw .usage("--note takes one line, without control characters and without blanks at its ends")
+            }
             options.note = note
         }
         if let revision = try revision("if-revision") { options.ifMatch = .tag(EntityTag(revision)) }

@@ -23,7 +23,17 @@ struct OperationReader {
         fileprivate(set) var dependsOnValues = false
         /// The values that the program knows of keys, after the operations.
         fileprivate var values: [KeyName: JSONValue] = [:]
+
+        /// Returns the action that stores the first value of a key.
+        fileprivate mutating func begin(_ key: KeyName, with value: JSONValue) -> Transaction.Operation.Action {
+            values[key] = value
+            unsetKeys.append(key)
+            return .set(value)
+        }
     }
+
+    /// An error that says that another caller changed the suite between two reads. The caller of `change(_:)` tries again.
+    struct StaleRead: Error {}
 
     /// What a word does to a value.
     private enum Edit {
@@ -97,7 +107,12 @@ struct OperationReader {
             case .set(let value):
                 change.values[path.key] = value
                 return .set(value)
-            case .change(let operation): return .change(operation)
+            case .change(let operation):
+                if whole == nil, let value = operation.beginning, try isUnset(path.key) {
+                    return change.begin(path.key, with: value)
+                }
+                change.values[path.key] = whole.flatMap { try? operation.applied(to: $0) }
+                return .change(operation)
             case .remove: break
             }
         }
@@ -183,27 +198,29 @@ struct OperationReader {
         }
     }
 
-    /// Returns the action for a key without a value: a member that is set begins an object.
+    /// Returns the action for a part of a key without a value: a member that is set begins an object.
     private func actionWithoutValue(
         _ edit: Edit, _ path: SettingPath, in change: inout Change
     ) throws -> Transaction.Operation.Action {
+        guard try isUnset(path.key) else { throw StaleRead() }
+        guard case .set(let value) = edit, path.pointer.tokens.count == 1, let name = path.pointer.tokens.first,
+            JSONPointer.arrayIndex(name) == nil
+        else {
+            let part = path.isWhole ? "" : ", so it has no \(path)"
+            throw ToolError(.notSet, "\(path.key) of suite \(suite) is not set and has no default\(part)")
+        }
+        return change.begin(path.key, with: .object([name: value]))
+    }
+
+    /// True if the key could have a value, but has none. Throws if the key is unknown, or its value is invalid.
+    private func isUnset(_ key: KeyName) throws(SettingsError) -> Bool {
         do throws(SettingsError) {
-            // The refusal says if the key is unknown, or has a value that the schema does not allow.
-            _ = try client.blocking.send(.setting(path.key, in: suite))
+            _ = try client.blocking.send(.setting(key, in: suite))
+            return false
         } catch {
             guard error.code == .notSet || error.code == .unknownSuite else { throw error }
-            guard case .set(let value) = edit, path.pointer.tokens.count == 1, let name = path.pointer.tokens.first,
-                JSONPointer.arrayIndex(name) == nil
-            else {
-                let part = path.isWhole ? "" : ", so it has no \(path)"
-                throw ToolError(.notSet, "\(path.key) of suite \(suite) is not set and has no default\(part)")
-            }
-            let object: JSONValue = .object([name: value])
-            change.values[path.key] = object
-            change.unsetKeys.append(path.key)
-            return .set(object)
+            return true
         }
-        throw ToolError(.refused, "another caller has just set \(path.key); run the command again")
     }
 
     // MARK: Values
@@ -241,5 +258,17 @@ struct OperationReader {
         }
         if text.hasSuffix("\n") { text.removeLast() }
         return text
+    }
+}
+
+extension InPlaceOperation {
+    /// The value that comes of adding to nothing; nil if that has no meaning.
+    fileprivate var beginning: JSONValue? {
+        switch self {
+        case .append(let elements): .array(elements)
+        case .concat(let text): .string(text)
+        case .merge(let patch): try? JSONValue.object(JSONObject()).merging(patch)
+        case .add, .toggle, .patch: nil
+        }
     }
 }

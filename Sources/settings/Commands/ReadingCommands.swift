@@ -44,7 +44,7 @@ enum ReadingCommands {
                         print(fallback)
                     } else {
                         let part = try path.part(of: value, orEndWith: .notSet)
-                        print(arguments.has("json") ? part.text() : part.bare)
+                        print(arguments.has("json") ? part.text() : Terminal.safe(part.bare))
                     }
                 }
             } catch let error as SettingsError {
@@ -131,6 +131,7 @@ enum ReadingCommands {
     ) { arguments in
         try arguments.expect(2...2, "the key")
         let (suite, key) = (try arguments.suite(), try KeyName.named(arguments.operands[1]))
+        let showsSecrets = try arguments.showsSecrets()
         let client = try arguments.client()
         guard let entry = try client.entry(of: key, in: suite) else {
             // The refusal of this says if the key is unknown, and which are near.
@@ -138,7 +139,6 @@ enum ReadingCommands {
             throw ToolError(.unknown, "\(suite) has no key \(key)")
         }
         let (setting, schema) = (entry.setting, entry.schema)
-        let showsSecrets = try arguments.showsSecrets()
         let isLocked = try !entry.isWritable && client.schema(of: suite)?.key(key.text)?.isLocked ?? false
         guard !arguments.has("json") else {
             let members = JSONValue.members([

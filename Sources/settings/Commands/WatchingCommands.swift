@@ -50,7 +50,7 @@ enum WatchingCommands {
             }
             for change in news.changes {
                 if let command = arguments["exec"] {
-                    run(command, for: change)
+                    run(command, for: change, server: arguments["server"])
                 } else {
                     let suite = selection.areSeveral ? "\(change.suite) " : ""
                     let line = "\(change.modified.short) \(suite)\(change.line)\(change.reason)"
@@ -66,9 +66,11 @@ enum WatchingCommands {
     private static let maximumVariableSize = 100_000
 
     /// Runs a shell command and waits for its end. Reports a failure, so that the next change still has its run.
-    private static func run(_ command: String, for change: Change) {
+    private static func run(_ command: String, for change: Change, server: String?) {
         var shell = ShellCommand(command)
         shell.variables = ["SETTINGS_SUITE": change.suite.text, "SETTINGS_KEY": change.key.text]
+        // The command may run `settings`, which then asks the same daemon.
+        if let server { shell.variables[ServerAddress.variable] = server }
         var files: [MemoryFile] = []
         do {
             for (name, value) in [("SETTINGS_OLD", change.old), ("SETTINGS_NEW", change.new)] {

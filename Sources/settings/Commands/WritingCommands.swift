@@ -46,7 +46,12 @@ enum WritingCommands {
         let options = try arguments.writeOptions()
         let isGuarded = options.ifMatch != nil || options.ifNoneMatch != nil
         for _ in 0..<attempts {
-            let change = try reader.change(assignments)
+            let change: OperationReader.Change
+            do {
+                change = try reader.change(assignments)
+            } catch is OperationReader.StaleRead {
+                continue
+            }
             let conditions: [Transaction.Condition] =
                 isGuarded ? [] : change.unsetKeys.map { .setting(suite, $0, .stored(false)) }
             do {
@@ -72,7 +77,8 @@ enum WritingCommands {
     /// The most keys that advice looks at, and the most steps of a key. Each step takes a request.
     private static let (mostAdvised, mostSteps) = (3, 5)
 
-    /// Returns the path of a part of a value if one of the keys, such as `servers.0.port`, is probably meant as a path.
+    /// Returns a sentence with the right path if one of the keys, such as `servers.0.port`, looks like a part of the value of
+    /// another key.
     private static func advice(for keys: [KeyName], in suite: SuiteName, _ client: DaemonClient) -> String? {
         for key in keys.prefix(mostAdvised) {
             let steps = key.text.split(omittingEmptySubsequences: false) { "./".contains($0) }
@@ -220,19 +226,7 @@ enum WritingCommands {
             case .delete: .remove(only.key, in: suite, options)
             case .change(let change): .change(only.key, by: change, in: suite, options)
             }
-        do throws(SettingsError) {
-            return Changes(try client.blocking.send(endpoint).body)
-        } catch {
-            // What is added to begins with it.
-            guard error.code == .notSet || error.code == .unknownSuite, case .change(let change) = only.action,
-                let value = change.beginning
-            else {
-                throw error
-            }
-            var options = options.repeatable()
-            options.ifNoneMatch = .any
-            return Changes(try client.blocking.send(.set(only.key, to: value, in: suite, options)).body)
-        }
+        return Changes(try client.blocking.send(endpoint).body)
     }
 
     static func report(_ changes: Changes, _ arguments: Arguments) {
@@ -247,17 +241,5 @@ extension SettingPath {
     fileprivate func removal(in suite: SuiteName) -> Transaction.Operation {
         Transaction.Operation(
             suite: suite, key: key, isWhole ? .delete : .change(.patch(JSONPatch([.remove(pointer)]))))
-    }
-}
-
-extension InPlaceOperation {
-    /// The value that comes of adding to nothing; nil if that has no meaning.
-    fileprivate var beginning: JSONValue? {
-        switch self {
-        case .append(let elements): .array(elements)
-        case .concat(let text): .string(text)
-        case .merge(let patch): try? JSONValue.object(JSONObject()).merging(patch)
-        case .add, .toggle, .patch: nil
-        }
     }
 }

@@ -68,7 +68,9 @@ struct Completion {
         let begun = words.last ?? ""
         guard let name = rest.first else {
             // The value of an option is no command.
-            if let option = options.last, option.hasPrefix("--"), !option.contains("=") { return [] }
+            if let option = Command.common.first(where: { $0.matches(options.last ?? "") }) {
+                return option.value == "FILE" ? [files] : []
+            }
             if begun.hasPrefix("-") { return Command.common.map { Candidate(word: "--\($0.name)", meaning: $0.help) } }
             let list = try Completion(options, begun, ReadingCommands.list, deadline)
             return commands.map { Candidate(word: $0.name, meaning: $0.summary) }
@@ -98,7 +100,16 @@ struct Completion {
         {
             return try found(for: value, at: [])
         }
-        if begun.hasPrefix("-") { return options() }
+        if begun.hasPrefix("-") {
+            let parts = begun.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count > 1 else { return options() }
+            guard let value = (command.options + Command.common).first(where: { $0.matches(parts[0]) })?.value else {
+                return []
+            }
+            return try found(for: value, at: []).map {
+                $0.meaning == Self.files.meaning ? $0 : Candidate(word: "\(parts[0])=\($0.word)", meaning: $0.meaning)
+            }
+        }
         let operands = arguments.operands
         var candidates: [Candidate] = []
         for form in Self.forms(of: command.operands) {
@@ -162,12 +173,15 @@ struct Completion {
     }
 
     private func keys(of operands: [String]) throws -> [Candidate] {
-        try entries(operands, prefix: begun).map(Self.candidate)
+        try entries(operands, prefix: begun).map { entry in
+            let key = entry.setting.key
+            let word = Self.commandsWithPaths.contains(command.name) ? SettingPath.word(for: key) : key.text
+            return Candidate(word: word, meaning: entry.schema?["description"]?.string ?? "")
+        }
     }
 
-    private static func candidate(_ entry: KeyListing.Entry) -> Candidate {
-        Candidate(word: entry.setting.key.text, meaning: entry.schema?["description"]?.string ?? "")
-    }
+    /// The commands that read `[` in a key as the beginning of a path.
+    private static let commandsWithPaths = ["get", "set", "unset"]
 
     /// A key with its equals sign, or behind that its values.
     private func pairs(of operands: [String]) throws -> [Candidate] {

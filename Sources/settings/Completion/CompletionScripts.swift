@@ -40,15 +40,18 @@ enum CompletionCommands {
                 rest=${rest#"${rest%%[![:space:]]*}"}
                 rest=${rest#"$piece"}
             done
-            local word=${words[${#words[@]} - 1]} before=
+            local word=${words[${#words[@]} - 1]} before= quote=
             case $COMP_WORDBREAKS in *=*) before=${word%"${word##*[=:]}"} ;; esac
+            # Bash takes no word apart after an open quote, and quotes what it gets.
+            case $word in [\'\"]*) quote=${word:0:1} before= words[${#words[@]} - 1]=${word:1} ;; esac
             COMPREPLY=()
             while IFS= read -r line; do
                 if [[ $line == $'\tfiles' ]]; then
                     compopt -o default 2>/dev/null
                     continue
                 fi
-                printf -v known %q "${line%%$'\t'*}"
+                known=${line%%$'\t'*}
+                [[ $quote ]] || printf -v known %q "$known"
                 COMPREPLY+=("${known#"$before"}")
             done < <(settings complete "${words[@]:1}" 2>/dev/null)
             [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null
@@ -89,7 +92,7 @@ enum CompletionCommands {
 
         function __settings_complete
             set -l words (commandline -opc)
-            set -l word (commandline -ct)
+            set -l word (string trim --left --chars "'\"" -- (commandline -ct))
             set -l found (settings complete $words[2..] "$word" 2>/dev/null)
             if test "$found" = \tfiles
                 __fish_complete_path "$word"

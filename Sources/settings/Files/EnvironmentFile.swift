@@ -28,18 +28,28 @@ enum EnvironmentFile {
         return text
     }
 
-    /// Reads the settings of lines, each value by the type that the schema names.
+    /// Reads the settings of lines, each value by the type that the schema names. Throws an error that lists all mistakes.
     static func settings(of bytes: [UInt8], schema: Schema?) throws(ToolError) -> [StoredSetting] {
-        guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw ToolError(.failed, "it is not UTF-8")
+        let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+        guard let text = String(validating: bytes.dropFirst(bytes.starts(with: byteOrderMark) ? 3 : 0), as: UTF8.self)
+        else { throw ToolError(.failed, "it is not UTF-8") }
+        var (lines, settings, errors) = (EnvironmentLines(text), [StoredSetting](), [ToolError]())
+        var keys: Set<KeyName> = []
+        while !lines.skipToEnd() {
+            let number = lines.number
+            do throws(ToolError) {
+                let line = try lines.next()
+                let key = try KeyName.named(line.name)
+                guard keys.insert(key).inserted else { throw ToolError(.failed, "\(key) comes twice") }
+                let reader = ValueReader(key, schema?.key(key.text)?.document)
+                settings.append(StoredSetting(key: key, value: try reader.read(line.word)))
+            } catch {
+                errors.append(ToolError(error.code, "line \(number): \(error.message)"))
+                lines.skipLine()
+            }
         }
-        var (lines, settings) = (EnvironmentLines(text), [StoredSetting]())
-        while let line = try lines.next() {
-            let key = try KeyName.named(line.name)
-            let reader = ValueReader(key, schema?.key(key.text)?.document)
-            settings.append(StoredSetting(key: key, value: try reader.read(line.word)))
-        }
-        return settings
+        guard let first = errors.first else { return settings }
+        throw ToolError(first.code, errors.map(\.message).joined(separator: "\n  "))
     }
 
     /// True if the text is a key that a line may have. The shell takes only those without `.` and `-`.
@@ -70,16 +80,28 @@ enum EnvironmentFile {
 /// A reader of the lines of a `.env` file. What the shell would expand or run is an error, as it is not done here.
 private struct EnvironmentLines {
     private var rest: Substring.UTF8View
-    private var line = 1
+    /// The number of the line that is read next.
+    private(set) var number = 1
 
     init(_ text: String) {
         rest = text[...].utf8
     }
 
-    /// Returns the next name with its word, without quotes; nil at the end.
-    mutating func next() throws(ToolError) -> (name: String, word: String)? {
-        skipBlankLines()
-        guard rest.first != nil else { return nil }
+    /// Skips blank lines and comments. True if no other line follows.
+    mutating func skipToEnd() -> Bool {
+        while true {
+            skipBlanks()
+            skipComment()
+            guard isAtLineEnd, let byte = rest.first else { return rest.isEmpty }
+            take(byte)
+        }
+    }
+
+    /// Skips the rest of a line with a mistake.
+    mutating func skipLine() { rest = rest.drop { $0 != UInt8(ascii: "\n") } }
+
+    /// Returns the next name with its word, without quotes.
+    mutating func next() throws(ToolError) -> (name: String, word: String) {
         var name = takeName()
         if name == "export", rest.first.map(Self.isBlank) ?? false {
             skipBlanks()
@@ -144,7 +166,7 @@ private struct EnvironmentLines {
     @discardableResult
     private mutating func take(_ byte: UInt8) -> UInt8 {
         rest.removeFirst()
-        if byte == UInt8(ascii: "\n") { line += 1 }
+        if byte == UInt8(ascii: "\n") { number += 1 }
         return byte
     }
 
@@ -152,15 +174,6 @@ private struct EnvironmentLines {
         let name = rest.prefix(while: EnvironmentFile.isOfName)
         rest = rest.dropFirst(name.count)
         return String(decoding: name, as: UTF8.self)
-    }
-
-    private mutating func skipBlankLines() {
-        while true {
-            skipBlanks()
-            skipComment()
-            guard isAtLineEnd, let byte = rest.first else { return }
-            take(byte)
-        }
     }
 
     private mutating func skipBlanks() { rest = rest.drop(while: Self.isBlank) }
@@ -181,6 +194,6 @@ private struct EnvironmentLines {
     }
 
     private func error(_ message: String) -> ToolError {
-        ToolError(.failed, "line \(line): \(message)")
+        ToolError(.failed, message)
     }
 }

@@ -49,13 +49,7 @@ enum SuiteFile: String, CaseIterable {
             case .json: return try StoredSetting.all(of: try InputFile.json(parsing: bytes))
             case .plist, .bplist: return try PropertyList.settings(of: bytes)
             case .dconf: return try Keyfile.settings(of: bytes)
-            case .env:
-                let settings = try EnvironmentFile.settings(of: bytes, schema: try schema())
-                var keys: Set<KeyName> = []
-                for setting in settings where !keys.insert(setting.key).inserted {
-                    throw ToolError(.failed, "\(setting.key) comes twice")
-                }
-                return settings
+            case .env: return try EnvironmentFile.settings(of: bytes, schema: try schema())
             }
         } catch let error as ToolError {
             // A bad name in a file is no mistake in the command line.

@@ -63,17 +63,31 @@ enum Terminal {
     }
 
     /// The text with what a terminal would act on, and line ends, made visible.
-    static func plain(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else { return text }
+    static func plain(_ text: String, except kept: Set<Unicode.Scalar> = []) -> String {
+        guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
         return text.unicodeScalars.map { scalar in
             switch scalar {
+            case _ where kept.contains(scalar): String(scalar)
             case "\n": "\\n"
             case "\t": "\\t"
-            default:
-                scalar.properties.generalCategory == .control
-                    ? "\\u{\(String(scalar.value, radix: 16))}" : String(scalar)
+            default: isUnsafe(scalar) ? "\\u{\(String(scalar.value, radix: 16))}" : String(scalar)
             }
         }.joined()
+    }
+
+    /// The text for standard output: on a terminal, with the characters that a terminal would act on made visible, except
+    /// tabs and line ends; elsewhere unchanged, for scripts.
+    static func safe(_ text: String) -> String {
+        OutputDescriptor.standardOutput.isTerminal ? plain(text, except: ["\n", "\t"]) : text
+    }
+
+    /// True for control characters, line separators, and the characters that change the direction of text.
+    private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0x20..<0x7F: false
+        case 0x61C, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069: true
+        default: [.control, .lineSeparator, .paragraphSeparator].contains(scalar.properties.generalCategory)
+        }
     }
 }
 
@@ -103,7 +117,7 @@ struct Table {
         let most = Terminal.width.map { max(16, $0 / 2) } ?? .max
         for row in rows {
             for (column, cell) in row.enumerated() where column < row.count - 1 {
-                widths[column] = min(max(widths[column], cell.text.count), most)
+                widths[column] = min(max(widths[column], cell.text.displayWidth), most)
             }
         }
         for row in rows { Swift.print(line(row)) }
@@ -115,13 +129,13 @@ struct Table {
         let last = row.lastIndex { !$0.text.isEmpty } ?? 0
         for (column, cell) in row[...last].enumerated() {
             var text = cell.text
-            if let width = Terminal.width, column == row.count - 1 || text.count > widths[column] {
+            if let width = Terminal.width, column == row.count - 1 || text.displayWidth > widths[column] {
                 let room = column == row.count - 1 ? max(8, width - used) : widths[column]
-                if text.count > room { text = text.prefix(max(1, room - 1)) + "…" }
+                if text.displayWidth > room { text = text.prefix(ofWidth: max(1, room - 1)) + "…" }
             }
             let padded = column == last ? text : text.padded(to: widths[column])
             line += Terminal.styled(padded, cell.style) + (column == last ? "" : separator)
-            used += padded.count + separator.count
+            used += padded.displayWidth + separator.count
         }
         return line
     }

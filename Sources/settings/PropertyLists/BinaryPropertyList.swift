@@ -85,7 +85,14 @@ struct BinaryPropertyListReader {
                 guard case .string(let name) = try value(key, depth: depth + 1), try isText(key) else {
                     throw ToolError(.failed, "a key is no text")
                 }
-                guard object.append(JSONObject.Member(name: name, value: try value(element, depth: depth + 1))) else {
+                let member: JSONValue
+                do throws(ToolError) {
+                    member = try value(element, depth: depth + 1)
+                } catch {
+                    // The message names the setting, and no key inside its value.
+                    throw depth > 1 ? error : ToolError(error.code, "\(Terminal.plain(name)): \(error.message)")
+                }
+                guard object.append(JSONObject.Member(name: name, value: member)) else {
                     throw ToolError(.failed, "the key '\(Terminal.plain(name))' comes twice")
                 }
             }

@@ -94,11 +94,28 @@ struct XMLPropertyListReader {
     private let start: [UInt8]
 
     static func read(_ bytes: [UInt8]) throws(ToolError) -> JSONValue {
+        if let encoding = declaredEncoding(of: bytes), !["UTF-8", "UTF8", "US-ASCII"].contains(encoding.uppercased()) {
+            throw ToolError(
+                .failed,
+                "it declares the encoding \(Terminal.plain(encoding)), but only UTF-8 is read; convert the file, for example "
+                    + "with iconv, and declare UTF-8")
+        }
         guard String(validating: bytes, as: UTF8.self) != nil else {
             throw ToolError(.failed, "it is no property list: neither binary nor XML in UTF-8")
         }
         var reader = XMLPropertyListReader(bytes)
         return try reader.document()
+    }
+
+    /// The encoding that the XML declaration names. Encodings other than UTF-16 have the declaration in ASCII.
+    private static func declaredEncoding(of bytes: [UInt8]) -> String? {
+        if bytes.starts(with: [0xFE, 0xFF]) || bytes.starts(with: [0xFF, 0xFE]) { return "UTF-16" }
+        let start = String(decoding: bytes.prefix(200), as: UTF8.self)
+        guard let declaration = start.firstRange(of: "<?xml"), let end = start.firstRange(of: "?>"),
+            declaration.upperBound < end.lowerBound
+        else { return nil }
+        let words = start[declaration.upperBound..<end.lowerBound].split { $0.isWhitespace || "='\"".contains($0) }
+        return words.firstIndex(of: "encoding").flatMap { $0 + 1 < words.count ? String(words[$0 + 1]) : nil }
     }
 
     private init(_ bytes: [UInt8]) {
@@ -159,7 +176,8 @@ struct XMLPropertyListReader {
     }
 
     private func scalar(_ name: String, _ text: String) throws(ToolError) -> JSONValue {
-        let word = text.split(whereSeparator: \.isWhitespace).joined()
+        let words = text.split(whereSeparator: \.isWhitespace)
+        let word = words.joined(separator: name == "data" ? "" : " ")
         switch name {
         case "string": return .string(text)
         case "true", "false":
