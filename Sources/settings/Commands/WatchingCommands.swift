@@ -280,7 +280,7 @@ extension DaemonClient {
 extension Change {
     /// Who made the change, and why, in parentheses.
     fileprivate var reason: String {
-        let words = [by.map { "by \($0)" }, note.map(Terminal.plain)].compactMap(\.self)
+        let words = [by.map { "by \($0)" }, note.map { Terminal.plain($0) }].compactMap(\.self)
         return words.isEmpty ? "" : " (\(words.joined(separator: ": ")))"
     }
 }
