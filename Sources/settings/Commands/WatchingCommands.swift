@@ -84,9 +84,10 @@ enum WatchingCommands {
                 shell.variables["\(name)_FILE"] = path
             }
             let code = try withExtendedLifetime(files) { try shell.exitCode() }
-            if code != 0 { Terminal.warn("'\(command)' failed for \(change.key)") }
+            if code != 0 { Terminal.warn("'\(command)' failed for \(change.suite) \(change.key)") }
         } catch {
-            Terminal.warn("cannot run '\(command)' for \(change.key): \(ToolError(describing: error).message)")
+            Terminal.warn(
+                "cannot run '\(command)' for \(change.suite) \(change.key): \(ToolError(describing: error).message)")
         }
     }
 
@@ -266,12 +267,7 @@ extension DaemonClient {
     }
 
     private func checkRightToAnySuite() async throws {
-        // Every other right includes the right to read.
-        let others: Set<Substring> = ["metrics", "reload", "admin"]
-        let rights = try await send(.caller).grants.flatMap { grant in
-            grant.split(separator: ":").last?.split(separator: ",") ?? []
-        }
-        guard !others.isSuperset(of: rights) else {
+        guard try await !send(.caller).readablePatterns.isEmpty else {
             throw ToolError(.unauthorized, "this caller may not read any suite")
         }
     }
