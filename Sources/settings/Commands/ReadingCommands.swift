@@ -28,19 +28,22 @@ enum ReadingCommands {
         }
         guard !paths.isEmpty else { throw ToolError.usage("the key is missing; 'settings list \(suite)' shows all") }
         if let path = paths.first(where: \.isPattern) {
-            let prefix = EnvironmentFile.quoted(String(path.description.dropLast()))
-            throw path.patternError("'settings list \(suite) \(prefix)' lists these keys")
+            let prefix = path.description.dropLast()
+            let operand = prefix.isEmpty ? "" : " \(EnvironmentFile.quoted(String(prefix)))"
+            throw path.patternError("'settings list \(suite)\(operand)' lists these keys")
         }
         let (client, moment) = (try arguments.client(), try arguments.moment("at"))
         for path in paths {
             do {
                 let setting = try client.blocking.send(.setting(path.key, in: suite, at: moment))
-                if arguments.has("source") {
+                if arguments.has("source"), path.isWhole {
                     print(setting.source)
                 } else if setting.isConcealed {
                     throw ToolError(.unauthorized, "\(suite) \(path.key) is a secret, which this caller may not read")
                 } else if let value = setting.value {
-                    if let fallback = arguments["default"], value[path.pointer] == nil {
+                    if arguments.has("source") {
+                        print(value[path.pointer] == nil ? "unset" : setting.source.name)
+                    } else if let fallback = arguments["default"], value[path.pointer] == nil {
                         print(fallback)
                     } else {
                         let part = try path.part(of: value, orEndWith: .notSet)
@@ -130,7 +133,7 @@ enum ReadingCommands {
         examples: ["settings describe app launchCount", "settings describe app theme"]
     ) { arguments in
         try arguments.expect(2...2, "the key")
-        let (suite, key) = (try arguments.suite(), try KeyName.named(arguments.operands[1]))
+        let (suite, key) = (try arguments.suite(), try KeyName.whole(arguments.operands[1]))
         let showsSecrets = try arguments.showsSecrets()
         let client = try arguments.client()
         guard let entry = try client.entry(of: key, in: suite) else {

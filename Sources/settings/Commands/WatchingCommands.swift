@@ -127,7 +127,7 @@ enum WatchingCommands {
             word = parts.count > 1 ? String(parts[1]) : nil
             isNegated = word == nil ? parts[0].hasPrefix("!") : parts[0].hasSuffix("!")
             let name = !isNegated ? parts[0] : word == nil ? parts[0].dropFirst() : parts[0].dropLast()
-            key = try .named(String(name))
+            key = try .whole(String(name))
         }
 
         func holds(_ value: JSONValue?) -> Bool { matches(value) != isNegated }

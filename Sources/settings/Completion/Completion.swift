@@ -131,7 +131,8 @@ struct Completion {
     private func found(for place: String, at operands: [String]) throws -> [Candidate] {
         switch place {
         case "SUITE": return try suites()
-        case "KEY", "PREFIX": return try keys(of: operands)
+        case "KEY": return try keys(of: operands)
+        case "PREFIX": return try keys(of: operands, word: \.text)
         case "KEY=VALUE": return try pairs(of: operands)
         case "VALUE" where operands.count > 1 && !operands[1].contains("="):
             return try values(of: try .named(operands[1]), in: try arguments.suite())
@@ -172,16 +173,13 @@ struct Completion {
         ).keys
     }
 
-    private func keys(of operands: [String]) throws -> [Candidate] {
+    private func keys(
+        of operands: [String], word: (KeyName) -> String = SettingPath.word(for:)
+    ) throws -> [Candidate] {
         try entries(operands, prefix: begun).map { entry in
-            let key = entry.setting.key
-            let word = Self.commandsWithPaths.contains(command.name) ? SettingPath.word(for: key) : key.text
-            return Candidate(word: word, meaning: entry.schema?["description"]?.string ?? "")
+            Candidate(word: word(entry.setting.key), meaning: entry.schema?["description"]?.string ?? "")
         }
     }
-
-    /// The commands that read `[` in a key as the beginning of a path.
-    private static let commandsWithPaths = ["get", "set", "unset"]
 
     /// A key with its equals sign, or behind that its values.
     private func pairs(of operands: [String]) throws -> [Candidate] {
