@@ -44,6 +44,34 @@ struct DocumentTests {
         #expect(try leftFiles().isEmpty)
     }
 
+    @Test("edit of an unset key stores nothing if the text stays as it was opened")
+    func unchangedUnsetKey() throws {
+        try shell.follow(
+            """
+            $ EDITOR=true settings edit app newkey
+            nothing changed
+            $ settings list
+            $ settings set app text '' --quiet; EDITOR=true settings edit app text
+            nothing changed
+            """)
+    }
+
+    @Test("edit and wait refuse a part of a value, and take a key that is written in brackets")
+    func partsOfValues() throws {
+        try shell.follow(
+            #"""
+            $ settings set app '["a[b"]=1' --quiet; EDITOR=true settings edit app '["a[b"]'
+            nothing changed
+            $ settings wait app '["a[b"]' --timeout 0
+            $ EDITOR=true settings edit app 'servers[0]'
+            ! settings: 'servers[0]' is a part of a value, but the command takes whole keys; write servers, or ["servers[0]"] for a key of that name
+            => 64
+            $ settings wait app 'servers[0]=1'
+            ! settings: 'servers[0]' is a part of a value, but the command takes whole keys; write servers, or ["servers[0]"] for a key of that name
+            => 64
+            """#)
+    }
+
     @Test("VISUAL is preferred to EDITOR")
     func visualPreferred() throws {
         let end = try shell.run("TMPDIR=$HOME VISUAL='echo visual' EDITOR=false settings edit app")

@@ -83,11 +83,27 @@ struct SuiteDirectoryTests {
             #"""
             $ settings export --all --to settings; echo '{}' >settings/.hidden.json; settings unset net --drop --quiet
             $ settings export --all --to settings
-            ! settings: settings/net.json is left over: there is no suite net, or this caller may not read it; --prune removes the file
+            ! settings: settings/net.json is left over: there is no suite net, or this caller may not read it; --prune removes the files of suites that do not exist
             $ settings export --all --to settings --prune; ls -A settings
             .hidden.json
             app.json
-            ! settings: removed settings/net.json: there is no suite net, or this caller may not read it
+            ! settings: removed settings/net.json: there is no suite net
+            """#)
+    }
+
+    @Test("export --prune is refused for a caller that may not read every suite, and removes no file")
+    func pruneWithoutRights() throws {
+        let shell = try Shell(tokens: ["owner": "*:read,write", "guest": "app*:read"])
+        try shell.follow(
+            #"""
+            $ for s in app net; do settings set $s a=1 --quiet --token-file owner; done
+            $ settings export --all --to settings --prune --token-file owner
+            $ settings export --all --to settings --prune --token-file guest
+            ! settings: --prune needs the right to read every suite, because a suite that this caller may not read looks like a suite that does not exist
+            => 6
+            $ ls settings
+            app.json
+            net.json
             """#)
     }
 

@@ -26,6 +26,15 @@ struct ValuePartTests {
             => 3
             $ settings get app 'servers[0].tls' --default false
             false
+            $ settings get app 'servers[0]' 'servers[0].none' --source
+            stored
+            unset
+            $ settings set app 'servers[0].port=1' 'servers[1].port=2' --if-revision 1
+            ! settings: servers of suite app is at revision 2, not at 1
+            => 5
+            $ settings unset app 'servers[0]' 'servers["0"]' --dry-run
+            servers: [{"port":8080,"name":"a"},{"port":2}] → [{"port":2}]
+            (a dry run: nothing was changed)
             $ settings unset app 'servers[0]' 'servers[1].port'
             servers: [{"port":8080,"name":"a"},{"port":2}] → [{}]
             $ settings undo app $(settings list --json | grep -o '[0-9]*,"schema' | grep -o '[0-9]*')
@@ -82,9 +91,12 @@ struct ValuePartTests {
             $ settings set app 'servers[0].host.name=a'
             ! settings: servers[0].host.name: the object has no member "host"
             => 5
-            $ settings unset app 'servers[7]'
+            $ settings unset app missing 'servers[7]'
             ! settings: servers[7]: there is no element 7, the array has 2
             => 5
+            $ settings get app 'servers[0].*'
+            ! settings: servers[0].*: the object has no member "*"
+            => 3
             $ settings set app 'servers[0=5'
             ! settings: 'servers[0=5': ] is missing; write KEY[0].name for a part of a value, and ["servers[0"] for a key of that name
             => 64
@@ -163,6 +175,13 @@ struct ValuePartTests {
             $ settings set app 'window[on]' 5 --append
             ! settings: window[on]: append needs an array, but the value is a boolean
             => 5
+            $ settings set app 'counts=["1",1,2]' --quiet; settings set app counts 1 --remove
+            counts: ["1",1,2] → [2]
+            $ settings set app x='{"a":{"z":1}}' y='{}' --merge
+            x: (unset) → {"a":{"z":1}}
+            y: (unset) → {}
+            $ settings set app x='{"a":{"y":2}}' 'x[a]={"w":3}' --merge
+            x: {"a":{"z":1}} → {"a":{"z":1,"y":2,"w":3}}
             $ settings set app window a --remove
             ! settings: window is an object; --remove needs an array
             => 5

@@ -110,7 +110,7 @@ struct WatchingTests {
         // A run that fails is reported, and the next change still has its run.
         #expect(try shell.run("settings unset app name").code == 0)
         try eventually { shell.text("out").contains("app name \"joe\" none\n") }
-        _ = try watch.line(containing: "settings: 'sh ./told' failed for launchCount")
+        _ = try watch.line(containing: "settings: 'sh ./told' failed for app launchCount")
         #expect(
             shell.text("out") == """
                 app launchCount 0 1

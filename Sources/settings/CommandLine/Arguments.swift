@@ -87,10 +87,10 @@ struct Arguments: Sendable {
         return try .named(name)
     }
 
-    /// The keys that the operands from a position on name.
+    /// The whole keys that the operands from a position on name.
     func keys(from position: Int) throws(ToolError) -> [KeyName] {
         var keys: [KeyName] = []
-        for text in operands.dropFirst(position) { keys.append(try .named(text)) }
+        for word in operands.dropFirst(position) { keys.append(try .whole(word)) }
         return keys
     }
 }

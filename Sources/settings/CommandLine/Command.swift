@@ -13,11 +13,9 @@ struct Command: Sendable {
         /// them in lower case with `|` between them.
         let placeholder: String
         let count: Count
-        /// True for a setting or a part of its value, as ``SettingPath`` reads it.
-        let isPath: Bool
 
-        init(_ placeholder: String, _ count: Count = .one, isPath: Bool = false) {
-            (self.placeholder, self.count, self.isPath) = (placeholder, count, isPath)
+        init(_ placeholder: String, _ count: Count = .one) {
+            (self.placeholder, self.count) = (placeholder, count)
         }
 
         static let suite = Operand("SUITE")

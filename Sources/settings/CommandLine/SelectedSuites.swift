@@ -1,3 +1,4 @@
+import SettingsAPI
 import SettingsHTTP
 
 /// The suites that a command is about, and the keys in these suites.
@@ -28,5 +29,18 @@ extension Arguments {
         if !has("suite") { _ = try suite() }
         let names = try SuiteName.named(operands.prefix(1) + all("suite"))
         return SelectedSuites(names: names, keys: try keys(from: 1))
+    }
+}
+
+extension CallerState {
+    /// The patterns of the suites, or of the keys in suites, that the caller may read: `app`, `app.*/player.*`, `*`.
+    var readablePatterns: [Substring] {
+        // Every other right includes the right to read.
+        let others: Set<Substring> = ["metrics", "reload", "admin"]
+        return grants.compactMap { grant in
+            let parts = grant.split(separator: ":")
+            guard parts.count == 2, !others.isSuperset(of: parts[1].split(separator: ",")) else { return nil }
+            return parts[0]
+        }
     }
 }

@@ -41,7 +41,7 @@ struct SettingPath: CustomStringConvertible {
     }
 
     /// True if the path is probably meant as a pattern, such as `player.*`. A key of that name is written in brackets.
-    var isPattern: Bool { description.hasSuffix("*") }
+    var isPattern: Bool { isWhole && description.hasSuffix("*") }
 
     /// The error of a command that takes no patterns.
     ///
@@ -52,8 +52,19 @@ struct SettingPath: CustomStringConvertible {
                 + "written '\(Terminal.plain(Self.quoted(key.text)))'")
     }
 
+    /// Returns the paths without duplicates. An element of an array follows the elements behind it, because its removal
+    /// moves these elements.
+    static func inOrderOfRemoval(_ paths: [SettingPath]) -> [SettingPath] {
+        guard !paths.allSatisfy(\.isWhole) else { return paths }
+        var ordered: [SettingPath] = []
+        for path in paths.sorted(by: { $1.precedes($0) }) where ordered.last.map(path.precedes) ?? true {
+            ordered.append(path)
+        }
+        return ordered
+    }
+
     /// True if the path is before another one in the order of keys, members and elements.
-    func precedes(_ other: SettingPath) -> Bool {
+    private func precedes(_ other: SettingPath) -> Bool {
         let (steps, otherSteps) = ([key.text] + pointer.tokens, [other.key.text] + other.pointer.tokens)
         for (step, otherStep) in zip(steps, otherSteps) where step != otherStep {
             guard let index = JSONPointer.arrayIndex(step), let otherIndex = JSONPointer.arrayIndex(otherStep) else {
@@ -80,6 +91,20 @@ struct SettingPath: CustomStringConvertible {
 
     /// A name in brackets and quotation marks, where any character may stand.
     static func quoted(_ name: String) -> String { "[\(JSONValue.string(name).text())]" }
+}
+
+extension KeyName {
+    /// Reads a word that names a whole key.
+    static func whole(_ word: String) throws(ToolError) -> KeyName {
+        let path = try SettingPath(word)
+        guard path.isWhole else {
+            throw .usage(
+                "'\(Terminal.plain(word))' is a part of a value, but the command takes whole keys; write "
+                    + "\(SettingPath.word(for: path.key)), or \(Terminal.plain(SettingPath.quoted(word))) for a key of that name"
+            )
+        }
+        return path.key
+    }
 }
 
 extension Arguments {

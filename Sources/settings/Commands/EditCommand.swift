@@ -33,7 +33,7 @@ enum EditCommand {
             do {
                 let edited = try file.edit()
                 isEdited = true
-                guard let changes = try document.store(edited, options.repeatable()) else {
+                guard file.isChanged, let changes = try document.store(edited, options.repeatable()) else {
                     file.remove()
                     print("nothing changed")
                     return .done
@@ -117,7 +117,7 @@ private protocol EditedDocument {
     var text: String { get }
     var fileSuffix: String { get }
 
-    /// Stores the edited text. Returns nil, and does nothing, if it changes nothing.
+    /// Stores the edited text, which differs from ``text``. Returns nil, and does nothing, if it changes nothing.
     func store(_ edited: [UInt8], _ options: WriteOptions) throws -> WriteReport?
 
     /// The command that stores a file with the edited text.

@@ -21,6 +21,9 @@ struct OperationReader {
         fileprivate(set) var unsetKeys: [KeyName] = []
         /// True if the operations are made of present values, and test that these are unchanged.
         fileprivate(set) var dependsOnValues = false
+        var consistsOfPatches: Bool {
+            operations.allSatisfy { if case .change(.patch) = $0.action { true } else { false } }
+        }
         /// The values that the program knows of keys, after the operations.
         fileprivate var values: [KeyName: JSONValue] = [:]
 
@@ -39,8 +42,8 @@ struct OperationReader {
     private enum Edit {
         case set(JSONValue)
         case change(InPlaceOperation)
-        /// Removes the elements of a list that are equal to this value.
-        case remove(JSONValue)
+        /// Removes the elements of a list that are equal to one of these values.
+        case remove([JSONValue])
     }
 
     /// Reads the words. Reads standard input for the value `-`.
@@ -145,8 +148,11 @@ struct OperationReader {
             let isText = reader.takesAnything ? present?.string != nil : reader.takesText
             if isText, arguments.has("append") { return .change(.concat(word)) }
             let elements = ValueReader(path.description, ValueReader.schema(at: ["0"], in: schema))
-            let element = try typedValue(word) ?? elements.read(word)
-            return arguments.has("append") ? .change(.append([element])) : .remove(element)
+            let typed = try typedValue(word)
+            let element = try typed ?? elements.read(word)
+            if arguments.has("append") { return .change(.append([element])) }
+            // Without a schema, the word 1 may be the number or the text.
+            return .remove(typed == nil && elements.takesAnything ? [element, .string(word)] : [element])
         }
         if let value = try typedValue(word) { return .set(value) }
         let text = word.dropFirst()
@@ -179,12 +185,12 @@ struct OperationReader {
             } catch {
                 throw ToolError(.refused, "\(path): \(error.detail)")
             }
-        case .remove(let element):
+        case .remove(let unwanted):
             let old = try path.part(of: whole)
             guard case .array(let elements) = old else {
                 throw ToolError(.refused, "\(path) is \(old.kindPhrase); --remove needs an array")
             }
-            let rest = elements.filter { !$0.isMathematicallyEqual(to: element) }
+            let rest = elements.filter { element in !unwanted.contains { $0.isMathematicallyEqual(to: element) } }
             let test = JSONPatch.Step.test(pointer, old)
             return JSONPatch(rest.count == elements.count ? [test] : [test, .replace(pointer, .array(rest))])
         }

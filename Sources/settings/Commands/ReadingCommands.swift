@@ -6,7 +6,7 @@ enum ReadingCommands {
     static let all = [get, list, describe, find]
 
     private static let get = Command(
-        name: "get", forms: [[.suite, Command.Operand("KEY", .oneOrMore, isPath: true)]], summary: "Print values.",
+        name: "get", forms: [[.suite, Command.Operand("KEY", .oneOrMore)]], summary: "Print values.",
         details: """
             A text is printed as it is, any other value as JSON. Each value is a line. KEY[0] prints an element of a list, and
             KEY[name] a member of an object; see 'settings help set'.
@@ -22,19 +22,22 @@ enum ReadingCommands {
     ) { arguments in
         let (suite, paths) = (try arguments.suite(), try arguments.paths(from: 1))
         if let path = paths.first(where: \.isPattern) {
-            let prefix = EnvironmentFile.quoted(String(path.description.dropLast()))
-            throw path.patternError("'settings list \(suite) \(prefix)' lists these keys")
+            let prefix = path.description.dropLast()
+            let operand = prefix.isEmpty ? "" : " \(EnvironmentFile.quoted(String(prefix)))"
+            throw path.patternError("'settings list \(suite)\(operand)' lists these keys")
         }
         let (client, moment) = (try arguments.client(), try arguments.moment("at"))
         for path in paths {
             do {
                 let setting = try client.blocking.send(.setting(path.key, in: suite, at: moment))
-                if arguments.has("source") {
+                if arguments.has("source"), path.isWhole {
                     print(setting.source)
                 } else if setting.isConcealed {
                     throw ToolError(.unauthorized, "\(suite) \(path.key) is a secret, which this caller may not read")
                 } else if let value = setting.value {
-                    if let fallback = arguments["default"], value[path.pointer] == nil {
+                    if arguments.has("source") {
+                        print(value[path.pointer] == nil ? "unset" : setting.source.name)
+                    } else if let fallback = arguments["default"], value[path.pointer] == nil {
                         print(fallback)
                     } else {
                         let part = try path.part(of: value, orEndWith: .notSet)
@@ -105,7 +108,7 @@ enum ReadingCommands {
         options: [Command.json, Command.secrets],
         examples: ["settings describe app launchCount", "settings describe app theme"]
     ) { arguments in
-        let (suite, key) = (try arguments.suite(), try KeyName.named(arguments.operands[1]))
+        let (suite, key) = (try arguments.suite(), try KeyName.whole(arguments.operands[1]))
         let showsSecrets = try arguments.showsSecrets()
         let client = try arguments.client()
         guard let entry = try client.entry(of: key, in: suite) else {

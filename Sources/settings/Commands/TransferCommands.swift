@@ -51,6 +51,12 @@ enum TransferCommands {
             throw ToolError.usage("--format \(format.rawValue) is for one suite without --to")
         }
         let client = try arguments.client(timeout: .seconds(60))
+        if arguments.has("prune"), try !client.blocking.send(.caller).readablePatterns.contains("*") {
+            throw ToolError(
+                .unauthorized,
+                "--prune needs the right to read every suite, because a suite that this caller may not read looks like "
+                    + "a suite that does not exist")
+        }
         let (suites, moment) = try exportedSuites(client, arguments)
         let exported = try client.storedValues(of: suites, at: moment, arguments)
         if let directory {
@@ -93,12 +99,13 @@ enum TransferCommands {
         _ files: [(suite: SuiteName, path: String)], _ arguments: Arguments
     ) throws(ToolError) {
         for (suite, file) in files {
-            let cause = "there is no suite \(suite), or this caller may not read it"
             if arguments.has("prune") {
                 try SuiteDirectory.remove(file)
-                Terminal.warn("removed \(file): \(cause)")
+                Terminal.warn("removed \(file): there is no suite \(suite)")
             } else {
-                Terminal.warn("\(file) is left over: \(cause); --prune removes the file")
+                Terminal.warn(
+                    "\(file) is left over: there is no suite \(suite), or this caller may not read it; --prune removes "
+                        + "the files of suites that do not exist")
             }
         }
     }
@@ -137,11 +144,19 @@ enum TransferCommands {
                 .commit(options, from: stored?.revision, arguments)
         } catch let error as SettingsError where [.locked, .invalidValue, .unknownKey].contains(error.code) {
             // The file may only repeat the values that the daemon refuses, as every export does.
-            let present = try stored ?? StoredSuite(suite, from: client)
-            let changes = present.effectiveOperations(of: operations, under: try client.schema(of: suite))
-            guard changes.count < operations.count else { throw error }
-            return try PartedCommit(suite: suite, operations: changes, client: client)
-                .commit(options, from: stored?.revision, arguments)
+            for attempt in 0..<Attempts.maximum {
+                Attempts.pause(before: attempt)
+                let present = try stored ?? StoredSuite(suite, from: client)
+                let changes = present.effectiveOperations(of: operations, under: try client.schema(of: suite))
+                guard changes.count < operations.count else { throw error }
+                do {
+                    return try PartedCommit(suite: suite, operations: changes, client: client)
+                        .commit(options, from: present.revision, arguments)
+                } catch let conflict as PartedCommit.Conflict {
+                    guard stored == nil else { throw conflict }
+                }
+            }
+            throw Attempts.exhausted("the suite \(suite)")
         }
     }
 }

@@ -86,9 +86,10 @@ enum WatchingCommands {
                 shell.variables["\(name)_FILE"] = path
             }
             let code = try withExtendedLifetime(files) { try shell.exitCode() }
-            if code != 0 { Terminal.warn("'\(command)' failed for \(change.key)") }
+            if code != 0 { Terminal.warn("'\(command)' failed for \(change.suite) \(change.key)") }
         } catch {
-            Terminal.warn("cannot run '\(command)' for \(change.key): \(ToolError(describing: error).message)")
+            Terminal.warn(
+                "cannot run '\(command)' for \(change.suite) \(change.key): \(ToolError(describing: error).message)")
         }
     }
 
@@ -128,7 +129,7 @@ enum WatchingCommands {
             word = parts.count > 1 ? String(parts[1]) : nil
             isNegated = word == nil ? parts[0].hasPrefix("!") : parts[0].hasSuffix("!")
             let name = !isNegated ? parts[0] : word == nil ? parts[0].dropFirst() : parts[0].dropLast()
-            key = try .named(String(name))
+            key = try .whole(String(name))
         }
 
         func holds(_ value: JSONValue?) -> Bool { matches(value) != isNegated }
@@ -268,12 +269,7 @@ extension DaemonClient {
     }
 
     private func checkRightToAnySuite() async throws {
-        // Every other right includes the right to read.
-        let others: Set<Substring> = ["metrics", "reload", "admin"]
-        let rights = try await send(.caller).grants.flatMap { grant in
-            grant.split(separator: ":").last?.split(separator: ",") ?? []
-        }
-        guard !others.isSuperset(of: rights) else {
+        guard try await !send(.caller).readablePatterns.isEmpty else {
             throw ToolError(.unauthorized, "this caller may not read any suite")
         }
     }

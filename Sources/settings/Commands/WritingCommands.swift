@@ -13,8 +13,8 @@ enum WritingCommands {
     private static let set = Command(
         name: "set",
         forms: [
-            [.suite, Command.Operand("KEY", isPath: true), Command.Operand("VALUE")],
-            [.suite, Command.Operand("KEY=VALUE", .oneOrMore, isPath: true)],
+            [.suite, Command.Operand("KEY"), Command.Operand("VALUE")],
+            [.suite, Command.Operand("KEY=VALUE", .oneOrMore)],
         ],
         summary: "Change settings, or parts of their values.",
         details: """
@@ -40,9 +40,6 @@ enum WritingCommands {
         ]
     ) { try setSettings($0) }
 
-    /// The number of times that a change of present values is tried if other callers change the values meanwhile.
-    private static let attempts = 20
-
     @inline(never)
     private static func setSettings(_ arguments: Arguments) throws -> ExitCode {
         let (suite, client) = (try arguments.suite(), try arguments.client())
@@ -50,7 +47,8 @@ enum WritingCommands {
         let assignments = try reader.assignments()
         let options = try arguments.writeOptions()
         let isGuarded = options.ifMatch != nil || options.ifNoneMatch != nil
-        for _ in 0..<attempts {
+        for attempt in 0..<Attempts.maximum {
+            Attempts.pause(before: attempt)
             let change: OperationReader.Change
             do {
                 change = try reader.change(assignments)
@@ -68,6 +66,9 @@ enum WritingCommands {
                 return .done
             } catch let error as SettingsError where error.code == .preconditionFailed {
                 guard !isGuarded, change.dependsOnValues || !conditions.isEmpty else { throw error }
+            } catch let error as SettingsError where error.code == .invalidOperation {
+                // The patches fit the values that were read, so that another caller has changed the values.
+                guard !isGuarded, change.consistsOfPatches else { throw error }
             } catch let error as SettingsError where error.code == .unknownKey {
                 let keys = change.operations.map(\.key)
                 guard let advice = advice(for: keys, in: suite, client) else { throw error }
@@ -75,8 +76,7 @@ enum WritingCommands {
                 throw ToolError(cause.code, "\(cause.message)\n  \(advice)")
             }
         }
-        throw ToolError(
-            .refused, "nothing was stored: other callers changed the value at each of \(attempts) attempts; try again")
+        throw Attempts.exhausted("the value")
     }
 
     /// The most keys that advice looks at, and the most steps of a key. Each step takes a request.
@@ -101,7 +101,7 @@ enum WritingCommands {
     }
 
     private static let unset = Command(
-        name: "unset", forms: [[.suite, Command.Operand("KEY", .any, isPath: true)]],
+        name: "unset", forms: [[.suite, Command.Operand("KEY", .any)]],
         summary: "Remove stored values, so that settings have their defaults again.",
         details: "KEY[0] removes an element of a list, and KEY[name] a member of an object; see 'settings help set'.",
         options: [
@@ -135,13 +135,12 @@ enum WritingCommands {
                 summary = WriteReport(
                     try client.blocking.send(.reset(suite, prefix: arguments["prefix"], options)).body)
             default:
-                // An element is removed after the elements behind it, which would move otherwise.
-                let ordered = keys.allSatisfy(\.isWhole) ? keys : keys.sorted { $1.precedes($0) }
-                summary = try write(ordered.map { $0.removal(in: suite) }, in: suite, client, options)
+                let operations = SettingPath.inOrderOfRemoval(keys).map { $0.removal(in: suite) }
+                summary = try write(operations, in: suite, client, options)
             }
         } catch let error as SettingsError where error.code == .invalidOperation {
             // The message of the daemon names the place in the request; the path is what the caller wrote.
-            for path in keys {
+            for path in keys where !path.isWhole {
                 if let value = try client.blocking.send(.setting(path.key, in: suite)).value {
                     _ = try path.part(of: value)
                 }
@@ -188,14 +187,15 @@ enum WritingCommands {
         "the suite \(options.isDryRun ? "would be" : "was") dropped"
     }
 
-    /// One operation goes as the request that can be guarded by the setting's revision, several as a transaction.
+    /// One operation, or patches of one value, go as the request that can be guarded by the setting's revision, several
+    /// operations as a transaction.
     private static func write(
         _ operations: [Transaction.Operation], if conditions: [Transaction.Condition] = [], in suite: SuiteName,
         _ client: DaemonClient, _ options: WriteOptions
     ) throws -> WriteReport {
-        guard operations.count == 1, conditions.isEmpty, let only = operations.first else {
+        guard conditions.isEmpty, let only = joined(operations) else {
             guard options.ifMatch == nil, options.ifNoneMatch == nil else {
-                throw ToolError.usage("--if-revision and --if-unset guard a single key")
+                throw ToolError.usage("--if-revision and --if-unset guard one value, or parts of one value")
             }
             return WriteReport(
                 try client.blocking.send(.commit(Transaction(if: conditions, do: operations), options)).body)
@@ -207,6 +207,17 @@ enum WritingCommands {
             case .change(let change): .change(only.key, by: change, in: suite, options)
             }
         return WriteReport(try client.blocking.send(endpoint).body)
+    }
+
+    /// The operation that does the same as some operations; nil if this takes a transaction.
+    private static func joined(_ operations: [Transaction.Operation]) -> Transaction.Operation? {
+        guard operations.count > 1, let first = operations.first else { return operations.first }
+        var steps: [JSONPatch.Step] = []
+        for operation in operations {
+            guard operation.key == first.key, case .change(.patch(let patch)) = operation.action else { return nil }
+            steps += patch.steps
+        }
+        return Transaction.Operation(suite: first.suite, key: first.key, .change(.patch(JSONPatch(steps))))
     }
 }
 

@@ -132,7 +132,7 @@ struct Completion {
             let word = operand.placeholder
             // A key is followed by its value, or by an equals sign where more pairs may follow.
             if word == "KEY=VALUE", !candidates.isEmpty { continue }
-            candidates += try found(for: word, at: operands, isPath: operand.isPath)
+            candidates += try found(for: word, at: operands)
         }
         var seen: Set<String> = []
         return candidates.filter { seen.insert($0.word).inserted }
@@ -144,11 +144,12 @@ struct Completion {
     }
 
     /// Finds the words that a word of a usage line stands for.
-    private func found(for place: String, at operands: [String], isPath: Bool = false) throws -> [Candidate] {
+    private func found(for place: String, at operands: [String]) throws -> [Candidate] {
         switch place {
         case "SUITE": return try suites()
-        case "KEY", "PREFIX": return try keys(asPaths: isPath)
-        case "KEY=VALUE": return try pairs(asPaths: isPath)
+        case "KEY": return try keys(word: SettingPath.word(for:))
+        case "PREFIX": return try keys(word: \.text)
+        case "KEY=VALUE": return try pairs()
         case "VALUE" where operands.count > 1 && !operands[1].contains("="):
             return try values(of: try .named(operands[1]), in: try arguments.suite())
         case "FILE", "FILE|DIRECTORY", "DIRECTORY": return [Self.files]
@@ -175,20 +176,18 @@ struct Completion {
         return try arguments.client(timeout: timeout)
     }
 
-    private func keys(asPaths: Bool) throws -> [Candidate] {
+    private func keys(word: (KeyName) -> String) throws -> [Candidate] {
         try client().blocking.send(
             .keys(of: try arguments.suite(), prefix: begun.isEmpty ? nil : begun, limit: Self.limit)
         ).keys.map { entry in
-            let key = entry.setting.key
-            let word = asPaths ? SettingPath.word(for: key) : key.text
-            return Candidate(word: word, meaning: entry.schema?["description"]?.string ?? "")
+            Candidate(word: word(entry.setting.key), meaning: entry.schema?["description"]?.string ?? "")
         }
     }
 
     /// A key with its equals sign, or behind that its values.
-    private func pairs(asPaths: Bool) throws -> [Candidate] {
+    private func pairs() throws -> [Candidate] {
         guard let equals = begun.firstIndex(of: "=") else {
-            return try keys(asPaths: asPaths).map { Candidate(word: "\($0.word)=", meaning: $0.meaning) }
+            return try keys(word: SettingPath.word(for:)).map { Candidate(word: "\($0.word)=", meaning: $0.meaning) }
         }
         let name = String(begun[..<equals])
         return try values(of: try .named(name), in: try arguments.suite()).map {

@@ -58,6 +58,7 @@ extension ToolError {
         switch error {
         case let error as ToolError: self = error
         case let error as SettingsError: self.init(error)
+        case let error as PartedCommit.Conflict: self.init(.refused, "another caller changed \(error.suite)")
         default: self.init(.failed, "\(error)")
         }
     }

@@ -11,6 +11,11 @@ struct PartedCommit {
     /// The maximum number of settings that are tried as one commit: the default limit of the daemon.
     private static let mostAtOnce = 100_000
 
+    /// An error that says that another caller changed the suite before the first commit. Nothing was stored.
+    struct Conflict: Error {
+        let suite: SuiteName
+    }
+
     let suite: SuiteName
     let operations: [Transaction.Operation]
     let client: DaemonClient
@@ -30,8 +35,12 @@ struct PartedCommit {
     func commit(_ options: WriteOptions, from start: Revision?, report: (WriteSummary) -> Void) throws -> Revision {
         var revision = try start ?? presentRevision()
         let check = WriteOptions(isDryRun: true, overridesLocks: options.overridesLocks, note: options.note)
-        let parts = try checked(at: revision, check) { if options.isDryRun { report($0) } }
-        guard !options.isDryRun else { return revision }
+        var checks: [WriteSummary] = []
+        let parts = try checked(at: revision, check) { if options.isDryRun { checks.append($0) } }
+        guard !options.isDryRun else {
+            for summary in checks { report(summary) }
+            return revision
+        }
         var done = 0
         for part in parts {
             let summary: WriteSummary
@@ -43,8 +52,8 @@ struct PartedCommit {
                 summary = sent
             } catch {
                 Progress.clear()
+                guard done > 0 else { throw error }
                 let cause = ToolError(describing: error)
-                guard done > 0 else { throw cause }
                 throw ToolError(
                     cause.code,
                     """
@@ -104,7 +113,7 @@ struct PartedCommit {
         } catch {
             switch error.code {
             case .tooLarge: return nil
-            case .preconditionFailed: throw ToolError(.refused, "another caller changed \(suite)")
+            case .preconditionFailed: throw Conflict(suite: suite)
             default: throw error
             }
         }

@@ -1,0 +1,17 @@
+import Platform
+
+/// The attempts of a command to make a change that it derives from stored values. An attempt fails if another caller changes
+/// the values between the read and the write.
+enum Attempts {
+    static let maximum = 20
+
+    /// Waits for a random time, so that callers that conflicted do not conflict again.
+    static func pause(before attempt: Int) {
+        CurrentThread.sleep(for: .milliseconds(Int.random(in: 0...(10 * attempt))))
+    }
+
+    static func exhausted(_ object: String) -> ToolError {
+        ToolError(
+            .refused, "nothing was stored: other callers changed \(object) at each of \(maximum) attempts; try again")
+    }
+}
