@@ -3,12 +3,12 @@ import SettingsServer
 import TestSupport
 import Testing
 
-/// The files of the page for people. What the page does in a browser, `scripts/check-page` tries.
+/// The files of the web page. `scripts/check-page` tests the page in a browser.
 @Suite
 struct PageTests {
     private static let browser = "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 
-    @Test("A browser is led from / to the page; any other caller gets 404 with a hint to /v1")
+    @Test("A browser is redirected from / to the page; other clients get 404 with a hint to /v1")
     func root() throws {
         let daemon = try TestDaemon()
         for path in ["/", "/ui"] {
@@ -25,7 +25,7 @@ struct PageTests {
     }
 
     @Test(
-        "A file has its type, a tag, and a policy that lets in no foreign code; a known tag answers 304",
+        "A file has a media type, a tag and a policy without foreign code; If-None-Match with its tag returns 304",
         arguments: [
             ("/ui/", "text/html; charset=utf-8"), ("/ui/index.html", "text/html; charset=utf-8"),
             ("/ui/style.css", "text/css; charset=utf-8"), ("/ui/main.js", "text/javascript; charset=utf-8"),
@@ -52,7 +52,7 @@ struct PageTests {
     }
 
     @Test(
-        "A file is sent without a content coding, whatever Accept-Encoding says; HEAD answers the same fields",
+        "A file is sent without a content coding, whatever Accept-Encoding says; HEAD returns the same fields",
         arguments: ["", "Accept-Encoding: gzip, deflate, br, zstd", "Accept-Encoding: *"])
     func coding(field: String) throws {
         let daemon = try TestDaemon()
@@ -90,7 +90,7 @@ struct PageTests {
     }
 
     @Test(
-        "What is not a file of the page is refused",
+        "A path that is not a file of the page returns 404; a write returns 405",
         arguments: [
             ("GET /ui/none", 404), ("GET /ui/../LOCK", 404), ("GET /uix", 404), ("PUT /ui/ 1", 405),
             ("OPTIONS /ui/", 204),
@@ -103,7 +103,7 @@ struct PageTests {
         if status == 405 { #expect(answer.field("Allow") == "GET, HEAD, OPTIONS") }
     }
 
-    @Test("The page needs no token, the settings do; page: false takes it away")
+    @Test("The page requires no token although the settings do; page: false removes the page")
     func access() throws {
         let guarded = try GuardedDaemon(["reader": ["*:read"]])
         #expect(try guarded.send(Request("GET /ui/"), as: nil).status == 200)
@@ -114,7 +114,7 @@ struct PageTests {
         #expect(try plain.send(Request("GET /", Self.browser)).status == 404)
     }
 
-    @Test("The page is refused to a name that is not the daemon's")
+    @Test("A request for the page with a foreign Host returns 421")
     func host() throws {
         let daemon = try TestDaemon()
         #expect(try daemon.send(Request("GET /ui/", "Host: evil.example")).status == 421)
