@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The code of the articles is compiled in this target: each block is a part of a source file beside this one.
+/// This target compiles the code of the articles: each block is a part of a source file in this folder.
 @Suite(.ownThread)
 struct ArticleCodeTests {
     private let sources: String
@@ -14,7 +14,7 @@ struct ArticleCodeTests {
     }
 
     @Test(
-        "Every block of Swift in an article is code that compiles here",
+        "Every Swift block of an article is compiled in this target",
         arguments: [
             ("KeysAndSchemas", "SettingsKeys", 13), ("FromUserDefaults", "SettingsClient", 10),
             ("ObservingSettings", "SettingsClient", 8), ("SettingsClientTesting", "SettingsClientTesting", 2),
@@ -29,7 +29,7 @@ struct ArticleCodeTests {
         }
     }
 
-    @Test("Every snippet that works as is, and every replacement, is code that compiles here")
+    @Test("Every snippet and every replacement in the tables is compiled in this target")
     func snippets() throws {
         let article = try Article.read("FromUserDefaults", of: "SettingsClient")
         let unchanged = article.snippets(under: "### Works as is", inColumn: 0)

@@ -13,7 +13,7 @@ struct ExampleSchemaTests {
         return try Schema(JSONValue(parsing: [UInt8](data)))
     }
 
-    @Test("Every example compiles, and its name is a suite's")
+    @Test("Every example schema compiles and has the name of a suite")
     func compile() throws {
         let files = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path())
         try #require(files.count >= 2)
@@ -23,7 +23,7 @@ struct ExampleSchemaTests {
         }
     }
 
-    @Test("The server's example demands a certificate with TLS, and not without")
+    @Test("The example schema of a server requires a certificate only with TLS")
     func tls() throws {
         let server = try schema("com.example.server")
         let plain = server.effectiveValues(stored: ["tls": false])

@@ -2,8 +2,8 @@ import Foundation
 import SettingsClient
 import SettingsClientCompatibility
 
-// The code of the article "Coming from SwiftyUserDefaults or Defaults", which a test compares with this file. The other articles
-// have some of it, too.
+// The code of the article "Coming from SwiftyUserDefaults or Defaults", which a test compares with this file. Other
+// articles share some of this code.
 
 func startProgram() async throws {
     try await Defaults.ready()  // loads the suite

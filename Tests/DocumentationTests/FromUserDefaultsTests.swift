@@ -10,7 +10,7 @@ struct FromUserDefaultsTests {
     @Test("Values of user defaults are copied once")
     func copying() async throws {
         let old = try #require(UserDefaults(suiteName: "settingsd-\(UUID().uuidString)"))
-        // Registered, so that nothing is written anywhere.
+        // Registered defaults are not written to a file.
         old.register(defaults: ["username": "radek", "volume": 1.5])
         let settings = DefaultsAdapter.inMemory(keyStore: DefaultsKeys())
         try await copy(from: old, into: settings)
@@ -23,7 +23,7 @@ struct FromUserDefaultsTests {
         #expect(settings.username == "radek" && settings.theme == .dark)
     }
 
-    @Test("A value beyond the limits is thrown in the words of the article")
+    @Test("A value beyond the limits throws the error message of the article")
     func limits() async throws {
         let settings = DefaultsAdapter.inMemory(keyStore: DefaultsKeys())
         let error = await #expect(throws: DefaultsError.self) { try await settings.set(\.volume, 11) }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.ownThread)
 struct KeysAndSchemasTests {
-    @Test("A key encodes, decodes and refuses as the article says")
+    @Test("A key encodes, decodes and refuses values as the article says")
     func codec() throws {
         let volume = try KeyCodec(DefaultsKeys().volume)
         let json = try volume.encode(0.75)
@@ -24,7 +24,7 @@ struct KeysAndSchemasTests {
         }
     }
 
-    @Test("The schema of the keys reads as the article shows it")
+    @Test("The schema of the keys is the schema that the article shows")
     func schemaOfKeys() throws {
         let schema = try Schema(of: DefaultsKeys.self) {
             \.username
@@ -40,7 +40,7 @@ struct KeysAndSchemasTests {
         #expect(schema.keys.map(\.name) == ["launchCount", "player.volume", "theme", "username"])
     }
 
-    @Test("A written schema finds the violation and the name that was meant")
+    @Test("A parsed schema finds the violation and suggests the similar name")
     func writtenSchema() throws {
         let written = try Schema(
             JSONValue(
@@ -54,7 +54,7 @@ struct KeysAndSchemasTests {
         #expect(meant == ["launchCount"])
     }
 
-    @Test("A disagreement is reported in the sentence that the article shows")
+    @Test("A difference between program and server has the message that the article shows")
     func disagreement() throws {
         let louder = try Schema(
             JSONValue(
@@ -70,7 +70,7 @@ struct KeysAndSchemasTests {
                 == ["player.volume: the program allows 0...1, the server 0...2"])
     }
 
-    @Test("A key's former names are keys of its schema")
+    @Test("The former names of a key are keys of its schema")
     func formerNames() throws {
         let schema = try Schema(of: DefaultsKeys.self) { \.shelves }
         #expect(schema.keys.map(\.name) == ["folders", "paths", "shelves"])
@@ -85,7 +85,7 @@ struct KeysAndSchemasTests {
         #expect(try KeyCodec(DefaultsKeys().features).decode(["search", "holograms"]) == [.search])
     }
 
-    @Test("Codable types, bridged types and namespaces work as shown")
+    @Test("Codable types, bridged types and namespaces work as the article shows")
     func ownTypes() throws {
         let account = Account(name: "home", port: 993, lastUsed: Date(timeIntervalSinceReferenceDate: 0))
         let accounts = try KeyCodec(DefaultsKeys().accounts)

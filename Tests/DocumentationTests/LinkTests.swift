@@ -17,7 +17,7 @@ struct LinkTests {
     @Test("Relative links lead to files and headings that exist", arguments: pages)
     func relativeLinks(_ path: String) throws {
         for line in try Article(path: path).prose where line.text.contains("](") {
-            // Code may look like a link.
+            // Code can look like a link.
             let text = line.text.replacing(/`[^`]*`/, with: "code")
             for link in text.matches(of: /\]\(([^)\s]+)\)/).map({ String($0.1) }) where !link.contains(/^[a-z]+:/) {
                 let parts = link.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)

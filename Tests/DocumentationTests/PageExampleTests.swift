@@ -23,7 +23,7 @@ struct PageExampleTests {
     }()
 
     @Test(
-        "The examples of a page run in their order", .enabled(if: access("/usr/bin/curl", X_OK) == 0), arguments: pages)
+        "The examples of a page succeed in order", .enabled(if: access("/usr/bin/curl", X_OK) == 0), arguments: pages)
     func examples(_ path: String) throws {
         let page = try Article(path: path)
         let blocks = page.blocks.filter { $0.language == "sh" }
@@ -40,7 +40,7 @@ struct PageExampleTests {
         try daemon.stop()
     }
 
-    @Test("Blocks for a shell that do not run in a test have the syntax of a shell", arguments: pages)
+    @Test("Shell blocks that no test runs have valid shell syntax", arguments: pages)
     func syntax(_ path: String) throws {
         let directory = try TemporaryDirectory()
         for block in try Article(path: path).blocks where block.language == "shell" {
@@ -51,7 +51,7 @@ struct PageExampleTests {
         }
     }
 
-    @Test("Each block has a language that a test knows", arguments: pages)
+    @Test("Each code block has a known language", arguments: pages)
     func languages(_ path: String) throws {
         for block in try Article(path: path).blocks where !Self.languages.contains(block.language) {
             Issue.record("\(path):\(block.firstLine - 1): '\(block.language)' is none of \(Self.languages.sorted())")

@@ -3,7 +3,7 @@ import SettingsClientTesting
 import TestSupport
 import Testing
 
-// The code of the page of SettingsClientTesting, which a test compares with this file.
+// The code of the article on SettingsClientTesting, which a test compares with this file.
 
 struct SpeakerKeys: DefaultsKeyStore {
     var volume: DefaultsKey<Double> { .init("volume", defaultValue: 0.5, in: 0...1) }
@@ -30,7 +30,7 @@ func testOutage() async throws {
 
 @Suite(.ownThread)
 struct SettingsClientTestingTests {
-    @Test("The functions of the page do what the page says")
+    @Test("The functions of the article behave as the article says")
     func functions() async throws {
         #expect(makeSettings().volume == 0.8)
         try await testOutage()

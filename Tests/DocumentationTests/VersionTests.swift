@@ -20,7 +20,8 @@ struct VersionTests {
     }
 
     @Test(
-        "Pages name packages and the dependency of a Package.swift by this version", arguments: PageExampleTests.pages)
+        "Pages use this version in package names and in the dependency of a Package.swift",
+        arguments: PageExampleTests.pages)
     func pages(_ path: String) throws {
         let text = try Article(path: path).lines.joined(separator: "\n")
         for name in text.matches(of: /(settingsd[_-]|from: ")(\d+\.\d+\.\d+)/) {
@@ -28,7 +29,7 @@ struct VersionTests {
         }
     }
 
-    @Test("README.md shows this version, and CHANGELOG.md begins with it")
+    @Test("README.md shows this version, and the newest version in CHANGELOG.md is this version")
     func firstPages() throws {
         let readme = try Article(path: "README.md").lines.joined(separator: "\n")
         #expect(readme.contains("settingsd_\(version)-1_") && readme.contains("from: \"\(version)\""))

@@ -1,7 +1,7 @@
 import SettingsClient
 import Synchronization
 
-/// When workers work: all of them from the same moment on.
+/// The phase of all workers, so that they start at the same moment.
 enum Phase: String, CaseIterable, DefaultsSerializable {
     case waiting, working, done
 }
@@ -13,10 +13,10 @@ struct WorkerKeys: DefaultsKeyStore {
     var text: DefaultsKey<String?> { .init("text") }
 }
 
-/// What was complained of.
-let complaints = Mutex<[DefaultsIssue]>([])
+/// The issues that the adapter has reported.
+let reportedIssues = Mutex<[DefaultsIssue]>([])
 
 // swift-format-ignore: AlwaysUseLowerCamelCase
 let Defaults = DefaultsAdapter(
     suite: "worker", keyStore: WorkerKeys(), timeout: .seconds(60), writes: .confirmed,
-    log: DefaultsLog(issues: { issue in complaints.withLock { $0.append(issue) } }))
+    log: DefaultsLog(issues: { issue in reportedIssues.withLock { $0.append(issue) } }))

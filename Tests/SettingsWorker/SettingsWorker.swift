@@ -2,16 +2,16 @@ import Glibc
 import SettingsClient
 import Synchronization
 
-/// A program for tests in which several real ones use a suite:
+/// A program for tests in which several processes use the same suite:
 ///
-///     settings-worker sum TIMES        adds one, so many times, to a key that is merged as a sum
-///     settings-worker count            adds one to a key without a rule, until the phase is over; says "met" when that was
-///                                      at least 300 times and not without a conflict
-///     settings-worker text VALUE       stores a value and is gone
-///     settings-worker complain         does something that the log of every adapter tells, and says "going on"
+///     settings-worker sum TIMES        increments a key with the merge rule `sum` TIMES times
+///     settings-worker count            increments a key without a merge rule until the phase ends; prints "met" after
+///                                      at least 300 increments and one conflict
+///     settings-worker text VALUE       stores a value and exits at once
+///     settings-worker complain         makes an error that every adapter logs, and prints "going on"
 ///
-/// The first two say "ready" and wait for the phase to begin. At the end they print how often they added and how many of
-/// these were conflicts, and say what else went wrong.
+/// `sum` and `count` print "ready" and wait for the start of the phase. At the end they print the number of increments
+/// and of conflicts, and all other issues.
 @main
 enum SettingsWorker {
     static func main() async {
@@ -27,7 +27,7 @@ enum SettingsWorker {
             while Defaults.phase == .working {
                 Defaults.count += 1
                 times += 1
-                if !hasSaid, times >= 300, !complaints.withLock({ $0.isEmpty }) {
+                if !hasSaid, times >= 300, !reportedIssues.withLock({ $0.isEmpty }) {
                     say("met")
                     hasSaid = true
                 }
@@ -35,10 +35,10 @@ enum SettingsWorker {
             report(times)
         case ("text", _):
             Defaults.text = arguments.last
-            // Without a single step more, not even those that `exit` takes.
+            // The process must exit without the handlers that `exit` runs.
             _exit(0)
         case ("complain", _):
-            // An adapter with the default log. The name of the key is not allowed.
+            // This adapter has the default log. Its key has an invalid name.
             DefaultsAdapter(suite: "complaints", keyStore: WorkerKeys(), outbox: .none)[
                 key: DefaultsKey<Int?>("")] = 1
             print("going on")
@@ -56,7 +56,7 @@ enum SettingsWorker {
     private static func report(_ times: Int) {
         // The log has all issues after this call.
         try? Defaults.synchronize()
-        let issues = complaints.withLock { $0 }
+        let issues = reportedIssues.withLock { $0 }
         let conflicts = issues.count { $0.error.isConflict }
         print(times, conflicts)
         for issue in issues where !issue.error.isConflict { say("\(issue)") }

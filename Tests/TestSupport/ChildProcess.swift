@@ -2,8 +2,8 @@ internal import Foundation
 internal import Glibc
 internal import Synchronization
 
-/// The real program, or another one, as a child process, with what it says. Every wait is bounded, so that a test fails
-/// instead of hanging; a child that is still there when the object goes is killed.
+/// A program as a child process, with its output. Every wait has a limit, so that a test fails instead of hanging. The
+/// deinitializer kills a running child.
 package final class ChildProcess {
     package struct Failure: Error, CustomStringConvertible {
         package let description: String
@@ -13,9 +13,9 @@ package final class ChildProcess {
         }
     }
 
-    /// The end of a child.
+    /// The exit of a child, with its complete output.
     package struct End: Equatable {
-        /// Its exit code, or the signal that ended it as a negative number.
+        /// The exit code, or the negative number of the signal that ended the child.
         package let code: Int32
         package let output: String
         package let errors: String
@@ -36,10 +36,10 @@ package final class ChildProcess {
     private var isOver: [Stream: Bool] = [:]
     private var isReaped = false
 
-    /// The daemon that was built beside the tests.
+    /// The path of the daemon that was built together with the tests.
     package static let program = built("settingsd")
 
-    /// A program that was built beside the tests.
+    /// The path of a program that was built together with the tests.
     package static func built(_ name: String) -> String {
         folder + name
     }
@@ -55,14 +55,15 @@ package final class ChildProcess {
         return String(decoding: tests[..<(tests.lastIndex(of: UInt8(ascii: "/")) ?? 0)], as: UTF8.self) + "/"
     }()
 
-    /// - Parameter descriptors: those that the child has, too, from 3 on.
+    /// - Parameter descriptors: File descriptors that the child receives, numbered from 3.
     package init(
         _ arguments: [String], environment: [String] = ["HOME=/nonexistent"], of program: String = ChildProcess.program,
         descriptors: [Int32] = []
     ) throws {
         var pipes: [[Int32]] = [[-1, -1], [-1, -1]]
         for index in pipes.indices {
-            // Unlike a pipe's, its ends are never open in a child that another test starts at the same moment.
+            // Socket pairs are created with close-on-exec, so a child that another test starts at the same moment does
+            // not inherit them.
             let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
             guard socketpair(AF_UNIX, type, 0, &pipes[index]) == 0 else {
                 throw Failure(description: "socketpair: error \(errno)")
@@ -73,15 +74,15 @@ package final class ChildProcess {
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_adddup2(&actions, pipes[0][1], STDOUT_FILENO)
         posix_spawn_file_actions_adddup2(&actions, pipes[1][1], STDERR_FILENO)
-        // Copies above those that the child gets, so that none takes the place of another.
+        // The copies have numbers above the child's descriptors, so that no copy overwrites another descriptor.
         let copies = descriptors.map { fcntl($0, F_DUPFD_CLOEXEC, 100) }
         for (index, copy) in copies.enumerated() { posix_spawn_file_actions_adddup2(&actions, copy, 3 + Int32(index)) }
         defer { for copy in copies { close(copy) } }
         var words = ([program] + arguments).map { strdup($0) } + [nil]
         var variables = environment.map { strdup($0) } + [nil]
         defer { for text in words + variables { free(text) } }
-        // A child inherits ignored signals from a shell that runs the tests in the background, and blocked signals from the threads of
-        // Dispatch. The programs of a child would inherit them, too.
+        // A child inherits ignored signals from the shell that runs the tests, and blocked signals from the threads of
+        // Dispatch. Programs started by the child would inherit them, too.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -115,20 +116,21 @@ package final class ChildProcess {
         close(errors)
     }
 
-    /// Until a child runs its program it has a copy of every descriptor of this process, so that what is closed in that
-    /// moment stays open. A test to which that matters closes it in here.
+    /// Runs the closure while no child is being started. A child has a copy of every descriptor of this process until
+    /// it executes its program, so a descriptor closed in that moment stays open. A test for which the close must take
+    /// effect at once closes the descriptor in the closure.
     package static func whileNoneStarts<Result>(_ body: () throws -> Result) rethrows -> Result {
         try starting.withLock { _ in try body() }
     }
 
     private static let starting = Mutex(())
 
-    /// Runs the program to its end.
+    /// Runs the daemon's program with these arguments and waits for its exit.
     package static func run(_ arguments: [String], environment: [String] = ["HOME=/nonexistent"]) throws -> End {
         try ChildProcess(arguments, environment: environment).end()
     }
 
-    /// Sends a signal. After SIGSTOP it returns once all threads of the process have stopped: until then they go on.
+    /// Sends a signal. For SIGSTOP, also waits until all threads of the process have stopped.
     package func signal(_ number: Int32) {
         kill(process, number)
         guard number == SIGSTOP else { return }
@@ -136,7 +138,7 @@ package final class ChildProcess {
         while waitid(P_PID, id_t(process), &state, WSTOPPED | WEXITED | WNOWAIT) < 0, errno == EINTR {}
     }
 
-    /// True if a signal is in a set that the kernel shows of the main thread, such as `SigIgn` or `SigBlk`.
+    /// Whether a signal is in a signal set of the main thread, such as `SigIgn` or `SigBlk` in /proc.
     package func has(_ number: Int32, in set: String) throws -> Bool {
         let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
         let line = status.split(separator: "\n").first { $0.hasPrefix("\(set):") }
@@ -144,24 +146,26 @@ package final class ChildProcess {
         return (mask ?? 0) >> UInt64(number - 1) & 1 == 1
     }
 
-    /// Waits until it says something on standard error, and returns the line in which it does.
+    /// Waits until a line on standard error contains the text, and returns the line.
     package func line(containing text: String, seconds: Int = Deadline.patience) throws -> String {
         let deadline = Deadline(seconds: seconds)
         while true {
             let lines = String(decoding: said[.errors] ?? [], as: UTF8.self).split(separator: "\n")
             if let line = lines.first(where: { $0.contains(text) }) { return String(line) }
             guard isOver[.errors] != true else {
-                throw Failure(description: "it never said \"\(text)\" but: \(lines.joined(separator: " | "))")
+                throw Failure(
+                    description:
+                        "the program ended without a line that contains \"\(text)\": \(lines.joined(separator: " | "))")
             }
             try read(until: deadline, for: "\"\(text)\"")
         }
     }
 
-    /// Waits until it is over.
+    /// Waits for the exit of the child.
     package func end(seconds: Int = Deadline.patience) throws -> End {
         let deadline = Deadline(seconds: seconds)
         while isOver[.output] != true || isOver[.errors] != true { try read(until: deadline, for: "its end") }
-        // No other process holds the other ends, so it is over, or about to be.
+        // Both outputs are closed and no other process has them open, so the child exits now.
         var status: Int32 = 0
         waitpid(process, &status, 0)
         isReaped = true

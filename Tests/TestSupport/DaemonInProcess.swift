@@ -7,11 +7,12 @@ package import SettingsServer
 internal import SettingsStorage
 internal import Synchronization
 
-/// A daemon within the tests, on a TCP port of this machine that the kernel chooses unless one is asked for. It stops with
-/// its last reference.
+/// A daemon in the test process, on a TCP port of this machine that the kernel chooses by default. The daemon stops
+/// when its last reference is released.
 ///
-/// With `SETTINGSD_TEST_ETCD`, the addresses of members of etcd, its log is there, a log for each data directory. With
-/// several addresses it is as many daemons, and each request goes to one of them by chance.
+/// If `SETTINGSD_TEST_ETCD` has the addresses of etcd members, the daemon keeps its log in etcd, with a separate log
+/// for each data directory. With several addresses, there are as many daemons, and each request goes to a random
+/// daemon.
 package final class DaemonInProcess: Sendable {
     package let port: UInt16
     private let daemons: [Daemon]
@@ -24,8 +25,8 @@ package final class DaemonInProcess: Sendable {
     }
 
     /// - Parameters:
-    ///   - data: the directory of its data, which may be that of another one before it.
-    ///   - directory: where that is: it stays until the daemon has stopped.
+    ///   - data: The data directory, which can have the data of an earlier daemon.
+    ///   - directory: The directory that contains the data directory. It exists until the daemon has stopped.
     package init(
         data: String, in directory: TemporaryDirectory, port: UInt16 = 0, _ adapt: (inout Configuration) -> Void
     ) throws {
@@ -55,10 +56,10 @@ package final class DaemonInProcess: Sendable {
         for daemon in daemons { StoppingDaemons.add(daemon, directory) }
     }
 
-    /// Where it listens.
+    /// The addresses on which the daemon listens.
     package var addresses: [ListenAddress] { daemons[0].addresses }
 
-    /// Stops, and waits until that is done.
+    /// Stops the daemon and waits for its end.
     package func stop() {
         isStopped.store(true, ordering: .relaxed)
         for daemon in daemons {
@@ -69,14 +70,14 @@ package final class DaemonInProcess: Sendable {
     }
 }
 
-/// Daemons without a reference that have not stopped yet. They write until then, so their directories stay as
-/// long, and so does the process.
+/// Daemons that are still stopping after their last reference was released. They write until they have stopped, so
+/// their directories and the test process must exist until then.
 private enum StoppingDaemons {
     private static let stopping = DispatchGroup()
     private static let isAwaited = atexit { _ = StoppingDaemons.stopping.wait(timeout: .now() + .seconds(60)) } == 0
 
-    /// What is let go of before it is said that a daemon has stopped.
-    private final class Held: Sendable {
+    /// The directory of a stopping daemon, which is removed before the daemon counts as stopped.
+    private final class RetainedDirectory: Sendable {
         let directory: Mutex<TemporaryDirectory?>
 
         init(_ directory: TemporaryDirectory) {
@@ -87,9 +88,9 @@ private enum StoppingDaemons {
     static func add(_ daemon: Daemon, _ directory: TemporaryDirectory) {
         _ = isAwaited
         stopping.enter()
-        let held = Held(directory)
+        let retained = RetainedDirectory(directory)
         daemon.stop { _ in
-            held.directory.withLock { $0 = nil }
+            retained.directory.withLock { $0 = nil }
             stopping.leave()
         }
     }

@@ -1,12 +1,12 @@
 internal import Glibc
 
-/// The daemon as a process of its own, as an operator starts it, on a port that the kernel chooses.
+/// The daemon in its own process, on a port that the kernel chooses.
 package struct DaemonProcess {
     package let process: ChildProcess
-    /// On 127.0.0.1.
+    /// The port on 127.0.0.1.
     package let port: UInt16
 
-    /// Starts it on a data directory, and waits until it listens.
+    /// Starts the daemon with a data directory and waits until it listens.
     package init(data: String, options: [String] = []) throws {
         process = try ChildProcess(["--listen", "127.0.0.1:0", "--data", data] + options)
         let line = try process.line(containing: "listening on http://127.0.0.1:")
@@ -16,21 +16,21 @@ package struct DaemonProcess {
         self.port = port
     }
 
-    /// Ends it without any warning, and waits until it is gone.
+    /// Kills the daemon and waits for its exit.
     package func killAtOnce() throws {
         process.signal(SIGKILL)
         let end = try process.end()
         guard end.code == -SIGKILL else {
-            throw ChildProcess.Failure(description: "the daemon had ended by itself; it said: \(end.errors)")
+            throw ChildProcess.Failure(description: "the daemon exited before the kill: \(end.errors)")
         }
     }
 
-    /// Asks it to stop, and waits until it has.
+    /// Stops the daemon with SIGTERM and waits for its exit.
     package func stop() throws {
         process.signal(SIGTERM)
         let end = try process.end()
         guard end.code == 0 else {
-            throw ChildProcess.Failure(description: "it stopped with \(end.code); it said: \(end.errors)")
+            throw ChildProcess.Failure(description: "the daemon exited with \(end.code): \(end.errors)")
         }
     }
 }

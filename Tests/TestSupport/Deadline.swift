@@ -1,10 +1,9 @@
 package import Dispatch
 internal import Glibc
 
-/// Until when something is waited for.
+/// The end of a wait.
 package struct Deadline {
-    /// For how many seconds tests wait for what must come. Only a defect lets that time pass: however busy the machine is, it
-    /// decides how soon a test ends, not how.
+    /// The longest wait of a test in seconds. The limit is long enough for a busy machine, so only a defect exceeds it.
     package static let patience = 180
 
     private let time: Int
@@ -17,10 +16,10 @@ package struct Deadline {
         time = Self.now + milliseconds
     }
 
-    /// As `poll` wants it; 0 once it is over.
+    /// The remaining time as the timeout of `poll`; 0 after the deadline.
     var milliseconds: Int32 { Int32(max(0, time - Self.now)) }
 
-    /// Waits until one of these descriptors is ready, and says which are; none if the time is over.
+    /// Waits until a descriptor is ready and returns the indices of all ready descriptors; empty after the deadline.
     func wait(for events: Int32, on descriptors: [Int32]) -> [Int] {
         var polled = descriptors.map { pollfd(fd: $0, events: Int16(events), revents: 0) }
         while poll(&polled, nfds_t(polled.count), milliseconds) < 0, errno == EINTR {}
@@ -34,23 +33,23 @@ package struct Deadline {
     }
 }
 
-/// Asks again and again until something is so. Throws once tests have been patient enough.
-package func eventually(_ function: StaticString = #function, _ isSo: () throws -> Bool) throws {
+/// Repeats the closure until it returns true. Throws an error after `Deadline.patience`.
+package func eventually(_ function: StaticString = #function, _ isTrue: () throws -> Bool) throws {
     let end = ContinuousClock.now + .seconds(Deadline.patience)
-    while try !isSo() {
-        guard ContinuousClock.now < end else { throw NeverSo(function: function) }
-        // The threads that bring it about may need this processor.
+    while try !isTrue() {
+        guard ContinuousClock.now < end else { throw ConditionTimeout(function: function) }
+        // The threads that make the condition true may need this processor.
         poll(nil, 0, 1)
     }
 }
 
-/// The error of a wait for something that did not come.
-private struct NeverSo: Error {
+/// The error of a condition that did not become true in time.
+private struct ConditionTimeout: Error {
     let function: StaticString
 }
 
 extension DispatchSemaphore {
-    /// Waits as long as tests are patient. Then the program ends: a signal that has not come by then never comes.
+    /// Waits for the semaphore. Terminates the program after `Deadline.patience`, because the signal will not come.
     package func patientWait(_ function: StaticString = #function) {
         guard wait(timeout: .now() + .seconds(Deadline.patience)) == .success else {
             fatalError("\(function) waited too long")

@@ -3,23 +3,24 @@ internal import Glibc
 internal import SettingsModel
 internal import Synchronization
 
-/// Members of etcd, Debian's `etcd-server`, as processes of the tests on ports of loopback that were free.
+/// A cluster of etcd members from Debian's `etcd-server` package, as child processes on free ports of the loopback
+/// interface.
 package final class EtcdCluster: Sendable {
     private struct Member {
         let name: String
-        /// Where other members reach it.
+        /// The URL for other members.
         let peer: String
         var data: String
         let arguments: [String]
         var process: ChildProcess?
     }
 
-    /// The address of each member for clients.
+    /// The port of each member for clients.
     package let ports: [UInt16]
     private let members: Mutex<[Member]>
     private let directory: TemporaryDirectory
 
-    /// Starts members, which take calls some moments later.
+    /// Starts the members, which accept calls some moments later.
     package init(members count: Int = 1, options: [String] = []) throws {
         let directory = try TemporaryDirectory()
         let free = try (0..<2 * count).map { _ in try LocalPort.free() }
@@ -44,7 +45,7 @@ package final class EtcdCluster: Sendable {
         for number in 0..<count { try start(number) }
     }
 
-    /// Starts a member that was killed, or that never ran.
+    /// Starts a member that is not running.
     package func start(_ number: Int) throws {
         try members.withLock { members in
             let process = try ChildProcess(
@@ -54,7 +55,7 @@ package final class EtcdCluster: Sendable {
         }
     }
 
-    /// Kills a member, and waits until it is gone.
+    /// Kills a member and waits for its exit.
     package func kill(_ number: Int) throws {
         let process = members.withLock { members in
             defer { members[number].process = nil }
@@ -64,12 +65,12 @@ package final class EtcdCluster: Sendable {
         _ = try process?.end()
     }
 
-    /// Saves all of etcd to a file.
+    /// Saves a snapshot of etcd to a file.
     package func save(to file: String) throws {
         try control(["--endpoints", endpoints[0], "snapshot", "save", file])
     }
 
-    /// Kills the only member, and starts it with what was saved.
+    /// Kills the only member and starts it with the data of a snapshot.
     package func restore(from file: String) throws {
         try kill(0)
         let (name, peer, data) = members.withLock { members in
@@ -89,12 +90,12 @@ package final class EtcdCluster: Sendable {
         guard end.code == 0 else { throw ChildProcess.Failure(description: "etcdctl \(arguments): \(end)") }
     }
 
-    /// Sends a signal to a member: SIGSTOP and SIGCONT pause it.
+    /// Sends a signal to a member. SIGSTOP and SIGCONT pause and resume it.
     package func signal(_ number: Int, _ signal: Int32) {
         members.withLock { $0[number].process?.signal(signal) }
     }
 
-    /// Waits until the first member takes connections.
+    /// Waits until the first member accepts connections.
     package func awaitStart() throws {
         try eventually {
             let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
@@ -103,14 +104,14 @@ package final class EtcdCluster: Sendable {
         }
     }
 
-    /// Calls the first member: `call("auth/enable", "{}")`. Returns what it answers.
+    /// Calls the first member, for example `call("auth/enable", "{}")`, and returns its answer.
     @discardableResult
     package func call(_ path: String, _ body: String) throws -> RawResponse {
         try RawClient(port: ports[0]).exchange(
             "POST /v3/\(path) HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
     }
 
-    /// Reads values, as many as fit into an answer.
+    /// Reads up to 16 values.
     package func values(from key: String, to end: String) throws -> [(key: String, value: [UInt8])] {
         func encoded(_ text: String) -> String { Data(text.utf8).base64EncodedString() }
         let range = #"{"key":"\#(encoded(key))","range_end":"\#(encoded(end))","limit":"16"}"#
@@ -123,6 +124,6 @@ package final class EtcdCluster: Sendable {
         }
     }
 
-    /// The addresses as the option `etcd` has them.
+    /// The addresses in the form of the option `etcd.endpoints`.
     package var endpoints: [String] { ports.map { "http://127.0.0.1:\($0)" } }
 }

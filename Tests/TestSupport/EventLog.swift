@@ -1,7 +1,7 @@
 internal import Dispatch
 internal import Synchronization
 
-/// What has happened, in order, from whatever thread; a test waits until it has what it waits for.
+/// A thread-safe log of events in order, for which a test can wait.
 package final class EventLog: Sendable {
     private let events = Mutex<[String]>([])
     private let more = DispatchSemaphore(value: 0)
@@ -19,7 +19,8 @@ package final class EventLog: Sendable {
         all.count { $0 == event }
     }
 
-    /// False if nothing more happens for as long as tests are patient.
+    /// Waits until the events satisfy the condition. Returns false if no further event is added within
+    /// `Deadline.patience`.
     package func wait(_ condition: ([String]) -> Bool) -> Bool {
         while !condition(all) {
             if more.wait(timeout: .now() + .seconds(Deadline.patience)) == .timedOut { return condition(all) }

@@ -1,11 +1,11 @@
-/// A parser of server-sent events, as the HTML standard has them, in lines that end with LF alone.
+/// A parser of server-sent events according to the HTML standard, for lines that end with LF alone.
 ///
-/// It keeps what a reader has to: the last event ID and how long to wait before coming back.
+/// The parser keeps the last event ID and the reconnection delay.
 package struct EventStreamParser: Sendable {
     package struct Event: Equatable, Sendable {
         package var type: String
         package var data: String
-        /// The last event ID at that moment.
+        /// The last event ID at the time of the event.
         package var lastEventID: String
 
         package init(_ type: String, _ data: String, id: String = "") {
@@ -15,9 +15,9 @@ package struct EventStreamParser: Sendable {
         }
     }
 
-    /// What to send as `Last-Event-ID` when coming back. Only the end of a block moves it.
+    /// The value of `Last-Event-ID` for a reconnection. The parser updates it at the end of a block.
     package private(set) var lastEventID: String
-    /// In milliseconds.
+    /// The reconnection delay in milliseconds.
     package private(set) var retry: Int?
 
     private var line: [UInt8] = []
@@ -25,13 +25,14 @@ package struct EventStreamParser: Sendable {
     private var data: [UInt8] = []
     private var id: [UInt8] = []
 
-    /// - Parameter lastEventID: where the reader was when it came back. Only what this stream says counts from the first
-    ///   end of a block on, as the standard has it.
+    /// - Parameter lastEventID: The last event ID at the reconnection. According to the standard, the first end of a
+    ///   block replaces it with the ID of this stream.
     package init(lastEventID: String = "") {
         self.lastEventID = lastEventID
     }
 
-    /// The events that end with these bytes. An event that is not ended by an empty line never comes.
+    /// Parses more bytes and returns the events that they complete. An event without a final empty line is never
+    /// returned.
     package mutating func feed(_ bytes: some Sequence<UInt8>) -> [Event] {
         var events: [Event] = []
         for byte in bytes {
@@ -50,7 +51,7 @@ package struct EventStreamParser: Sendable {
         let colon = line.firstIndex(of: UInt8(ascii: ":")) ?? line.count
         var value = line[colon...].dropFirst()
         if value.first == UInt8(ascii: " ") { value = value.dropFirst() }
-        // A line that begins with a colon has no name, and is a comment.
+        // A line that starts with a colon has an empty name and is a comment.
         switch String(decoding: line[..<colon], as: UTF8.self) {
         case "event": type = Array(value)
         case "data": data += value + [UInt8(ascii: "\n")]
@@ -71,19 +72,19 @@ package struct EventStreamParser: Sendable {
     }
 }
 
-/// The reader of a stream of events: what comes on a connection, event by event.
+/// A reader of an event stream on a connection, event by event.
 package final class EventStreamReader {
     package let client: RawClient
     package let head: RawResponse
     package private(set) var parser = EventStreamParser()
     private var ready: [EventStreamParser.Event] = []
     private var next = 0
-    /// Everything that came, for tests of the form.
+    /// All received bytes, for tests of the encoding.
     package private(set) var received: [UInt8] = []
-    /// True if the body has ended as it should.
+    /// Whether the body has ended properly.
     package private(set) var hasEnded = false
 
-    /// Sends a request, and reads the head of its answer.
+    /// Sends a request and reads the head of its answer.
     package init(_ client: RawClient, _ request: [UInt8]) throws {
         self.client = client
         try client.send(request)
@@ -92,7 +93,7 @@ package final class EventStreamReader {
 
     package var lastEventID: String { parser.lastEventID }
 
-    /// The next event; nil if the body ends before it.
+    /// Reads the next event; nil if the body ends first.
     package func event() throws -> EventStreamParser.Event? {
         while next == ready.count {
             guard try readMore() else { return nil }
@@ -101,14 +102,14 @@ package final class EventStreamReader {
         return ready[next]
     }
 
-    /// Reads up to a moment when what has come is as wanted, events or not.
+    /// Reads until the received data satisfies the condition.
     package func read(until isEnough: (EventStreamReader) -> Bool) throws {
         while !isEnough(self) {
             guard try readMore() else { throw RawClient.Failure.closed(String(decoding: received, as: UTF8.self)) }
         }
     }
 
-    /// Reads one more piece of the body; false at its end.
+    /// Reads another piece of the body; false at its end.
     private func readMore() throws -> Bool {
         guard !hasEnded, let piece = try client.readBodyPart(of: head) else {
             hasEnded = true

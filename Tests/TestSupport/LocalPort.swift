@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Synchronization
 
-/// A port of 127.0.0.1 on which the kernel accepts connections and nothing is ever answered.
+/// A listening port of 127.0.0.1 on which connections are accepted by the kernel and never answered.
 package final class LocalPort: Sendable {
     struct Failure: Error {
         let code: Int32
@@ -10,7 +10,7 @@ package final class LocalPort: Sendable {
     package let number: UInt16
     private let descriptor: Int32
 
-    /// - Parameter wanted: the port; 0 for one that the kernel chooses.
+    /// - Parameter wanted: The port; 0 for a port that the kernel chooses.
     package init(_ wanted: UInt16 = 0) throws {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in()
@@ -33,12 +33,12 @@ package final class LocalPort: Sendable {
         _ = close(descriptor)
     }
 
-    /// The ports below those that the kernel gives to connections that programs open.
+    /// The ports below the range from which the kernel assigns ports to outgoing connections.
     private static let ports: Range<UInt16> = 10_000..<32_000
     private static let next = Mutex(UInt16.random(in: ports))
 
-    /// Returns a port that is free, for a program that cannot say itself which it took: no connection takes it meanwhile, and
-    /// no other call returns it soon.
+    /// Returns a free port for a program that cannot report a port chosen by the kernel. The kernel does not assign the
+    /// port to an outgoing connection, and no other call returns it soon.
     package static func free() throws -> UInt16 {
         for _ in 0..<1000 {
             let port = next.withLock { next in

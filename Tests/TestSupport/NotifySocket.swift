@@ -1,13 +1,13 @@
 internal import Foundation
 internal import Glibc
 
-/// A socket that takes messages as that of a service manager does.
+/// A socket that receives messages like the notification socket of a service manager.
 package final class NotifySocket {
-    /// What `NOTIFY_SOCKET` says: a path, or `@` and a name that is none of the file system.
+    /// The value of `NOTIFY_SOCKET`: a path, or `@` and an abstract name.
     package let name: String
     private let descriptor: Int32
 
-    /// - Parameter directory: where the path of the socket lies; without one, its name is abstract.
+    /// - Parameter directory: The directory of the socket; nil for a socket with an abstract name.
     package init(in directory: TemporaryDirectory?) throws {
         name = directory.map { $0.path + "/notify" } ?? "@settingsd-\(UUID().uuidString)"
         descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
@@ -27,7 +27,7 @@ package final class NotifySocket {
         close(descriptor)
     }
 
-    /// Waits for the next message, and returns its lines.
+    /// Waits for the next message and returns its lines.
     package func next() throws -> [String] {
         guard !Deadline().wait(for: POLLIN, on: [descriptor]).isEmpty else {
             throw ChildProcess.Failure(description: "waited too long for a message")
@@ -37,7 +37,7 @@ package final class NotifySocket {
         return String(decoding: bytes[..<max(0, count)], as: UTF8.self).split(separator: "\n").map(String.init)
     }
 
-    /// Waits for the next message that begins so.
+    /// Waits for the next message with this first line and returns its lines.
     package func next(_ first: String) throws -> [String] {
         while true {
             let message = try next()

@@ -2,10 +2,10 @@ internal import Dispatch
 internal import Synchronization
 package import Testing
 
-/// A trait that runs each test case on threads of its own, a few cases at a time.
+/// A trait that runs each test case on its own threads, with a limit on concurrent cases.
 ///
-/// These tests block: on sockets, processes, semaphores, files. On the threads of tasks, of which there are as many as cores,
-/// they would hold up every task of the process, the ones that they wait for among them.
+/// The tests block on sockets, processes, semaphores and files. The cooperative thread pool has only one thread for
+/// each core, so a blocking test could block the task for which it waits.
 package struct OwnThread: TestTrait, SuiteTrait, TestScoping {
     package var isRecursive: Bool { true }
 
@@ -13,13 +13,13 @@ package struct OwnThread: TestTrait, SuiteTrait, TestScoping {
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
         guard testCase != nil else { return try await function() }
-        await Seats.shared.take()
-        defer { Seats.shared.leave() }
+        await TestSlots.shared.acquire()
+        defer { TestSlots.shared.release() }
         try await withTaskExecutorPreference(Executor()) { try await function() }
     }
 
     private final class Executor: TaskExecutor {
-        /// Each job has a thread: child tasks of a test may block, too, and wait for each other.
+        /// Each job has its own thread, because child tasks of a test can block and wait for each other.
         func enqueue(_ job: consuming ExecutorJob) {
             let job = UnownedJob(job)
             DispatchQueue(label: "test").async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
@@ -31,10 +31,10 @@ extension Trait where Self == OwnThread {
     package static var ownThread: Self { OwnThread() }
 }
 
-/// A counting semaphore that suspends tasks. It bounds how many tests run at once: enough that waiting costs no time, few enough
-/// that none of them is starved.
-private final class Seats: Sendable {
-    static let shared = Seats(8)
+/// A counting semaphore that suspends tasks. It limits the number of concurrent tests: waiting tests do not leave the
+/// processors idle, and no test starves.
+private final class TestSlots: Sendable {
+    static let shared = TestSlots(8)
 
     private struct State {
         var free: Int
@@ -47,7 +47,7 @@ private final class Seats: Sendable {
         state = Mutex(State(free: count))
     }
 
-    func take() async {
+    func acquire() async {
         await withCheckedContinuation { continuation in
             let isFree = state.withLock { state in
                 if state.free > 0 {
@@ -61,7 +61,7 @@ private final class Seats: Sendable {
         }
     }
 
-    func leave() {
+    func release() {
         let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
             if state.waiting.isEmpty {
                 state.free += 1

@@ -1,12 +1,12 @@
 package import SettingsModel
 
-/// Random values, and random rewritings of a value that one of the two equalities must not notice.
+/// A generator of random JSON values, and of variants of a value that are equal under exact or mathematical equality.
 package struct RandomJSON {
-    /// What the leaves are made of.
+    /// The range of leaf values and member names.
     package enum Vocabulary {
-        /// All of Int64, all finite doubles, text of every sort.
+        /// All values of Int64, all finite doubles and text of all kinds.
         case wide
-        /// So few leaves and names that two random values are often equal.
+        /// Few leaf values and names, so that two random values are often equal.
         case narrow
     }
 
@@ -18,16 +18,16 @@ package struct RandomJSON {
         self.vocabulary = vocabulary
     }
 
-    /// A value of at most so many levels.
+    /// A random value with at most this many levels.
     package mutating func value(levels: Int) -> JSONValue {
-        // Narrow values are to be equal now and then, wide ones to have some depth.
+        // Narrow values must be equal sometimes, and wide values must have some depth.
         let isLeaf = levels == 0 || generator.below(5) < (vocabulary == .narrow ? 3 : 1)
         if isLeaf { return leaf() }
         if Bool.random(using: &generator) { return .object(object(levels: levels - 1)) }
         return .array((0..<generator.below(5)).map { _ in value(levels: levels - 1) })
     }
 
-    /// An object whose values have at most so many levels; now and then one large enough to have an index.
+    /// A random object whose values have at most this many levels. Some objects are large enough to have an index.
     package mutating func object(levels: Int) -> JSONObject {
         var object = JSONObject()
         let isLarge = vocabulary == .wide && generator.chance(oneIn: 20)
@@ -56,7 +56,7 @@ package struct RandomJSON {
         }
     }
 
-    /// A double of random bits that is finite.
+    /// A finite double with random bits.
     package mutating func finiteDouble() -> Double {
         while true {
             let double = Double(bitPattern: generator.next())
@@ -64,7 +64,8 @@ package struct RandomJSON {
         }
     }
 
-    /// Text that mixes letters, all that JSON escapes, both forms of é and scalars of each length in UTF-8.
+    /// Text with letters, all characters that JSON escapes, both Unicode forms of é and scalars of each length in
+    /// UTF-8.
     package mutating func text() -> String {
         if vocabulary == .narrow { return generator.pick(["", "a", "b", "\u{E9}", "e\u{301}"]) }
         let pieces: [String] = [
@@ -78,7 +79,7 @@ package struct RandomJSON {
         return text
     }
 
-    /// The same value with the members of its objects in another order: equal.
+    /// The same value with the members of its objects in another order, which is exactly equal.
     package mutating func reordered(_ value: JSONValue) -> JSONValue {
         switch value {
         case .array(let elements): return .array(elements.map { reordered($0) })
@@ -90,7 +91,8 @@ package struct RandomJSON {
         }
     }
 
-    /// A reordered value some of whose numbers are of the other kind or sign of zero: mathematically equal.
+    /// A reordered value in which some numbers have the other kind or the other sign of zero, which is mathematically
+    /// equal.
     package mutating func respelled(_ value: JSONValue) -> JSONValue {
         switch value {
         case .array(let elements): return .array(elements.map { respelled($0) })

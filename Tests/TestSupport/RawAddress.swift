@@ -1,6 +1,6 @@
 package import Glibc
 
-/// Where a raw client connects to: on this machine, always.
+/// The address to which a raw client connects, always on this machine.
 package enum RawAddress: Hashable, Sendable {
     /// A port of 127.0.0.1.
     case ipv4(UInt16)
@@ -17,7 +17,7 @@ package enum RawAddress: Hashable, Sendable {
         }
     }
 
-    /// Calls the body with the address as the kernel wants it.
+    /// Calls the closure with the address in the form of the kernel.
     package func withSocketAddress(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
         switch self {
         case .ipv4(let port):
@@ -40,7 +40,7 @@ package enum RawAddress: Hashable, Sendable {
         }
     }
 
-    /// The port that a socket of IPv4 is bound to.
+    /// The port to which an IPv4 socket is bound.
     static func port(of descriptor: Int32) -> UInt16 {
         var address = sockaddr_in()
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)

@@ -1,15 +1,17 @@
 internal import Glibc
 
-/// A peer that sends exactly the bytes it is given and reads answers one by one, or piece by piece.
+/// A client that sends exactly the given bytes and reads answers one by one or piece by piece.
 ///
-/// Blocking, each call for its time at most, so that a test fails instead of hanging. One thread may hold hundreds of
-/// them: what comes for one waits in the kernel while another is read, and `withNews` tells which have something.
+/// The calls block with a limit, so that a test fails instead of hanging. One thread can use hundreds of clients: the
+/// kernel buffers the data for a client while the thread reads from another client, and `withNews` returns the clients
+/// with data.
 package final class RawClient {
     package enum Failure: Error, Equatable {
         case system(String, Int32)
-        /// Nothing came, or was taken, in time.
+        /// The peer sent or accepted no data in time.
         case timeout
-        /// The peer closed before the answer was complete; with what had come of it.
+        /// The peer closed the connection before the answer was complete. The associated value is the received part of
+        /// the answer.
         case closed(String)
         case reset
         case malformed(String)
@@ -17,20 +19,20 @@ package final class RawClient {
 
     private let descriptor: Int32
     private var isOpen = true
-    /// How long a call may take, in seconds.
+    /// The limit on the duration of a call, in seconds.
     private let patience: Int
-    /// Read and not used yet.
+    /// The received and unused bytes.
     var pending = ReceivedBytes()
-    /// Of a body that comes in chunks: read, freed of what frames it, and not used yet.
+    /// The received and unused bytes of a chunked body, without the framing of chunks.
     var decoded = ReceivedBytes()
 
-    /// Connects. `receiveBuffer` makes the kernel keep little for a peer that does not read.
+    /// Connects. A small `receiveBuffer` makes the kernel buffer little data for a client that does not read.
     package init(_ address: RawAddress, patience seconds: Int = Deadline.patience, receiveBuffer: Int32? = nil) throws {
         patience = seconds
         descriptor = socket(address.family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw Failure.system("socket", errno) }
         if address.family != AF_UNIX {
-            // What is sent in parts shall arrive in parts.
+            // Data that a test sends in parts must arrive in parts.
             setOption(Int32(IPPROTO_TCP), TCP_NODELAY, 1 as Int32)
         }
         if let receiveBuffer { setOption(SOL_SOCKET, SO_RCVBUF, receiveBuffer) }
@@ -42,7 +44,7 @@ package final class RawClient {
         }
     }
 
-    /// Takes a connection that was accepted.
+    /// Wraps an accepted connection.
     init(accepted descriptor: Int32) {
         (self.descriptor, patience) = (descriptor, Deadline.patience)
     }
@@ -77,18 +79,18 @@ package final class RawClient {
         }
     }
 
-    /// Sends the bytes in parts, divided at these places, and has something done after each part: usually, the other side
-    /// read it.
-    package func send(_ bytes: [UInt8], splitAt places: some Sequence<Int>, after: () throws -> Void) throws {
+    /// Sends the bytes in parts, split at these positions, and calls the closure after each part, usually to wait until
+    /// the peer has read it.
+    package func send(_ bytes: [UInt8], splitAt positions: some Sequence<Int>, after: () throws -> Void) throws {
         var start = 0
-        for end in places.map({ $0 }) + [bytes.count] {
+        for end in positions.map({ $0 }) + [bytes.count] {
             try send(Array(bytes[start..<end]))
             try after()
             start = end
         }
     }
 
-    /// Sends what the kernel takes at once; returns how much that was.
+    /// Sends as many bytes as the kernel accepts immediately and returns their number.
     package func sendWithoutWaiting(_ bytes: [UInt8]) -> Int {
         max(0, bytes.withUnsafeBytes { sendAtOnce($0) })
     }
@@ -99,12 +101,12 @@ package final class RawClient {
 
     // MARK: Ending
 
-    /// Half-close: nothing more will be sent, answers are still read.
+    /// Closes the sending side. Answers can still be read.
     package func endSending() {
         shutdown(descriptor, Int32(SHUT_WR))
     }
 
-    /// True once the kernel of the other side has all that was sent, the end included.
+    /// Whether the kernel of the peer has acknowledged all sent data, including a half-close.
     package var isAllAcknowledged: Bool {
         var bytes: Int32 = 0
         return ioctl(descriptor, UInt(TIOCOUTQ), &bytes) == 0 && bytes == 0
@@ -116,7 +118,7 @@ package final class RawClient {
         _ = Glibc.close(descriptor)
     }
 
-    /// Closes so that the other side sees a reset.
+    /// Closes the connection with a reset.
     package func reset() {
         setOption(SOL_SOCKET, SO_LINGER, linger(l_onoff: 1, l_linger: 0))
         close()
@@ -124,21 +126,22 @@ package final class RawClient {
 
     // MARK: Receiving
 
-    /// True if something is there to be read: bytes, or the end.
+    /// Whether data or the end of the connection can be read.
     package var hasNews: Bool {
         !Self.withNews(among: [self], within: 0).isEmpty
     }
 
-    /// Waits until there is something to be read; false if nothing came in time.
+    /// Waits until data or the end can be read; false if nothing arrived in time.
     package func hasNews(within milliseconds: Int) -> Bool {
         guard pending.isEmpty && decoded.isEmpty else { return true }
         return !Deadline(milliseconds: milliseconds).wait(for: POLLIN, on: [descriptor]).isEmpty
     }
 
-    /// Waits until there is something to be read. If another peer ends its side meanwhile, ends this one.
+    /// Waits until data can be read. If the other client's peer closes its side in the meantime, closes this client's
+    /// sending side.
     func awaitNews(passingOnEndOf other: RawClient) {
         guard pending.isEmpty else { return }
-        // POLLRDHUP, which Glibc does not have here: the peer has ended its side.
+        // The value of POLLRDHUP, which Swift's Glibc module does not define. It reports a half-close of the peer.
         let ended: Int16 = 0x2000
         var polled = [
             pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
@@ -148,15 +151,15 @@ package final class RawClient {
         if polled[1].revents != 0 { endSending() }
     }
 
-    /// Waits until there is something to be read on some of the clients, and returns their positions; none if nothing came
-    /// in time.
+    /// Waits until data can be read from some of the clients and returns their indices; empty if nothing arrived in
+    /// time.
     package static func withNews(among clients: [RawClient], within seconds: Int = Deadline.patience) -> [Int] {
         let kept = clients.indices.filter { !clients[$0].pending.isEmpty || !clients[$0].decoded.isEmpty }
         guard kept.isEmpty else { return kept }
         return Deadline(seconds: seconds).wait(for: POLLIN, on: clients.map(\.descriptor))
     }
 
-    /// Has `body` look at what has come, and at more of it, until it finds what it wants.
+    /// Calls the closure with the received bytes after each read, until the closure returns a result.
     func receive<Found>(_ body: (inout ReceivedBytes) throws -> Found?) throws -> Found {
         let deadline = Deadline(seconds: patience)
         while true {
@@ -188,7 +191,7 @@ package final class RawClient {
     }
 }
 
-/// Reading answers: whole, or piece by piece where they have no end.
+/// Reading of answers, completely or piece by piece.
 extension RawClient {
     /// Sends a request and reads its answer.
     package func exchange(_ text: String) throws -> RawResponse {
@@ -196,15 +199,15 @@ extension RawClient {
         return try readResponse()
     }
 
-    /// Reads one answer with its body, by its length or chunk by chunk. `toHead`: it answers HEAD and has no body, whatever
-    /// it says.
+    /// Reads an answer with its body. `toHead` means that the answer is to a HEAD request and has no body, whatever its
+    /// fields say.
     package func readResponse(toHead: Bool = false) throws -> RawResponse {
         var response = try readHead()
         if !toHead { response.body = try readBody(of: response) }
         return response
     }
 
-    /// Reads what comes after the head of an answer.
+    /// Reads the body of an answer.
     package func readBody(of response: RawResponse) throws -> [UInt8] {
         guard response.mayHaveBody else { return [] }
         if response.isChunked {
@@ -213,24 +216,24 @@ extension RawClient {
             return body
         }
         let length = response.length
-        return try receive { $0.count >= length ? Array($0.take(length)) : nil }
+        return try receive { $0.count >= length ? Array($0.remove(length)) : nil }
     }
 
-    /// Reads the head of an answer and nothing of its body.
+    /// Reads the head of an answer and leaves its body unread.
     package func readHead() throws -> RawResponse {
-        try RawResponse(head: receive { $0.take(through: "\r\n\r\n") })
+        try RawResponse(head: receive { $0.remove(through: "\r\n\r\n") })
     }
 
-    /// Reads a chunk of a body that comes in chunks, as it was sent; nil for the last, which is empty.
+    /// Reads one chunk of a chunked body; nil for the empty last chunk.
     package func readChunk() throws -> String? {
         try readChunkBytes().map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Reads a chunked body up to the end of the next mark, wherever the chunks begin and end: an empty line (`\n\n`) ends an
-    /// event. Nil if the body ends before it; what is left then is thrown as malformed.
+    /// Reads a chunked body through the next mark, regardless of chunk boundaries. The default mark is the empty line
+    /// that ends an event. Returns nil at the end of the body; throws `malformed` if data without a mark remains.
     package func readPiece(through mark: String = "\n\n") throws -> String? {
         while true {
-            if let piece = decoded.take(through: mark) { return String(decoding: piece, as: UTF8.self) }
+            if let piece = decoded.remove(through: mark) { return String(decoding: piece, as: UTF8.self) }
             guard let chunk = try readChunkBytes() else {
                 guard decoded.isEmpty else { throw Failure.malformed(decoded.text) }
                 return nil
@@ -239,31 +242,31 @@ extension RawClient {
         }
     }
 
-    /// Everything up to the end that the peer makes.
+    /// Reads all data until the peer closes the connection.
     package func readUntilClose() throws -> [UInt8] {
         do {
             return try receive { _ -> [UInt8]? in nil }
         } catch Failure.closed {
-            return pending.takeAll()
+            return pending.removeAll()
         }
     }
 
-    /// Reads some more of a body, as it comes: a chunk, or where there are none, whatever is there. Nil at its end.
+    /// Reads the next part of a body: a chunk, or the available data of a body without chunks. Nil at its end.
     package func readBodyPart(of head: RawResponse) throws -> [UInt8]? {
         if head.isChunked { return try readChunkBytes().map { Array($0) } }
         do {
-            return try receive { $0.isEmpty ? nil : $0.takeAll() }
+            return try receive { $0.isEmpty ? nil : $0.removeAll() }
         } catch Failure.closed {
             return nil
         }
     }
 
     private func readChunkBytes() throws -> ArraySlice<UInt8>? {
-        let line = try receive { $0.take(through: "\r\n") }.dropLast(2)
+        let line = try receive { $0.remove(through: "\r\n") }.dropLast(2)
         guard let size = Int(String(decoding: line, as: UTF8.self), radix: 16) else {
             throw Failure.malformed(String(decoding: line, as: UTF8.self))
         }
-        let chunk = try receive { $0.count >= size + 2 ? $0.take(size + 2) : nil }
+        let chunk = try receive { $0.count >= size + 2 ? $0.remove(size + 2) : nil }
         guard chunk.suffix(2).elementsEqual("\r\n".utf8) else {
             throw Failure.malformed(String(decoding: chunk, as: UTF8.self))
         }
@@ -272,7 +275,7 @@ extension RawClient {
 }
 
 extension RawClient {
-    /// The number of requests that wait for a change, as the daemon counts them.
+    /// The number of waiting requests according to the daemon's metrics.
     package func watcherCount(
         _ request: [UInt8] = Array("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
     ) throws -> Int {
@@ -286,7 +289,8 @@ extension RawClient {
     }
 }
 
-/// What has come and has not been used yet. Taking from its start costs what is taken, however much is behind it.
+/// The received and unused bytes. Removing bytes from the start costs time in proportion to the removed bytes, not to
+/// the remaining bytes.
 struct ReceivedBytes {
     private var bytes: [UInt8] = []
     private var start = 0
@@ -299,26 +303,26 @@ struct ReceivedBytes {
         bytes.append(contentsOf: more)
     }
 
-    mutating func take(_ count: Int) -> ArraySlice<UInt8> {
-        let taken = bytes[start..<(start + count)]
+    mutating func remove(_ count: Int) -> ArraySlice<UInt8> {
+        let removed = bytes[start..<(start + count)]
         start += count
         if start == bytes.count {
             bytes = []
             start = 0
         }
-        return taken
+        return removed
     }
 
-    mutating func takeAll() -> [UInt8] {
-        Array(take(count))
+    mutating func removeAll() -> [UInt8] {
+        Array(remove(count))
     }
 
-    /// Takes everything up to the end of the first place where the mark stands; nil if it stands nowhere.
-    mutating func take(through mark: String) -> ArraySlice<UInt8>? {
+    /// Removes the bytes through the first occurrence of the mark; nil if the mark does not occur.
+    mutating func remove(through mark: String) -> ArraySlice<UInt8>? {
         let mark = Array(mark.utf8)
         guard let last = mark.last, count >= mark.count else { return nil }
         var end = start + mark.count
-        // What is large comes in many pieces, and each is looked through again: byte by byte would take long.
+        // Large data arrives in many pieces and is searched after each piece, so a search byte by byte would be slow.
         let length = bytes.withUnsafeBytes { bytes -> Int? in
             guard let base = bytes.baseAddress else { return nil }
             while end <= bytes.count, let found = memchr(base + (end - 1), Int32(last), bytes.count - end + 1) {
@@ -328,6 +332,6 @@ struct ReceivedBytes {
             }
             return nil
         }
-        return length.map { take($0) }
+        return length.map { remove($0) }
     }
 }

@@ -1,4 +1,4 @@
-/// An answer as it came.
+/// An answer as received.
 package struct RawResponse: Equatable, Sendable {
     package struct Field: Equatable, Sendable {
         package let name: String
@@ -10,24 +10,24 @@ package struct RawResponse: Equatable, Sendable {
     package let fields: [Field]
     package var body: [UInt8] = []
 
-    /// The body as text, without the newline at the end of an answer of JSON.
+    /// The body as text, without the final newline of a JSON answer.
     package var text: String {
         let isJSON = field("Content-Type")?.hasPrefix("application/") ?? false
         return String(decoding: isJSON && body.last == UInt8(ascii: "\n") ? body.dropLast() : body[...], as: UTF8.self)
     }
 
-    /// The value of the first field of that name, in whatever case it is written.
+    /// The value of the first field with this name. The case of the name does not matter.
     package func field(_ name: String) -> String? {
         fields.first { $0.name.lowercased() == name.lowercased() }?.value
     }
 
-    /// True if the body comes in chunks.
+    /// Whether the body is chunked.
     var isChunked: Bool { field("Transfer-Encoding")?.lowercased() == "chunked" }
 
-    /// What a body has that does not come in chunks.
+    /// The length of a body that is not chunked.
     var length: Int { field("Content-Length").flatMap { Int($0) } ?? 0 }
 
-    /// True if there may be a body, if it does not answer HEAD.
+    /// Whether the answer may have a body, unless it is to a HEAD request.
     var mayHaveBody: Bool { status >= 200 && status != 204 && status != 304 }
 
     init(head: ArraySlice<UInt8>) throws {

@@ -3,23 +3,23 @@ internal import Glibc
 internal import SettingsAPI
 internal import Synchronization
 
-/// A front of the tests for daemons that share a log: each request goes to one of them by chance, and asks it to wait for
-/// what the answers before have told of. So they must look like one daemon.
+/// A proxy that sends each request to a random daemon of a cluster, so that tests see the cluster as one daemon. The
+/// proxy adds Settings-At-Least with the newest cursor of earlier answers.
 ///
-/// It reads requests with a length only. Blocking, a thread a connection.
+/// It supports only requests with a Content-Length. It blocks, with one thread for each connection.
 final class RequestSpreader: Sendable {
     let port: UInt16
     private let listener: Int32
     private let targets: [UInt16]
-    /// The newest cursor of all answers, and the daemon that gave it.
+    /// The newest cursor of all answers, and the daemon that sent it.
     private let newest = Mutex<(cursor: Cursor, target: UInt16)?>(nil)
 
-    /// - Parameter targets: the ports of the daemons.
+    /// - Parameter targets: The ports of the daemons.
     init(to targets: [UInt16]) throws {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard RawAddress.ipv4(0).withSocketAddress({ bind(listener, $0, $1) }) == 0, listen(listener, 1024) == 0 else {
             close(listener)
-            throw ChildProcess.Failure(description: "the front cannot listen: error \(errno)")
+            throw ChildProcess.Failure(description: "the proxy cannot listen: error \(errno)")
         }
         self.listener = listener
         self.targets = targets
@@ -27,7 +27,7 @@ final class RequestSpreader: Sendable {
         Thread.detachNewThread { self.accept() }
     }
 
-    /// Takes no more connections.
+    /// Stops accepting connections.
     func stop() {
         shutdown(listener, Int32(SHUT_RDWR))
     }
@@ -35,7 +35,7 @@ final class RequestSpreader: Sendable {
     private func accept() {
         while case let descriptor = Glibc.accept(listener, nil, nil), descriptor >= 0 {
             Thread.detachNewThread {
-                // The end of either side is that of the connection.
+                // An end of either side ends the connection.
                 try? self.serve(RawClient(accepted: descriptor))
             }
         }
@@ -44,11 +44,11 @@ final class RequestSpreader: Sendable {
 
     private func serve(_ client: RawClient) throws {
         var daemons: [UInt16: RawClient] = [:]
-        var goesOn = true
-        while goesOn {
-            let head = String(decoding: try client.receive { $0.take(through: "\r\n\r\n") }, as: UTF8.self)
+        var isOpen = true
+        while isOpen {
+            let head = String(decoding: try client.receive { $0.remove(through: "\r\n\r\n") }, as: UTF8.self)
             let length = Self.field("Content-Length", in: head).flatMap { Int($0) } ?? 0
-            let body = try client.receive { $0.count >= length ? Array($0.take(length)) : nil }
+            let body = try client.receive { $0.count >= length ? Array($0.remove(length)) : nil }
             if head.hasPrefix("GET /metrics ") {
                 try client.send(watcherCount(Array(head.utf8)))
                 continue
@@ -57,19 +57,19 @@ final class RequestSpreader: Sendable {
             let daemon = try daemons[target] ?? RawClient(port: target)
             daemons[target] = daemon
             try daemon.send(Array(waiting(head).utf8) + body)
-            goesOn = try pass(from: daemon, at: target, to: client, toHead: head.hasPrefix("HEAD "))
+            isOpen = try pass(from: daemon, at: target, to: client, toHead: head.hasPrefix("HEAD "))
         }
     }
 
-    /// Adds the place to wait for, unless the request names one.
+    /// Adds Settings-At-Least, unless the request already has the field.
     private func waiting(_ head: String) -> String {
         let newest = newest.withLock { $0 }
         guard let newest, Self.field("Settings-At-Least", in: head) == nil else { return head }
-        // A line end is one character.
+        // Swift counts CR LF as one character.
         return head.dropLast() + "Settings-At-Least: \(newest.cursor)\r\n\r\n"
     }
 
-    /// Chooses a daemon: by chance, or for a request that must not wait, one that is not behind.
+    /// Chooses a random daemon, or the daemon with the newest cursor for a request that must not wait.
     private func target(for head: String) -> UInt16 {
         if head.prefix(while: { $0 != "\r\n" }).contains("wait=0"), let newest = newest.withLock({ $0 }) {
             return newest.target
@@ -77,19 +77,19 @@ final class RequestSpreader: Sendable {
         return targets[Int.random(in: targets.indices)]
     }
 
-    /// Passes an answer on, piece by piece as it comes. False if it is the last of its connection.
+    /// Forwards an answer piece by piece. Returns false if it is the last answer of its connection.
     private func pass(from daemon: RawClient, at target: UInt16, to client: RawClient, toHead: Bool) throws -> Bool {
         daemon.awaitNews(passingOnEndOf: client)
-        var head = String(decoding: try daemon.receive { $0.take(through: "\r\n\r\n") }, as: UTF8.self)
+        var head = String(decoding: try daemon.receive { $0.remove(through: "\r\n\r\n") }, as: UTF8.self)
         let response = try RawResponse(head: Array(head.utf8)[...])
         note(response.field("Settings-Cursor"), from: target)
         if response.status == 400, let own = response.field("Settings-Cursor"), let newest = newest.withLock({ $0 }) {
-            // A daemon that refuses a request does not wait first.
+            // A daemon refuses a malformed request without waiting, so its cursor can be old.
             head.replace("Settings-Cursor: \(own)\r\n", with: "Settings-Cursor: \(newest.cursor)\r\n")
         }
         try client.send(head)
-        let goesOn = response.field("Connection") != "close"
-        guard response.mayHaveBody, !toHead else { return goesOn }
+        let isOpen = response.field("Connection") != "close"
+        guard response.mayHaveBody, !toHead else { return isOpen }
         if response.field("Content-Length") != nil {
             try client.send(daemon.readBody(of: response))
         } else {
@@ -99,7 +99,7 @@ final class RequestSpreader: Sendable {
             }
             if response.isChunked { try client.send("0\r\n\r\n") }
         }
-        return goesOn
+        return isOpen
     }
 
     private func part(of response: RawResponse, from daemon: RawClient, to client: RawClient) throws -> [UInt8]? {
@@ -115,7 +115,7 @@ final class RequestSpreader: Sendable {
         }
     }
 
-    /// Returns an answer with the watchers of all daemons, which tests wait for.
+    /// Returns an answer with the number of watchers of all daemons.
     private func watcherCount(_ request: [UInt8]) throws -> String {
         let count = try targets.reduce(0) { try $0 + RawClient(port: $1).watcherCount(request) }
         let body = "settingsd_watchers \(count)\n"

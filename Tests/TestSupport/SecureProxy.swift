@@ -5,17 +5,17 @@ package struct TestAuthority: Sendable {
     private static let key = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes"
     private let folder: TemporaryDirectory
 
-    /// Makes an authority. Its own certificate is `authority.pem`.
+    /// Creates an authority with the certificate `authority.pem`.
     package init() throws {
         folder = try TemporaryDirectory()
         try makeSelfSigned("authority", for: "authority")
     }
 
-    /// Makes a certificate that the authority signs, `NAME.pem` with its key `NAME.key`.
+    /// Creates the certificate `NAME.pem` with the key `NAME.key`, signed by the authority.
     ///
     /// - Parameters:
-    ///   - host: whom it is for, as `DNS:localhost` or `IP:127.0.0.1`.
-    ///   - days: how long it is valid; one of a negative number has expired.
+    ///   - host: The subject of the certificate, such as `DNS:localhost` or `IP:127.0.0.1`.
+    ///   - days: The validity in days. A certificate with a negative number has expired.
     package func make(_ name: String, for host: String, days: Int = 2) throws {
         _ = try folder.file("names", "subjectAltName=\(host)\n")
         try openssl("req \(Self.key) -keyout \(name).key -out \(name).csr -subj /CN=\(name)")
@@ -24,7 +24,7 @@ package struct TestAuthority: Sendable {
                 + "-days \(days) -extfile names")
     }
 
-    /// Makes a certificate that no authority signs.
+    /// Creates a self-signed certificate.
     package func makeSelfSigned(_ name: String, for host: String) throws {
         try openssl("req -x509 \(Self.key) -keyout \(name).key -out \(name).pem -days 2 -subj /CN=\(host)")
     }
@@ -41,16 +41,16 @@ package struct TestAuthority: Sendable {
     }
 }
 
-/// nginx as a process of its own, which speaks TLS on a port of 127.0.0.1.
+/// An nginx process that serves TLS on a port of 127.0.0.1.
 package final class SecureProxy {
     private let process: ChildProcess
     package let port: UInt16
 
-    /// Starts it, and waits until it listens.
+    /// Starts nginx and waits until it listens.
     ///
     /// - Parameters:
-    ///   - folder: a folder for its files, among them `access`, the log that the servers ask for.
-    ///   - servers: what stands in the block `http` of its configuration, with the port.
+    ///   - folder: The folder for the files of nginx.
+    ///   - servers: Returns the servers in the `http` block of the configuration for a port.
     package init(in folder: String, _ servers: (UInt16) -> String) throws {
         var failure = ""
         for _ in 0..<5 {
@@ -59,7 +59,7 @@ package final class SecureProxy {
             try Self.write(Self.configuration(folder, servers(port)), to: file)
             let process = try ChildProcess.program("nginx", "-e stderr -p \(folder) -c \(file)", in: folder)
             do {
-                // Its sockets are open by then.
+                // nginx logs this line after it has opened its sockets.
                 _ = try process.line(containing: "event method")
             } catch let error as ChildProcess.Failure where error.description.contains("in use") {
                 failure = error.description
@@ -102,7 +102,8 @@ package final class SecureProxy {
 }
 
 extension ChildProcess {
-    /// A program that the tests need beside Swift. Where it is missing, its end or its first line says so.
+    /// Starts a program that the tests need in addition to Swift. If the program is missing, the child exits with a
+    /// message.
     package static func program(_ name: String, _ words: String, in folder: String) throws -> ChildProcess {
         let script = """
             cd "\(folder)" || exit 1

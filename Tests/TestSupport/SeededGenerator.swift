@@ -1,8 +1,9 @@
 internal import Foundation
 
-/// SplitMix64: the same numbers for the same seed on every machine, so that a failure can be repeated.
+/// A SplitMix64 generator, which returns the same numbers for the same seed on every machine, so that a failure can be
+/// repeated.
 package struct SeededGenerator: RandomNumberGenerator, Sendable {
-    /// What to start with to get the same numbers again; belongs in every failure message.
+    /// The seed, which every failure message must contain.
     package let seed: UInt64
     private var state: UInt64
 
@@ -24,32 +25,32 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
         Int.random(in: 0..<bound, using: &self)
     }
 
-    /// True once in so many calls.
+    /// Returns true with the probability 1 / `bound`.
     package mutating func chance(oneIn bound: Int) -> Bool {
         below(bound) == 0
     }
 
-    /// One of these, of which there must be at least one.
+    /// A random element. The array must not be empty.
     package mutating func pick<Element>(_ choices: [Element]) -> Element {
         choices[below(choices.count)]
     }
 }
 
-/// How long the random tests go on and where they start.
+/// The number of rounds and the seeds of the randomized tests.
 ///
-/// `FUZZ_ITERATIONS` sets the number of rounds and `FUZZ_SEED` the seed of the first; each round takes the next seed.
-/// To repeat a failure, set `FUZZ_SEED` to the seed in its message.
+/// `FUZZ_ITERATIONS` sets the number of rounds, and `FUZZ_SEED` sets the seed of the first round. Each round uses the
+/// next seed. To repeat a failure, set `FUZZ_SEED` to the seed in its message.
 package enum FuzzBudget {
     package static let iterations = Int(variable("FUZZ_ITERATIONS") ?? "") ?? 2_000
     package static let firstSeed = UInt64(variable("FUZZ_SEED") ?? "") ?? 20_260_101
 
-    /// The generators of all rounds. A test that needs fewer rounds than the budget gives a fraction of it.
+    /// The generators of all rounds. `share` is the fraction of the rounds that the test runs.
     package static func generators(share: Double = 1) -> some Sequence<SeededGenerator> {
         let rounds = max(1, Int(Double(iterations) * share))
         return (0..<UInt64(rounds)).lazy.map { SeededGenerator(seed: firstSeed &+ $0) }
     }
 
-    /// The seeds of tests that have other seeds in each run, unless `FUZZ_SEED` is set.
+    /// The seeds of a test that uses different seeds in each run, unless `FUZZ_SEED` is set.
     package static func randomSeeds(share: Double) -> [UInt64] {
         let first = UInt64(variable("FUZZ_SEED") ?? "") ?? .random(in: 0...UInt64(UInt32.max))
         return (0..<UInt64(max(1, Double(iterations) * share))).map { first &+ $0 }

@@ -2,17 +2,17 @@ internal import Dispatch
 internal import Glibc
 internal import Synchronization
 
-/// A proxy of the tests for connections to a port of loopback, which can lose answers and cut connections.
+/// A proxy for connections to a loopback port, which can drop answers and cut connections.
 package final class TCPProxy: Sendable {
     package enum Mode: Sendable {
         case passing
-        /// What the server sends is lost.
+        /// The proxy drops all data from the server.
         case losingAnswers
-        /// The answers to requests that have a text are lost, or replaced by another text.
+        /// The proxy drops the answers to requests that contain the text, or replaces the answers.
         case replacing(String, with: String?)
-        /// What is sent arrives that much later.
+        /// The proxy delays all data.
         case delaying(milliseconds: Int32)
-        /// Connections end at once.
+        /// The proxy closes all connections.
         case cut
 
         fileprivate var isCut: Bool { if case .cut = self { true } else { false } }
@@ -20,14 +20,14 @@ package final class TCPProxy: Sendable {
 
     private struct State {
         var mode = Mode.passing
-        /// The sockets of the connections under way.
+        /// The sockets of open connections.
         var open: Set<Int32> = []
         var isOver = false
         var target: UInt16
     }
 
-    /// A connection: true while the last request is one whose answer is replaced.
-    private final class Way: Sendable {
+    /// The state of one connection: whether the answer to its last request must be replaced.
+    private final class ConnectionState: Sendable {
         let isReplaced = Atomic(false)
     }
 
@@ -48,7 +48,7 @@ package final class TCPProxy: Sendable {
         queue.async { self.accept() }
     }
 
-    /// Changes what happens from now on. Ends the connections under way if they are cut.
+    /// Changes the mode. `cut` also closes the open connections.
     package func set(_ mode: Mode) {
         state.withLock { state in
             state.mode = mode
@@ -56,7 +56,7 @@ package final class TCPProxy: Sendable {
         }
     }
 
-    /// Has new connections lead to another port, and ends those under way.
+    /// Directs new connections to another port and closes the open connections.
     package func lead(to target: UInt16) {
         state.withLock { state in
             state.target = target
@@ -64,7 +64,7 @@ package final class TCPProxy: Sendable {
         }
     }
 
-    /// Ends the proxy, which stays until then.
+    /// Stops the proxy. A proxy that is not stopped is never released.
     package func stop() {
         set(.cut)
         state.withLock { $0.isOver = true }
@@ -85,12 +85,12 @@ package final class TCPProxy: Sendable {
                 continue
             }
             state.withLock { state in _ = (state.open.insert(client), state.open.insert(server)) }
-            let (group, way) = (DispatchGroup(), Way())
+            let (group, connection) = (DispatchGroup(), ConnectionState())
             DispatchQueue(label: "proxy.requests").async(group: group) {
-                self.pass(from: client, to: server, way, answers: false)
+                self.pass(from: client, to: server, connection, answers: false)
             }
             DispatchQueue(label: "proxy.answers").async(group: group) {
-                self.pass(from: server, to: client, way, answers: true)
+                self.pass(from: server, to: client, connection, answers: true)
             }
             group.notify(queue: .global()) {
                 self.state.withLock { state in _ = (state.open.remove(client), state.open.remove(server)) }
@@ -101,7 +101,7 @@ package final class TCPProxy: Sendable {
         close(listener)
     }
 
-    private func pass(from source: Int32, to sink: Int32, _ way: Way, answers: Bool) {
+    private func pass(from source: Int32, to sink: Int32, _ connection: ConnectionState, answers: Bool) {
         var bytes = [UInt8](repeating: 0, count: 65_536)
         passing: while true {
             let count = recv(source, &bytes, bytes.count, 0)
@@ -113,8 +113,8 @@ package final class TCPProxy: Sendable {
             case .replacing(let text, let replacement):
                 if !answers {
                     let isHit = String(decoding: message, as: UTF8.self).contains(text)
-                    way.isReplaced.store(isHit, ordering: .relaxed)
-                } else if way.isReplaced.load(ordering: .relaxed) {
+                    connection.isReplaced.store(isHit, ordering: .relaxed)
+                } else if connection.isReplaced.load(ordering: .relaxed) {
                     guard let replacement else { continue }
                     message = Array(replacement.utf8)
                 }

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// A directory of a test, which only its owner may enter, gone with the object.
+/// A temporary directory that only its owner may enter. The deinitializer removes the directory.
 package final class TemporaryDirectory: Sendable {
     package let path: String
 
@@ -11,7 +11,7 @@ package final class TemporaryDirectory: Sendable {
         path = url.path(percentEncoded: false)
     }
 
-    /// A copy of what is in a directory at this moment.
+    /// Copies the current contents of a directory.
     package init(copyOf other: TemporaryDirectory) throws {
         path = other.path + "-copy"
         try FileManager.default.copyItem(atPath: other.path, toPath: path)
@@ -21,9 +21,9 @@ package final class TemporaryDirectory: Sendable {
         remove()
     }
 
-    /// For one that lives as long as the process.
+    /// Removes the directory. Only objects that live as long as the process need to call this method.
     package func remove() {
-        // A leftover in a temporary directory does no harm.
+        // A leftover temporary directory does no harm.
         try? FileManager.default.removeItem(atPath: path)
     }
 

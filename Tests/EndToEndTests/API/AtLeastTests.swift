@@ -4,7 +4,7 @@ import SettingsWeb
 import TestSupport
 import Testing
 
-/// Section 12 of the contract, as far as a lone daemon goes: requests that wait for a place in history.
+/// "Reading at a cursor" in docs/http-api.md, for a daemon without a cluster: requests that wait for a revision.
 @Suite(.ownThread)
 struct AtLeastTests {
     static let requests: [Request] = [
@@ -23,45 +23,48 @@ struct AtLeastTests {
         return daemon
     }
 
-    /// The place in history so many commits later.
-    private func place(_ daemon: TestDaemon, after count: Int64) throws -> String {
+    /// The cursor that the daemon reaches after this many more commits.
+    private func cursor(_ daemon: TestDaemon, after count: Int64) throws -> String {
         let cursor = try #require(Cursor(try daemon.cursor()))
         return "\(cursor.epoch).\(cursor.revision.number + count)"
     }
 
-    private func with(_ request: Request, atLeast place: String) -> Request {
+    private func with(_ request: Request, atLeast cursor: String) -> Request {
         var request = request
-        request.fields.append("Settings-At-Least: \(place)")
+        request.fields.append("Settings-At-Least: \(cursor)")
         return request
     }
 
-    @Test("A request for a place that is there is answered at once", arguments: requests)
+    @Test("A request with Settings-At-Least at a reached cursor is answered without a wait", arguments: requests)
     func reached(request: Request) throws {
         let daemon = try daemon()
         let answer = try daemon.send(with(request, atLeast: try daemon.cursor()))
         #expect((200..<300).contains(answer.status), "\(answer.text)")
     }
 
-    @Test("Any request for a place to come waits until it is there, and is answered as of then", arguments: requests)
-    func held(request: Request) throws {
+    @Test(
+        "A request with Settings-At-Least waits for the cursor and shows that state or a later state",
+        arguments: requests)
+    func waits(request: Request) throws {
         let daemon = try daemon()
-        let place = try place(daemon, after: 2)
-        let peer = try WaitingPeer(daemon, with(request, atLeast: place))
+        let later = try cursor(daemon, after: 2)
+        let peer = try WaitingPeer(daemon, with(request, atLeast: later))
         try daemon.done("PUT other/keys/a 1")
         #expect(!peer.client.hasNews)
         try daemon.done("PUT other/keys/a 2")
         let answer = try peer.client.readResponse(toHead: request.method == "HEAD")
         #expect((200..<300).contains(answer.status), "\(answer.text)")
-        let (reached, wanted) = (try #require(answer.revision), try #require(Cursor(place)?.revision))
+        let (reached, wanted) = (try #require(answer.revision), try #require(Cursor(later)?.revision))
         #expect(reached >= wanted)
         #expect(try daemon.send("GET /metrics").status == 200)
         try daemon.awaitWatchers(0)
     }
 
-    @Test("A place that does not come in time is 503 behind, with the place that there is", arguments: requests)
+    @Test(
+        "A request whose cursor is not reached in time returns 503 behind with the current cursor", arguments: requests)
     func late(request: Request) throws {
         let daemon = try daemon()
-        let (now, later) = (try daemon.cursor(), try place(daemon, after: 1))
+        let (now, later) = (try daemon.cursor(), try cursor(daemon, after: 1))
         var hasty = with(request, atLeast: later)
         hasty.target += (request.target.contains("?") ? "&" : "?") + "wait=0"
         let before = try daemon.world()
@@ -77,36 +80,36 @@ struct AtLeastTests {
         #expect(try daemon.world() == before)
     }
 
-    @Test("A wait ends after as many seconds as the request says, or when its sender closes its side")
+    @Test("A wait for a cursor ends after the requested seconds, or when the client closes the connection")
     func ends() throws {
         let daemon = try daemon()
-        let place = try place(daemon, after: 1)
+        let later = try cursor(daemon, after: 1)
         let start = ContinuousClock.now
-        #expect(try daemon.send(with("PUT app/keys/b?wait=1 1", atLeast: place)).json?["code"] == "behind")
+        #expect(try daemon.send(with("PUT app/keys/b?wait=1 1", atLeast: later)).json?["code"] == "behind")
         #expect(ContinuousClock.now - start >= .seconds(1))
-        let peer = try WaitingPeer(daemon, with("GET app?wait=300", atLeast: place))
+        let peer = try WaitingPeer(daemon, with("GET app?wait=300", atLeast: later))
         peer.client.endSending()
         #expect(try peer.answer().json?["code"] == "behind")
-        let gone = try WaitingPeer(daemon, with("GET app?wait=300", atLeast: place))
+        let gone = try WaitingPeer(daemon, with("GET app?wait=300", atLeast: later))
         gone.client.close()
         try daemon.awaitWatchers(0)
     }
 
-    @Test("A write with a long body waits like any other")
+    @Test("A write with a long body waits for its cursor")
     func long() throws {
         let daemon = try daemon()
         let text = String(repeating: "x", count: 300_000)
         let peer = try WaitingPeer(
-            daemon, with(Request("PUT app/keys/long \"\(text)\""), atLeast: try place(daemon, after: 1)))
+            daemon, with(Request("PUT app/keys/long \"\(text)\""), atLeast: try cursor(daemon, after: 1)))
         try daemon.done("PUT other/keys/a 1")
         #expect(try peer.answer().status == 201)
         #expect(try daemon.send("GET app/keys/long?raw").text == text)
     }
 
-    @Test("Requests of a connection behind one that waits keep their order")
+    @Test("Pipelined requests behind a waiting request keep their order")
     func order() throws {
         let daemon = try daemon()
-        let peer = try WaitingPeer(daemon, with("PUT app/keys/a 2", atLeast: try place(daemon, after: 1)))
+        let peer = try WaitingPeer(daemon, with("PUT app/keys/a 2", atLeast: try cursor(daemon, after: 1)))
         try peer.client.send(Request("PUT app/keys/a 3").bytes + Request("GET app/keys/a").bytes)
         try daemon.done("PUT other/keys/a 1")
         #expect(try peer.client.readResponse().json?["previous"]?["value"] == 1)
@@ -114,36 +117,36 @@ struct AtLeastTests {
         #expect(try peer.client.readResponse().json?["value"] == 3)
     }
 
-    @Test("Many that wait for different places are each answered once their own is there")
+    @Test("150 requests that wait for different cursors are each answered when their cursor is reached")
     func many() throws {
         let daemon = try daemon()
         let peers = try (1...150).map { number in
-            try WaitingPeer(daemon, with("GET app?wait=60", atLeast: try place(daemon, after: Int64(number % 3) + 1)))
+            try WaitingPeer(daemon, with("GET app?wait=60", atLeast: try cursor(daemon, after: Int64(number % 3) + 1)))
         }
         for number in 1...3 { try daemon.done(Request("PUT other/keys/a \(number)")) }
         for peer in peers { #expect(try peer.answer().status == 200) }
     }
 
-    @Test("How long a write may wait for its place makes it no other write")
+    @Test("A retry with another wait or without Settings-At-Least is replayed under the same idempotency key")
     func repeated() throws {
         let daemon = try daemon()
-        let place = try daemon.cursor()
+        let cursor = try daemon.cursor()
         func request(_ query: String, _ fields: String...) -> Request {
             var request = Request("PATCH app/keys/a\(query) {\"op\":\"add\",\"by\":1}")
             request.fields = ["Idempotency-Key: once"] + fields
             return request
         }
-        try daemon.done(request("?wait=3", "Settings-At-Least: \(place)"))
-        let again = try daemon.done(request("?wait=9", "Settings-At-Least: \(place)"))
+        try daemon.done(request("?wait=3", "Settings-At-Least: \(cursor)"))
+        let again = try daemon.done(request("?wait=9", "Settings-At-Least: \(cursor)"))
         #expect(again.json?["replayed"] == true)
         #expect(try daemon.done(request("")).json?["replayed"] == true)
     }
 
-    @Test("A wait ends when the daemon stops, and with the credential of its caller")
+    @Test("Revoking the token of a waiting caller ends its wait with 401; stopping the daemon ends a wait with 503")
     func credentials() throws {
         let guarded = try GuardedDaemon(["ci": ["*:read"]], given: Self.given)
-        let place = try guarded.send("GET app", as: "ci").cursorText
-        let cursor = try #require(Cursor(place))
+        let reached = try guarded.send("GET app", as: "ci").cursorText
+        let cursor = try #require(Cursor(reached))
         let later = "\(cursor.epoch).\(cursor.revision.number + 1)"
         let revoked = try WaitingPeer(guarded, guarded.signed(with("GET app?wait=300", atLeast: later), as: "ci"))
         let other = try WaitingPeer(guarded, guarded.signed(with("GET app?wait=300", atLeast: later), as: "all"))
@@ -161,16 +164,17 @@ struct AtLeastTests {
         Row(
             "A word that is neither true nor false", Request("GET /v1", "Settings-Fresh: yes"), 400, .badRequest,
             #"{"detail":"Settings-Fresh must be true or false, but is \"yes\""}"#),
-        Row("A wait for nothing", "PUT app/keys/a?wait=3 1", 400, .badRequest),
+        Row("A wait without a condition", "PUT app/keys/a?wait=3 1", 400, .badRequest),
         Row(
-            "A wait that is no number", Request("PUT app/keys/a?wait=soon 1", "Settings-Fresh: true"), 400, .badRequest),
+            "A wait that is not a number", Request("PUT app/keys/a?wait=soon 1", "Settings-Fresh: true"), 400,
+            .badRequest),
         Row("Fresh", given: ["PUT app/keys/a 1"], Request("GET app", "Settings-Fresh: true"), 200),
         Row("Fresh, to a write", Request("PUT app/keys/a?wait=1 1", "Settings-Fresh: true"), 201),
         Row("Not fresh", given: ["PUT app/keys/a 1"], Request("GET app", "Settings-Fresh: false"), 200),
-        Row("The daemons", "GET /v1/cluster", 200, text: #"{"daemons":1}"#),
+        Row("The number of daemons", "GET /v1/cluster", 200, text: #"{"daemons":1}"#),
     ]
 
-    @Test("What a lone daemon says of the places that requests ask for", arguments: refusals)
+    @Test("A daemon without a cluster validates Settings-At-Least, Settings-Fresh and wait", arguments: refusals)
     func rows(row: Row) throws {
         try row.check()
     }

@@ -5,7 +5,7 @@ import SettingsStorage
 import TestSupport
 import Testing
 
-/// The bounds on one write, at and beyond their edges.
+/// The limits on the number of keys that one write changes or checks.
 @Suite(.ownThread)
 struct WriteBoundTests {
     private static func few(_ configuration: inout Configuration) {
@@ -69,13 +69,13 @@ struct WriteBoundTests {
         Row("One key among more", given: full, "PUT app/keys/k1 2", 200, adapt: few),
     ]
 
-    @Test("A write of more keys than one may change is refused with the limit", arguments: rows)
+    @Test("A write that changes more keys than writes.commitKeys returns 413 with the limit", arguments: rows)
     func keys(row: Row) throws {
         try row.check()
     }
 
     @Test(
-        "A suite of more keys is emptied and dropped in several commits, on the condition of its revision",
+        "DELETE of a suite with more keys than one commit may change makes several commits and honors If-Match",
         arguments: [("", 200), ("?drop", 404)])
     func deleted(query: String, status: Int) throws {
         let daemon = try TestDaemon(Self.few)
@@ -93,7 +93,7 @@ struct WriteBoundTests {
         #expect(repeated.json?["revision"] == answer.json?["revision"] && repeated.json?["replayed"] == true)
     }
 
-    @Test("A write behind a DELETE that takes several commits takes effect after it")
+    @Test("A write pipelined behind a DELETE of several commits takes effect after the whole DELETE")
     func pipelinedBehindDelete() throws {
         let daemon = try TestDaemon(Self.few)
         for start in [0, 100, 200] { try daemon.done(Request("PATCH app \(Self.map(start..<start + 100))")) }
@@ -106,7 +106,7 @@ struct WriteBoundTests {
         #expect(try daemon.done("GET app?raw&view=stored").text == #"{"x":1}"#)
     }
 
-    @Test("A rule that looks at all keys of a suite is for suites of a bounded size")
+    @Test("A schema keyword that checks all keys is refused for suites over the limit of keys")
     func broadRules() throws {
         let daemon = try TestDaemon()
         let rule = #"{"type":"object","additionalProperties":true,"propertyNames":{"maxLength":20}}"#
@@ -129,7 +129,7 @@ struct WriteBoundTests {
         #expect(defaults.status == 422 && defaults.text.contains("propertyNames"), "\(defaults.text)")
     }
 
-    @Test("A pattern for the names of all keys is tried on as many as there may be")
+    @Test("A propertyNames pattern accepts the maximum number of keys")
     func names() throws {
         let daemon = try TestDaemon()
         let rule = #"{"type":"object","additionalProperties":true,"propertyNames":{"pattern":"^[a-z][a-z0-9._-]*$"}}"#
@@ -140,10 +140,10 @@ struct WriteBoundTests {
     }
 }
 
-/// Writes whose values take long to check.
+/// Writes whose values are expensive to validate.
 @Suite(.ownThread)
 struct CheckingBoundTests {
-    /// Every state of the pattern stays possible at each letter.
+    /// The pattern is expensive: after each letter, all its states remain possible.
     private static let schema = #"{"type":"object","additionalProperties":{"pattern":"^(?:a{0,30}){50}b?$"}}"#
 
     private static func texts(_ count: Int, _ length: Int) -> String {
@@ -151,10 +151,10 @@ struct CheckingBoundTests {
         return "{" + (0..<count).map { #""k\#($0)":"\#(text)""# }.joined(separator: ",") + "}"
     }
 
-    @Test("A schema that takes too long to check on all that is stored is refused")
+    @Test("A schema or a write whose validation exceeds the cost limit returns 422")
     func schemas() throws {
         let daemon = try TestDaemon()
-        // Two alternatives at each of 14 levels, none of which fits.
+        // Each of the 14 levels has two alternatives, so validation tries 2^14 paths, and no path matches.
         let levels = (0..<14).map {
             ##""l\##($0)":{"anyOf":[{"$ref":"#/$defs/l\##($0 + 1)"},{"$ref":"#/$defs/l\##($0 + 1)"}]}"##
         }
@@ -172,7 +172,7 @@ struct CheckingBoundTests {
         #expect(refused.status == 422 && refused.text.contains(#""keyword":"limit""#), "\(refused.text)")
     }
 
-    @Test("A write that takes long to check takes effect before what its connection sends after it")
+    @Test("A write that is expensive to validate takes effect before later requests of its connection")
     func order() throws {
         let daemon = try TestDaemon()
         try daemon.done(Request("PUT app/schema \(Self.schema)"))
@@ -189,7 +189,7 @@ struct CheckingBoundTests {
     }
 }
 
-/// The time that one request takes a loop, which has others to serve.
+/// The longest time for which one request may occupy the event loop.
 @Suite(.ownThread)
 struct LoopBoundTests {
     struct Case: Sendable, CustomTestStringConvertible {
@@ -198,23 +198,23 @@ struct LoopBoundTests {
         let request: Request
     }
 
-    /// Rules with two of the next level at each of 17 levels.
+    /// Rules in which each of 17 levels refers twice to the next level.
     private static func levels(_ keyword: String, _ last: String) -> String {
         let levels = (0..<17).map {
             ##""l\##($0)":{"\##(keyword)":[{"$ref":"#/$defs/l\##($0 + 1)"},{"$ref":"#/$defs/l\##($0 + 1)"}]}"##
         }
         return #""$defs":{\#(levels.joined(separator: ",")),"l17":\#(last)}"#
     }
-    /// What each fits.
+    /// A rule of the suite that every suite satisfies.
     private static let suiteRule = Request(
         ##"PUT app/schema {"type":"object","additionalProperties":true,"$ref":"#/$defs/l0","##
             + levels("allOf", #"{"minProperties":0}"#) + "}")
-    /// What no value fits.
+    /// A rule for keys that no value satisfies.
     private static let keyRule = Request(
         ##"PUT app/schema?onConflict=keep {"type":"object","additionalProperties":{"$ref":"#/$defs/l0"},"##
             + levels("anyOf", #"{"type":"null"}"#) + "}")
 
-    /// A schema of which a page of keys repeats much.
+    /// A schema with large definitions, which a listing of keys repeats for each key.
     private static let definitions: Request = {
         let keys = (0..<200).map { ##""k\##($0)":{"$ref":"#/$defs/a","default":1}"## }.joined(separator: ",")
         let texts = (0..<2000).map { #""text \#($0)""# }.joined(separator: ",")
@@ -225,7 +225,9 @@ struct LoopBoundTests {
 
     static let cases = [
         Case(testDescription: "A suite with costly rules", given: [suiteRule, "PUT app/keys/k 1"], request: "GET app"),
-        Case(testDescription: "Its state", given: [suiteRule, "PUT app/keys/k 1"], request: "GET app/observe"),
+        Case(
+            testDescription: "The state of a suite with costly rules", given: [suiteRule, "PUT app/keys/k 1"],
+            request: "GET app/observe"),
         Case(
             testDescription: "A value that does not fit", given: ["PUT app/keys/k 1", keyRule],
             request: "GET app/keys/k"),
@@ -237,8 +239,9 @@ struct LoopBoundTests {
             request: Request("PATCH app {" + (0..<20).map { #""k\#($0)":1"# }.joined(separator: ",") + "}")),
     ]
 
-    /// A batch that takes a test's daemon, without optimisation and beside other tests, as long as ten others.
-    @Test("A request that takes long does not hold up its loop", arguments: cases)
+    /// The threshold for a slow iteration is higher than the default, because the daemon of a test is not optimized and
+    /// runs beside other tests.
+    @Test("An expensive request does not block the event loop", arguments: cases)
     func slowBatches(row: Case) throws {
         let daemon = try TestDaemon {
             $0.loops = 1
@@ -251,7 +254,7 @@ struct LoopBoundTests {
             }
             return try #require(line.flatMap { Int($0.split(separator: " ")[1]) })
         }
-        // The machine may be slow for once.
+        // Other processes can slow the machine down, so the test retries.
         for _ in 0..<5 {
             let before = try count()
             _ = try daemon.send(row.request)

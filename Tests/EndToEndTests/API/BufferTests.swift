@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The memory of what is on its way.
+/// The limit on memory for requests and answers in transit.
 @Suite(.ownThread)
 struct BufferTests {
     private static func small(_ configuration: inout Configuration) {
@@ -24,7 +24,7 @@ struct BufferTests {
         while try !isReached(buffered(daemon)) { try #require(ContinuousClock.now < deadline) }
     }
 
-    @Test("Observers with many filters beyond half the memory for buffers are refused, and no other is")
+    @Test("Watchers whose filters exceed half the buffer memory get 503; a watcher with a small filter is accepted")
     func filters() throws {
         let daemon = try TestDaemon(Self.small)
         try daemon.done("PUT app/keys/a 1")
@@ -46,7 +46,7 @@ struct BufferTests {
         try Self.await(daemon) { $0 < 40_000 }
     }
 
-    @Test("While bodies wait for memory, a body that stops coming gets 503, and small requests are served")
+    @Test("While bodies wait for memory, a stalled body gets 503, and small requests are served")
     func bodies() throws {
         let daemon = try TestDaemon(Self.small)
         let slow = try (0..<4).map { _ in try daemon.connect() }
@@ -73,7 +73,7 @@ struct BufferTests {
         "PUT /v1/suites/app/keys/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(bytes)\r\n\r\n"
     }
 
-    @Test("Long bodies that come at once wait for memory in the kernel, and all are taken")
+    @Test("Concurrent long bodies wait in the kernel for memory, and all are accepted")
     func manyLongBodies() throws {
         let daemon = try TestDaemon(Self.medium)
         let body = Request("PUT app/keys/a \"\(String(repeating: "a", count: 2_000_000))\"")
@@ -93,7 +93,7 @@ struct BufferTests {
         try Self.await(daemon) { $0 < 40_000 }
     }
 
-    @Test("A long body gets the memory of one that does not come", arguments: ["length", "chunked"])
+    @Test("A long body receives the memory of a stalled body", arguments: ["length", "chunked"])
     func slowLongBodies(framing: String) throws {
         let daemon = try TestDaemon(Self.medium)
         let slow = try (0..<3).map { _ in try daemon.connect() }
@@ -114,7 +114,7 @@ struct BufferTests {
         #expect(answer.status == 503 && answer.json?["code"] == "overloaded", "\(answer.text)")
     }
 
-    @Test("Long bodies get their memory in the order in which they came, whichever loops they came to")
+    @Test("Long bodies receive memory in order of arrival, also across event loops")
     func order() throws {
         let daemon = try TestDaemon {
             $0.bufferBytes = 16 << 20
@@ -124,11 +124,11 @@ struct BufferTests {
             let peer = try daemon.connect()
             let body = Self.begin(3_000_000).replacing("Host:", with: "Expect: 100-continue\r\nHost:")
             try peer.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n" + body)
-            // By then the loop has seen the other one, too.
+            // The event loop read both requests together, so it has also seen the PUT.
             #expect(try peer.readResponse().status == 200)
             return peer
         }
-        // Each takes all the memory that there is for long bodies.
+        // One such body needs all the memory that long bodies may use.
         let first = try begin()
         #expect(try first.readHead().status == 100)
         let others = try (0..<8).map { _ in try begin() }
@@ -140,10 +140,10 @@ struct BufferTests {
         }
     }
 
-    @Test("Where bodies hold all memory, the slow one is closed for the next, and one at full speed goes on")
+    @Test("When bodies use all memory, the next body replaces the slow body, and the fast body completes")
     func slowBesideFast() throws {
         let daemon = try TestDaemon {
-            // Room for two bodies of a megabyte of one client.
+            // This limit leaves memory for two bodies of one megabyte from one client.
             $0.bufferBytes = 64 << 20
             $0.loops = 1
         }
@@ -153,7 +153,7 @@ struct BufferTests {
             return peer
         }
         func letters(_ count: Int) -> [UInt8] { [UInt8](repeating: UInt8(ascii: "a"), count: count) }
-        // It came first and holds more.
+        // The fast body arrived earlier and uses more memory, so only its progress protects it.
         let fast = try begin("fast", 1_400_000)
         try fast.send("\"")
         try fast.send(letters(900_000))
@@ -174,7 +174,7 @@ struct BufferTests {
         #expect(try fast.readResponse().status == 201)
     }
 
-    @Test("A long body that its head is enough to refuse is refused before it comes")
+    @Test("A long body with a wrong Host is refused before the body arrives")
     func refusedLongBodies() throws {
         let daemon = try TestDaemon(Self.medium)
         let peer = try daemon.connect()
@@ -185,7 +185,7 @@ struct BufferTests {
         try Self.await(daemon) { $0 < 40_000 }
     }
 
-    @Test("A peer that asks for leave to send a long body gets it once there is memory, and no sooner")
+    @Test("Expect: 100-continue on a long body is answered when memory is free, and not earlier")
     func continuedLongBodies() throws {
         let daemon = try TestDaemon(Self.medium)
         let first = try daemon.connect()
@@ -198,10 +198,10 @@ struct BufferTests {
         #expect(try second.readHead().status == 100)
     }
 
-    @Test("A long answer that many clients are slow to take is in memory once")
+    @Test("A long answer to many slow clients is stored in memory once")
     func sharedAnswers() throws {
         let daemon = try TestDaemon { $0.loops = 1 }
-        // More than the kernel takes of each connection.
+        // The answer is larger than the send buffer that the kernel keeps for a connection.
         let text = String(repeating: "a", count: 15_000_000)
         try daemon.done(Request("PUT app/keys/long \"\(text)\""))
         let readers = try (0..<8).map { _ in try daemon.connect() }
@@ -213,7 +213,7 @@ struct BufferTests {
         try Self.await(daemon) { $0 < 100_000 }
     }
 
-    @Test("An observer that was away gets its changes in several answers, each as far as the next begins")
+    @Test("A long poll from an old revision returns the changes in several answers without a gap")
     func resuming() throws {
         let daemon = try TestDaemon()
         var place = try #require(try daemon.done("PUT app/keys/n 0").json?["revision"]?.integer)
@@ -236,7 +236,7 @@ struct BufferTests {
         #expect(answers > 1)
     }
 
-    @Test("With little memory the history comes in shorter pages, at once, and none is refused or cut off")
+    @Test("With little memory, the history is returned in shorter pages, without errors and without gaps")
     func historyPages() throws {
         let daemon = try TestDaemon(Self.small)
         let last = 40
@@ -244,7 +244,7 @@ struct BufferTests {
             let text = String(number) + String(repeating: "b", count: 100_000)
             try daemon.done(Request("PUT app/keys/n \"\(text)\""))
         }
-        // A client that does not read its answer holds some of the memory.
+        // A client that does not read its answer occupies part of the memory.
         let reader = try RawClient(port: daemon.port, receiveBuffer: 2304)
         try reader.send("GET /v1/suites/app/keys/n HTTP/1.1\r\nHost: localhost\r\n\r\n")
         var (pages, seen, path) = (0, 0, "GET app/history?key=n")
@@ -259,7 +259,7 @@ struct BufferTests {
         #expect(seen == last && pages > 5)
     }
 
-    @Test("What a stream does not take is counted, also in small pieces")
+    @Test("Events that a stream's client does not read count as buffer memory, also small events")
     func streams() throws {
         let daemon = try TestDaemon { $0.loops = 1 }
         try daemon.done("PUT app/keys/n 0")
@@ -274,7 +274,7 @@ struct BufferTests {
         #expect(most >= 100_000)
     }
 
-    @Test("A write or an answer that takes more memory than there is for all requests gets 413 with the limit")
+    @Test("A write or an answer that needs more than the memory for all requests returns 413 with the limit")
     func beyondAllMemory() throws {
         let daemon = try TestDaemon(Self.small)
         let text = String(repeating: "a", count: 400_000)
@@ -289,7 +289,7 @@ struct BufferTests {
     }
 
     @Test(
-        "The memory of a write is estimated by the pieces of its value, not by its length",
+        "The memory estimate of a write depends on the number of nested values, not on the length",
         arguments: [
             ("nested arrays", "[" + Array(repeating: nested("[", "]"), count: 500).joined(separator: ",") + "]", 413),
             (
@@ -308,7 +308,7 @@ struct BufferTests {
         String(repeating: opening, count: 126) + "1" + String(repeating: closing, count: 126)
     }
 
-    @Test("A write that waits for memory gets it from a connection of another loop")
+    @Test("A write that waits for memory receives it from a connection of another event loop")
     func otherLoops() throws {
         let daemon = try TestDaemon(Self.medium)
         let text = String(repeating: "a", count: 3_400_000)
@@ -320,7 +320,7 @@ struct BufferTests {
             try reader.send("GET /v1/suites/app/keys/long\(number) HTTP/1.1\r\nHost: localhost\r\n\r\n")
         }
         try Self.await(daemon) { $0 > 13_000_000 }
-        // Connections go to the loop that has fewer.
+        // The daemon assigns a new connection to the event loop with the fewest connections.
         let writer = try daemon.connect()
         let answer = try writer.ask(Request("PUT app/keys/other \"\(text.prefix(400_000))\""))
         #expect(answer.status == 201, "\(answer.text)")

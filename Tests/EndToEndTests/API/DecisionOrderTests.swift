@@ -3,7 +3,7 @@ import SettingsServer
 import TestSupport
 import Testing
 
-/// Section 4 of the contract: of all that is wrong with a request, the error that is answered.
+/// "Errors" in docs/http-api.md: which error is returned if a request has several.
 @Suite(.ownThread)
 struct DecisionOrderTests {
     static let stale = "If-Match: \"999\""
@@ -126,7 +126,7 @@ struct DecisionOrderTests {
         ).after("PUT app/keys/count 11", Samples.narrow),
     ]
 
-    @Test("Of several errors the first in the contract's order is answered", arguments: rows)
+    @Test("A request with several errors returns the first error in the documented order", arguments: rows)
     func order(row: Row) throws {
         try row.check()
     }
@@ -149,7 +149,7 @@ struct DecisionOrderTests {
         Row("An old client without a host", Request("GET /v1", "Host").with(version: "HTTP/1.0"), 200),
     ]
 
-    @Test("A web page cannot use the daemon", arguments: hosts)
+    @Test("A request whose Host is not a name of the daemon returns 421", arguments: hosts)
     func host(row: Row) throws {
         try row.check()
     }

@@ -2,7 +2,7 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// Section 4 of the contract, the statuses that any request may have: each code by several requests.
+/// "Errors" in docs/http-api.md: several requests for each error that any resource can return.
 @Suite(.ownThread)
 struct ErrorTests {
     static let badRequests: [Row] = [
@@ -102,7 +102,7 @@ struct ErrorTests {
         Row("A field without a colon", Request("GET /v1", "Accept"), 400, .badRequest),
     ]
 
-    @Test("What is malformed is bad_request", arguments: badRequests)
+    @Test("A malformed request returns bad_request", arguments: badRequests)
     func badRequest(row: Row) throws {
         try row.check()
     }
@@ -141,7 +141,7 @@ struct ErrorTests {
             #"{"detail":"there is no resource at this path; /v1 describes the service"}"#, lacks: ["didYouMean"]),
     ]
 
-    @Test("Every path that a 404 suggests leads somewhere", arguments: paths)
+    @Test("Every path that a 404 suggests exists", arguments: paths)
     func suggestedPath(row: Row) throws {
         let daemon = try TestDaemon()
         for path in try daemon.send(row.request).json?["didYouMean"]?.array ?? [] {
@@ -167,8 +167,10 @@ struct ErrorTests {
             fields: ["Allow: GET, HEAD, PUT, PATCH, DELETE, OPTIONS"]),
     ]
 
-    @Test("What is not there is unknown_path, what cannot be done there method_not_allowed", arguments: paths + methods)
-    func place(row: Row) throws {
+    @Test(
+        "An unknown path returns unknown_path; an unsupported method returns method_not_allowed",
+        arguments: paths + methods)
+    func pathAndMethod(row: Row) throws {
         try row.check()
     }
 
@@ -199,7 +201,9 @@ struct ErrorTests {
         Row("Another coding", Request("PUT app/keys/a 1", "Transfer-Encoding: br"), 501, .notImplemented),
     ]
 
-    @Test("Too large, coded or of another version is refused with its status", arguments: types)
+    @Test(
+        "A request with an unsupported size, coding, media type or HTTP version is refused with the fitting status",
+        arguments: types)
     func message(row: Row) throws {
         try row.check()
     }

@@ -2,13 +2,14 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// Section 3 of the contract: guards on settings, suites and schemas.
+/// "Guards" in docs/http-api.md, on settings, suites and schemas.
 @Suite(.ownThread)
 struct GuardTests {
     static let settings: [Row] = [
-        Row("The tag that was seen", given: ["PUT app/keys/a 1"], Request("PUT app/keys/a 2", "If-Match: \"$1\""), 200),
+        Row("The current tag", given: ["PUT app/keys/a 1"], Request("PUT app/keys/a 2", "If-Match: \"$1\""), 200),
         Row(
-            "One of the tags", given: ["PUT app/keys/a 1"], Request("PUT app/keys/a 2", "If-Match: \"999\", \"$1\""),
+            "A list with the current tag", given: ["PUT app/keys/a 1"],
+            Request("PUT app/keys/a 2", "If-Match: \"999\", \"$1\""),
             200),
         Row(
             "One of the tags on several lines", given: ["PUT app/keys/a 1"],
@@ -20,10 +21,10 @@ struct GuardTests {
             "Anything and a tag on several lines", given: ["PUT app/keys/a 1"],
             Request("PUT app/keys/a 2", "If-Match: *", "If-Match: \"$1\""), 400, .badRequest),
         Row(
-            "Unless it is one of those on several lines", given: ["PUT app/keys/a 1"],
+            "If-None-Match on several lines with the current tag", given: ["PUT app/keys/a 1"],
             Request("PUT app/keys/a 2", "If-None-Match: \"999\"", "If-None-Match: \"$1\""), 412, .preconditionFailed),
         Row(
-            "What the caller has, on several lines", given: ["PUT app/keys/a 1"],
+            "GET with the current tag in If-None-Match on several lines", given: ["PUT app/keys/a 1"],
             Request("GET app/keys/a", "If-None-Match: \"999\"", "If-None-Match: W/\"$1\""), 304),
         Row(
             "Another guard on a second line, of a repeat",
@@ -31,17 +32,18 @@ struct GuardTests {
             Request("PUT app/keys/a 1", IdempotencyTests.key, "If-Match: \"$1\"", "If-Match: \"$2\""), 422,
             .idempotencyMismatch),
         Row(
-            "A tag from before", given: ["PUT app/keys/a 1", "PUT app/keys/a 2"],
+            "An old tag", given: ["PUT app/keys/a 1", "PUT app/keys/a 2"],
             Request("PUT app/keys/a 3", "If-Match: \"$1\""), 412, .preconditionFailed,
             #"{"current":{"suite":"app","key":"a","value":2,"source":"stored","revision":$2,"modified":"*"}}"#),
         Row(
-            "A tag from before, of the same value", given: ["PUT app/keys/a 1", "PUT app/keys/a 2"],
+            "An old tag of the same value", given: ["PUT app/keys/a 1", "PUT app/keys/a 2"],
             Request("PUT app/keys/a 2", "If-Match: \"$1\""), 412, .preconditionFailed),
         Row(
             "A weak tag", given: ["PUT app/keys/a 1"], Request("PUT app/keys/a 2", "If-Match: W/\"$1\""), 412,
             .preconditionFailed),
         Row(
-            "A tag that is no revision", given: ["PUT app/keys/a 1"], Request("PUT app/keys/a 2", "If-Match: \"abc\""),
+            "A tag that is not a revision", given: ["PUT app/keys/a 1"],
+            Request("PUT app/keys/a 2", "If-Match: \"abc\""),
             412, .preconditionFailed, #"{"current":{"value":1}}"#),
         Row(
             "A tag with a leading zero", given: ["PUT app/keys/a 1"], Request("PUT app/keys/a 2", "If-Match: \"0$1\""),
@@ -60,7 +62,7 @@ struct GuardTests {
             Request("PUT app/keys/a 2", "If-Match: \"$1\""), 200),
         Row("The tag of a default", given: [Samples.schema], Request("PUT app/keys/volume 1", "If-Match: \"$1\""), 201),
         Row(
-            "The tag of what was never set", given: ["PUT app/keys/b 1"],
+            "The tag of a key that was never set", given: ["PUT app/keys/b 1"],
             Request("PUT app/keys/a 1", "If-Match: \"0\""), 201),
         Row(
             "The tag of a removed key", given: ["PUT app/keys/a 1", "DELETE app/keys/a"],
@@ -83,22 +85,24 @@ struct GuardTests {
         Row(
             "Nothing in a suite that does not exist", Request("PUT app/keys/a 2", "If-Match: *"), 412,
             .preconditionFailed, #"{"current":{"suite":"app","key":"a","source":"unset","revision":0}}"#),
-        Row("Assigned as it was absent", Request("PUT app/keys/a 1", "If-None-Match: *"), 201),
+        Row("If-None-Match: * on an absent key", Request("PUT app/keys/a 1", "If-None-Match: *"), 201),
         Row(
             "Assigned over a default", given: [Samples.schema], Request("PUT app/keys/volume 1", "If-None-Match: *"),
             201),
         Row(
-            "Not assigned as it is there", given: ["PUT app/keys/a 1"], Request("PUT app/keys/a 2", "If-None-Match: *"),
+            "If-None-Match: * on a stored key", given: ["PUT app/keys/a 1"],
+            Request("PUT app/keys/a 2", "If-None-Match: *"),
             412, .preconditionFailed, #"{"current":{"value":1}}"#),
         Row(
             "Not assigned over what is invalid", given: ["PUT app/keys/count 11", Samples.narrow],
             Request("PUT app/keys/count 2", "If-None-Match: *"), 412, .preconditionFailed,
             #"{"current":{"source":"invalid","stored":11}}"#),
         Row(
-            "Unless it is that", given: ["PUT app/keys/a 1"], Request("PUT app/keys/a 2", "If-None-Match: \"$1\""), 412,
+            "If-None-Match with the current tag", given: ["PUT app/keys/a 1"],
+            Request("PUT app/keys/a 2", "If-None-Match: \"$1\""), 412,
             .preconditionFailed),
         Row(
-            "Unless it is something else", given: ["PUT app/keys/a 1"],
+            "If-None-Match with another tag", given: ["PUT app/keys/a 1"],
             Request("PUT app/keys/a 2", "If-None-Match: \"0\""), 200),
         Row(
             "A removal", given: ["PUT app/keys/a 1", "PUT app/keys/a 2"],
@@ -114,14 +118,15 @@ struct GuardTests {
     static let suites: [Row] = [
         Row("The tag of a suite", given: ["PUT app/keys/a 1"], Request(#"PATCH app {"b":1}"#, "If-Match: \"$1\""), 200),
         Row(
-            "The tag of a suite from before", given: ["PUT app/keys/a 1", "PUT app/keys/b 1"],
+            "An old tag of a suite", given: ["PUT app/keys/a 1", "PUT app/keys/b 1"],
             Request(#"PATCH app {"c":1}"#, "If-Match: \"$1\""), 412, .preconditionFailed,
             #"{"current":{"suite":"app","revision":$2}}"#),
         Row(
             "Another suite does not matter", given: ["PUT app/keys/a 1", "PUT b/keys/a 1"],
             Request("PUT app {}", "If-Match: \"$1\""), 200),
         Row(
-            "A schema does", given: ["PUT app/keys/count 1", Samples.narrow], Request("PUT app {}", "If-Match: \"$1\""),
+            "A schema changes the tag of a suite", given: ["PUT app/keys/count 1", Samples.narrow],
+            Request("PUT app {}", "If-Match: \"$1\""),
             412, .preconditionFailed, #"{"current":{"suite":"app","revision":$2}}"#),
         Row("A suite that is there", given: ["PUT app/keys/a 1"], Request("PUT app {}", "If-Match: *"), 200),
         Row(
@@ -215,12 +220,12 @@ struct GuardTests {
             Request("PUT app/keys/a 2", "If-None-Match: , ,"), 400, .badRequest),
     ]
 
-    @Test("A read is answered only if its If-Match holds", arguments: reads)
+    @Test("A read with If-Match succeeds only if the tag matches", arguments: reads)
     func guardedRead(row: Row) throws {
         try row.check()
     }
 
-    @Test("A 412 to a read has no value of a secret")
+    @Test("A 412 to a read does not contain the value of a secret")
     func guardedReadOfSecret() throws {
         let daemon = try TestDaemon()
         try daemon.done(#"PUT app/schema {"additionalProperties":false,"properties":{"s":{"writeOnly":true}}}"#)
@@ -244,7 +249,7 @@ struct GuardTests {
             400, .badRequest),
     ]
 
-    @Test("A write is done only if what its guard says holds", arguments: settings + suites + transactions)
+    @Test("A write with guards is committed only if all guards match", arguments: settings + suites + transactions)
     func guarded(row: Row) throws {
         try row.check()
     }

@@ -5,7 +5,7 @@ import SettingsServer
 import TestSupport
 import Testing
 
-/// Section 6 of the contract: suites as they were.
+/// "Read a suite" in docs/http-api.md: suites at an earlier revision.
 @Suite(.ownThread)
 struct HistoryTests {
     static let story: [Request] = [
@@ -94,7 +94,7 @@ struct HistoryTests {
         },
     ]
 
-    /// Suites that end with keys which have no value, and what each says of those.
+    /// Requests that leave a suite with keys that have a revision but no value.
     static let endings: [[Request]] = [
         [Samples.schema, "PUT app/keys/count 3", "PUT app/keys/name \"a\"", "DELETE app/keys/count"],
         ["PUT app/keys/count 3", "DELETE app/keys/count", "PUT app/keys/name \"a\"", Samples.schema],
@@ -103,7 +103,7 @@ struct HistoryTests {
         ["PUT app/keys/count 3", "DELETE app/keys/count"],
     ]
 
-    @Test("History for a caller that may not read everything is answered while another client sends a body")
+    @Test("A caller with limited rights can read history while another client sends a body")
     func besideBody() throws {
         let guarded = try GuardedDaemon(["one": ["app:read"]], given: ["PUT app/keys/a 1"])
         var upload = guarded.signed("PUT app/keys/b", as: "all")
@@ -121,7 +121,7 @@ struct HistoryTests {
     }
 
     @Test(
-        "A suite that was dropped is shown as it was, with the revisions of keys that had no value",
+        "A dropped suite is readable at an old revision, with the revisions of keys without a value",
         arguments: endings.indices)
     func unset(ending: Int) throws {
         let directory = try TemporaryDirectory()
@@ -140,7 +140,7 @@ struct HistoryTests {
         #expect(try daemon.done(Request("GET app/keys?at=\(revision)")).text == keys)
     }
 
-    @Test("A suite is shown as it was after a commit", arguments: rows)
+    @Test("GET with `at` returns the suite after that commit", arguments: rows)
     func past(row: Row) throws {
         try row.check()
     }

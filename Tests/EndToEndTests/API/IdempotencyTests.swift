@@ -2,7 +2,7 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// Section 3 of the contract: requests that are repeated by their key.
+/// "Idempotency keys" in docs/http-api.md.
 @Suite(.ownThread)
 struct IdempotencyTests {
     static let key = "Idempotency-Key: one two"
@@ -80,12 +80,12 @@ struct IdempotencyTests {
             #"{"changed":true}"#, lacks: ["replayed"]),
     ]
 
-    @Test("A request that is repeated by its key is answered as the first time", arguments: repeats)
+    @Test("A repeated request with the same idempotency key returns the first answer", arguments: repeats)
     func repeated(row: Row) throws {
         try row.check()
     }
 
-    /// The same request in another spelling, and requests that mean something else.
+    /// A row that sends two requests with the same idempotency key; `isSame` says whether they have the same meaning.
     static func spelled(_ name: String, given: [Request] = [], _ first: Request, _ second: Request, isSame: Bool) -> Row
     {
         Row(
@@ -131,12 +131,12 @@ struct IdempotencyTests {
             "DELETE app/schema", isSame: false),
     ]
 
-    @Test("A repeat differs from another request by its meaning, not its spelling", arguments: spellings)
+    @Test("A repeated request is recognized by its meaning, not by its formatting", arguments: spellings)
     func spelled(row: Row) throws {
         try row.check()
     }
 
-    /// Repeats of what changed nothing, after others have written.
+    /// A row that repeats a write without effect after another write changed the setting.
     static func unchanged(
         _ name: String, given: [Request] = ["PUT app/keys/a 1"], _ request: Request, meanwhile: Request, _ body: String,
         fields: [String] = []
@@ -189,12 +189,14 @@ struct IdempotencyTests {
             Request("PUT app/keys/a 2", key), 422, .idempotencyMismatch),
     ]
 
-    @Test("A repeat of a write that changed nothing does nothing later", arguments: unchangedRepeats)
+    @Test(
+        "A repeat of a write that changed nothing is replayed and does not change newer values",
+        arguments: unchangedRepeats)
     func repeatedUnchanged(row: Row) throws {
         try row.check()
     }
 
-    @Test("What changed nothing is answered as the first time after a restart, from the journal and from a snapshot")
+    @Test("A write that changed nothing is replayed after a crash and after a clean restart")
     func unchangedAcrossRestarts() throws {
         let first = try TestDaemon()
         for request: Request in ["PUT app/keys/a 1", Self.put, "PUT app/keys/a 2"] { try first.done(request) }
@@ -208,7 +210,7 @@ struct IdempotencyTests {
         }
     }
 
-    @Test("A repeat of a request that version 0.3 answered is answered as the first time; one for another key is not")
+    @Test("A request answered by version 0.3 is replayed; the same idempotency key for another setting is refused")
     func repeatedAcrossUpgrade() throws {
         let daemon = try TestDaemon(in: StoredData(version: "0.3").write())
         let key = "Idempotency-Key: louder"
@@ -221,7 +223,7 @@ struct IdempotencyTests {
         #expect(other.json?["code"] == "idempotency_mismatch", "\(other.text)")
     }
 
-    @Test("A write that changes nothing and is kept ends no wait for another answer")
+    @Test("A stored write that changes nothing does not wake watchers")
     func unchangedEndsNoWait() throws {
         let daemon = try TestDaemon()
         let tag = try #require(try daemon.done("PUT app/keys/a 1").field("ETag"))
@@ -235,7 +237,7 @@ struct IdempotencyTests {
 }
 
 extension Request {
-    /// The request with the key that repeats are known by.
+    /// The request with the idempotency key of these tests.
     fileprivate var named: Request {
         var request = self
         request.fields.append(IdempotencyTests.key)

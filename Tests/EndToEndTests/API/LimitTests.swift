@@ -6,7 +6,7 @@ import SettingsStorage
 import TestSupport
 import Testing
 
-/// Section 4 of the contract: what a daemon with little room answers.
+/// "Errors" in docs/http-api.md: the answers of a daemon with low limits.
 @Suite(.ownThread)
 struct LimitTests {
     static func full(_ configuration: inout Configuration) {
@@ -22,9 +22,10 @@ struct LimitTests {
 
     static let rows: [Row] = [
         Row(
-            "A value that does not wait", "PUT app/keys/a 1", 503, .overloaded, outcome, fields: ["Retry-After: 1"],
+            "A value without memory for the queue", "PUT app/keys/a 1", 503, .overloaded, outcome,
+            fields: ["Retry-After: 1"],
             adapt: full),
-        Row("A map that does not wait", #"PATCH app {"a":1}"#, 503, .overloaded, outcome, adapt: full),
+        Row("A map without memory for the queue", #"PATCH app {"a":1}"#, 503, .overloaded, outcome, adapt: full),
         Row("A schema that does not wait", Samples.schema, 503, .overloaded, outcome, adapt: full),
         Row(
             "A transaction that does not wait", #"POST /v1/transaction {"do":[]}"#, 503, .overloaded, outcome,
@@ -57,7 +58,7 @@ struct LimitTests {
     }
 
     @Test(
-        "A request that does not come in time gets 408",
+        "A request that does not arrive in time returns 408",
         arguments: [
             "PUT /v1/suites/app/keys/a HTTP/1.1\r\nHost: loc",
             "PUT /v1/suites/app/keys/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n1",
@@ -74,7 +75,7 @@ struct LimitTests {
         #expect(answer.json?["code"] == "timeout")
     }
 
-    @Test("A connection beyond the limit gets 429 with Retry-After")
+    @Test("A connection over the limit returns 429 with Retry-After")
     func connections() throws {
         let daemon = try TestDaemon { $0.transport.connections = 1 }
         let first = try daemon.connect()
@@ -89,7 +90,7 @@ struct LimitTests {
     }
 }
 
-/// Answers that take long to make do not come before others, nor others before them.
+/// Answers that are expensive to render keep their order among the other answers.
 @Suite(.ownThread)
 struct LargeSuiteTests {
     static let count = 6_000
@@ -100,7 +101,7 @@ struct LargeSuiteTests {
     }
 
     @Test(
-        "A large answer keeps its place among those of its connection, and shows what was there when it was asked for")
+        "A large answer keeps its order on its connection and shows the state at the time of its request")
     func order() throws {
         let daemon = try TestDaemon()
         try Self.fill(daemon)
@@ -125,14 +126,14 @@ struct LargeSuiteTests {
         }
     }
 
-    @Test("The pages of a listing, put together, are the whole of it", arguments: [1, 999, 1_000, 6_000, 7_000])
+    @Test("The pages of a listing together contain each key once", arguments: [1, 999, 1_000, 6_000, 7_000])
     func pages(size: Int) throws {
         let daemon = try TestDaemon()
         try Self.fill(daemon)
         let peer = try daemon.connect()
         var names: [String] = []
         var after = ""
-        // A page of one takes as many requests as there are keys: not all of those.
+        // Reading 6,000 pages of one key is too slow, so the test reads 50 pages.
         while names.count < min(Self.count, size * 50) {
             let page = try #require(try peer.ask(Request("GET app/keys?limit=\(size)\(after)")).json)
             names += (page["keys"]?.array ?? []).compactMap { $0["key"]?.string }
@@ -143,7 +144,7 @@ struct LargeSuiteTests {
         #expect(names == (0..<min(Self.count, size * 50)).map { "key\(100_000 + $0)" })
     }
 
-    @Test("What an earlier answer showed is shown again only as long as it is true")
+    @Test("A cached answer is not used after a newer commit")
     func rendered() throws {
         let daemon = try TestDaemon()
         let peer = try daemon.connect()

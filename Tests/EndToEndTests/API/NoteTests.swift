@@ -2,7 +2,7 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// Section 10 of the contract: why something was written.
+/// Notes, the reasons that clients attach to writes with the field Settings-Note.
 @Suite(.ownThread)
 struct NoteTests {
     static let put = Request("PUT app/keys/a 1", "Settings-Note: louder, für alle")
@@ -36,7 +36,7 @@ struct NoteTests {
         Row(
             "A dry run", given: [put], Request(#"PATCH app?dryRun {"a":2}"#, "Settings-Note: try"), 200, nil,
             #"{"changes":[{"note":"try"}]}"#, then: [("GET app/keys/a", #"{"note":"louder, für alle"}"#)]),
-        Row("A later write without one", given: [put, "PUT app/keys/a 2"], "GET app/keys/a", 200, lacks: ["note"]),
+        Row("A later write without a note", given: [put, "PUT app/keys/a 2"], "GET app/keys/a", 200, lacks: ["note"]),
         Row(
             "A setting as it was", given: [put, Request("PUT app/keys/a 2", "Settings-Note: softer")],
             "GET app/keys?at=$1", 200, nil, #"{"keys":[{"value":1,"note":"louder, für alle"}]}"#),
@@ -45,19 +45,20 @@ struct NoteTests {
             Request("PUT app/keys/a 1", "Idempotency-Key: k", "Settings-Note: second"), 201, nil,
             #"{"replayed":true,"note":"first"}"#),
         Row(
-            "The longest", Request("PUT app/keys/a 1", "Settings-Note: \(limit)"), 201, nil, #"{"note":"\#(limit)"}"#),
-        Row("An empty one", Request("PUT app/keys/a 1", "Settings-Note: "), 201, lacks: ["note"]),
-        Row("One that is too long", Request("PUT app/keys/a 1", "Settings-Note: n\(limit)"), 400, .badRequest),
-        Row("One with a tab in it", Request("PUT app/keys/a 1", "Settings-Note: a\tb"), 400, .badRequest),
-        Row("Two", Request("PUT app/keys/a 1", "Settings-Note: a", "Settings-Note: b"), 400, .badRequest),
+            "The longest note", Request("PUT app/keys/a 1", "Settings-Note: \(limit)"), 201, nil,
+            #"{"note":"\#(limit)"}"#),
+        Row("An empty note", Request("PUT app/keys/a 1", "Settings-Note: "), 201, lacks: ["note"]),
+        Row("A note over the limit", Request("PUT app/keys/a 1", "Settings-Note: n\(limit)"), 400, .badRequest),
+        Row("A note with a tab", Request("PUT app/keys/a 1", "Settings-Note: a\tb"), 400, .badRequest),
+        Row("Two notes", Request("PUT app/keys/a 1", "Settings-Note: a", "Settings-Note: b"), 400, .badRequest),
     ]
 
-    @Test("A note says why something was written", arguments: rows)
+    @Test("A note is stored with its commit and shown in answers, listings and history", arguments: rows)
     func note(row: Row) throws {
         try row.check()
     }
 
-    @Test("A note is there after a restart, by the journal and by a snapshot")
+    @Test("A note survives restarts from the journal and from a snapshot")
     func restarts() throws {
         let directory = try TemporaryDirectory()
         var daemon = try TestDaemon(in: directory)

@@ -4,10 +4,10 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// Section 14 of the contract: a suite as the flags of OpenFeature's remote evaluation protocol.
+/// "OpenFeature" in docs/http-api.md: a suite as flags of the remote evaluation protocol.
 @Suite(.ownThread)
 struct OpenFeatureTests {
-    /// An evaluation: what is answered, and the protocol's name for the form of that.
+    /// A request, its expected answer and the name of the protocol's schema that the answer must match.
     struct Evaluation: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let given: [Request]
@@ -154,7 +154,7 @@ struct OpenFeatureTests {
             detail: "*", as: "bulkEvaluationFailure"),
     ]
 
-    @Test("An evaluation is answered in the protocol's form", arguments: single + all)
+    @Test("The answer to an evaluation matches the schema of the protocol", arguments: single + all)
     func evaluations(row: Evaluation) throws {
         let daemon = try TestDaemon()
         var revisions = [try daemon.send("GET /v1").revision?.description ?? ""]
@@ -172,7 +172,7 @@ struct OpenFeatureTests {
         #expect(try Protocol.read().violations(of: json, as: row.form) == [], "\(answer.text)")
     }
 
-    @Test("All flags have the suite's tag, 304 while it is known, and come from one answer until the suite changes")
+    @Test("The evaluation of all flags has the suite's tag, returns 304 for it, and changes only with the suite")
     func tags() throws {
         let daemon = try TestDaemon()
         let written = try daemon.done("PUT app/keys/k 1")
@@ -194,7 +194,7 @@ struct OpenFeatureTests {
         #expect(next.json?["metadata"]?["revision"]?.integer == changed.revision?.number)
     }
 
-    @Test("An evaluation sees what its connection wrote before, and nothing that it writes after")
+    @Test("An evaluation shows earlier writes of its connection and no later writes")
     func order() throws {
         let daemon = try TestDaemon()
         let client = try daemon.connect()
@@ -210,7 +210,7 @@ struct OpenFeatureTests {
         }
     }
 
-    @Test("A long suite and a long value are evaluated whole, and a context is not taken that is longer than it may be")
+    @Test("A long suite and a long value are evaluated completely; a context over the limit returns 413")
     func long() throws {
         let daemon = try TestDaemon()
         let text = String(repeating: "x", count: 300_000)
@@ -223,7 +223,7 @@ struct OpenFeatureTests {
         #expect(refused.status == 413 && refused.json?["errorCode"] == "GENERAL")
     }
 
-    @Test("A locked key is evaluated like any other")
+    @Test("A locked key is evaluated")
     func locked() throws {
         let daemon = try TestDaemon()
         try daemon.done(Samples.schema)
@@ -231,7 +231,7 @@ struct OpenFeatureTests {
     }
 }
 
-/// The schemas of the protocol as it publishes them.
+/// The schemas that the OpenFeature protocol publishes.
 private struct Protocol {
     private let schemas: JSONValue
 
@@ -248,8 +248,9 @@ private struct Protocol {
 }
 
 extension JSONValue {
-    /// The schemas as this project's compiler takes them, and as they can be met: several kinds of values fit more than one
-    /// of the alternatives that are said to exclude each other, and the reason for a flag without a value is not listed.
+    /// The schemas with three corrections. The schema compiler does not support some keywords. Several `oneOf`
+    /// alternatives of the protocol overlap, so that no value can match exactly one of them. The enumeration of reasons
+    /// lacks `DEFAULT`, the reason for a flag without a value.
     fileprivate var adapted: JSONValue {
         switch self {
         case .array(let elements): return .array(elements.map(\.adapted))

@@ -5,7 +5,7 @@ import SettingsServer
 import TestSupport
 import Testing
 
-/// What a browser needs to let a page of another origin use the daemon.
+/// The fields that a browser requires before a page of another origin may use the daemon.
 @Suite(.ownThread)
 struct OriginTests {
     private static let origin = "https://console.example.com"
@@ -15,7 +15,7 @@ struct OriginTests {
         try TestDaemon { $0.origins = [origin, "HTTP://localhost:3000"] }
     }
 
-    /// The elements of a field that is a list, which may stand on several lines.
+    /// The elements of a list field, which may be split over several field lines.
     private static func list(_ name: String, of answer: RawResponse) -> [String] {
         answer.fields.filter { $0.name == name }.flatMap { $0.value.split(separator: ", ").map(String.init) }
     }
@@ -54,7 +54,7 @@ struct OriginTests {
         ("GET app/keys/none?wait=1", 404), ("GET app/observe?since=x", 400),
     ]
 
-    @Test("Every answer to a page of an origin that is configured can be read by it", arguments: requests)
+    @Test("A page of a configured origin can read every answer", arguments: requests)
     func answers(request: Request, status: Int) throws {
         let daemon = try Self.daemon()
         try daemon.done("PUT app/keys/a 1")
@@ -66,7 +66,7 @@ struct OriginTests {
     }
 
     @Test(
-        "A page of a configured origin uses its token, and can read the refusal of a wrong one; another page has no use of one"
+        "A page of a configured origin can use a token and read a 401; another origin gets 403 even with a token"
     )
     func token() throws {
         let guarded = try GuardedDaemon(["page": ["app:read"]], given: ["PUT app/keys/a 1"]) {
@@ -84,7 +84,7 @@ struct OriginTests {
         #expect(Self.list("Access-Control-Allow-Headers", of: preflight).contains("Authorization"))
     }
 
-    @Test("A page of another origin can read a stream and its events")
+    @Test("A page of a configured origin can read an event stream")
     func stream() throws {
         let daemon = try Self.daemon()
         try daemon.done("PUT app/keys/a 1")
@@ -97,7 +97,7 @@ struct OriginTests {
         Self.expectReadable(head)
     }
 
-    @Test("Of many watchers woken by one change, each page gets its own origin in the answer")
+    @Test("When one change wakes many watchers, each answer names the origin of its own page")
     func waiting() throws {
         let daemon = try Self.daemon()
         let since = try daemon.done("PUT app/keys/a 1").cursorText
@@ -129,12 +129,12 @@ struct OriginTests {
         ("/v1/suites/app/schema", "PUT", "GET, HEAD, PUT, DELETE, OPTIONS"),
         ("/v1/transaction", "POST", "POST, OPTIONS"),
         ("/v1/suites/app/observe?since=1", "GET", "GET, HEAD, OPTIONS"),
-        // What is wrong with them is answered to the request itself.
+        // A preflight does not validate the request; the daemon refuses the request itself.
         ("/v2", "PUT", "GET, HEAD, OPTIONS, PUT, PATCH, DELETE, POST"),
         ("/v1/suites/app?x", "PUT", "GET, HEAD, PUT, PATCH, DELETE, OPTIONS"),
     ]
 
-    @Test("A preflight answers the methods, fields and maximum age", arguments: preflights)
+    @Test("A preflight returns the methods, fields and maximum age", arguments: preflights)
     func preflight(target: String, method: String, allowed: String) throws {
         let daemon = try Self.daemon()
         let answer = try daemon.send(
@@ -162,7 +162,9 @@ struct OriginTests {
         (["Origin: http://localhost", "Access-Control-Request-Method: PUT"], 204), ([], 204),
     ]
 
-    @Test("Other pages get no leave, and a page of the daemon's own host needs none", arguments: refusals)
+    @Test(
+        "A preflight of another origin returns 403; OPTIONS from the daemon's own host succeeds without CORS fields",
+        arguments: refusals)
     func refused(fields: [String], status: Int) throws {
         let daemon = try Self.daemon()
         var request = Request("OPTIONS app/keys/a")
@@ -173,7 +175,7 @@ struct OriginTests {
         #expect(Self.list("Vary", of: answer).contains("Origin"))
     }
 
-    @Test("Where no origin is configured nothing is said of origins")
+    @Test("Without configured origins, answers have no CORS fields")
     func unconfigured() throws {
         let daemon = try TestDaemon()
         let answer = try daemon.send(Request("GET /v1", "Origin: http://localhost"))
@@ -202,13 +204,13 @@ struct HostTests {
         ("::1", false), ("[]", false), ("[::1", false), ("[localhost]", false), ("localhost.localdomain", false),
     ]
 
-    @Test("Addresses, localhost and configured names are admitted, nothing else, whatever was admitted before")
+    @Test("A request is accepted if its Host is an address, localhost or a configured name")
     func hosts() throws {
         let daemon = try Self.daemon()
         var peer = try daemon.connect()
         for (host, isAdmitted) in Self.hosts + Self.hosts.reversed() {
             let answer = try peer.ask(Request("GET /healthz", "Host: \(host)"))
-            // What is no host at all is refused as HTTP.
+            // A malformed Host is an HTTP error (400) and not an unknown name (421).
             #expect(isAdmitted ? answer.status == 200 : [400, 421].contains(answer.status), "\(host): \(answer.text)")
             if answer.field("Connection") == "close" { peer = try daemon.connect() }
         }
@@ -226,7 +228,7 @@ struct HostTests {
         ("http://localhost", nil, nil, false), ("https://console.example:8443", nil, nil, true),
     ]
 
-    @Test("A page may use the daemon that it comes from, or one that names it")
+    @Test("A page may use the daemon if its origin is the daemon itself or a configured origin")
     func pages() throws {
         let daemon = try Self.daemon()
         for (origin, host, port, isAdmitted) in Self.origins {
@@ -242,7 +244,7 @@ struct HostTests {
 struct ListenTests {
     private static let hasIPv6 = (try? Listener.open(.tcp(host: "::1", port: 0))) != nil
 
-    @Test("of two addresses each answers to the names of both", .enabled(if: hasIPv6))
+    @Test("With two listen addresses, each address accepts the names of both", .enabled(if: hasIPv6))
     func names() throws {
         let daemon = try TestDaemon {
             $0.listen = [
@@ -268,11 +270,11 @@ struct ListenTests {
         (Request("GET /v1", "Host: any.example", "Origin: http://any.example"), 421, 421),
         (Request("GET /v1", "Host: localhost", "Origin: http://any.example"), 403, 403),
         (Request("GET /v1", "Host: localhost", "Origin: http://localhost"), 200, 200),
-        // Refused before its body has come: the host comes first.
+        // Over TCP, the daemon checks the host before the announced length of the body.
         (Request("PUT app/keys/a 1", "Host: any.example", "Content-Length: 99999999999"), 413, 421),
     ]
 
-    @Test("over a Unix domain socket any well-formed host will do, unless a page asks", arguments: requests)
+    @Test("A Unix domain socket accepts any well-formed Host; TCP accepts only the daemon's names", arguments: requests)
     func hosts(request: Request, status: Int, tcpStatus: Int) throws {
         let directory = try TemporaryDirectory()
         let path = directory.path + "/socket"

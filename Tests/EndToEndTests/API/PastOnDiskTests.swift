@@ -7,7 +7,7 @@ import SettingsStorage
 import TestSupport
 import Testing
 
-/// A history that memory has no room for: `history.days` keeps it on disk.
+/// History beyond the commits in memory, which `history.days` keeps on disk.
 @Suite(.ownThread)
 struct PastOnDiskTests {
     private static let story: [Request] =
@@ -15,7 +15,7 @@ struct PastOnDiskTests {
             #"PUT app/keys/pin "1111""#, "PUT app/keys/plain 0",
             #"PUT app/schema {"additionalProperties":{},"properties":{"token":{"writeOnly":true}}}"#,
             #"PUT app/keys/token "2222""#, "DELETE app/keys/token",
-            // What was a secret is none any more, and what was none is one.
+            // The schema makes `pin` a secret, and `token` is no longer a secret.
             #"PUT app/schema {"additionalProperties":{},"properties":{"pin":{"writeOnly":true}}}"#,
         ] + (1...60).map { Request("PUT app/keys/plain \($0)") }
 
@@ -29,7 +29,7 @@ struct PastOnDiskTests {
         return guarded
     }
 
-    @Test("The far past is shown, compared, undone and restored, and goes back to the beginning")
+    @Test("History on disk can be read, compared, undone and restored, back to the first commit")
     func answers() throws {
         let guarded = try Self.guarded()
         #expect(try guarded.answer("GET app?at=2&raw", as: "all").json == ["pin": "1111", "plain": 0])
@@ -58,7 +58,7 @@ struct PastOnDiskTests {
         #expect(forbidden.status == 403, "\(forbidden.text)")
     }
 
-    @Test("Metrics say how many past files there are, how large they are, and how far they go back")
+    @Test("Metrics report the number, the size and the age of the history files")
     func metrics() throws {
         let before = Timestamp.now().milliseconds / 1000
         let guarded = try Self.guarded()
@@ -81,7 +81,7 @@ struct PastOnDiskTests {
         #expect((before...(before + 600)).contains(Int64(oldest)))
     }
 
-    @Test("What was a secret, and what is one now, is hidden in the far past")
+    @Test("Former and current secrets are hidden in history on disk")
     func secrets() throws {
         let guarded = try Self.guarded()
         for target in [
@@ -100,7 +100,7 @@ struct PastOnDiskTests {
 }
 
 extension GuardedDaemon {
-    /// Sends a request again for as long as what it is about is on its way to a file.
+    /// Repeats a request while the daemon answers 503, which means that commits are being moved to a history file.
     fileprivate func answer(_ request: Request, as name: String) throws -> RawResponse {
         var answer = try send(request, as: name)
         try eventually {

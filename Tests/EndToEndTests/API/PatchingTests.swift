@@ -2,7 +2,7 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// Section 5 of the contract: changes in place.
+/// "Change a value in place" in docs/http-api.md.
 @Suite(.ownThread)
 struct PatchingTests {
     static let mergePatch = "Content-Type: application/merge-patch+json"
@@ -71,7 +71,7 @@ struct PatchingTests {
         try row.check()
     }
 
-    @Test("A value is changed in place", arguments: results)
+    @Test("PATCH changes a value in place and returns the new and the previous value", arguments: results)
     func result(row: Row) throws {
         try row.check()
     }
@@ -101,7 +101,7 @@ struct PatchingTests {
             200, nil, #"{"value":2,"revision":$1,"changed":true,"dryRun":true}"#),
     ]
 
-    @Test("What changes nothing makes no commit; a default becomes a stored value", arguments: quiet)
+    @Test("PATCH without effect makes no commit; PATCH of a default stores it", arguments: quiet)
     func unchanged(row: Row) throws {
         try row.check()
     }
@@ -194,7 +194,7 @@ struct PatchingTests {
             ], Request(#"PATCH app/keys/a [{"op":"copy","from":"","path":"/0"}]"#, jsonPatch), 422, .invalidOperation),
     ]
 
-    @Test("What cannot be done in place is refused, and the value stays", arguments: refusals)
+    @Test("An operation that cannot be applied is refused, and the value stays", arguments: refusals)
     func refusal(row: Row) throws {
         try row.check()
     }

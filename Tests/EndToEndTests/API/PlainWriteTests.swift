@@ -3,7 +3,8 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// Plain writes are taken in by a way of their own. A field that names the request keeps one from that way.
+/// The daemon parses plain PUT requests on a fast path. The field X-Request-ID forces the general path, so each request
+/// can be compared on both paths.
 @Suite(.ownThread)
 struct PlainWriteTests {
     private static let schema = """
@@ -16,7 +17,7 @@ struct PlainWriteTests {
         "dependentRequired":{"tls":["certificate"]}}
         """
 
-    /// Each is sent to a daemon as it is, and to another with the field.
+    /// Each request is sent to one daemon unchanged and to another daemon with X-Request-ID.
     private static let requests: [Request] = [
         "PUT open/keys/a 1", "PUT open/keys/a 1", "PUT open/keys/a 2", "PUT open/keys/a null",
         "PUT open/keys/b \"text\"",
@@ -38,7 +39,7 @@ struct PlainWriteTests {
         "PUT typed/keys/other 1",
     ]
 
-    @Test("A plain write is answered, and kept, as the same one with a field more")
+    @Test("A plain write has the same answer and effect on the fast path and on the general path")
     func equal() throws {
         let (plain, other) = (try TestDaemon(), try TestDaemon())
         for request in Self.requests {
@@ -58,7 +59,7 @@ struct PlainWriteTests {
         }
     }
 
-    @Test("Plain writes of one connection are done in their order with all that stands between them")
+    @Test("Plain writes keep their order among the other requests of their connection")
     func order() throws {
         let daemon = try TestDaemon()
         try daemon.done("PUT app/keys/a 0")
@@ -73,7 +74,7 @@ struct PlainWriteTests {
         }
     }
 
-    /// The body without the times in it.
+    /// The body without timestamps.
     private static func content(_ response: RawResponse) throws -> JSONValue {
         func plain(_ value: JSONValue) -> JSONValue {
             switch value {

@@ -5,10 +5,10 @@ import SettingsStorage
 import TestSupport
 import Testing
 
-/// What may be stored in all, and what happens at the edge.
+/// The quotas on stored settings, and requests that reach them.
 @Suite(.ownThread)
 struct QuotaTests {
-    /// What is stored before each request, with undo and restore in mind: commit 4 removed a value.
+    /// The commits before each request. Commit 4 removes a value, which undo and restore can put back.
     private static let given: [Request] = [
         "PUT app/keys/a 1", "PUT app/keys/b 2", "PUT app/keys/c 3", "DELETE app/keys/c", "PUT other/keys/a 1",
     ]
@@ -44,7 +44,7 @@ struct QuotaTests {
         #expect(try daemon.world() == before)
     }
 
-    @Test("A suite over quotas.suites gets 507, and nothing is stored", arguments: newSuites)
+    @Test("A suite over quotas.suites returns 507, and nothing is stored", arguments: newSuites)
     func suites(request: Request) throws {
         let daemon = try TestDaemon { $0.writes.quotas.suites = 2 }
         for request in Self.given { try daemon.done(request) }
@@ -54,7 +54,7 @@ struct QuotaTests {
         try daemon.done(request)
     }
 
-    @Test("A key over quotas.keysPerSuite gets 507, and nothing is stored", arguments: newKeys)
+    @Test("A key over quotas.keysPerSuite returns 507, and nothing is stored", arguments: newKeys)
     func keys(request: Request) throws {
         let daemon = try TestDaemon { $0.writes.quotas.keysPerSuite = 3 }
         for request in Self.given { try daemon.done(request) }
@@ -63,13 +63,13 @@ struct QuotaTests {
         try expectRefusal(#"PUT app {"w":1,"x":2,"y":3,"z":4}"#, by: "quotas.keysPerSuite", 3, of: daemon)
         try daemon.done("PUT app/keys/z 2")
         try daemon.done("DELETE app/keys/z")
-        // What is put back must not have changed.
+        // Undo succeeds only if the setting did not change after the commit.
         try daemon.done(request)
     }
 
     private static func text(_ count: Int) -> String { "\"\(String(repeating: "a", count: count))\"" }
 
-    @Test("A text takes 48 bytes, and its length rounded up to the next sixteen")
+    @Test("A text counts 48 bytes plus its length rounded up to a multiple of 16")
     func values() throws {
         let daemon = try TestDaemon { $0.writes.quotas.valueBytes = 1024 }
         try daemon.done(Request("PUT app/keys/a \(Self.text(975))"))
@@ -87,7 +87,7 @@ struct QuotaTests {
     }
 
     @Test(
-        "Quotas of bytes hold to the byte, also after a restart", arguments: ["quotas.suiteBytes", "quotas.totalBytes"])
+        "Byte quotas are exact, also after a restart", arguments: ["quotas.suiteBytes", "quotas.totalBytes"])
     func bytes(quota: String) throws {
         let directory = try TemporaryDirectory()
         let last = Request("PUT app/keys/last \(Self.text(500))"), more = Request("PUT app/keys/a \(Self.text(20))")
@@ -95,9 +95,9 @@ struct QuotaTests {
         for request in Self.given.dropLast() + [last] { try measured.done(request) }
         let size = try storedBytes(measured)
         func adapt(_ configuration: inout Configuration) {
-            let place: WritableKeyPath<Configuration, Int> =
+            let path: WritableKeyPath<Configuration, Int> =
                 quota == "quotas.suiteBytes" ? \.writes.quotas.suiteBytes : \.writes.quotas.totalBytes
-            configuration[keyPath: place] = size
+            configuration[keyPath: path] = size
         }
         var daemon = try TestDaemon(in: directory, data: directory.path + "/data", adapt)
         for request in Self.given.dropLast() + [last] { try daemon.done(request) }
@@ -112,7 +112,7 @@ struct QuotaTests {
         try daemon.done(more)
     }
 
-    @Test("A note counts with each setting that it stands with, and keeps none from being removed")
+    @Test("A note counts with its setting; a removal with a note succeeds at the quota")
     func notes() throws {
         let directory = try TemporaryDirectory()
         let note = "Settings-Note: \(String(repeating: "n", count: 256))"
@@ -120,16 +120,16 @@ struct QuotaTests {
         try measured.done("PUT app/keys/a 1")
         let size = try storedBytes(measured)
         try measured.done(Request("PUT app/keys/a 2", note))
-        // 96, and a text of 256 bytes.
+        // A note costs 96 bytes plus the cost of its text of 256 bytes.
         #expect(try storedBytes(measured) == size + 96 + 48 + 272)
         measured.stop()
         #expect(
             try storedBytes(TestDaemon(in: directory, data: directory.path + "/measured")) == size + 96 + 48 + 272)
         for quota in ["suiteBytes", "totalBytes"] {
             let daemon = try TestDaemon {
-                let place: WritableKeyPath<Configuration, Int> =
+                let path: WritableKeyPath<Configuration, Int> =
                     quota == "suiteBytes" ? \.writes.quotas.suiteBytes : \.writes.quotas.totalBytes
-                $0[keyPath: place] = size
+                $0[keyPath: path] = size
             }
             try daemon.done("PUT app/keys/a 1")
             try expectRefusal(Request("PUT app/keys/a 2", note), by: "quotas.\(quota)", size, of: daemon)
@@ -139,7 +139,7 @@ struct QuotaTests {
         }
     }
 
-    @Test("A removed setting counts until some thousand others of its suite were removed")
+    @Test("Removed settings count until the daemon forgets them after some thousand removals in the suite")
     func removed() throws {
         let daemon = try TestDaemon()
         try daemon.done("PUT app/keys/a 1")
@@ -155,7 +155,7 @@ struct QuotaTests {
         #expect(try storedBytes(daemon) == 0)
     }
 
-    @Test("Where more is stored than a reload allows, smaller values and removals go through, larger values do not")
+    @Test("After a reload with lower quotas, smaller values and removals succeed, and larger values return 507")
     func lowered() throws {
         let directory = try TemporaryDirectory()
         let file = try directory.file("settingsd.json", "{}")

@@ -4,7 +4,7 @@ import SettingsStorage
 import TestSupport
 import Testing
 
-/// Section 7 of the contract: schemas coming and going.
+/// "Schemas" in docs/http-api.md: reading, setting and removing schemas.
 @Suite(.ownThread)
 struct SchemaTests {
     static let rules: Request = """
@@ -224,7 +224,9 @@ struct SchemaTests {
             #"{"revision":$1,"schemaRevision":$1,"changed":true,"dryRun":true}"#),
     ]
 
-    @Test("A schema is set, read and removed", arguments: reading + setting + invalid + conflicts + removing)
+    @Test(
+        "A schema is read, set, refused and removed as documented",
+        arguments: reading + setting + invalid + conflicts + removing)
     func schema(row: Row) throws {
         try row.check()
     }
@@ -253,7 +255,7 @@ struct SchemaTests {
             "PUT app/keys/ro.a 1", 403, .locked),
     ]
 
-    @Test("The values of a suite hold together", arguments: together)
+    @Test("Rules of a suite over several keys apply to every write", arguments: together)
     func rulesOfSuites(row: Row) throws {
         try row.check()
     }

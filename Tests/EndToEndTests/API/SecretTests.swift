@@ -2,7 +2,7 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// Sections 4 and 7 of the contract: the value of a secret is in no error, for any caller.
+/// "Secrets" in docs/http-api.md: no error shows the value of a secret to any caller.
 @Suite(.ownThread)
 struct SecretTests {
     static let value = "hunter2"
@@ -80,7 +80,7 @@ struct SecretTests {
             .invalidOperation),
     ]
 
-    @Test("No error has the value of a secret", arguments: refusals)
+    @Test("An error does not contain the value of a secret", arguments: refusals)
     func refusal(row: Row) throws {
         try row.check()
         let daemon = try TestDaemon()
@@ -95,7 +95,7 @@ struct SecretTests {
         "GET app/keys/p", "GET app/keys/p?raw",
     ]
 
-    @Test("The invalid value of a secret is left out, also after a restart from journal and snapshot")
+    @Test("An invalid value of a secret is hidden, also after a restart from the journal and from a snapshot")
     func restart() throws {
         let first = try TestDaemon()
         for request in [Self.schema, Self.put, Self.gone] { try first.done(request) }
@@ -118,8 +118,8 @@ struct SecretTests {
 
     static let marks: [Row] = [
         Row("A secret", given: [schema, put], "GET app/keys/p", 200, nil, #"{"value":"hunter2","secret":true}"#),
-        Row("A key that became one", given: [put, schema], "GET app/keys/p", 200, nil, #"{"secret":true}"#),
-        Row("What was one", given: [schema, put, lifted], "GET app/keys/p", 200, nil, #"{"secret":true}"#),
+        Row("A key that became a secret", given: [put, schema], "GET app/keys/p", 200, nil, #"{"secret":true}"#),
+        Row("A former secret", given: [schema, put, lifted], "GET app/keys/p", 200, nil, #"{"secret":true}"#),
         Row(
             "What was one, without a schema", given: [schema, put, "DELETE app/schema"], "GET app/keys/p", 200, nil,
             #"{"secret":true}"#),
@@ -146,12 +146,12 @@ struct SecretTests {
             Request(#"PUT app/keys/p "hunter2""#, "Idempotency-Key: k"), 201, nil, #"{"replayed":true,"secret":true}"#),
     ]
 
-    @Test("What is or was a secret is marked as one", arguments: marks)
+    @Test("A current or former secret is marked as a secret", arguments: marks)
     func mark(row: Row) throws {
         try row.check()
     }
 
-    @Test("A change from before a key was a secret is marked on a stream, too")
+    @Test("A change made before its key became a secret is marked as a secret in an event stream")
     func stream() throws {
         let daemon = try TestDaemon()
         let start = try daemon.done(#"PUT app/keys/p "a""#).cursorText

@@ -3,7 +3,7 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// Section 9 of the contract, and how requests of one connection follow each other.
+/// "The service" in docs/http-api.md, and the order of requests on one connection.
 @Suite(.ownThread)
 struct ServiceTests {
     static let rows: [Row] = [
@@ -36,12 +36,12 @@ struct ServiceTests {
         Row("The head of a transaction", "HEAD /v1/transaction", 405, .methodNotAllowed),
     ]
 
-    @Test("The service resources answer", arguments: rows)
+    @Test("The service resources return the documented answers", arguments: rows)
     func service(row: Row) throws {
         try row.check()
     }
 
-    @Test("Every link of the service leads somewhere")
+    @Test("Every link of the service resource exists")
     func links() throws {
         let daemon = try TestDaemon()
         try daemon.done(Samples.schema)
@@ -57,7 +57,7 @@ struct ServiceTests {
         }
     }
 
-    @Test("The metrics are lines of the text form, each announced with its help and type")
+    @Test("The metrics have the Prometheus text format, and HELP and TYPE precede each metric")
     func metrics() throws {
         let daemon = try TestDaemon()
         try daemon.done("PUT app/keys/a 1")
@@ -79,7 +79,7 @@ struct ServiceTests {
         #expect(announced.contains("settingsd_keys"))
     }
 
-    @Test("Requests of one connection take effect in order, and are answered in it")
+    @Test("Requests of one connection take effect and are answered in order")
     func order() throws {
         let daemon = try TestDaemon()
         let peer = try daemon.connect()
@@ -99,14 +99,14 @@ struct ServiceTests {
 }
 
 extension String {
-    /// A path with a name for every part of its template.
+    /// The path with the variables of its template replaced.
     fileprivate func naming(_ key: String) -> String {
         replacing("{suite}", with: "app").replacing("{key}", with: key)
     }
 }
 
-/// Bodies that the description allows are understood, others are refused. That requests and answers are as described is
-/// checked for each row of each table.
+/// The daemon accepts the same bodies as the OpenAPI description. `Row.check` compares the requests and answers of all
+/// rows with the description.
 @Suite(.ownThread)
 struct DescriptionTests {
     static let bodies: [(name: String, body: String)] = [
@@ -139,7 +139,7 @@ struct DescriptionTests {
         ("Transaction", #"{"do":[],"if":[{"suite":"a","value":1}]}"#),
     ]
 
-    @Test("A body is understood exactly if the description allows it", arguments: bodies)
+    @Test("The daemon parses a body exactly if the OpenAPI description allows it", arguments: bodies)
     func requests(name: String, body: String) throws {
         let described = try DescribedAnswers.shared.get()
         let json = try JSONValue(parsing: body)
@@ -176,12 +176,12 @@ struct DescriptionTests {
         Row("A schema that is no object", "PUT app/schema []", 422, .invalidSchema),
     ]
 
-    @Test("Daemon and description agree on what a request may be", arguments: rows)
+    @Test("The daemon and the OpenAPI description accept the same requests", arguments: rows)
     func agreement(row: Row) throws {
         try row.check()
     }
 
-    @Test("Every reference of the document leads somewhere")
+    @Test("Every reference in the OpenAPI description has a target")
     func references() throws {
         let document = try #require(try TestDaemon().send("GET /openapi.json").json)
         let references = document.references
@@ -192,12 +192,12 @@ struct DescriptionTests {
         }
     }
 
-    @Test("Every component is referred to")
+    @Test("Every component of the OpenAPI description is referenced")
     func components() throws {
         let document = try #require(try TestDaemon().send("GET /openapi.json").json)
         let references = Set(document.references)
         for group in document["components"]?.object ?? [:] where group.name != "responses" {
-            // Named by its own name alone.
+            // Security schemes are referenced by name, without $ref.
             if group.name == "securitySchemes" { continue }
             for component in group.value.object ?? [:] {
                 let reference = "#/components/\(group.name)/\(component.name)"
@@ -214,7 +214,7 @@ extension DescribedAnswers {
 }
 
 extension JSONValue {
-    /// All references in a document.
+    /// The values of all $ref members in a document.
     fileprivate var references: [String] {
         switch self {
         case .array(let elements): elements.flatMap(\.references)

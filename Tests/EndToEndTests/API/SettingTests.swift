@@ -4,7 +4,7 @@ import SettingsStorage
 import TestSupport
 import Testing
 
-/// Section 5 of the contract, without the operations in place.
+/// "Settings" in docs/http-api.md, except changes in place.
 @Suite(.ownThread)
 struct SettingTests {
     static let reading: [Row] = [
@@ -147,7 +147,7 @@ struct SettingTests {
             .invalidValue, #"{"errors":[{"keyword":"maximum"}]}"#),
     ]
 
-    @Test("A value is stored", arguments: putting)
+    @Test("PUT stores a value", arguments: putting)
     func put(row: Row) throws {
         try row.check()
     }
@@ -191,13 +191,13 @@ struct SettingTests {
             #"{"value":null,"source":"unset","revision":$1,"changed":true,"dryRun":true}"#),
     ]
 
-    @Test("What is stored is removed", arguments: deleting)
+    @Test("DELETE removes a stored value", arguments: deleting)
     func delete(row: Row) throws {
         try row.check()
     }
 }
 
-/// Section 6 of the contract: answers to writes without what the caller knows already.
+/// Answers to writes with Prefer: return=minimal.
 @Suite(.ownThread)
 struct MinimalAnswerTests {
     static let minimal = "Prefer: return=minimal"
@@ -255,7 +255,7 @@ struct MinimalAnswerTests {
             #"{"changed":true,"changes":["*"]}"#, fields: ["Preference-Applied:"]),
     ]
 
-    @Test("A write is answered without values if its caller prefers that", arguments: rows)
+    @Test("A write with Prefer: return=minimal is answered without values", arguments: rows)
     func minimal(row: Row) throws {
         try row.check()
     }

@@ -2,7 +2,7 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// Section 6 of the contract: suites read and written as a whole.
+/// "Suites" in docs/http-api.md.
 @Suite(.ownThread)
 struct SuiteTests {
     static let three: [Request] = ["PUT app/keys/a 1", "PUT app.ui/keys/b 1", "PUT zoo/keys/c 1"]
@@ -44,7 +44,7 @@ struct SuiteTests {
             #"{"suite":"app","revision":$2,"schemaRevision":$1,"values":{"count":3,"fixed":1,"isOn":false,"volume":0.5}}"#,
             lacks: ["invalid", "secrets"], fields: ["ETag: \"$2\""]),
         Row(
-            "With what is invalid", given: [#"PUT app {"count":11,"old":1,"volume":2}"#, Samples.narrow], "GET app",
+            "With invalid values", given: [#"PUT app {"count":11,"old":1,"volume":2}"#, Samples.narrow], "GET app",
             200, nil,
             #"{"values":{"volume":2},"invalid":{"count":{"stored":11,"errors":[{"keyword":"maximum"}]},"#
                 + #""old":{"stored":1,"errors":[{"keyword":"additionalProperties"}]}}}"#),
@@ -62,7 +62,7 @@ struct SuiteTests {
             "What is stored", given: [Samples.schema, "PUT app/keys/count 3"], "GET app?view=stored&raw", 200,
             text: #"{"count":3}"#),
         Row(
-            "What is stored has not what is invalid", given: ["PUT app/keys/count 11", Samples.narrow],
+            "The view `stored` without invalid values", given: ["PUT app/keys/count 11", Samples.narrow],
             "GET app?view=stored", 200, nil, #"{"values":{},"invalid":{"count":{"stored":11}}}"#),
         Row(
             "Defaults", given: [Samples.schema, "PUT app/keys/volume 1"], "GET app?view=default&raw", 200,
@@ -82,9 +82,9 @@ struct SuiteTests {
                 #"PUT app/schema {"additionalProperties":false,"properties":{"p":{"writeOnly":true}}}"#,
                 #"PUT app/keys/p "x""#,
             ], "GET app", 200, nil, #"{"values":{"p":"x"}}"#),
-        Row("One that does not exist", given: three, "GET ap", 404, .unknownSuite, #"{"didYouMean":["app"]}"#),
+        Row("A suite that does not exist", given: three, "GET ap", 404, .unknownSuite, #"{"didYouMean":["app"]}"#),
         Row(
-            "Keys of one that does not exist", given: three, "GET ap/keys", 404, .unknownSuite,
+            "Keys of a suite that does not exist", given: three, "GET ap/keys", 404, .unknownSuite,
             #"{"didYouMean":["app"]}"#),
     ]
 
@@ -97,7 +97,7 @@ struct SuiteTests {
                 + #"{"key":"volume","value":null,"source":"unset","schema":{"type":"number","maximum":10},"writable":true}]}"#,
             lacks: ["next"], fields: ["ETag: \"$2\""]),
         Row(
-            "A locked one", given: [Samples.schema], "GET app/keys?prefix=fixed", 200, nil,
+            "A locked key", given: [Samples.schema], "GET app/keys?prefix=fixed", 200, nil,
             #"{"keys":[{"key":"fixed","value":1,"source":"default","revision":$1,"writable":false}]}"#),
         Row(
             "Of an open suite", given: [#"PUT app {"b":1,"a":2}"#], "GET app/keys", 200, nil,
@@ -109,7 +109,8 @@ struct SuiteTests {
             "A key that a pattern admits", given: [Samples.schema, "PUT app/keys/x-1 1"], "GET app/keys?prefix=x", 200,
             nil, #"{"keys":[{"key":"x-1","schema":true}]}"#),
         Row(
-            "A removed key is none", given: [#"PUT app {"b":1,"a":2}"#, "DELETE app/keys/a"], "GET app/keys", 200, nil,
+            "A removed key is not listed", given: [#"PUT app {"b":1,"a":2}"#, "DELETE app/keys/a"], "GET app/keys", 200,
+            nil,
             #"{"keys":[{"key":"b"}]}"#),
         Row(
             "A page", given: [Samples.schema, "PUT app/keys/x-1 1"], "GET app/keys?limit=2&after=isOn", 200, nil,
@@ -126,7 +127,7 @@ struct SuiteTests {
             nil, #"{"keys":[{"key":"p"}]}"#),
     ]
 
-    @Test("The schema of a key in a listing has the definitions that it refers to, and stands alone")
+    @Test("The schema of a key in a listing includes all definitions that it references")
     func standsAlone() throws {
         let daemon = try TestDaemon()
         try daemon.done(
@@ -158,7 +159,7 @@ struct SuiteTests {
         }
     }
 
-    @Test("Suites are listed and read", arguments: listing + reading + keys)
+    @Test("Suites and their keys are listed and read as documented", arguments: listing + reading + keys)
     func read(row: Row) throws {
         try row.check()
     }
@@ -176,15 +177,15 @@ struct SuiteTests {
             #"{"changes":[{"key":"o","old":null,"new":{"b":1,"c":{}}}]}"#,
             then: [("GET app?raw", #"{"o":{"b":1,"c":{}}}"#)]),
         Row(
-            "The same merged twice", given: [#"PATCH app {"o":{"a":null,"b":1},"n":{"a":null}}"#],
+            "The same merge twice", given: [#"PATCH app {"o":{"a":null,"b":1},"n":{"a":null}}"#],
             #"PATCH app {"o":{"a":null,"b":1},"n":{"a":null}}"#, 200, nil, #"{"changed":false}"#),
         Row(
             "An object merges into a default",
             given: [#"PUT app/schema {"additionalProperties":false,"properties":{"o":{"default":{"a":1}}}}"#],
             #"PATCH app {"o":{"b":2}}"#, 200, nil, #"{"changes":[{"key":"o","old":{"a":1},"new":{"a":1,"b":2}}]}"#),
-        Row("It brings a suite into being", #"PATCH app {"a":1}"#, 200, nil, #"{"changed":true}"#),
+        Row("A merge creates a suite", #"PATCH app {"a":1}"#, 200, nil, #"{"changed":true}"#),
         Row(
-            "It brings no suite into being without storing anything", #"PATCH app {"a":null}"#, 200, nil,
+            "A merge without a stored value creates no suite", #"PATCH app {"a":null}"#, 200, nil,
             #"{"revision":$0,"changed":false,"changes":[]}"#),
         Row(
             "Nothing to merge", given: [#"PUT app {"a":1}"#], #"PATCH app {"a":1}"#, 200, nil,
@@ -198,7 +199,8 @@ struct SuiteTests {
             #"{"errors":[{"suite":"app","key":"nothing","pointer":"/nothing"},{"key":"volume","pointer":"/volume"},"#
                 + #"{"key":"name"},{"key":"count"}]}"#),
         Row(
-            "Nothing of it is done if one is wrong", given: [Samples.schema], #"PATCH app {"volume":1,"name":"long"}"#,
+            "Nothing is merged if one value is invalid", given: [Samples.schema],
+            #"PATCH app {"volume":1,"name":"long"}"#,
             422, .invalidValue, #"{"errors":[{"suite":"app","key":"name","pointer":"/name","keyword":"maxLength"}]}"#),
         Row(
             "Whatever type it is said to have", given: [#"PUT app {"a":1}"#],
@@ -235,7 +237,7 @@ struct SuiteTests {
             #"PUT app {"count":3,"fixed":1}"#, 200,
             then: [("GET app/keys/fixed", #"{"value":1,"source":"default","revision":$1}"#)]),
         Row(
-            "All that was read, sent back", given: [Samples.schema, "PUT app/keys/fixed?override=locked 2"],
+            "All effective values written back", given: [Samples.schema, "PUT app/keys/fixed?override=locked 2"],
             #"PUT app {"fixed":2,"isOn":false,"volume":0.5}"#, 200, nil, #"{"changed":true}"#),
         Row(
             "A locked key with another value", given: [Samples.schema, "PUT app/keys/fixed?override=locked 2"],
@@ -303,16 +305,16 @@ struct SuiteTests {
             #"{"revision":$1,"changed":true,"dryRun":true}"#),
     ]
 
-    @Test("Suites are written as a whole", arguments: patching + putting + deleting)
+    @Test("Suites are merged, replaced and deleted as documented", arguments: patching + putting + deleting)
     func write(row: Row) throws {
         try row.check()
     }
 }
 
-/// Section 3 of the contract: what answers to writes of suites and schemas are tagged with.
+/// The tags in answers to writes of suites and schemas.
 @Suite(.ownThread)
 struct SuiteTagTests {
-    /// The suite is at `$2` and its schema at `$1`, and another suite is further on.
+    /// The suite has the tag `$2` and its schema the tag `$1`; the daemon's revision is `$3`, from another suite.
     static let given: [Request] = [
         #"PUT app/schema {"additionalProperties":{"type":"integer"}}"#, #"PATCH app {"a":1,"b":2}"#,
         "PUT other/keys/x 1",
@@ -347,12 +349,14 @@ struct SuiteTagTests {
             #"{"revision":$3,"changed":false}"#, fields: ["ETag:"]),
     ]
 
-    @Test("A write to a suite or schema answers its tag", arguments: rows)
+    @Test("A write to a suite or a schema returns the new tag of the resource", arguments: rows)
     func tagged(row: Row) throws {
         try row.check()
     }
 
-    @Test("The tag that a write answers holds as If-Match", arguments: rows.filter { $0.request.method != "POST" })
+    @Test(
+        "The tag in the answer to a write is accepted in If-Match",
+        arguments: rows.filter { $0.request.method != "POST" })
     func holds(row: Row) throws {
         let daemon = try TestDaemon()
         for request in Self.given { try daemon.done(request) }

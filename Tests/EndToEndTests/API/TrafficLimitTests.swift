@@ -8,7 +8,7 @@ import SettingsWeb
 import TestSupport
 import Testing
 
-/// What one caller may ask of the daemon: requests a second, connections, watchers.
+/// The limits on each caller: requests per second, connections, watchers.
 @Suite(.ownThread)
 struct TrafficLimitTests {
     private static func slow(_ configuration: inout Configuration) {
@@ -16,7 +16,7 @@ struct TrafficLimitTests {
         configuration.rate.burst = 5
     }
 
-    /// Sends requests at once, so that they come at the same time, and returns the statuses of their answers.
+    /// Sends the requests in one write, so that they arrive together, and returns the statuses of the answers.
     private func statuses(_ requests: [Request], on client: RawClient) throws -> [Int] {
         try client.send(requests.flatMap(\.bytes))
         return try requests.map { _ in try client.readResponse().status }
@@ -26,7 +26,7 @@ struct TrafficLimitTests {
         Array(repeating: request, count: count)
     }
 
-    @Test("A caller over its rate gets 429 with Retry-After on a connection that stays, and others their answers")
+    @Test("A caller over its rate gets 429 with Retry-After and keeps the connection; other callers are served")
     func rate() throws {
         let guarded = try GuardedDaemon(["one": ["*:read,admin"], "other": ["*:read"]], Self.slow)
         let request = guarded.signed("GET /v1", as: "one")
@@ -43,7 +43,7 @@ struct TrafficLimitTests {
         try eventually { try client.ask(request).status == 200 }
     }
 
-    @Test("Writes that are offered to the handler again count once")
+    @Test("A write that the event loop offers to the handler twice counts once")
     func again() throws {
         let guarded = try GuardedDaemon(["one": ["app:write"]], given: [Samples.schema]) {
             $0.rate.perSecond = 1
@@ -54,7 +54,7 @@ struct TrafficLimitTests {
         #expect(try statuses(writes, on: client) == [201] + Array(repeating: 200, count: 9) + [429])
     }
 
-    @Test("Without a credential an address has its rate, and of IPv6 64 bits")
+    @Test("Without a credential, the rate applies to the IPv4 address or to the /64 prefix of the IPv6 address")
     func addresses() throws {
         let daemon = try TestDaemon {
             Self.slow(&$0)
@@ -69,7 +69,7 @@ struct TrafficLimitTests {
         #expect(try statuses([request("192.0.2.2"), request("2001:db8:0:1::1")], on: client) == [200, 200])
     }
 
-    @Test("Requests with a wrong token count for the address, so that guessing is slow")
+    @Test("Requests with a wrong token count toward the rate of their address")
     func guesses() throws {
         let guarded = try GuardedDaemon([:]) {
             Self.slow(&$0)
@@ -88,7 +88,7 @@ struct TrafficLimitTests {
         #expect(try statuses(guesses, on: guarded.daemon.connect()) == Array(repeating: 401, count: 20))
     }
 
-    @Test("Programs on this machine that need no credential have no rate; a user with grants has one")
+    @Test("Local programs without a credential have no rate limit; a Unix user with grants has a rate limit")
     func local() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path + "/socket"
@@ -111,7 +111,7 @@ struct TrafficLimitTests {
         guarded.stop()
     }
 
-    @Test("Connections over the limit of their address get 429, a few; the others are closed")
+    @Test("Connections over the limit of an address get 429; most of a flood of connections are closed unanswered")
     func connections() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path + "/socket"
@@ -143,7 +143,7 @@ struct TrafficLimitTests {
         }
     }
 
-    @Test("Each token has its own share of watchers")
+    @Test("The limit on watchers applies to each token separately")
     func watchers() throws {
         let guarded = try GuardedDaemon(["one": ["*:read"], "other": ["*:read"]], given: ["PUT app/keys/a 1"]) {
             $0.watchers.perCaller = 1
@@ -157,7 +157,7 @@ struct TrafficLimitTests {
         withExtendedLifetime((first, second)) {}
     }
 
-    @Test("A reload takes other limits")
+    @Test("A reload applies new limits")
     func reload() throws {
         let directory = try TemporaryDirectory()
         let tokens = directory.path + "/tokens.json"
@@ -174,7 +174,7 @@ struct TrafficLimitTests {
         _ = try configure(#""requestsPerSecond":1,"requestBurst":5"#)
         #expect(try client.ask(reload).status == 200)
         #expect(try statuses(Self.times(10, request), on: client).last == 429)
-        // The daemon reads it again on SIGHUP, which no limit of requests holds up.
+        // SIGHUP also reloads the configuration and is not subject to the rate limit.
         _ = try configure(#""requestsPerSecond":0,"connectionsPerAddress":1"#)
         try #require(daemon.process).signal(SIGHUP)
         try eventually { try client.ask(request).status == 200 }

@@ -2,10 +2,10 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// Section 6 of the contract: transactions.
+/// "Transactions" in docs/http-api.md.
 @Suite(.ownThread)
 struct TransactionTests {
-    /// A transaction on suite `app`, where nothing else is said.
+    /// A row with a transaction. Operations without a suite get the suite `app`.
     static func transaction(
         _ name: String, given: [Request] = [], if conditions: String = "", do operations: String, _ status: Int,
         _ code: ErrorCode? = nil, _ body: String = "", query: String = "", lacks: [String] = [],
@@ -229,7 +229,7 @@ struct TransactionTests {
             do: #""op":"set","key":"volume","value":2"#, 422, .invalidValue, query: "?dryRun"),
     ]
 
-    @Test("A transaction is done whole or not at all", arguments: done + conditions + refused)
+    @Test("A transaction is committed completely or not at all", arguments: done + conditions + refused)
     func transaction(row: Row) throws {
         try row.check()
     }

@@ -4,7 +4,7 @@ import SettingsServer
 import TestSupport
 import Testing
 
-/// Section 11 of the contract: commits read, compared, undone, and what was stored put back.
+/// "History" in docs/http-api.md: commits are listed, compared, undone and restored.
 @Suite(.ownThread)
 struct UndoTests {
     static let story: [Request] = [
@@ -61,14 +61,14 @@ struct UndoTests {
         Row("At a revision to come, of a setting", given: story, "GET app/keys/count?at=999", 400, .badRequest),
     ]
 
-    @Test("History shows who changed what, and when", arguments: listing)
+    @Test("History shows the author, the time and the changes of each commit", arguments: listing)
     func list(row: Row) throws {
         try row.check()
     }
 
     static let differences: [Row] = [
         Row(
-            "Between two places", given: story, "GET app/diff?from=$3&to=$6", 200, nil,
+            "Between two revisions", given: story, "GET app/diff?from=$3&to=$6", 200, nil,
             #"{"suite":"app","revision":$6,"schemaRevision":$2,"schemaChanged":false,"changes":["#
                 + #"{"key":"count","old":3,"new":5,"oldSource":"stored","source":"stored","revision":$6},"#
                 + #"{"key":"volume","old":1,"new":0.25,"revision":$6}]}"#),
@@ -96,7 +96,7 @@ struct UndoTests {
         ) { $0.history.commits = 2 },
     ]
 
-    @Test("Two places are compared by what differs in the end", arguments: differences)
+    @Test("A comparison of two revisions shows the settings that differ", arguments: differences)
     func compare(row: Row) throws {
         try row.check()
     }
@@ -185,7 +185,7 @@ struct UndoTests {
             #"{"conflicts":[{"key":"count","stored":11,"errors":[{"suite":"app","keyword":"maximum"}]}]}"#),
     ]
 
-    @Test("A commit is undone by another one", arguments: undoing)
+    @Test("An undo makes a new commit with the previous values", arguments: undoing)
     func undo(row: Row) throws {
         try row.check()
     }
@@ -237,7 +237,7 @@ struct UndoTests {
             #"{"pointer":"/to"}"#),
     ]
 
-    @Test("What was stored is put back", arguments: restoring)
+    @Test("A restore stores the values of an earlier revision", arguments: restoring)
     func restore(row: Row) throws {
         try row.check()
     }

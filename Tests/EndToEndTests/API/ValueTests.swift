@@ -2,7 +2,7 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// Section 2 of the contract.
+/// "Values" in docs/http-api.md.
 @Suite(.ownThread)
 struct ValueTests {
     static func kept(_ name: String, _ json: String, as stored: String? = nil) -> Row {
@@ -14,7 +14,7 @@ struct ValueTests {
     static let rows: [Row] = [
         kept("The largest integer", "9223372036854775807"),
         kept("The smallest integer", "-9223372036854775808"),
-        kept("An integer beyond the doubles", "9007199254740993"),
+        kept("An integer that a double cannot represent", "9007199254740993"),
         kept("A float that is integral", "1.0"),
         kept("A float with an exponent", "1e3", as: "1000.0"),
         kept("A negative zero", "-0.0"),
@@ -42,7 +42,7 @@ struct ValueTests {
             "GET app/keys/a?raw", 200, text: "42"),
     ]
 
-    @Test("A value reads back as it was sent", arguments: rows)
+    @Test("A value reads back as it was written", arguments: rows)
     func roundTrip(row: Row) throws {
         try row.check()
     }
@@ -58,7 +58,7 @@ struct ValueTests {
         changes("The same integer", from: "1", to: "1", false),
         changes("An integer and a float", from: "1", to: "1.0", true),
         changes("Zero and negative zero", from: "0.0", to: "-0.0", true),
-        changes("The same float written otherwise", from: "10.0", to: "1e1", false),
+        changes("The same float in another notation", from: "10.0", to: "1e1", false),
         changes("Elements in another order", from: "[1,2]", to: "[2,1]", true),
         changes("Two forms of é", from: "\"\u{E9}\"", to: "\"e\u{301}\"", true),
         Row(
@@ -70,12 +70,12 @@ struct ValueTests {
             text: #"{"b":1,"a":2}"#),
     ]
 
-    @Test("What is equal with kinds and bits is unchanged", arguments: equality)
+    @Test("A write changes a setting unless kind and bits of the value are equal", arguments: equality)
     func unchanged(row: Row) throws {
         try row.check()
     }
 
-    @Test("The answer to a write that only orders members otherwise shows what is stored")
+    @Test("A write that only reorders the members of an object returns the stored order")
     func orderInAnswer() throws {
         let daemon = try TestDaemon()
         try daemon.done(#"PUT app/keys/a {"b":1,"a":2}"#)
@@ -135,7 +135,9 @@ struct ValueTests {
             "PUT app/keys/count 2.0", 200, nil, #"{"changed":false,"value":2}"#),
     ]
 
-    @Test("An integral number is taken as an integer where the schema asks for one", arguments: normalizations)
+    @Test(
+        "A float without a fraction is stored as an integer if the schema requires an integer",
+        arguments: normalizations)
     func normalization(row: Row) throws {
         try row.check()
     }
@@ -162,7 +164,7 @@ struct ValueTests {
             ], "GET app?raw", 200, text: "{\"B\":2,\"a\":4,\"b\":1,\"e\u{301}\":5,\"\u{E9}\":3}"),
     ]
 
-    @Test("Lengths count Unicode scalars, names are compared by bytes", arguments: lengths)
+    @Test("Lengths count Unicode scalars; member names are compared by bytes", arguments: lengths)
     func names(row: Row) throws {
         try row.check()
     }

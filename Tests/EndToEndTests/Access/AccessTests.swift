@@ -6,11 +6,11 @@ import SettingsWeb
 import TestSupport
 import Testing
 
-/// Section 10 of the contract: every endpoint with no credential, a wrong one, an expired one, one that lacks a right, and
-/// one with exactly the rights that it takes.
+/// Access control, as docs/explanation/access.md describes it. Each endpoint is requested without a credential, with a
+/// wrong or expired credential, with a credential that lacks a right, and with exactly the required rights.
 @Suite(.ownThread)
 struct AccessTests {
-    /// A request and the rights that it takes, on the suite `app`.
+    /// A request and the rights on the suite `app` that it requires.
     struct Endpoint: Sendable, CustomTestStringConvertible {
         let request: Request
         let rights: [String]
@@ -70,14 +70,14 @@ struct AccessTests {
     static let onService = ["metrics", "reload", "admin"]
     static let all = onSuites + onService
 
-    @Test("An endpoint takes a valid credential with each right that it needs", arguments: endpoints)
+    @Test("An endpoint requires a valid credential with each of its rights", arguments: endpoints)
     func rights(endpoint: Endpoint) throws {
         var grants = [
             "expired": ["*:\(Self.all.joined(separator: ","))"],
             "enough": ["*:\(endpoint.rights.joined(separator: ","))"],
         ]
         for right in endpoint.rights {
-            // Other rights on a suite include that to read it.
+            // Every other right on a suite includes the right to read it.
             let others =
                 right == "read"
                 ? ["admin"] : Self.all.filter { $0 != right && !($0 == "admin" && Self.onService.contains(right)) }
@@ -106,7 +106,7 @@ struct AccessTests {
         #expect(answer.status == endpoint.status, "\(answer.text)")
     }
 
-    @Test("The right admin includes metrics and reload, which allow neither a backup nor reading settings")
+    @Test("The right admin includes metrics and reload; metrics and reload do not allow a backup or reading settings")
     func service() throws {
         let guarded = try GuardedDaemon(
             ["admin": ["*:admin"], "metrics": ["*:metrics"], "reload": ["*:reload"]], given: Self.given)
@@ -122,7 +122,7 @@ struct AccessTests {
     }
 
     @Test(
-        "A refusal is the same whether the suite, the key, the path and the method are there or not",
+        "A refusal is the same whether the suite and the key exist or not",
         arguments: endpoints)
     func existence(endpoint: Endpoint) throws {
         let guarded = try GuardedDaemon(["admin": ["*:admin"], "other": ["other:read"]], given: Self.given)
@@ -145,7 +145,7 @@ struct AccessTests {
 
     static let open: [Request] = ["GET /healthz", "GET /readyz", "HEAD /healthz", "OPTIONS /readyz"]
 
-    @Test("Health and readiness take no credential, not even a valid one", arguments: open)
+    @Test("Health and readiness require no credential and ignore a wrong credential", arguments: open)
     func health(request: Request) throws {
         let guarded = try GuardedDaemon([:])
         #expect(try guarded.send(request, as: nil).status < 300)
@@ -157,7 +157,7 @@ struct AccessTests {
         "GET /v1/observe?suitePrefix=",
     ]
 
-    @Test("What is about no suite takes some grant", arguments: anyGrant)
+    @Test("A request that concerns no suite requires a credential with any grant", arguments: anyGrant)
     func someGrant(request: Request) throws {
         let guarded = try GuardedDaemon(["some": ["other:read"]], given: Self.given)
         #expect(try guarded.send(request, as: nil).status == 401)
@@ -178,7 +178,9 @@ struct AccessTests {
         (Request("PUT app/keys/a 1", "Content-Encoding: gzip"), "reads", 403),
     ]
 
-    @Test("401 and 403 come before path, method, length, body and suite, and after the host", arguments: order)
+    @Test(
+        "401 and 403 precede errors in path, method, length, body and suite, and follow errors in the host",
+        arguments: order)
     func decided(request: Request, name: String?, status: Int) throws {
         let guarded = try GuardedDaemon(["other": ["other:read"], "reads": ["*:read"]], given: Self.given)
         let answer = try guarded.send(request, as: name)
@@ -191,7 +193,8 @@ struct AccessTests {
     ]
 
     @Test(
-        "A field Authorization that is no bearer token is refused, also where callers need none", arguments: malformed)
+        "An Authorization field without a bearer token returns 401, also if anonymous callers have full access",
+        arguments: malformed)
     func form(field: String) throws {
         let guarded = try GuardedDaemon([:]) { $0.access.anonymous = [.everything] }
         let field = field.replacing("TOKEN", with: guarded.tokens["all"] ?? "")
@@ -201,7 +204,7 @@ struct AccessTests {
         #expect(try guarded.daemon.send(Request("GET /v1", scheme)).status == 200)
     }
 
-    @Test("A caller learns its name, its grants and the end of its credential")
+    @Test("GET /v1/caller returns the name, the grants and the expiry of the caller")
     func caller() throws {
         let guarded = try GuardedDaemon(["ci": ["app.*:write,read", "b/k.*:read"]]) {
             $0.access.anonymous = (try? [Grant("open:read")]) ?? []
@@ -215,7 +218,7 @@ struct AccessTests {
                 == #"{"name":"anonymous","grants":["*:read,write,schema,secrets,override,admin"]}"#)
     }
 
-    @Test("Callers without a credential have their grants, and are asked for a token beyond them")
+    @Test("Anonymous callers have their grants, and get 401 for anything else")
     func anonymous() throws {
         let guarded = try GuardedDaemon([:], given: ["PUT open/keys/a 1", "PUT app/keys/a 1"]) {
             $0.access.anonymous = (try? [Grant("open:read")]) ?? []
@@ -229,7 +232,7 @@ struct AccessTests {
         #expect(try guarded.send("GET /metrics", as: nil).status == 200)
     }
 
-    @Test("A transaction takes every right of every part, and says which part lacks one")
+    @Test("A transaction requires all rights of all parts; a 403 names the first part that lacks a right")
     func transaction() throws {
         let guarded = try GuardedDaemon(
             ["a": ["a:write", "b:read"], "ab": ["a:write", "b/k:write"]], given: ["PUT a/keys/k 1", "PUT b/keys/k 1"])
@@ -261,7 +264,7 @@ struct AccessTests {
         #expect(change?["by"] == "token:ci")
     }
 
-    @Test("A repeated undo gets its first answer, also once the commit that it undid is no longer kept")
+    @Test("A repeated undo is replayed, also after the undone commit has left the history")
     func replayedUndo() throws {
         let guarded = try GuardedDaemon(["a": ["app:write"]]) {
             $0.history.commits = 4
@@ -278,7 +281,7 @@ struct AccessTests {
         #expect(again.json?["changes"] == first.json?["changes"])
     }
 
-    @Test("A caller does not get the answer that another had under the same idempotency key")
+    @Test("A caller does not receive the answer of another caller with the same idempotency key")
     func replay() throws {
         let guarded = try GuardedDaemon(["a": ["app:write"], "b": ["app:write"]])
         let request = Request("PUT app/keys/k 1", "Idempotency-Key: same")

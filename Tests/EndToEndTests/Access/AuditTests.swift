@@ -5,7 +5,7 @@ import SettingsServer
 import TestSupport
 import Testing
 
-/// The audit file: a line for each commit, and never the reason why a write fails.
+/// The audit file has one line for each commit. A failure of the audit file never fails a write.
 @Suite(.ownThread)
 struct AuditTests {
     private static func lines(_ path: String) throws -> [JSONValue] {
@@ -14,7 +14,7 @@ struct AuditTests {
         }
     }
 
-    @Test("Each commit is a line with its caller, peer, note and changes, secrets left out")
+    @Test("Each commit has an audit line with its caller, peer, note and changes, without the values of secrets")
     func lines() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path + "/audit.jsonl"
@@ -47,13 +47,13 @@ struct AuditTests {
         #expect(mode == 0o600)
     }
 
-    @Test("After a reload the file is begun anew where it was moved; lines go behind what another program wrote there")
+    @Test("A reload after a rename starts a new audit file; the daemon appends after lines of other programs")
     func rotation() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path + "/audit.jsonl"
         let daemon = try TestDaemon { $0.auditFile = path }
         try daemon.done("PUT app/keys/a 1")
-        // Lines are written after the answers.
+        // The daemon writes an audit line after it answers the request.
         try eventually { (try? Self.lines(path).count) == 1 }
         try FileManager.default.moveItem(atPath: path, toPath: path + ".1")
         try daemon.done("POST /v1/reload")
@@ -68,7 +68,7 @@ struct AuditTests {
         #expect(try Self.lines(path).map { $0["revision"] } == [2, nil, 3])
     }
 
-    @Test("The next start adds the lines that are missing behind the last one, which may have been cut short")
+    @Test("A start completes an audit file whose last lines are missing or truncated")
     func start() throws {
         let directory = try TemporaryDirectory()
         let (path, data) = (directory.path + "/audit.jsonl", directory.path + "/data")
@@ -76,7 +76,7 @@ struct AuditTests {
         for value in 0..<4 { try first.done(Request("PUT app/keys/a \(value)", "Settings-Note: n\(value)")) }
         first.stop()
         let text = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
-        // As if the daemon had been killed while it wrote the third line.
+        // The file has the state after a kill during the write of the third line.
         try "\(text[0])\n\(text[1])\n\(text[2].prefix(40))".write(toFile: path, atomically: false, encoding: .utf8)
         let second = try TestDaemon(in: directory, data: data) { $0.auditFile = path }
         try second.done("PUT app/keys/a 9")
@@ -90,7 +90,7 @@ struct AuditTests {
     }
 
     @Test(
-        "The next start adds a line that is missing among the last ones, and none twice, in whatever order they stand")
+        "A start adds each audit line that is missing among the last lines once, whatever their order")
     func gaps() throws {
         let directory = try TemporaryDirectory()
         let (path, data) = (directory.path + "/audit.jsonl", directory.path + "/data")
@@ -108,11 +108,11 @@ struct AuditTests {
         try lines(path).compactMap { $0["revision"]?.integer }
     }
 
-    @Test("After a crash, a file that is new or was just rotated gets the missing lines, and no line twice")
+    @Test("After a crash, a new or rotated audit file gets each missing line once")
     func missingLinesOfNewFile() throws {
         let directory = try TemporaryDirectory()
         let (path, data) = (directory.path + "/audit.jsonl", directory.path + "/data")
-        /// Makes commits. Without the audit file they get no lines, as if the daemon were killed before it wrote them.
+        /// Makes commits. A commit without the audit file stands for a kill before the daemon wrote the line.
         func commit(_ values: ClosedRange<Int>, isAudited: Bool) throws {
             let daemon = try TestDaemon(in: directory, data: data) { if isAudited { $0.auditFile = path } }
             for value in values { try daemon.done(Request("PUT app/keys/a \(value)")) }
@@ -135,7 +135,7 @@ struct AuditTests {
         #expect(try Self.revisions(path) == [])
     }
 
-    @Test("Lines of commits that the history does not have any more are counted, and readiness says so")
+    @Test("Readiness and a metric report audit lines whose commits are no longer in the history")
     func missingCommits() throws {
         let directory = try TemporaryDirectory()
         let (path, data) = (directory.path + "/audit.jsonl", directory.path + "/data")
@@ -158,7 +158,7 @@ struct AuditTests {
         #expect(try Int(#require(lost).output.1) == 40 - revisions.count)
     }
 
-    @Test("A daemon that is killed after a rotation has lost no line once it has started again")
+    @Test("A kill after a rotation loses no audit line; the next start adds the missing lines")
     func killedAfterRotation() throws {
         let directory = try TemporaryDirectory()
         let (path, data) = (directory.path + "/audit.jsonl", directory.path + "/data")
@@ -178,13 +178,13 @@ struct AuditTests {
         #expect(try Set(Self.revisions(path + ".1") + Self.revisions(path)) == Set(1...80))
     }
 
-    @Test("Writes go on while the file cannot be written; readiness and a metric say so")
+    @Test("Writes succeed while the audit file cannot be written; readiness and a metric report the failure")
     func failing() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path + "/gone/audit.jsonl"
         let daemon = try TestDaemon { $0.auditFile = path }
         try daemon.done("PUT app/keys/a 1")
-        // Until its thread has tried.
+        // The audit thread writes after the answer.
         try eventually { try daemon.send("GET /metrics").text.contains("settingsd_audit_lost_lines_total 1\n") }
         let ready = try daemon.send("GET /readyz")
         #expect(ready.status == 200)

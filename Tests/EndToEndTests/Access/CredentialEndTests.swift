@@ -7,7 +7,7 @@ import SettingsWeb
 import TestSupport
 import Testing
 
-/// A credential that ends takes along what waits for it, and a reload changes all or nothing.
+/// The end of a credential ends its waiting requests. A reload applies completely or not at all.
 @Suite(.ownThread)
 struct CredentialEndTests {
     static let waits: [Request] = [
@@ -15,7 +15,7 @@ struct CredentialEndTests {
         "GET /v1/observe?suitePrefix=&since=99&wait=300",
     ]
 
-    @Test("A long poll is answered 401 when its token is revoked", arguments: waits)
+    @Test("A long poll returns 401 when its token is revoked", arguments: waits)
     func revoked(request: Request) throws {
         let guarded = try GuardedDaemon(["ci": ["*:read"]], given: ["PUT app/keys/a 1"])
         var request = guarded.signed(request, as: "ci")
@@ -31,7 +31,7 @@ struct CredentialEndTests {
         #expect(try guarded.send("GET app", as: "ci").status == 401)
     }
 
-    @Test("A long poll is answered 401, and a stream ends, when the token expires")
+    @Test("When a token expires, its long poll returns 401 and its event stream ends")
     func expired() throws {
         let guarded = try GuardedDaemon([:], given: ["PUT app/keys/a 1"])
         var token = ""
@@ -50,7 +50,7 @@ struct CredentialEndTests {
         #expect(refused.json?["detail"]?.string?.hasPrefix("the token expired at ") == true)
     }
 
-    @Test("A stream ends when its token is revoked, or is granted something else")
+    @Test("An event stream ends when its token is revoked or gets other grants")
     func streams() throws {
         let guarded = try GuardedDaemon(["ci": ["*:read"], "other": ["*:read"]], given: ["PUT app/keys/a 1"])
         let streams = try ["ci", "other"].map { name in
@@ -65,7 +65,7 @@ struct CredentialEndTests {
         for stream in streams { #expect(try stream.event() == nil) }
     }
 
-    @Test("A reload ends the waits of hundreds, and leaves those of others")
+    @Test("A reload that revokes a token ends 700 waits with that token and no other wait")
     func many() throws {
         let guarded = try GuardedDaemon(["ci": ["*:read"]], given: ["PUT app/keys/a 1"])
         let request = guarded.signed("GET none/observe?wait=300", as: "ci")
@@ -81,7 +81,7 @@ struct CredentialEndTests {
         #expect(!other.client.hasNews)
     }
 
-    @Test("A reload that fails changes nothing, and says why")
+    @Test("A failed reload changes nothing and returns the reason")
     func failing() throws {
         let guarded = try GuardedDaemon(["ci": ["*:read"]], given: ["PUT app/keys/a 1"])
         try "{".write(toFile: guarded.tokenFile, atomically: false, encoding: .utf8)

@@ -2,7 +2,7 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// Sections 10 and 14 of the contract: who may evaluate flags.
+/// The rights that the evaluation of flags requires.
 @Suite(.ownThread)
 struct FlagAccessTests {
     static let given: [Request] = [
@@ -17,7 +17,9 @@ struct FlagAccessTests {
         Request("POST app/ofrep/v1/evaluate/flags\(key.isEmpty ? "" : "/\(key)") {\"context\":{}}")
     }
 
-    @Test("Without a right to read, an evaluation is refused in the protocol's form", arguments: ["a", "none", ""])
+    @Test(
+        "Without the right to read, an evaluation is refused in the form of the OpenFeature protocol",
+        arguments: ["a", "none", ""])
     func refusals(key: String) throws {
         let guarded = try GuardedDaemon(Self.grants, given: Self.given)
         for (name, status) in [(nil, 401), ("wrong", 401), ("other", 403)] {
@@ -32,11 +34,11 @@ struct FlagAccessTests {
         #expect(try guarded.send(Self.evaluate("b"), as: "some").status == 403)
     }
 
-    @Test("A secret is as if not there, save for a caller that may read it; so are keys that a caller may not read")
+    @Test("An evaluation hides secrets and keys that the caller may not read, and shows them to callers with the right")
     func hidden() throws {
         let guarded = try GuardedDaemon(Self.grants, given: Self.given)
         let seen = ["reader": ["a", "b"], "some": ["a"], "secrets": ["a", "b", "s"], "all": ["a", "b", "s"]]
-        // Twice, since the second answer may come from the cache.
+        // The second answer may come from the cache.
         for _ in 1...2 {
             for (name, keys) in seen {
                 let answer = try guarded.send(Self.evaluate(""), as: name)
@@ -50,7 +52,7 @@ struct FlagAccessTests {
         #expect(try guarded.send(Self.evaluate("s"), as: "secrets").json?["value"] == "hunter2")
     }
 
-    @Test("X-API-Key is taken like a bearer token, everywhere; Authorization beats it")
+    @Test("X-API-Key is accepted as a token on every path; Authorization has priority")
     func key() throws {
         let guarded = try GuardedDaemon(Self.grants, given: Self.given)
         func send(_ request: Request, _ fields: String...) throws -> RawResponse {
@@ -70,7 +72,7 @@ struct FlagAccessTests {
         #expect(try send("GET /v1/caller", key, both).json?["name"] == "token:some")
     }
 
-    @Test("A credential that the daemon has just accepted in one field is refused in the other field")
+    @Test("A credential accepted in one field is refused in the other field")
     func confusedFields() throws {
         let guarded = try GuardedDaemon(Self.grants, given: Self.given)
         let connection = try guarded.daemon.connect()

@@ -7,7 +7,7 @@ import SettingsWeb
 import TestSupport
 import Testing
 
-/// Who the client is behind a proxy.
+/// The address of a client behind a proxy.
 @Suite(.ownThread)
 struct ForwardedTests {
     static let rows: [(trusted: [String], fields: [String], peer: String)] = [
@@ -24,7 +24,7 @@ struct ForwardedTests {
         (["0.0.0.0/0"], ["X-Forwarded-For: 192.0.2.1"], "192.0.2.1"),
     ]
 
-    @Test("X-Forwarded-For is believed from proxies that are named, and of others' words nothing", arguments: rows)
+    @Test("X-Forwarded-For is used only if the peer is a trusted proxy", arguments: rows)
     func client(trusted: [String], fields: [String], peer: String) throws {
         let directory = try TemporaryDirectory()
         let path = directory.path + "/audit.jsonl"
@@ -46,7 +46,7 @@ struct ForwardedTests {
         #expect(line["peer"]?.string == peer)
     }
 
-    @Test("The limit of watchers counts the clients behind a proxy, not the proxy")
+    @Test("The limit on watchers applies to the clients behind a trusted proxy, not to the proxy")
     func limits() throws {
         let daemon = try TestDaemon {
             $0.watchers.perCaller = 1

@@ -69,7 +69,7 @@ struct GrantedAnswersTests {
         #expect(tags[0] != tags[1])
     }
 
-    @Test("A guard of a write and of a read takes the caller's tag, another caller's tag, and a bare revision")
+    @Test("If-Match accepts the caller's own tag, the tag of another caller, and a plain revision")
     func guards() throws {
         let guarded = try guarded()
         for target in ["app", "app/keys/password"] {
@@ -91,7 +91,7 @@ struct GrantedAnswersTests {
         #expect(try guarded.send("DELETE app?drop", as: "all").field("ETag") == "\"0\"")
     }
 
-    @Test("With access control answers are private and vary by the credential; without, they do not")
+    @Test("With access control, answers are private and vary by the credential; without it, they are not")
     func caching() throws {
         let guarded = try guarded()
         for (request, name): (Request, String?) in [
@@ -113,7 +113,7 @@ struct GrantedAnswersTests {
         }
     }
 
-    @Test("No cache may keep an answer to a caller that may read secrets")
+    @Test("Answers with readable secrets have Cache-Control: no-store")
     func confidential() throws {
         let guarded = try guarded()
         let known = try guarded.send("GET app", as: "sees")
@@ -130,10 +130,10 @@ struct GrantedAnswersTests {
         }
         let poll = try WaitingPeer(
             guarded, guarded.signed(Request("GET app/observe?since=\(known.cursorText)&wait=300"), as: "sees"))
-        let held = try WaitingPeer(
+        let waiting = try WaitingPeer(
             guarded, guarded.signed(Request("GET app?wait=300", "If-None-Match: \(try tag(known))"), as: "sees"))
         #expect(try guarded.send("PUT app/keys/a 7", as: "all").status == 200)
-        for answer in [try poll.answer(), try held.answer()] { #expect(!isKept(answer) && answer.status == 200) }
+        for answer in [try poll.answer(), try waiting.answer()] { #expect(!isKept(answer) && answer.status == 200) }
         #expect(!isKept(try guarded.daemon.stream(guarded.signed("GET app/observe", as: "sees")).head))
         #expect(!isKept(try guarded.send("GET /v1/backup", as: "all")))
     }
@@ -152,7 +152,7 @@ struct GrantedAnswersTests {
     ]
 
     @Test(
-        "A caller that was granted something else gets 200 for its old tag, and the state for its old cursor",
+        "After a change of grants, the old tag returns 200 and the old cursor returns the state",
         arguments: changes)
     func changed(before: [String], after: [String]) throws {
         let guarded = try guarded(["ci": before])
@@ -175,7 +175,7 @@ struct GrantedAnswersTests {
         }
     }
 
-    @Test("The cursor and the tag of a caller stay valid when other grants change, and in another order")
+    @Test("Tag and cursor stay valid when other callers' grants or the order of the own grants change")
     func unchanged() throws {
         let guarded = try guarded(["ci": ["app/a:read", "app/b:read"], "other": ["app:read"]])
         let known = try guarded.send("GET app", as: "ci")
@@ -187,7 +187,7 @@ struct GrantedAnswersTests {
         #expect(try guarded.send(observe, as: "ci").json?["changes"] == [])
     }
 
-    @Test("The cursor of a caller that sees everything is waited on, and is answered with the state")
+    @Test("A cursor from a caller with full access is accepted: the long poll waits and returns the state")
     func handedOver() throws {
         let guarded = try guarded(["ci": ["app:read"]])
         let cursor = try guarded.send("GET app", as: "all").cursorText
@@ -212,15 +212,15 @@ struct GrantedAnswersTests {
         #"POST app/ofrep/v1/evaluate/flags/a {"context":{}}"#, #"POST app/ofrep/v1/evaluate/flags {"context":{}}"#,
     ]
 
-    @Test("Every answer to a caller names cursors of one epoch", arguments: asked)
+    @Test("Every answer to a caller has cursors of the same epoch", arguments: asked)
     func epoch(request: Request) throws {
         let guarded = try guarded(["ci": ["app:write"]])
-        let place = try guarded.send("GET /v1", as: "ci").cursorText
-        let epoch = try #require(Cursor(place)?.epoch)
+        let start = try guarded.send("GET /v1", as: "ci").cursorText
+        let epoch = try #require(Cursor(start)?.epoch)
         let base = try #require(Cursor(try guarded.send("GET /v1", as: "all").cursorText)?.epoch)
         #expect(epoch != base && base.isBase(of: epoch))
         var request = request
-        request.target = request.target.replacing("$", with: place)
+        request.target = request.target.replacing("$", with: start)
         let client = try guarded.daemon.connect()
         try client.send(guarded.signed(request, as: "ci").bytes)
         let answer = try client.readResponse(toHead: request.method == "HEAD")
@@ -228,39 +228,39 @@ struct GrantedAnswersTests {
         if let cursor = answer.json?["cursor"]?.string { #expect(Cursor(cursor)?.epoch == epoch, "\(answer.text)") }
     }
 
-    @Test("A stream sends cursors of the caller's epoch: with its events, and when the daemon stops")
+    @Test("An event stream sends cursors of the caller's epoch in its head and in its events")
     func stream() throws {
         let guarded = try guarded(["ci": ["app:read"]])
-        let place = try guarded.send("GET /v1", as: "ci").cursorText
-        let streams = try [nil, place].map { since in
+        let start = try guarded.send("GET /v1", as: "ci").cursorText
+        let streams = try [nil, start].map { since in
             try guarded.daemon.stream(guarded.signed("GET app/observe", as: "ci"), since: since)
         }
         _ = try streams[0].event()
         #expect(try guarded.send("PUT app/keys/a 7", as: "all").status == 200)
         for stream in streams {
-            #expect(stream.head.cursorText.hasPrefix(place.prefix { $0 != "." } + "."))
+            #expect(stream.head.cursorText.hasPrefix(start.prefix { $0 != "." } + "."))
             let event = try #require(try stream.event())
             #expect(event.type == "commit")
-            #expect(Cursor(event.lastEventID)?.epoch == Cursor(place)?.epoch)
+            #expect(Cursor(event.lastEventID)?.epoch == Cursor(start)?.epoch)
         }
-        let flags = try guarded.daemon.stream(guarded.signed("GET app/ofrep/v1/events", as: "ci"), since: place)
+        let flags = try guarded.daemon.stream(guarded.signed("GET app/ofrep/v1/events", as: "ci"), since: start)
         let event = try #require(try flags.event())
-        #expect(Cursor(event.lastEventID)?.epoch == Cursor(place)?.epoch)
+        #expect(Cursor(event.lastEventID)?.epoch == Cursor(start)?.epoch)
         let etag = try JSONValue(parsing: event.data)["etag"]?.string
         #expect(etag == (try guarded.send("GET app", as: "ci").field("ETag")))
     }
 
-    @Test("Settings-At-Least takes the cursor of a caller with other grants")
+    @Test("Settings-At-Least accepts a cursor from a caller with other grants")
     func atLeast() throws {
         let guarded = try guarded(["ci": ["app:read"], "other": ["app/a:read"]])
         let names = ["ci", "other", "all"]
-        for (giver, taker) in names.flatMap({ giver in names.map { (giver, $0) } }) {
-            let cursor = try #require(Cursor(try guarded.send("GET app", as: giver).cursorText))
+        for (sender, receiver) in names.flatMap({ sender in names.map { (sender, $0) } }) {
+            let cursor = try #require(Cursor(try guarded.send("GET app", as: sender).cursorText))
             let now = Request("GET app", "Settings-At-Least: \(cursor)")
-            #expect(try guarded.send(now, as: taker).status == 200)
+            #expect(try guarded.send(now, as: receiver).status == 200)
             let next = try #require(cursor.revision.advanced(by: 1))
             let later = Request("GET app", "Settings-At-Least: \(Cursor(epoch: cursor.epoch, revision: next))")
-            let peer = try WaitingPeer(guarded, guarded.signed(later, as: taker))
+            let peer = try WaitingPeer(guarded, guarded.signed(later, as: receiver))
             #expect(try guarded.send(Request("PUT app/keys/a \(next)"), as: "all").status == 200)
             #expect(try peer.answer().status == 200)
         }
@@ -269,7 +269,7 @@ struct GrantedAnswersTests {
         #expect(none.json?["cursor"]?.string == none.cursorText)
     }
 
-    // MARK: Callers that are not admitted
+    // MARK: Callers without access
 
     static let strangers: [(request: Request, name: String?, status: Int)] = [
         ("GET app", nil, 401), ("GET app", "wrong", 401), ("GET /v1", nil, 401), ("GET /nothing", nil, 401),
@@ -283,7 +283,7 @@ struct GrantedAnswersTests {
         (Request("GET /readyz?wait=0", "Settings-At-Least: zzzz.1"), nil, 200),
     ]
 
-    @Test("An answer to a caller that was not admitted has no place in history", arguments: strangers)
+    @Test("An answer to a caller without access has no cursor", arguments: strangers)
     func stranger(request: Request, name: String?, status: Int) throws {
         let guarded = try guarded(["expired": ["*:read"], "none": []])
         let answer = try guarded.send(request, as: name)
@@ -292,7 +292,7 @@ struct GrantedAnswersTests {
         #expect(answer.json?["cursor"] == nil)
     }
 
-    @Test("A 401 for a caller without a credential has no place in history, also if other suites are open to it")
+    @Test("A 401 for an anonymous caller has no cursor, also if the caller may read other suites")
     func anonymous() throws {
         let open = try [Grant("open:read")]
         let guarded = try GuardedDaemon([:], given: Self.world + ["PUT open/keys/a 1"]) { $0.access.anonymous = open }
@@ -300,7 +300,7 @@ struct GrantedAnswersTests {
         #expect(try guarded.send("GET open", as: nil).field("Settings-Cursor") != nil)
     }
 
-    @Test("A caller that was admitted gets the place in history with a refusal, too")
+    @Test("A refusal for an authenticated caller has a cursor")
     func refused() throws {
         let guarded = try guarded()
         for request: Request in ["GET /metrics", "PUT app/keys/a 1", "GET hidden", "GET /nothing", "PATCH app/observe"]

@@ -5,7 +5,7 @@ import SettingsStorage
 import TestSupport
 import Testing
 
-/// What a caller must not learn from answers: names, counts, values that it may not read.
+/// Answers must not reveal names, counts or values that the caller may not read.
 @Suite(.ownThread)
 struct HidingTests {
     private static let world: [Request] = [
@@ -23,7 +23,7 @@ struct HidingTests {
         schema, #"PUT vault/keys/password "hunter2""#, "PUT vault/keys/counter 7", "PUT vault/keys/plain 1",
     ]
 
-    @Test("Lists show the suites that the caller may read, page by page, and count the keys that it may read")
+    @Test("A list has the suites that the caller may read, on every page, with the number of readable keys")
     func lists() throws {
         let guarded = try GuardedDaemon(
             ["apps": ["app.*:read"], "player": ["app.one/player.*:read"]], given: Self.world)
@@ -42,7 +42,7 @@ struct HidingTests {
         #expect(listing?.first?["keyCount"] == 2)
     }
 
-    @Test("A grant on some keys shows these alone, in every form")
+    @Test("A grant on some keys shows only these keys in every representation")
     func keys() throws {
         let guarded = try GuardedDaemon(["player": ["app.one/player.*:write"]], given: Self.world)
         let shown: JSONValue = ["player.name": 2, "player.volume": 1]
@@ -76,14 +76,14 @@ struct HidingTests {
         }
     }
 
-    @Test("A key that may be read and not written is not writable in a list")
+    @Test("A key without the right to write is not writable in a list")
     func writable() throws {
         let guarded = try GuardedDaemon(["some": ["app.one:read", "app.one/a:write"]], given: Self.world)
         let keys = try guarded.send("GET app.one/keys", as: "some").json?["keys"]?.array
         #expect(keys?.map { $0["writable"] } == [true, false, false])
     }
 
-    @Test("Suggestions name what the caller may read, and are the same whatever else there is")
+    @Test("Suggestions name only what the caller may read, and do not depend on hidden names")
     func suggestions() throws {
         let guarded = try GuardedDaemon(
             ["apps": ["app.*:read,write"], "lone": ["app.onf:read"], "player": ["app.one/player.*:read"]],
@@ -97,7 +97,7 @@ struct HidingTests {
         #expect(try suggested("GET app.onf", "lone") == nil)
         #expect(try suggested("DELETE app.onf", "apps") == ["app.one"])
         for name in ["app.onf-hidden", "app.on", "app-onf"] {
-            // Those that begin with app. are seen, the others are not.
+            // The caller may read the suites below `app.` and no others.
             #expect(try guarded.send(Request("PUT \(name)/keys/a 1"), as: "all").status == 201)
         }
         let nearest = try suggested("GET app.onf", "apps")?.array ?? []
@@ -111,7 +111,7 @@ struct HidingTests {
         #expect(try suggested("GET app.one/keys/player.nam", "player") == ["player.name"])
     }
 
-    @Test("Watchers of all suites see those that they may read, as they come and go")
+    @Test("A watcher of all suites sees the readable suites appear and change, and no other suites")
     func watching() throws {
         let guarded = try GuardedDaemon(["apps": ["app.*:read"]], given: Self.world)
         let state = try guarded.send("GET /v1/observe?suitePrefix=", as: "apps")
@@ -128,12 +128,12 @@ struct HidingTests {
         #expect(changes?["schemaRevision"]?.object?.names.elementsEqual(["app.new"]) == true)
     }
 
-    @Test("History, comparisons and undo tell nothing of suites and keys that a caller may not read")
+    @Test("History, comparisons and undo reveal no suites and keys that the caller may not read")
     func past() throws {
         let guarded = try GuardedDaemon(["player": ["app.one/player.*:write"]], given: Self.world)
         let commits = try guarded.send("GET app.one/history", as: "player").json?["commits"]?.array
-        let told = commits?.flatMap { $0["changes"]?.array ?? [] }.map { $0["key"] }
-        #expect(told == ["player.name", "player.volume"])
+        let keys = commits?.flatMap { $0["changes"]?.array ?? [] }.map { $0["key"] }
+        #expect(keys == ["player.name", "player.volume"])
         let difference = try guarded.send("GET app.one/diff?from=0", as: "player").json
         #expect(difference?["changes"]?.array?.map { $0["key"] } == ["player.name", "player.volume"])
         for (target, revision) in [
@@ -149,7 +149,7 @@ struct HidingTests {
         #expect(try guarded.send(#"POST /v1/undo {"revision":3}"#, as: "player").status == 200)
     }
 
-    @Test("A secret is shown to callers with the right alone, in every form")
+    @Test("The value of a secret is shown in every representation only to callers with the right")
     func secrets() throws {
         let guarded = try GuardedDaemon(
             ["reads": ["vault:write,override,schema"], "sees": ["vault:read,secrets"]], given: Self.secrets)
@@ -192,7 +192,7 @@ struct HidingTests {
     ]
 
     @Test(
-        "Without the right a secret can be written, and neither compared, computed with nor laid open",
+        "Without the right, a secret can be written but not compared, computed with or revealed",
         arguments: withoutSecrets)
     func blind(request: Request, status: Int) throws {
         let guarded = try GuardedDaemon(
@@ -208,7 +208,7 @@ struct HidingTests {
         }
     }
 
-    @Test("Writing the value that a secret has tells nothing to a caller that may not read it")
+    @Test("Writing the current value of a secret reveals nothing to a caller that may not read it")
     func same() throws {
         let guarded = try GuardedDaemon(
             ["reads": ["vault:write,override"], "sees": ["vault:write,secrets"]], given: Self.secrets)
@@ -232,7 +232,7 @@ struct HidingTests {
         }
     }
 
-    @Test("A violation of a rule of the suite does not name keys that the caller may not read")
+    @Test("A violation of a suite rule does not name keys that the caller may not read")
     func rules() throws {
         let guarded = try GuardedDaemon(
             ["some": ["app/on:write"]],
@@ -245,7 +245,8 @@ struct HidingTests {
         #expect(try guarded.send("PUT app/keys/on true", as: "all").text.contains("certificate"))
     }
 
-    @Test("A caller that may not see everything gets no count and no size from a quota", arguments: [false, true])
+    @Test(
+        "A refusal by a quota has counts and sizes only for callers that may read everything", arguments: [false, true])
     func quotas(isDryRun: Bool) throws {
         let guarded = try GuardedDaemon(
             ["some": ["app/a*:write"], "reads": ["app:write"], "full": ["*:write,secrets"], "two": ["new:write"]],
@@ -259,10 +260,10 @@ struct HidingTests {
             #expect(answer.status == 507 && answer.json?["limit"] != nil, "\(answer.text)")
             return answer.json?["detail"]?.string ?? ""
         }
-        let told =
+        let withoutCounts =
             "the write would exceed a quota: quotas.keysPerSuite allows 3; remove keys of the suite, or raise "
             + "quotas.keysPerSuite"
-        for name in ["some", "reads"] { #expect(try detail("app/keys/a2", name) == told) }
+        for name in ["some", "reads"] { #expect(try detail("app/keys/a2", name) == withoutCounts) }
         #expect(try detail("app/keys/a2", "full").contains("suite app would have 4 keys"))
         let suites =
             "the write would exceed a quota: quotas.suites allows 2; drop suites with ?drop=true, or raise "
@@ -279,7 +280,7 @@ struct HidingTests {
         """#
 
     @Test(
-        "A schema shows no default and no example of a secret to a caller without the right", arguments: ["", "?at=1"])
+        "A schema hides the defaults and examples of secrets from callers without the right", arguments: ["", "?at=1"])
     func schemas(query: String) throws {
         let guarded = try GuardedDaemon(
             [

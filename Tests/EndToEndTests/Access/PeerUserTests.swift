@@ -9,7 +9,7 @@ import SettingsWeb
 import TestSupport
 import Testing
 
-/// Users and groups at the other end of a Unix domain socket.
+/// Grants for users and groups that connect through a Unix domain socket.
 @Suite(.ownThread)
 struct PeerUserTests {
     private let name = SystemUsers.name(of: getuid()) ?? String(getuid())
@@ -39,7 +39,7 @@ struct PeerUserTests {
         #expect(both.json?["grants"] == ["a:read", "b:read"])
     }
 
-    @Test("A user lacks what it was not granted (403); one that is not named is asked for a token (401)")
+    @Test("A user without the required grant gets 403; a user without any grant gets 401")
     func others() throws {
         let own = try ask("GET app") { $0.access.users = [(name, [try Grant("other:read")])] }
         #expect(own.status == 403)
@@ -52,13 +52,13 @@ struct PeerUserTests {
         #expect(open.json?["by"] == .string("user:\(name)"))
     }
 
-    @Test("A commit over a Unix domain socket says who made it, also without access control")
+    @Test("A commit over a Unix domain socket names its user, also without access control")
     func by() throws {
         #expect(try ask("PUT app/keys/a 1") { _ in }.json?["by"] == .string("user:\(name)"))
         #expect(try TestDaemon().send("PUT app/keys/a 1").json?["by"] == nil)
     }
 
-    @Test("A user or group that the machine does not have ends the start, with its name")
+    @Test("An unknown user or group in the configuration fails the start with its name")
     func missing() throws {
         for user in ["no-such-user", "%no-such-group"] {
             #expect { try TestDaemon { $0.access.users = [(user, [.everything])] } } throws: { error in

@@ -4,7 +4,7 @@ import SettingsWeb
 import TestSupport
 import Testing
 
-/// What a reload takes from the configuration, and what it leaves for a restart.
+/// The options that a reload applies, and the options that require a restart.
 @Suite(.ownThread)
 struct ReloadTests {
     private let directory: TemporaryDirectory
@@ -21,7 +21,7 @@ struct ReloadTests {
         return try daemon.send("POST /v1/reload")
     }
 
-    @Test("Hosts, origins and limits count at once, and options that need a restart are named")
+    @Test("A reload applies hosts, origins and limits, and names options that require a restart")
     func options() throws {
         let old = Request("GET /v1", "Host: old.example"), new = Request("GET /v1", "Host: new.example")
         let page = Request("GET /v1", "Origin: https://console.example")
@@ -49,7 +49,7 @@ struct ReloadTests {
         (#""bufferBytes":1048576,"batchWrites":1,"batchBytes":1024"#, "PUT app/keys/a 1", 201),
     ]
 
-    @Test("Limits of writes and of memory count at once, and none of them needs a restart", arguments: limitRows)
+    @Test("A reload applies the limits on writes and memory without a restart", arguments: limitRows)
     func renewed(limits: String, request: Request, status: Int) throws {
         #expect(try reload("{\"limits\":{\(limits)}}").json?["needsRestart"] == [])
         #expect(try daemon.send(request).status == status)
@@ -57,7 +57,7 @@ struct ReloadTests {
         #expect(try daemon.send(request).status < 300)
     }
 
-    @Test("Options of the history, of snapshots and of the audit file need a restart, and are named")
+    @Test("A reload names history, snapshot and audit options as requiring a restart")
     func restart() throws {
         let answer = try reload(
             #"{"history":{"commits":9},"snapshot":{"journalBytes":4096},"auditFile":"\#(directory.path)/a","openToNetwork":true}"#
@@ -67,7 +67,7 @@ struct ReloadTests {
                 == ["snapshot.journalBytes", "history.commits", "auditFile", "openToNetwork"])
     }
 
-    @Test("The access log and the log of slow requests begin and end at a reload")
+    @Test("A reload starts and stops the access log and the log of slow requests")
     func logs() throws {
         try daemon.done(Request("PUT app/keys/a 1", "X-Request-Id: before"))
         #expect(try reload(#"{"accessLog":"json","slowRequestMs":1}"#).json?["needsRestart"] == [])
@@ -84,7 +84,7 @@ struct ReloadTests {
             "\(output)")
     }
 
-    @Test("A connection that waits keeps its page's fields when origins change")
+    @Test("A waiting request keeps the CORS fields of its origin when a reload changes the origins")
     func origins() throws {
         #expect(try reload(#"{"origins":["https://b.example"]}"#).status == 200)
         let cursor = try daemon.done("PUT app/keys/a 1").cursorText
@@ -105,7 +105,7 @@ struct ReloadTests {
         (#"{"trustedProxies":["here"]}"#, "10.0.0.0/8"), (#"{"access":{"anonymous":"*:read"}}"#, "list of grants"),
     ]
 
-    @Test("A mistake changes nothing, and the answer and the log name it", arguments: mistakes)
+    @Test("A reload with a mistake changes nothing; the answer and the log name the mistake", arguments: mistakes)
     func mistake(text: String, hint: String) throws {
         let answer = try reload(text)
         #expect(answer.status == 422)
@@ -115,7 +115,7 @@ struct ReloadTests {
         #expect(try daemon.send(Request("GET /v1", "Host: old.example")).status == 200)
     }
 
-    @Test("Access control comes into force at a reload, and ends what waited without a credential")
+    @Test("A reload can enable access control, which ends the waits of anonymous callers with 401")
     func access() throws {
         try daemon.done("PUT app/keys/a 1")
         let waiting = try WaitingPeer(daemon, "GET none/observe?wait=60")
@@ -155,7 +155,7 @@ struct ReloadTests {
     }
 
     @Test(
-        "A revoked token ends although the reload fails, and readiness and metrics show the failure until a reload succeeds"
+        "A failed reload still revokes tokens; readiness and metrics report the failure until a reload succeeds"
     )
     func revokedDespiteFailure() throws {
         let tokens = directory.path + "/tokens.json"
@@ -182,7 +182,7 @@ struct ReloadTests {
         #expect(try failure() == ["ok", "1"])
     }
 
-    @Test("A reload takes no body")
+    @Test("A reload with a body returns 400, and GET returns 405")
     func body() throws {
         #expect(try daemon.send("POST /v1/reload {}").status == 400)
         #expect(try daemon.send("GET /v1/reload").status == 405)

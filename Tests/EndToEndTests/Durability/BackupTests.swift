@@ -9,7 +9,7 @@ import SettingsStorage
 import TestSupport
 import Testing
 
-/// Section 13 of the contract: a copy of all that is stored, taken while everything goes on, and a directory made of it.
+/// Online backups, and data directories restored from them.
 @Suite(.ownThread)
 struct BackupTests {
     private static let story: [Request] = [
@@ -30,7 +30,7 @@ struct BackupTests {
         try OpenFile(path, .replacing, in: POSIXFileSystem()).write(bytes.span, at: 0)
     }
 
-    @Test("A restored backup has all that was stored, its history too, in a new epoch")
+    @Test("A restored backup has all stored data and its history, in a new epoch")
     func restored() throws {
         let daemon = try TestDaemon()
         for request in Self.story { try daemon.done(request) }
@@ -40,11 +40,11 @@ struct BackupTests {
         let lines = try restore(backup, in: directory)
         #expect(lines.first?.hasPrefix("restored: ") ?? false)
         let second = try TestDaemon(in: directory, data: directory.path + "/data")
-        let places: [(target: String, member: String)] = [
+        let members: [(target: String, member: String)] = [
             ("/v1/suites", "suites"), ("app", "values"), ("app", "invalid"), ("app/keys", "keys"), ("b/keys", "keys"),
             ("app/schema", "properties"), ("app/history", "commits"), ("c/history", "commits"), ("app?at=3", "values"),
         ]
-        for (target, member) in places {
+        for (target, member) in members {
             let request = Request("GET \(target)")
             #expect(try second.done(request).json?[member] == daemon.done(request).json?[member], "\(target)")
         }
@@ -53,7 +53,7 @@ struct BackupTests {
         #expect(throws: RecoveryError.self) { try restore(backup, in: directory) }
     }
 
-    @Test("A backup that is cut short or changed is refused, wherever that is")
+    @Test("A truncated or changed backup is refused, wherever the damage is")
     func damaged() throws {
         let daemon = try TestDaemon()
         for request in Self.story { try daemon.done(request) }
@@ -70,20 +70,20 @@ struct BackupTests {
             }
         }
         for length in 0..<backup.count { try #require(try isRefused(Array(backup[..<length])), "cut at \(length)") }
-        for place in stride(from: 0, to: backup.count, by: 7) {
+        for index in stride(from: 0, to: backup.count, by: 7) {
             var bytes = backup
-            bytes[place] ^= 1
-            try #require(try isRefused(bytes), "changed at \(place)")
+            bytes[index] ^= 1
+            try #require(try isRefused(bytes), "changed at \(index)")
         }
         #expect(try !isRefused(backup))
     }
 
-    @Test("A backup needs no file in the data directory")
+    @Test("A backup does not use a file in the data directory")
     func withoutFile() throws {
         let daemon = try TestDaemon()
         for request in Self.story { try daemon.done(request) }
         let revision = try #require(try daemon.done("GET /v1").revision)
-        // No file can be written under the name of a directory.
+        // A file with the name of an existing directory cannot be created.
         for name in ["backup-\(revision)", "backup-\(revision).tmp"] {
             try FileManager.default.createDirectory(
                 atPath: "\(daemon.directory.path)/\(name)", withIntermediateDirectories: false)
@@ -93,7 +93,7 @@ struct BackupTests {
     }
 
     @Test(
-        "A slow caller gets the state at its request; the next backup can begin once that caller disconnects")
+        "A slow client gets the state at its request; the next backup can begin after that client disconnects")
     func late() throws {
         let daemon = try TestDaemon()
         let large = String(repeating: "x", count: 1 << 20)
@@ -117,7 +117,7 @@ struct BackupTests {
         try eventually { try daemon.send("GET /v1/backup").status == 200 }
     }
 
-    @Test("A backup under load is of one moment, that of its cursor")
+    @Test("A backup during writes has the state at its cursor")
     func underLoad() throws {
         let daemon = try TestDaemon { $0.history.commits = 200_000 }
         let writers = DispatchGroup()

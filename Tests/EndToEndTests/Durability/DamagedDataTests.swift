@@ -3,12 +3,12 @@ import SettingsServer
 import TestSupport
 import Testing
 
-/// What a start makes of files that are not as they were written: everything acknowledged is there, or it refuses.
+/// Starts with damaged files: the daemon has every acknowledged commit, or it refuses to start.
 @Suite(.ownThread)
 struct DamagedDataTests {
     private static let fontSize: Request = "GET editor/keys/fontSize?raw"
 
-    /// What the setting is after a start; nil if the start refuses, and names the file.
+    /// The answer to the request after a start; nil if the start fails with an error that names the file.
     private func started(_ data: StoredData, _ request: Request = fontSize, naming file: String) throws -> String? {
         do {
             return try TestDaemon(in: data.write()).send(request).text
@@ -19,7 +19,7 @@ struct DamagedDataTests {
         }
     }
 
-    @Test("A directory that an earlier version wrote is read with all that it holds")
+    @Test("A data directory of version 0.3 is read completely")
     func earlierVersion() throws {
         let first = try TestDaemon(in: try StoredData(version: "0.3").write())
         func check(_ daemon: TestDaemon) throws {
@@ -56,27 +56,27 @@ struct DamagedDataTests {
         #expect(try again.send("GET old?at=9").json?["schemaRevision"] == 9)
     }
 
-    /// Bits to change in a byte; all of them make it zero.
+    /// The bits to change in a byte. 0xFF stands for a byte that becomes zero.
     private static let masks: [UInt8] = [0x01, 0x10, 0x80, 0xFF]
 
-    @Test("A changed byte of the last commit does not take it away unnoticed")
+    @Test("A changed byte in the last commit is repaired or reported, and the commit does not disappear silently")
     func changedByte() throws {
         let data = try StoredData(version: "0.3")
         let name = data.newestJournal
         let whole = try #require(data.files[name])
         let last = whole.lastLine
-        for place in last.lowerBound...last.upperBound {
+        for index in last.lowerBound...last.upperBound {
             var damaged = data
-            // Each byte in one of the ways, the bytes beside it in the others.
-            let mask = Self.masks[place % 4]
-            damaged.files[name]?[place] = mask == 0xFF ? 0 : whole[place] ^ mask
+            // Each byte is changed in one way, and its neighbors in the other ways.
+            let mask = Self.masks[index % 4]
+            damaged.files[name]?[index] = mask == 0xFF ? 0 : whole[index] ^ mask
             let value = try started(damaged, naming: "\(name), line 2, at byte \(last.lowerBound)")
-            #expect(value ?? "14" == "14", "byte \(place)")
-            if place == last.upperBound { #expect(value == "14", "all but the line end is there") }
+            #expect(value ?? "14" == "14", "byte \(index)")
+            if index == last.upperBound { #expect(value == "14", "all but the line end is there") }
         }
     }
 
-    @Test("A journal that ends at any byte of its last commit ends before it; without the line end alone it is whole")
+    @Test("A journal truncated within its last commit loses that commit; a missing newline at the end loses nothing")
     func cut() throws {
         let data = try StoredData(version: "0.3")
         let name = data.newestJournal
@@ -92,7 +92,8 @@ struct DamagedDataTests {
         }
     }
 
-    /// What is there when the last commit is larger than some sectors, and where that commit is in the newest journal.
+    /// The files of a daemon whose last commit is larger than several sectors, and the range of that commit in the
+    /// newest journal.
     private func large() throws -> (StoredData, Range<Int>) {
         let daemon = try TestDaemon()
         try daemon.done("PUT app/keys/a 1")
@@ -101,7 +102,7 @@ struct DamagedDataTests {
         return (data, try #require(data.files[data.newestJournal]).lastLine)
     }
 
-    @Test("Sectors of the last commit that never reached the disk are a torn end")
+    @Test("Unwritten sectors of the last commit are a torn end, not damage")
     func lostSectors() throws {
         let (data, last) = try large()
         let sectors = (last.lowerBound / 512)...(last.upperBound / 512)
@@ -116,7 +117,7 @@ struct DamagedDataTests {
         }
     }
 
-    @Test("A byte of zero, or several that are no sector, are damage")
+    @Test("Zero bytes that are not complete sectors are damage")
     func zeros() throws {
         let (data, last) = try large()
         let name = data.newestJournal

@@ -20,7 +20,7 @@ struct DirectoryTests {
         try files.moveItem(atPath: path, toPath: other)
     }
 
-    /// Asks until `/readyz` answers this: the daemon looks for its directory once a second.
+    /// Polls `/readyz` until it has this status and reason. The daemon checks its directory once a second.
     private func waitUntil(_ daemon: TestDaemon, answers status: Int, with reason: String) throws {
         let end = ContinuousClock.now + .seconds(180)
         while true {
@@ -43,7 +43,7 @@ struct DirectoryTests {
         #expect(try daemon.send("GET /metrics").text.contains("settingsd_ready 0"), name)
     }
 
-    @Test("Only its owner may enter a data directory that a daemon makes, and read its files")
+    @Test("Only the owner may enter a data directory that a daemon creates and read its files")
     func modes() throws {
         let data = data + "/deep/down"
         let daemon = try TestDaemon(in: directory, data: data)
@@ -53,7 +53,7 @@ struct DirectoryTests {
         daemon.stop()
     }
 
-    @Test("Of a directory that was moved away no write is taken, until it is back")
+    @Test("Writes are refused while the data directory is moved away")
     func moved() throws {
         let daemon = try TestDaemon(in: directory, data: data)
         try daemon.done("PUT app/keys/n 1")
@@ -70,7 +70,7 @@ struct DirectoryTests {
         #expect(try TestDaemon(in: directory, data: data).send("GET app/keys/n?raw").text == "2")
     }
 
-    @Test("Of a directory that was removed no write is taken, also if another daemon begins one of that name")
+    @Test("Writes are refused after the data directory was removed, also if another daemon creates a new directory")
     func removed() throws {
         let daemon = try TestDaemon(in: directory, data: data)
         try daemon.done("PUT app/keys/n 1")
@@ -85,7 +85,7 @@ struct DirectoryTests {
         #expect(try TestDaemon(in: directory, data: data).send("GET app/keys/n?raw").text == "4")
     }
 
-    @Test("Without its journal no write is taken, and a stop keeps all that the daemon has")
+    @Test("Writes are refused after the journal was removed; a stop saves all data")
     func withoutJournal() throws {
         let daemon = try TestDaemon(in: directory, data: data)
         try daemon.done("PUT app/keys/n 1")
@@ -98,7 +98,7 @@ struct DirectoryTests {
         #expect(try again.send("GET /v1").field("Settings-Cursor") == cursor)
     }
 
-    @Test("Two daemons never have one directory, whatever is removed from it, and it keeps its epoch")
+    @Test("Two daemons never use the same directory, even if its LOCK file is removed; the epoch stays")
     func locked() throws {
         let daemon = try TestDaemon(ofItsOwnIn: directory, data: data)
         for name in ["LOCK", "LOCK", "nothing"] {
@@ -113,11 +113,11 @@ struct DirectoryTests {
     }
 }
 
-/// Which data directory it is: a copy must not be taken for the one that it was copied from.
+/// The identity of a data directory: the daemon must not continue the epoch of the original in a copy.
 @Suite(.ownThread)
 struct CopyTests {
     /// A way to copy a directory that no daemon uses.
-    enum Way: String, CaseIterable, CustomTestStringConvertible {
+    enum CopyMethod: String, CaseIterable, CustomTestStringConvertible {
         case whole, withoutLock, overAnother
 
         var testDescription: String { rawValue }
@@ -152,13 +152,15 @@ struct CopyTests {
         }
     }
 
-    @Test("A copy begins a new epoch, so that nothing of the original is taken for its own", arguments: Way.allCases)
-    func copied(_ way: Way) throws {
+    @Test(
+        "A copy starts a new epoch, so tags and cursors of the original are not valid for the copy",
+        arguments: CopyMethod.allCases)
+    func copied(_ method: CopyMethod) throws {
         let original = try TemporaryDirectory()
         let first = try TestDaemon(in: original)
         try write(first, upTo: 10)
         first.stop()
-        let copy = try way.copy(original)
+        let copy = try method.copy(original)
         let second = try TestDaemon(in: original)
         try write(second, upTo: 20)
         let there = try cursor(second)
@@ -174,8 +176,8 @@ struct CopyTests {
         #expect(try copied.send(Request("PUT app/keys/n 1", "If-Match: \"20\"")).status == 412)
         let later = try cursor(copied)
         copied.stop()
-        #expect(try cursor(TestDaemon(in: copy)) == later, "a copy is itself from its first start on")
-        #expect(try cursor(TestDaemon(in: original)) == there, "the original is not touched by it")
+        #expect(try cursor(TestDaemon(in: copy)) == later, "a copy keeps its own epoch after its first start")
+        #expect(try cursor(TestDaemon(in: original)) == there, "the copy does not change the original")
     }
 
     @Test("A data directory that is moved keeps its epoch")
@@ -189,7 +191,7 @@ struct CopyTests {
         #expect(try cursor(TestDaemon(in: directory, data: directory.path + "/there")) == before)
     }
 
-    @Test("A data directory without marks, of an older version, keeps its epoch; a later copy of it does not")
+    @Test("A data directory of an older version without identity files keeps its epoch; a later copy does not")
     func unmarked() throws {
         let directory = try TemporaryDirectory()
         _ = try directory.file("LOCK", "19034\n")

@@ -4,10 +4,10 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// Whatever could be stored is there again after a restart, clean or not, and so is what can be asked about the past.
+/// All stored data and its history survive a clean restart and a crash.
 @Suite(.ownThread)
 struct RestartTests {
-    /// Values and names of every sort, some at their limits.
+    /// Requests with values and names of every kind, including values at their limits.
     static let story: [Request] = [
         Request("PUT deep/keys/a \(nested(128))"), Request("PUT deep/keys/b \(nested(128))"),
         Request("PUT deep/keys/a \(nested(127))"),
@@ -28,7 +28,7 @@ struct RestartTests {
         String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
     }
 
-    /// All that can be read now, and of each suite at each moment.
+    /// Everything that can be read now, and each suite at each revision.
     private func everything(_ daemon: TestDaemon, upTo newest: Int64) throws -> String {
         var text = try daemon.world()
         for suite in ["deep", "app", "odd", "gone", "back"] {
@@ -41,7 +41,7 @@ struct RestartTests {
     }
 
     @Test(
-        "What was stored is there after a restart, after the machine went down, and after both"
+        "All data and history survive a crash and a clean restart"
     )
     func restart() throws {
         let directory = try TemporaryDirectory()
@@ -69,10 +69,10 @@ struct RestartTests {
     }
 }
 
-/// Times of commits when the clock is not what it was.
+/// Times of commits after a change of the system clock.
 @Suite(.ownThread)
 struct ClockTests {
-    /// A directory whose last commit was made so many seconds from now.
+    /// A directory whose last commit has a time this many seconds from now.
     private func directory(lastCommitIn seconds: TimeInterval) throws -> TemporaryDirectory {
         var data = try StoredData(version: "0.3")
         let name = data.newestJournal
@@ -91,7 +91,7 @@ struct ClockTests {
         return try Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }
 
-    @Test("A clock that was years ahead does not keep later commits there")
+    @Test("A clock that was years ahead does not affect the times of later commits")
     func ahead() throws {
         let daemon = try TestDaemon(in: directory(lastCommitIn: 300_000_000))
         #expect(try modified(daemon.send("GET editor/keys/fontSize")) > Date(timeIntervalSinceNow: 200_000_000))
@@ -105,7 +105,7 @@ struct ClockTests {
         #expect(try modified(again.done("PUT editor/keys/fontSize 3")) < Date(timeIntervalSinceNow: 60))
     }
 
-    @Test("A clock that is set back a little takes no time back")
+    @Test("After a small step back of the clock, commit times do not decrease")
     func setBack() throws {
         let daemon = try TestDaemon(in: directory(lastCommitIn: 40))
         let last = try modified(daemon.send("GET editor/keys/fontSize"))
@@ -113,13 +113,13 @@ struct ClockTests {
     }
 }
 
-/// The answers to writes that the disk does not take.
+/// The answers to writes that fail on the disk.
 @Suite(.ownThread)
 struct DiskFailureTests {
-    @Test("A write that the disk refuses answers the reason, and only the log names the file")
+    @Test("A write that fails on the disk returns the reason; only the log names the file")
     func path() throws {
         let directory = try TemporaryDirectory()
-        // A file may not grow to the size of the value: the write of it fails, as on a disk that is full.
+        // The limit on the file size makes the write fail as on a full disk.
         let process = try ChildProcess(
             [
                 "-c", #"trap '' XFSZ; ulimit -f 64; exec "$0" "$@""#, ChildProcess.program, "--listen", "127.0.0.1:0",

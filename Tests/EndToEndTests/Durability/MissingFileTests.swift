@@ -7,10 +7,11 @@ import SettingsStorage
 import TestSupport
 import Testing
 
-/// Files of a data directory that are gone, or are something else: nothing acknowledged disappears unnoticed.
+/// Data directories with missing files or with something that is not a file: no acknowledged commit disappears
+/// silently.
 @Suite(.ownThread)
 struct MissingFileTests {
-    /// A directory after three starts: a clean stop with a snapshot, another one, and a crash. `app/keys/n` is 6.
+    /// The files after three runs: two clean stops, each with a snapshot, and a crash. `app/keys/n` is 6.
     private static func history(_ durability: Durability) throws -> StoredData {
         let directory = try TemporaryDirectory()
         var value = 0
@@ -50,10 +51,10 @@ struct MissingFileTests {
                 #expect(names.contains { error.description.contains("/\($0)") }, "\(error.description)")
             }
         }
-        #expect(started > 1, "a snapshot or a journal can be missing that another makes up for")
+        #expect(started > 1, "a start can replace a missing snapshot or journal by other files")
     }
 
-    @Test("A newest journal that is missing is named by a start and by a check, and a repair goes on without it")
+    @Test("A start and a check report a missing newest journal; a repair continues without it")
     func newest() throws {
         var data = try Self.history(.always)
         let newest = data.newestJournal
@@ -70,19 +71,19 @@ struct MissingFileTests {
         #expect(try ChildProcess.run(["check", directory.path]).code != 65)
     }
 
-    @Test("A changed byte of the file that names the newest journal is noticed")
+    @Test("A changed byte in the NEWEST file is reported")
     func changed() throws {
         let data = try Self.history(.always)
         let content = try #require(data.files["NEWEST"])
-        for place in content.indices.dropLast() {
+        for index in content.indices.dropLast() {
             var changed = data
-            changed.files["NEWEST"]?[place] ^= 1
-            let error = #expect(throws: StartError.self, "byte \(place)") { _ = try TestDaemon(in: changed.write()) }
+            changed.files["NEWEST"]?[index] ^= 1
+            let error = #expect(throws: StartError.self, "byte \(index)") { _ = try TestDaemon(in: changed.write()) }
             #expect(error?.description.contains("/NEWEST") == true, "\(error?.description ?? "")")
         }
     }
 
-    @Test("A lone snapshot is a copy to go on from, in a new epoch")
+    @Test("A start with only a snapshot continues from it in a new epoch")
     func loneSnapshot() throws {
         var data = try Self.history(.always)
         let snapshot = try #require(data.files.keys.filter { $0.hasPrefix("snapshot-") }.max())
@@ -93,7 +94,8 @@ struct MissingFileTests {
     }
 
     @Test(
-        "What is no file is refused at once, by a start, a check and a repair", arguments: ["FIFO", "device", "folder"])
+        "A start, a check and a repair refuse anything that is not a regular file",
+        arguments: ["FIFO", "device", "folder"])
     func noFile(_ kind: String) throws {
         let data = try Self.history(.always)
         for name in data.files.keys.sorted() {
@@ -104,23 +106,23 @@ struct MissingFileTests {
             switch kind {
             case "FIFO": try #require(mkfifo(path, 0o600) == 0)
             case "device":
-                // Only root may make one.
+                // Only root may create a device.
                 guard mknod(path, S_IFCHR | 0o600, 0x103) == 0 else { return }
             default: try #require(mkdir(path, 0o700) == 0)
             }
             let start = try ChildProcess.run(["--listen", "127.0.0.1:0", "--data", directory.path, "--log", "error"])
             #expect([65, 73].contains(start.code) && start.errors.contains("/\(name): "), "\(name): \(start)")
-            // The lock is not looked at by a check, which takes nothing.
+            // A check does not lock the directory and ignores LOCK.
             guard name != "LOCK" else { continue }
             let check = try ChildProcess.run(["check", directory.path])
             #expect(check.code == 73 && check.errors.contains("/\(name): not a regular file"), "\(name): \(check)")
             let repair = try ChildProcess.run(["repair", directory.path, "--yes"])
-            // One that no start needs is not in the way of a repair.
+            // A repair succeeds if no start needs the file.
             #expect([0, 73].contains(repair.code), "\(name): \(repair)")
         }
     }
 
-    @Test("A repair keeps the commits of journals whose first line is damaged, and says what else is lost")
+    @Test("A repair keeps the commits of a journal with a damaged first line, and reports lost commits")
     func repairedHead() throws {
         let data = try StoredData(version: "0.3")
         for name in ["journal-5.jsonl", "journal-7.jsonl"] {
@@ -139,7 +141,7 @@ struct MissingFileTests {
             }
         }
         var damaged = data
-        // The first of two commits, behind which another journal follows.
+        // The damaged commit is followed by another commit and another journal.
         let commit = try #require(data.files["journal-5.jsonl"]?.firstIndex(of: UInt8(ascii: "\n"))) + 30
         damaged.files["journal-5.jsonl"]?[commit] ^= 1
         let directory = try damaged.write()

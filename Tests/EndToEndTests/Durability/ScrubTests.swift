@@ -9,10 +9,10 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Files that are read again while the daemon runs.
+/// The scrub, which reads the stored files again while the daemon runs.
 @Suite(.ownThread)
 struct ScrubTests {
-    @Test("A byte that the disk lost shows in /readyz, metrics and log, and writes go on")
+    @Test("The scrub reports a damaged file in /readyz, metrics and the log, and writes succeed")
     func damage() throws {
         let directory = try TemporaryDirectory()
         let file = try directory.file("c.json", #"{"scrubSeconds":1,"snapshot":{"journalBytes":1024}}"#)
@@ -32,27 +32,29 @@ struct ScrubTests {
             return snapshot != nil
         }
         let name = try #require(snapshot)
-        let place = URL(filePath: "\(data)/\(name)")
-        let sound = try Data(contentsOf: place)
+        let path = URL(filePath: "\(data)/\(name)")
+        let sound = try Data(contentsOf: path)
         var damaged = sound
         damaged[sound.count / 2] ^= 0x04
-        try damaged.write(to: place)
+        try damaged.write(to: path)
         try eventually { try conditions() == "damaged" }
         let line = try #require(daemon.process).line(containing: "the scrub of the stored files found a problem: ")
-        #expect(line.contains(place.path) && line.contains("GET /v1/backup"), "\(line)")
+        #expect(line.contains(path.path) && line.contains("GET /v1/backup"), "\(line)")
         #expect(try scrubs().contains("settingsd_scrub_damaged_files 1"))
         try daemon.done("PUT app/keys/a 1")
-        try sound.write(to: place)
+        try sound.write(to: path)
         try eventually { try conditions() == "ok" }
         #expect(try scrubs().contains("settingsd_scrub_damaged_files 0"))
     }
 
-    @Test("Journals that are written, begun and removed meanwhile are not reported", arguments: ["always", "interval"])
+    @Test(
+        "The scrub reports no damage while journals are written, created and removed",
+        arguments: ["always", "interval"])
     func rotation(durability: String) throws {
         let daemon = try TestDaemon {
             $0.durability = durability == "always" ? .always : .interval
             $0.snapshotJournalBytes = 4096
-            // A snapshot with much history would be due only when the journal is as large.
+            // A long history would delay the next snapshot until the journal is as large as the history.
             ($0.history.commits, $0.history.suiteCommits) = (4, 0)
         }
         let lines = Mutex<[String]>([])
@@ -69,7 +71,7 @@ struct ScrubTests {
         var journals: Set<String> = []
         var round = 0
         let end = ContinuousClock.now + .seconds(Deadline.patience)
-        // A writer that answers on the loop begins a snapshot about once a second.
+        // The writer starts a snapshot at most about once a second.
         while round < 100 || journals.count <= 5 && .now < end {
             round += 1
             let writes = (0..<20).map {

@@ -1,30 +1,30 @@
-/// One request of a client with its answer, and when both were.
+/// One request of a client with its answer and the times of both.
 struct Call: Sendable {
-    /// The connection that it went over. Calls of one connection stand in a history in the order in which they were sent.
+    /// The connection of the call. The calls of one connection have the order in which they were sent.
     var client = 0
-    /// Before its first byte was sent, in nanoseconds of a clock that never goes back.
+    /// The time before the first byte was sent, in nanoseconds of a monotonic clock.
     let invoked: UInt64
-    /// After the last byte of its answer was read; never, if there was no answer.
+    /// The time after the last byte of the answer was read; `UInt64.max` without an answer.
     var answered = UInt64.max
     let request: Request
     var outcome = Outcome.unknown
-    /// The place in history that the answer named.
+    /// The revision of the answer's cursor.
     var cursor: Int64?
 
-    /// What was asked for. Settings go by their position among those of the test.
+    /// The request. Settings are numbered by their position among the settings of the test.
     enum Request: Sendable {
         case read([Int])
         case write(if: [Condition], [Step])
     }
 
-    /// What must hold for a write to be made.
+    /// A precondition of a write.
     enum Condition: Sendable {
         case isAt(Int, revision: Int64)
         case isStored(Int, Bool)
         case hasValue(Int, Int64)
     }
 
-    /// One thing that a write does.
+    /// One operation of a write.
     struct Step: Sendable {
         let setting: Int
         let action: Action
@@ -36,36 +36,36 @@ struct Call: Sendable {
         case remove
     }
 
-    /// What the answer said.
+    /// The result according to the answer.
     enum Outcome: Sendable {
-        case shown([Sight])
+        case shown([ShownSetting])
         /// The write was made. `after` names exactly the settings that changed.
-        case committed(Int64, before: [Sight], after: [Sight])
-        case unchanged([Sight])
-        case refused(Refusal, [Sight])
+        case committed(Int64, before: [ShownSetting], after: [ShownSetting])
+        case unchanged([ShownSetting])
+        case refused(Refusal, [ShownSetting])
         /// The write may have been made at any time after it was sent, or never.
         case unknown
     }
 
     enum Refusal: Sendable {
-        /// A condition did not hold.
+        /// A precondition did not match.
         case condition
-        /// There was no value to add to.
+        /// An addition had no value to add to.
         case unset
     }
 
     /// A setting as an answer showed it.
-    struct Sight: Sendable {
+    struct ShownSetting: Sendable {
         let setting: Int
-        /// Nil if it had none.
+        /// Nil for a setting without a value.
         let value: Int64?
-        /// Nil if the answer did not have it.
+        /// Nil if the answer does not contain the revision.
         var revision: Int64?
     }
 }
 
 extension Call {
-    /// True if its outcome is unknown.
+    /// Whether the outcome is unknown.
     var isUnknown: Bool {
         if case .unknown = outcome { true } else { false }
     }
@@ -74,15 +74,15 @@ extension Call {
         if case .read = request { true } else { false }
     }
 
-    /// The revision of the commit that it made, if it did.
+    /// The revision of the commit, if the call made a commit.
     var commit: Int64? {
         if case .committed(let revision, _, _) = outcome { revision } else { nil }
     }
 
-    /// Everything that the answer showed.
-    var sights: [Sight] {
+    /// All settings that the answer showed.
+    var shownSettings: [ShownSetting] {
         switch outcome {
-        case .shown(let sights), .unchanged(let sights), .refused(_, let sights): sights
+        case .shown(let shownSettings), .unchanged(let shownSettings), .refused(_, let shownSettings): shownSettings
         case .committed(_, let before, let after): before + after
         case .unknown: []
         }
@@ -100,12 +100,12 @@ extension Call.Condition {
 extension Call: CustomStringConvertible {
     var description: String {
         let time = answered == .max ? "[\(invoked)…" : "[\(invoked)…\(answered)]"
-        let place = cursor.map { " at \($0)" } ?? ""
-        return "\(time) client \(client): \(request) → \(outcome)\(place)"
+        let suffix = cursor.map { " at \($0)" } ?? ""
+        return "\(time) client \(client): \(request) → \(outcome)\(suffix)"
     }
 }
 
-extension Call.Sight: CustomStringConvertible {
+extension Call.ShownSetting: CustomStringConvertible {
     var description: String {
         "\(setting)=\(value.map(String.init) ?? "unset")" + (revision.map { "@\($0)" } ?? "")
     }

@@ -2,15 +2,15 @@ import SettingsAPI
 import SettingsModel
 import TestSupport
 
-/// How calls travel: as requests of HTTP, and back from the answers.
+/// Translates calls to HTTP requests.
 struct CallForm {
     let settings: TestedSettings
-    /// True if reads ask for all that any daemon acknowledged.
+    /// Whether reads have Settings-Fresh, so that they show all commits that any daemon has acknowledged.
     var readsFresh = false
 
-    /// The request.
+    /// The HTTP request of a call.
     ///
-    /// - Parameter requestKey: what it is named by, to be repeated if the answer is lost.
+    /// - Parameter requestKey: The idempotency key, with which the client can repeat the request after a lost answer.
     func request(_ call: Call.Request, requestKey: String? = nil) -> Request {
         switch call {
         case .read(let read):
@@ -24,7 +24,7 @@ struct CallForm {
         }
     }
 
-    /// The write as a request to one setting, if it can be said so.
+    /// The write as a request to one setting; nil if the write needs a transaction.
     private func single(_ conditions: [Call.Condition], _ steps: [Call.Step]) -> Request? {
         guard steps.count == 1, conditions.count <= 1, conditions.allSatisfy({ $0.setting == steps[0].setting }) else {
             return nil
@@ -53,7 +53,7 @@ struct CallForm {
                 case .isStored(_, let isStored): #""stored":\#(isStored)"#
                 case .hasValue(_, let value): #""value":\#(value)"#
                 }
-            return "{\(place(condition.setting)),\(test)}"
+            return "{\(address(of: condition.setting)),\(test)}"
         }
         let operations = steps.map { step in
             let operation =
@@ -62,23 +62,23 @@ struct CallForm {
                 case .add(let amount): #""op":"add","by":\#(amount)"#
                 case .remove: #""op":"delete""#
                 }
-            return "{\(place(step.setting)),\(operation)}"
+            return "{\(address(of: step.setting)),\(operation)}"
         }
         let body = #"{"if":[\#(conditions.joined(separator: ","))],"do":[\#(operations.joined(separator: ","))]}"#
         return Request("POST /v1/transaction \(body)")
     }
 
-    private func place(_ setting: Int) -> String {
+    private func address(of setting: Int) -> String {
         #""suite":"\#(settings.suite(of: setting))","key":"\#(settings.key(of: setting))""#
     }
 }
 
-/// What an answer says about its call.
+/// The outcome and the cursor of a call according to its answer.
 struct CallAnswer {
     let outcome: Call.Outcome
     let cursor: Cursor
 
-    /// Reads an answer; one that does not fit its request is an error.
+    /// Parses an answer. Throws an error if the answer does not match the request.
     init(_ answer: RawResponse, to request: Call.Request, about settings: TestedSettings) throws {
         let unexpected = UnexpectedAnswer(request: "\(request)", answer: answer)
         guard let cursor = answer.field("Settings-Cursor").flatMap({ Cursor($0) }),
@@ -107,18 +107,18 @@ private struct AnswerReader {
     let settings: TestedSettings
     let unexpected: UnexpectedAnswer
 
-    func shown(_ read: [Int]) throws -> [Call.Sight] {
+    func shown(_ read: [Int]) throws -> [Call.ShownSetting] {
         guard read.count == 1 else { return try suite(read) }
         if answer.status == 404, json["code"]?.string == "not_set", let revision = tag {
-            return [Call.Sight(setting: read[0], value: nil, revision: revision)]
+            return [Call.ShownSetting(setting: read[0], value: nil, revision: revision)]
         }
         guard answer.status == 200, let setting = try? SettingState(json: json) else { throw unexpected }
-        let shown = try sight(setting)
+        let shown = try shownSetting(setting)
         guard shown.setting == read[0], shown.revision == tag else { throw unexpected }
         return [shown]
     }
 
-    private func suite(_ read: [Int]) throws -> [Call.Sight] {
+    private func suite(_ read: [Int]) throws -> [Call.ShownSetting] {
         guard answer.status == 200, let suite = try? SuiteState(json: json),
             suite.contents.suite.text == settings.suite(of: read[0]),
             answer.field("Settings-Cursor") == suite.cursor.description
@@ -130,33 +130,33 @@ private struct AnswerReader {
             else { throw unexpected }
             values[setting] = value
         }
-        return read.map { Call.Sight(setting: $0, value: values[$0]) }
+        return read.map { Call.ShownSetting(setting: $0, value: values[$0]) }
     }
 
-    /// The end of a write that was refused; nil if it was not.
+    /// The outcome of a refused write; nil if the write was not refused.
     func refusal() throws -> Call.Outcome? {
         guard answer.status >= 400 else { return nil }
         let problem = Problem(status: answer.status, body: json)
         switch problem.code {
         case .notSet: return .refused(.unset, [])
         case .preconditionFailed:
-            var sights: [Call.Sight] = []
+            var shownSettings: [Call.ShownSetting] = []
             for case .setting(let setting)? in [problem.current] + problem.failed.map(\.current) {
-                sights.append(try sight(setting))
+                shownSettings.append(try shownSetting(setting))
             }
-            guard !sights.isEmpty else { throw unexpected }
-            return .refused(.condition, sights)
+            guard !shownSettings.isEmpty else { throw unexpected }
+            return .refused(.condition, shownSettings)
         default: throw unexpected
         }
     }
 
-    /// The end of a write to one setting.
+    /// The outcome of a write to one setting.
     func written(_ steps: [Call.Step]) throws -> Call.Outcome {
         guard let setting = try? SettingState(json: json), let previous = setting.previous,
             let isChanged = setting.changed
         else { throw unexpected }
-        let now = try sight(setting)
-        let before = Call.Sight(
+        let now = try shownSetting(setting)
+        let before = Call.ShownSetting(
             setting: now.setting, value: previous.value?.integer, revision: previous.revision.number)
         let isCreated = !previous.source.isStored && setting.source.isStored
         guard steps.allSatisfy({ $0.setting == now.setting }), now.revision == tag,
@@ -169,27 +169,27 @@ private struct AnswerReader {
         if case .set? = steps.first?.action { true } else { false }
     }
 
-    /// The end of a transaction.
+    /// The outcome of a transaction.
     func summary(of steps: [Call.Step], _ conditions: [Call.Condition]) throws -> Call.Outcome {
         guard answer.status == 200, let summary = try? WriteSummary(json: json),
             summary.changed != summary.changes.isEmpty
         else { throw unexpected }
         guard summary.changed else { return .unchanged([]) }
-        var (before, after): ([Call.Sight], [Call.Sight]) = ([], [])
+        var (before, after): ([Call.ShownSetting], [Call.ShownSetting]) = ([], [])
         for change in summary.changes {
             guard let setting = settings.position(change.suite, change.key) else { throw unexpected }
-            before.append(Call.Sight(setting: setting, value: change.old?.integer))
+            before.append(Call.ShownSetting(setting: setting, value: change.old?.integer))
             after.append(
-                Call.Sight(setting: setting, value: change.new?.integer, revision: change.revision.number))
+                Call.ShownSetting(setting: setting, value: change.new?.integer, revision: change.revision.number))
         }
         return .committed(summary.revision.number, before: before, after: after)
     }
 
-    private func sight(_ setting: SettingState) throws -> Call.Sight {
+    private func shownSetting(_ setting: SettingState) throws -> Call.ShownSetting {
         guard let position = settings.position(setting.suite, setting.key),
             (setting.value?.integer == nil) == (setting.source == .unset)
         else { throw unexpected }
-        return Call.Sight(setting: position, value: setting.value?.integer, revision: setting.revision.number)
+        return Call.ShownSetting(setting: position, value: setting.value?.integer, revision: setting.revision.number)
     }
 
     private var tag: Int64? {

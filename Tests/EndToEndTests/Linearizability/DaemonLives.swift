@@ -4,17 +4,17 @@ import SettingsAPI
 import Synchronization
 import TestSupport
 
-/// A daemon that is killed and started again on the same data, while clients use it; or three that share an etcd, and are
-/// killed and started together.
+/// A daemon that is killed and restarted with the same data while clients use it; or three daemons that share an etcd
+/// and are killed and restarted together. A life is the time from a start to the next kill or stop.
 final class DaemonLives: Sendable {
     private let data: TemporaryDirectory
-    /// What the daemons share; nil if there is one alone.
+    /// The shared etcd; nil for a single daemon.
     private let etcd: EtcdCluster?
     private let current: Mutex<Life>
-    /// Entered while there is no daemon.
+    /// Entered while the daemon is being restarted.
     private let revival = DispatchGroup()
     private let answers = Mutex(0)
-    /// After how many answers it is killed.
+    /// The number of answers between two kills.
     private let period: Int
     private let kills: Int
     private let options: [String]
@@ -22,15 +22,15 @@ final class DaemonLives: Sendable {
     private struct Life {
         var daemons: [DaemonProcess]
         var number = 0
-        /// The commits of the lives before.
+        /// The commits of earlier lives.
         var commits: JournaledCommits?
     }
 
     /// - Parameters:
-    ///   - kills: how often it is killed,
-    ///   - period: after so many answers each time,
-    ///   - options: of the daemon, beside its data,
-    ///   - isShared: true for three members of etcd and three daemons.
+    ///   - kills: The number of kills.
+    ///   - period: The number of answers between two kills.
+    ///   - options: The options of the daemon, in addition to its data directory.
+    ///   - isShared: Whether three daemons share an etcd of three members.
     init(kills: Int = 0, period: Int = .max, options: [String] = [], isShared: Bool = false) throws {
         data = try TemporaryDirectory()
         etcd = isShared ? try EtcdCluster(members: 3) : nil
@@ -47,35 +47,35 @@ final class DaemonLives: Sendable {
         return try (0..<count).map { try DaemonProcess(data: "\(data.path)/\($0)", options: options) }
     }
 
-    /// The daemons of a life.
+    /// The number of daemons.
     var count: Int { etcd == nil ? 1 : 3 }
 
-    /// A connection to one of the daemons, once there are some.
+    /// Connects to one of the daemons after a running restart.
     func connect(for number: Int = 0) throws -> RawClient {
         try connectToLife(for: number).client
     }
 
-    /// A connection to one of the daemons, once there are some, and how many lives there were before. It is the same daemon
-    /// for the same number, and another one in the next life.
-    func connectToLife(for place: Int = 0, receiveBuffer: Int32? = nil) throws -> (client: RawClient, life: Int) {
+    /// Connects to one of the daemons after a running restart. Also returns the number of earlier lives. The same index
+    /// selects the same daemon within a life, and another daemon in the next life.
+    func connectToLife(for index: Int = 0, receiveBuffer: Int32? = nil) throws -> (client: RawClient, life: Int) {
         while true {
             guard revival.wait(timeout: .now() + .seconds(Deadline.patience)) == .success else {
                 throw ChildProcess.Failure(description: "no daemon was started again")
             }
             let (port, number) = current.withLock { life in
-                (life.daemons[(place + life.number) % life.daemons.count].port, life.number)
+                (life.daemons[(index + life.number) % life.daemons.count].port, life.number)
             }
             do {
                 return (try RawClient(port: port, receiveBuffer: receiveBuffer), number)
             } catch {
-                // Killed in between, unless it is still the one.
+                // A failed connection is expected if the daemon was killed in the meantime.
                 let isReplaced = revival.wait(timeout: .now()) == .timedOut || current.withLock { $0.number != number }
                 guard isReplaced else { throw error }
             }
         }
     }
 
-    /// Counts an answer; the one that fills the measure kills the daemon and starts another.
+    /// Counts an answer. Kills and restarts the daemon after each `period` answers.
     func countAnswer() throws {
         let count = answers.withLock { answers in
             answers += 1
@@ -84,12 +84,13 @@ final class DaemonLives: Sendable {
         if count % period == 0 && count / period <= kills { try killAndRestart() }
     }
 
-    /// Kills the daemon in the midst of whatever it does, and starts another on its data.
+    /// Kills the daemon and restarts it with the same data.
     func killAndRestart() throws {
         try replace { try $0.killAtOnce() }
     }
 
-    /// Ends each daemon in some way, checks and collects what it left, and starts another on that. Returns the last commit.
+    /// Ends each daemon with the closure, checks and collects the data, and starts new daemons. Returns the last
+    /// commit.
     @discardableResult
     func replace(ending: (DaemonProcess) throws -> Void) throws -> Revision {
         try current.withLock { life in
@@ -104,19 +105,19 @@ final class DaemonLives: Sendable {
         }
     }
 
-    /// Stops the daemons, for good, and returns all commits.
-    func finish() throws -> JournaledCommits {
+    /// Stops the daemons and returns all commits.
+    func stop() throws -> JournaledCommits {
         try current.withLock { life in
             for daemon in life.daemons { try daemon.stop() }
             return try commits(after: life.commits)
         }
     }
 
-    /// Checks what a daemon left, and adds its commits to those of the lives before.
+    /// Checks the data of an ended daemon, and adds its commits to the commits of earlier lives.
     private func commits(after known: JournaledCommits?) throws -> JournaledCommits {
         if let etcd { return try JournaledCommits(log: etcd) }
         let check = try ChildProcess.run(["check", data.path])
-        // A kill may tear the last line.
+        // Code 1 reports a torn last line, which a kill can leave.
         guard check.code == 0 || check.code == 1 else {
             throw ChildProcess.Failure(description: "the data is damaged: \(check.output)\(check.errors)")
         }
@@ -125,13 +126,13 @@ final class DaemonLives: Sendable {
         return commits
     }
 
-    /// How often it was killed by counting.
+    /// The number of kills by `countAnswer()`.
     var killCount: Int { answers.withLock { min(kills, $0 / period) } }
 }
 
-/// Runs clients at the same time, each on a thread of its own.
+/// Runs clients concurrently, each on its own thread.
 enum ConcurrentClients {
-    /// What all of them did, client by client; the first error if one of them failed.
+    /// Returns the results of all clients, client by client; throws the first error of a client.
     static func run<Made: Sendable>(
         _ count: Int, _ body: @escaping @Sendable (Int) throws -> [Made]
     ) async throws -> [Made] {

@@ -1,7 +1,7 @@
 import Testing
 
-/// A history by hand, with the commits of writes that were never answered. There are three settings, all 0 at revision 1 to
-/// begin with.
+/// A history written by hand, with the commits of unanswered writes. The three settings start with the value 0 at
+/// revision 1.
 struct HistoryCase: CustomTestStringConvertible {
     let name: String
     let isRight: Bool
@@ -23,28 +23,30 @@ struct HistoryCase: CustomTestStringConvertible {
         HistoryCase(name: name, isRight: false, isPipelined: isPipelined, lost: lost, calls: calls)
     }
 
-    /// The commits: those that were lost, and those that answers named.
+    /// The commits of unanswered and answered writes.
     var timeline: Timeline {
         var commits = lost
         for case .committed(let revision, _, let after) in calls.map(\.outcome) {
-            for sight in after { commits[revision, default: [:]][sight.setting] = .some(sight.value) }
+            for shownSetting in after {
+                commits[revision, default: [:]][shownSetting.setting] = .some(shownSetting.value)
+            }
         }
-        var timeline = Timeline(from: Model((0..<3).map { _ in Model.ValueSource(value: 0, revision: 1) }))
+        var timeline = Timeline(from: Model((0..<3).map { _ in Model.SettingValue(value: 0, revision: 1) }))
         for (revision, values) in commits.sorted(by: { $0.key < $1.key }) { timeline.append(values, at: revision) }
         return timeline
     }
 }
 
 extension HistoryCase {
-    static let all = rightOnes + wrongOnes
+    static let all = correctCases + incorrectCases
 
-    private static let rightOnes: [HistoryCase] = [
+    private static let correctCases: [HistoryCase] = [
         .right(
-            "one after the other",
+            "a read after a write",
             .commit(0, 1...2, [0: .set(5)], 2, before: [.at(0, 0, 1)], after: .at(0, 5, 2)),
             .read(1, 3...4, .at(0, 5, 2), at: 2)),
         .right(
-            "reads beside a write show what was before or after",
+            "reads during a write show the value before or after the write",
             .commit(0, 1...9, [0: .set(5)], 2, after: .at(0, 5, 2)), .read(1, 2...3, .at(0, 0, 1), at: 1),
             .read(1, 4...5, .at(0, 5, 2), at: 2)),
         .right(
@@ -52,17 +54,17 @@ extension HistoryCase {
             .commit(0, 1...9, [0: .add(1)], 3, before: [.at(0, 7, 2)], after: .at(0, 8, 3)),
             .commit(1, 2...8, [0: .set(7)], 2, before: [.at(0, 0, 1)], after: .at(0, 7, 2))),
         .right(
-            "of two that compare one is refused",
+            "one of two concurrent writes with the same condition is refused",
             .commit(0, 1...5, if: [.isAt(0, revision: 1)], [0: .set(5)], 2, after: .at(0, 5, 2)),
             .write(1, 1...5, if: [.isAt(0, revision: 1)], [0: .set(6)], .refused(.condition, [.at(0, 5, 2)]), at: 2)),
         .right(
-            "nothing is added to what is not there, and what is there already is unchanged",
+            "an addition to an unset setting is refused, and a write of the same value changes nothing",
             .commit(0, 1...2, [0: .remove], 2, after: .at(0, nil, 2)),
             .write(0, 3...4, [0: .add(1)], .refused(.unset, []), at: 2),
             .write(1, 3...4, [0: .remove], .unchanged([.at(0, nil, 2)]), at: 2),
             .commit(0, 5...6, if: [.isStored(0, false)], [0: .set(0)], 3, after: .at(0, 0, 3))),
         .right(
-            "a transaction is seen whole, and leaves the revision of what it does not change",
+            "a transaction is seen completely, and unchanged settings keep their revisions",
             .commit(0, 1...4, [0: .set(5), 1: .add(1), 2: .set(0)], 2, after: .at(0, 5, 2), .at(1, 1, 2)),
             .read(1, 2...3, .at(0, 0), .at(1, 0), at: 1), .read(1, 5...6, .at(0, 5), .at(1, 1), at: 2),
             .read(1, 7...8, .at(2, 0, 1), at: 2)),
@@ -76,12 +78,12 @@ extension HistoryCase {
             .commit(1, 4...5, [0: .add(1)], 3, before: [.at(0, 2)], after: .at(0, 3, 3))),
         .right("a lost write was never made", .lost(0, 1..., [0: .set(5)]), .read(1, 2...3, .at(0, 0, 1), at: 1)),
         .right(
-            "two lost writes, which the journal tells apart", lost: [2: [0: 6], 3: [0: 5, 1: 5]],
+            "two lost writes that the journal distinguishes", lost: [2: [0: 6], 3: [0: 5, 1: 5]],
             .lost(0, 1..., [0: .set(5), 1: .set(5)]),
             .lost(1, 1..., [0: .set(6)]), .read(2, 2...3, .at(0, 6, 2), at: 2), .read(2, 4...5, .at(0, 5, 3), at: 3),
             .read(2, 6...7, .at(1, 5, 3), at: 3)),
         .right(
-            "two lost writes that may each have been the first, of which one can only have been that",
+            "two lost writes that explain the first commit, only one of which explains the second",
             lost: [2: [0: 1], 3: [0: 2]], .lost(0, 1..., [0: .add(1)]),
             .lost(1, 1..., if: [.isAt(0, revision: 1)], [0: .add(1)])),
         .right(
@@ -89,7 +91,7 @@ extension HistoryCase {
             .commit(0, 1...9, [0: .set(5)], 2, after: .at(0, 5, 2)), .read(0, 1...9, .at(0, 5, 2), at: 2)),
     ]
 
-    static let wrongOnes: [HistoryCase] = [
+    static let incorrectCases: [HistoryCase] = [
         .wrong(
             "a stale read",
             .commit(0, 1...2, [0: .set(5)], 2, after: .at(0, 5, 2)), .read(1, 3...4, .at(0, 0, 1), at: 1)),
@@ -97,7 +99,7 @@ extension HistoryCase {
             "a stale read that shows no revision",
             .commit(0, 1...2, [0: .set(5)], 2, after: .at(0, 5, 2)), .read(1, 3...4, .at(0, 0))),
         .wrong(
-            "a later read that shows less, while the write is pending",
+            "a later read that shows an older value while the write is pending",
             .commit(0, 1...9, [0: .set(5)], 2, after: .at(0, 5, 2)), .read(1, 2...3, .at(0, 5)),
             .read(2, 4...5, .at(0, 0))),
         .wrong(
@@ -128,10 +130,10 @@ extension HistoryCase {
             .lost(0, 1..., [0: .set(5), 1: .set(5)]), .read(1, 2...3, .at(0, 5, 2), at: 2),
             .read(2, 4...5, .at(1, 0, 1), at: 2)),
         .wrong(
-            "a transaction that does not tell all that it changed",
+            "a transaction whose answer omits a change",
             .commit(0, 1...2, [0: .set(5), 1: .set(5)], 2, after: .at(0, 5, 2))),
         .wrong(
-            "two transactions that each rest on what the other changes",
+            "two transactions, each with a condition that the other violates",
             .commit(0, 1...5, if: [.hasValue(0, 0)], [1: .set(5)], 2, after: .at(1, 5, 2)),
             .commit(1, 1...5, if: [.hasValue(1, 0)], [0: .set(5)], 3, after: .at(0, 5, 3))),
         .wrong(
@@ -146,54 +148,55 @@ extension HistoryCase {
             .commit(0, 1...5, [0: .add(1)], 2, after: .at(0, 1, 2)),
             .commit(1, 6...7, [1: .set(5)], 4, after: .at(1, 5, 4)), .read(1, 8...9, .at(0, 2), at: 4)),
         .wrong(
-            "a lost write before it was sent", lost: [2: [0: 5]],
+            "a commit of a lost write before the write was sent", lost: [2: [0: 5]],
             .read(1, 1...2, .at(0, 5, 2), at: 2), .lost(0, 3..., [0: .set(5)])),
         .wrong(
-            "a lost write that is there and gone again", lost: [2: [0: 5]],
+            "a lost write that appears and disappears", lost: [2: [0: 5]],
             .lost(0, 1..., [0: .set(5)]), .read(1, 2...3, .at(0, 5, 2), at: 2), .read(1, 4...5, .at(0, 0, 1), at: 2)),
         .wrong(
-            "an acknowledged write that is gone",
+            "an acknowledged write that disappears",
             .commit(0, 1...2, [0: .set(5)], 2, after: .at(0, 5, 2)), .read(1, 3...4, .at(0, 0, 1), at: 1),
             .commit(1, 5...6, [0: .set(6)], 2, before: [.at(0, 0, 1)], after: .at(0, 6, 2))),
         .wrong(
-            "refused though its condition held",
+            "a refusal although the condition matched",
             .write(0, 1...2, if: [.isAt(0, revision: 1)], [0: .set(6)], .refused(.condition, [.at(0, 0, 1)]), at: 1)),
-        .wrong("unchanged though it changes", .write(0, 1...2, [0: .set(6)], .unchanged([]), at: 1)),
+        .wrong("no change reported although the value changes", .write(0, 1...2, [0: .set(6)], .unchanged([]), at: 1)),
         .wrong(
             "a read that overtakes a write sent before it on its connection", isPipelined: true,
             .commit(0, 1...9, [0: .set(5)], 2, after: .at(0, 5, 2)), .read(0, 1...9, .at(0, 0, 1), at: 2)),
         .wrong(
-            "one revision twice", .commit(0, 1...5, [0: .set(5)], 2, after: .at(0, 5, 2)),
+            "the same revision twice", .commit(0, 1...5, [0: .set(5)], 2, after: .at(0, 5, 2)),
             .commit(1, 1...5, [1: .set(5)], 2, after: .at(1, 5, 2))),
         .wrong(
-            "revisions against time", .commit(0, 1...2, [0: .set(5)], 3, after: .at(0, 5, 3)),
+            "revisions in the reverse order of time", .commit(0, 1...2, [0: .set(5)], 3, after: .at(0, 5, 3)),
             .commit(1, 3...4, [1: .set(5)], 2, after: .at(1, 5, 2))),
         .wrong(
-            "a cursor from before a write that was answered", .commit(0, 1...2, [0: .set(5)], 2, after: .at(0, 5, 2)),
+            "a cursor older than an answered write", .commit(0, 1...2, [0: .set(5)], 2, after: .at(0, 5, 2)),
             .read(1, 3...4, .at(1, 0, 1), at: 1)),
         .wrong(
-            "a cursor from before what another read saw", .commit(0, 1...9, [0: .set(5)], 2, after: .at(0, 5, 2)),
+            "a cursor older than the cursor of an earlier read",
+            .commit(0, 1...9, [0: .set(5)], 2, after: .at(0, 5, 2)),
             .read(1, 2...3, .at(0, 5, 2), at: 2), .read(2, 4...5, .at(1, 0, 1), at: 1)),
         .wrong(
             "a cursor that goes back on a connection", .read(0, 1...9, .at(0, 0, 1), at: 4),
             .read(0, 2...9, .at(0, 0, 1), at: 3)),
         .wrong(
-            "what was seen is from after the cursor", lost: [4: [0: 5]], .lost(0, 1..., [0: .set(5)]),
+            "a value newer than the cursor", lost: [4: [0: 5]], .lost(0, 1..., [0: .set(5)]),
             .read(1, 2...3, .at(0, 5, 4), at: 3)
         ),
     ]
 }
 
 /// Short ways to write down calls for tests of the checker.
-extension Call.Sight {
-    /// A setting with its value, and its revision if that is known.
-    static func at(_ setting: Int, _ value: Int64?, _ revision: Int64? = nil) -> Call.Sight {
-        Call.Sight(setting: setting, value: value, revision: revision)
+extension Call.ShownSetting {
+    /// A setting with its value, and with its revision if the answer has it.
+    static func at(_ setting: Int, _ value: Int64?, _ revision: Int64? = nil) -> Call.ShownSetting {
+        Call.ShownSetting(setting: setting, value: value, revision: revision)
     }
 }
 
 extension Call {
-    /// A call that lasted for a time; an open end means that it was never answered.
+    /// A call with its times of sending and answer.
     private init(_ client: Int, _ time: ClosedRange<UInt64>, _ request: Request, _ outcome: Outcome, at cursor: Int64?)
     {
         self.init(client: client, invoked: time.lowerBound, answered: time.upperBound, request: request)
@@ -202,9 +205,9 @@ extension Call {
     }
 
     static func read(
-        _ client: Int, _ time: ClosedRange<UInt64>, _ sights: Sight..., at cursor: Int64? = nil
+        _ client: Int, _ time: ClosedRange<UInt64>, _ shownSettings: ShownSetting..., at cursor: Int64? = nil
     ) -> Call {
-        Call(client, time, .read(sights.map(\.setting)), .shown(sights), at: cursor)
+        Call(client, time, .read(shownSettings.map(\.setting)), .shown(shownSettings), at: cursor)
     }
 
     static func write(
@@ -215,10 +218,10 @@ extension Call {
         return Call(client, time, .write(if: conditions, steps), outcome, at: cursor)
     }
 
-    /// A write that was answered as made.
+    /// A write that the daemon acknowledged.
     static func commit(
         _ client: Int, _ time: ClosedRange<UInt64>, if conditions: [Condition] = [], _ steps: [Int: Action],
-        _ revision: Int64, before: [Sight] = [], after: Sight...
+        _ revision: Int64, before: [ShownSetting] = [], after: ShownSetting...
     ) -> Call {
         write(client, time, if: conditions, steps, .committed(revision, before: before, after: after), at: revision)
     }

@@ -1,13 +1,13 @@
-/// The commits of a history, in their order, and the settings after each.
+/// The commits of a history in order, and the settings after each commit.
 struct Timeline {
-    /// The settings before all commits, then after each of them.
+    /// The settings before all commits and after each commit.
     private(set) var models: [Model]
     /// The revision of the commit that led to each model.
     private(set) var revisions: [Int64]
 
     init(from initial: Model) {
         models = [initial]
-        revisions = [initial.standings.map(\.revision).max() ?? 0]
+        revisions = [initial.settingValues.map(\.revision).max() ?? 0]
     }
 
     /// Adds a commit.
@@ -16,26 +16,26 @@ struct Timeline {
         revisions.append(revision)
     }
 
-    /// The position of the model that a commit led to; nil if there is no such commit.
+    /// The index of the model after a commit; nil if there is no such commit.
     func position(of revision: Int64) -> Int? {
         revisions.dropFirst().firstIndex(of: revision)
     }
 }
 
-/// A check that all answers are explained by a daemon that does one thing at a time.
+/// A check that a daemon which executes one call at a time could have given all answers.
 ///
-/// The journal has the order of the commits, so nothing has to be searched for. Each other call is put at the earliest place
-/// in that order where its answer is right, behind all calls that were answered before it was sent: as these are only lower
-/// bounds, no later place would be better for the calls that follow.
+/// The journal has the order of the commits, so the check needs no search. The check puts each other call at the
+/// earliest position in that order where its answer is correct, after all calls that were answered before the call was
+/// sent. These positions are lower bounds, so the earliest position constrains later calls least.
 struct HistoryCheck {
     private(set) var violations: [String] = []
 
     private let timeline: Timeline
 
-    /// What calls that are over say of the ones that follow.
+    /// The lower bounds that answered calls set for later calls.
     private struct Floor {
         var position = 0
-        /// The highest place that an answer named.
+        /// The highest cursor of an answer.
         var cursor: Int64 = 0
 
         mutating func rise(to other: Floor) {
@@ -45,9 +45,9 @@ struct HistoryCheck {
     }
 
     /// - Parameters:
-    ///   - history: all calls; those of one connection in the order in which they were sent.
-    ///   - timeline: the commits that the daemon made.
-    ///   - isPipelined: true if calls of one connection overlap, and must take effect in order all the same.
+    ///   - history: All calls; the calls of one connection in the order of sending.
+    ///   - timeline: The commits of the daemon.
+    ///   - isPipelined: Whether calls of one connection overlap and must take effect in order.
     init(_ history: [Call], _ timeline: Timeline, isPipelined: Bool = false) {
         self.timeline = timeline
         let sent = history.enumerated().sorted { ($0.element.invoked, $0.offset) < ($1.element.invoked, $1.offset) }
@@ -56,7 +56,7 @@ struct HistoryCheck {
         var acknowledged: Set<Int> = []
         var lost: [(call: Call, floor: Int)] = []
         for (_, call) in sent {
-            // Those that were answered before this one was sent.
+            // Calls that were answered before this call was sent set lower bounds.
             answers.removeAll { answer in
                 guard answer.at < call.invoked else { return false }
                 floor.rise(to: answer.floor)
@@ -70,12 +70,12 @@ struct HistoryCheck {
                 violations.append("committed before \(floor.cursor), which was known when it was sent: \(call)")
             }
             var own = floor
-            // The cursors of a connection never go back, also where its requests overlap.
+            // The cursors of a connection never decrease, also if its requests overlap.
             if let before = ofClient[call.client] {
                 own.cursor = max(own.cursor, before.cursor)
                 if isPipelined { own.position = max(own.position, before.position) }
             }
-            own = place(call, behind: own)
+            own = locate(call, after: own)
             if call.commit != nil, !acknowledged.insert(own.position).inserted {
                 violations.append("several writes got the revision of \(call)")
             }
@@ -85,16 +85,16 @@ struct HistoryCheck {
         explainRest(acknowledged, by: lost)
     }
 
-    /// Returns where a call took effect, and adds a violation if its answer is right nowhere.
-    private mutating func place(_ call: Call, behind floor: Floor) -> Floor {
+    /// Returns the bounds after the call, and adds a violation if the answer is correct at no position.
+    private mutating func locate(_ call: Call, after floor: Floor) -> Floor {
         let cursor = call.cursor ?? .max
         if cursor < floor.cursor { violations.append("the cursor is before \(floor.cursor), named before: \(call)") }
-        var places = floor.position..<timeline.models.count
+        var positions = floor.position..<timeline.models.count
         if let commit = call.commit {
             let position = timeline.position(of: commit) ?? 0
-            places = position > floor.position ? position..<(position + 1) : 0..<0
+            positions = position > floor.position ? position..<(position + 1) : 0..<0
         }
-        let found = places.first { timeline.revisions[$0] <= cursor && explains(call, $0) }
+        let found = positions.first { timeline.revisions[$0] <= cursor && explains(call, $0) }
         if found == nil {
             violations.append(
                 "not right where settings are \(timeline.models[floor.position]), nor after that: \(call)")
@@ -102,13 +102,13 @@ struct HistoryCheck {
         return Floor(position: found ?? floor.position, cursor: max(floor.cursor, call.cursor ?? 0))
     }
 
-    /// True if the answer to a call is right at a place.
+    /// Whether the answer to a call is correct at a position.
     private func explains(_ call: Call, _ position: Int) -> Bool {
         let before = timeline.models[call.commit == nil ? position : position - 1]
         return before.after(call) == timeline.models[position]
     }
 
-    /// Finds a lost write for each commit that was not acknowledged, no write for two of them.
+    /// Assigns a different unanswered write to each commit that was not acknowledged.
     private mutating func explainRest(_ acknowledged: Set<Int>, by lost: [(call: Call, floor: Int)]) {
         var commits: [Int: Int] = [:]
         func finds(_ position: Int, _ tried: inout Set<Int>) -> Bool {
@@ -131,7 +131,7 @@ struct HistoryCheck {
         }
     }
 
-    /// The violations as a message, or as many of them as one reads.
+    /// The first violations as a message.
     var summary: String {
         violations.prefix(5).joined(separator: "\n")
             + (violations.count > 5 ? "\n… and \(violations.count - 5) more" : "")

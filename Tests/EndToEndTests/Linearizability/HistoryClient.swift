@@ -4,18 +4,18 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// A client that does one thing after the other and keeps a record of it.
+/// A client that sends one call after another and records each call.
 ///
-/// When its connection is lost it gets another one. It repeats what it may: reads, and writes that have a name; the outcome
-/// of any other write is unknown.
+/// After a lost connection, the client connects again and repeats reads and writes with an idempotency key. The outcome
+/// of any other interrupted write is unknown.
 final class HistoryClient {
-    /// How often a call may lose its connection.
+    /// The maximum number of lost connections for one call.
     private static let mostRepeats = 20
 
     private let number: Int
     private let form: CallForm
     private let connect: () throws -> RawClient
-    /// True if most writes have a request key, so that they can be repeated.
+    /// Whether most writes have an idempotency key, so that the client can repeat them.
     private let namesWrites: Bool
     private var workload: Workload
     private var peer: RawClient?
@@ -37,7 +37,7 @@ final class HistoryClient {
 
     static var now: UInt64 { DispatchTime.now().uptimeNanoseconds }
 
-    /// One call after the other.
+    /// Sends calls one after another.
     func run(_ count: Int) throws -> [Call] {
         try (0..<count).map { _ in
             let call = try perform(workload.next())
@@ -47,7 +47,7 @@ final class HistoryClient {
         }
     }
 
-    /// Calls sent together, so many at a time, before the first of them is answered.
+    /// Sends groups of `depth` calls without waiting for answers in between.
     func runPipelined(_ count: Int, depth: Int) throws -> [Call] {
         var calls: [Call] = []
         while calls.count < count {
@@ -115,7 +115,7 @@ final class HistoryClient {
 }
 
 extension RawClient.Failure {
-    /// True if the connection is gone, as it is when the daemon is killed.
+    /// Whether the connection was lost, as after a kill of the daemon.
     fileprivate var isLoss: Bool {
         switch self {
         case .system, .closed, .reset: true
@@ -124,20 +124,20 @@ extension RawClient.Failure {
     }
 }
 
-/// Chooses what a client asks for next: reads and writes of every kind on few settings, with tags and values that it has
-/// seen, which may be out of date by then.
+/// Chooses random reads and writes of all kinds on few settings, with tags and values that the client has seen, which
+/// may be outdated.
 struct Workload {
-    /// What is asked for beside calls about single settings.
+    /// The kinds of calls.
     enum Breadth {
         case single
-        /// Also whole suites, and transactions over both of them.
+        /// Also reads of complete suites, and transactions over both suites.
         case connected
     }
 
     private let settings: TestedSettings
     private let breadth: Breadth
     private var generator: SeededGenerator
-    private var seen: [Int: Call.Sight] = [:]
+    private var seen: [Int: Call.ShownSetting] = [:]
     /// Values that no other client stores.
     private var fresh: Int64
 
@@ -150,16 +150,18 @@ struct Workload {
 
     /// Remembers what an answer showed.
     mutating func learn(from outcome: Call.Outcome) {
-        let sights: [Call.Sight] =
+        let shownSettings: [Call.ShownSetting] =
             switch outcome {
-            case .shown(let sights), .unchanged(let sights), .refused(_, let sights): sights
+            case .shown(let shownSettings), .unchanged(let shownSettings), .refused(_, let shownSettings): shownSettings
             case .committed(_, _, let after): after
             case .unknown: []
             }
-        for sight in sights where sight.revision != nil { seen[sight.setting] = sight }
+        for shownSetting in shownSettings where shownSetting.revision != nil {
+            seen[shownSetting.setting] = shownSetting
+        }
     }
 
-    /// True once in so many calls.
+    /// Returns true with the probability 1 / `bound`.
     mutating func chance(oneIn bound: Int) -> Bool {
         generator.chance(oneIn: bound)
     }
@@ -167,7 +169,7 @@ struct Workload {
     mutating func next() -> Call.Request {
         let setting = generator.below(settings.count)
         if breadth == .connected && generator.chance(oneIn: 4) {
-            return generator.chance(oneIn: 3) ? .read(settings.neighbours(of: setting)) : transaction()
+            return generator.chance(oneIn: 3) ? .read(settings.settingsInSuite(of: setting)) : transaction()
         }
         switch generator.below(10) {
         case 0..<4: return .read([setting])
@@ -184,7 +186,7 @@ struct Workload {
         }
     }
 
-    /// Mostly a value that no other write stores; now and then one that may be there already.
+    /// Usually a unique value; sometimes a value that may be stored already.
     private mutating func value() -> Int64 {
         if generator.chance(oneIn: 6) { return Int64(generator.below(2)) }
         fresh += 1000
@@ -212,9 +214,9 @@ struct Workload {
     }
 }
 
-/// The settings that a test works on, numbered, and what is in them before it begins. They take turns in two suites.
+/// The numbered settings of a test and their initial values. The settings alternate between two suites.
 struct TestedSettings {
-    /// So many settings, all with values.
+    /// The number of settings, all of which have initial values.
     let count: Int
 
     static let suites = ["left", "right"]
@@ -223,30 +225,30 @@ struct TestedSettings {
     func key(of setting: Int) -> String { "k\(setting)" }
     func path(of setting: Int) -> String { "\(suite(of: setting))/keys/\(key(of: setting))" }
 
-    /// The settings that stand in the suite of this one.
-    func neighbours(of setting: Int) -> [Int] {
+    /// The settings in the same suite.
+    func settingsInSuite(of setting: Int) -> [Int] {
         (0..<count).filter { $0 % 2 == setting % 2 }
     }
 
-    /// The setting by its names; nil if it is none of these.
+    /// The number of a setting; nil if the test does not use the setting.
     func position(_ suite: SuiteName, _ key: KeyName) -> Int? {
         (0..<count).first { suite.text == self.suite(of: $0) && key.text == self.key(of: $0) }
     }
 
-    /// Stores the first values, and returns the resulting model.
+    /// Stores the initial values and returns the resulting model.
     func prepare(_ peer: RawClient) throws -> Model {
-        var standings: [Model.ValueSource] = []
+        var settingValues: [Model.SettingValue] = []
         for setting in 0..<count {
             let answer = try peer.ask(Request("PUT \(path(of: setting)) 0"))
             guard answer.status == 201, let body = try? SettingState(json: JSONValue(parsing: answer.body)) else {
                 throw UnexpectedAnswer(request: "the first value of \(setting)", answer: answer)
             }
-            standings.append(Model.ValueSource(value: 0, revision: body.revision.number))
+            settingValues.append(Model.SettingValue(value: 0, revision: body.revision.number))
         }
-        return Model(standings)
+        return Model(settingValues)
     }
 
-    /// The commits after the first values.
+    /// The commits after the initial values.
     func timeline(_ commits: JournaledCommits, from initial: Model) throws -> Timeline {
         var timeline = Timeline(from: initial)
         for commit in commits.commits where commit.revision.number > timeline.revisions[0] {
@@ -259,7 +261,7 @@ struct TestedSettings {
     }
 }
 
-/// An answer that does not belong to its request.
+/// An answer that does not match its request.
 struct UnexpectedAnswer: Error, CustomStringConvertible {
     let description: String
 

@@ -9,11 +9,11 @@ import Testing
 struct LinearizabilityTests {
     private static let clients = 8
 
-    /// What is wrong with what clients saw.
+    /// Runs concurrent clients and checks their history.
     private func check(
         _ settings: TestedSettings, seed: UInt64, breadth: Workload.Breadth, calls: Int, depth: Int = 1
     ) async throws -> HistoryCheck {
-        // As many loops as an operator has.
+        // The default number of event loops.
         let daemon = try TestDaemon { $0.loops = nil }
         let port = daemon.port
         let initial = try settings.prepare(daemon.connect())
@@ -28,19 +28,21 @@ struct LinearizabilityTests {
         return HistoryCheck(history, try settings.timeline(commits, from: initial), isPipelined: depth > 1)
     }
 
-    @Test("calls about single settings are linearizable for each setting", arguments: [1, 2] as [UInt64])
+    @Test("Calls on single settings are linearizable", arguments: [1, 2] as [UInt64])
     func single(seed: UInt64) async throws {
         let check = try await check(TestedSettings(count: 3), seed: seed, breadth: .single, calls: 150)
         #expect(check.violations.isEmpty, "seed \(seed): \(check.summary)")
     }
 
-    @Test("transactions and whole suites are linearizable together with all else", arguments: [4, 5] as [UInt64])
+    @Test(
+        "Transactions and reads of complete suites are linearizable together with all other calls",
+        arguments: [4, 5] as [UInt64])
     func connected(seed: UInt64) async throws {
         let check = try await check(TestedSettings(count: 6), seed: seed, breadth: .connected, calls: 150)
         #expect(check.violations.isEmpty, "seed \(seed): \(check.summary)")
     }
 
-    @Test("calls to daemons that share a log in etcd are linearizable together, with fresh reads")
+    @Test("Calls to daemons that share a log in etcd are linearizable with fresh reads")
     func shared() async throws {
         let (settings, seed, calls) = (TestedSettings(count: 6), 21 as UInt64, 60)
         let etcd = try EtcdCluster()
@@ -66,7 +68,7 @@ struct LinearizabilityTests {
     }
 
     @Test(
-        "requests that a connection sends without waiting take effect, and are answered, in their order",
+        "Pipelined requests of a connection take effect and are answered in order",
         arguments: [7, 8] as [UInt64])
     func pipelined(seed: UInt64) async throws {
         let check = try await check(TestedSettings(count: 4), seed: seed, breadth: .connected, calls: 150, depth: 12)
@@ -79,7 +81,7 @@ struct LinearizabilityAcrossKillsTests {
     private static let clients = 8
 
     @Test(
-        "what clients see is linearizable across kills and restarts, and a repeated write is made once",
+        "Calls are linearizable across kills and restarts, and a repeated write is made once",
         arguments: [11, 12] as [UInt64])
     func kills(seed: UInt64) async throws {
         let settings = TestedSettings(count: 6)
@@ -94,11 +96,11 @@ struct LinearizabilityAcrossKillsTests {
         }
         #expect(daemon.killCount == 6)
         let last = try Self.read(0..<settings.count, of: settings, daemon)
-        let check = HistoryCheck(history + last, try settings.timeline(daemon.finish(), from: initial))
+        let check = HistoryCheck(history + last, try settings.timeline(daemon.stop(), from: initial))
         #expect(check.violations.isEmpty, "seed \(seed): \(check.summary)")
     }
 
-    @Test("a write repeated after a kill gets its first answer and is not made again")
+    @Test("A write repeated after a kill returns its first answer and is not made again")
     func repeated() throws {
         let settings = TestedSettings(count: 1)
         let daemon = try DaemonLives()
@@ -112,12 +114,12 @@ struct LinearizabilityAcrossKillsTests {
         }
         #expect(answers.map { $0["replayed"] } == [nil, true, true])
         #expect(answers.allSatisfy { $0["value"] == 1 && $0["revision"] == answers[0]["revision"] })
-        #expect(answers.allSatisfy { $0["previous"]?["revision"]?.integer == initial.standings[0].revision })
+        #expect(answers.allSatisfy { $0["previous"]?["revision"]?.integer == initial.settingValues[0].revision })
         let last = try Self.read(0..<1, of: settings, daemon)
-        #expect(last[0].sights.first?.value == 1)
+        #expect(last[0].shownSettings.first?.value == 1)
     }
 
-    /// Reads settings one after the other, as calls of a client of their own.
+    /// Reads settings one after another, as calls of an additional client.
     private static func read(
         _ range: Range<Int>, of settings: TestedSettings, _ daemon: DaemonLives
     ) throws -> [Call] {

@@ -1,36 +1,36 @@
-/// The settings of a daemon that does one thing at a time.
+/// The settings of a daemon that executes one call at a time.
 struct Model: Equatable {
-    /// A setting as it stands.
-    struct ValueSource: Equatable {
+    /// The value and the revision of a setting.
+    struct SettingValue: Equatable {
         var value: Int64?
-        /// The commit that changed it last.
+        /// The last commit that changed the setting.
         var revision: Int64
     }
 
-    private(set) var standings: [ValueSource]
+    private(set) var settingValues: [SettingValue]
 
-    init(_ standings: [ValueSource]) {
-        self.standings = standings
+    init(_ settingValues: [SettingValue]) {
+        self.settingValues = settingValues
     }
 
-    /// What a write does to a model.
+    /// The effect of a write on a model.
     private enum Effect {
         case refused(Call.Refusal)
-        /// The settings that change, with their values afterwards.
+        /// The changed settings with their new values.
         case change([Int: Int64?])
     }
 
-    /// The model after a call that ended as its answer says; nil if it cannot have ended so here.
+    /// The model after a call with its answer; nil if this model does not allow the answer.
     func after(_ call: Call) -> Model? {
         switch (call.request, call.outcome) {
-        case (.read, .shown(let sights)): return agrees(with: sights) ? self : nil
+        case (.read, .shown(let shownSettings)): return agrees(with: shownSettings) ? self : nil
         case (.write(let conditions, let steps), let outcome):
             switch (effect(of: steps, if: conditions), outcome) {
-            case (.refused(.condition), .refused(.condition, let sights)),
-                (.refused(.unset), .refused(.unset, let sights)):
-                return agrees(with: sights) ? self : nil
-            case (.change(let values), .unchanged(let sights)):
-                return values.isEmpty && agrees(with: sights) ? self : nil
+            case (.refused(.condition), .refused(.condition, let shownSettings)),
+                (.refused(.unset), .refused(.unset, let shownSettings)):
+                return agrees(with: shownSettings) ? self : nil
+            case (.change(let values), .unchanged(let shownSettings)):
+                return values.isEmpty && agrees(with: shownSettings) ? self : nil
             case (.change(let values), .committed(let revision, let before, let after)):
                 guard !values.isEmpty, agrees(with: before), Set(after.map(\.setting)) == Set(values.keys) else {
                     return nil
@@ -43,7 +43,7 @@ struct Model: Equatable {
         }
     }
 
-    /// The model after a write without an answer, if it was made; nil if it would have changed nothing.
+    /// The model after an unanswered write; nil if the write would change nothing.
     func after(lost call: Call, at revision: Int64) -> Model? {
         guard case .write(let conditions, let steps) = call.request,
             case .change(let values) = effect(of: steps, if: conditions), !values.isEmpty
@@ -51,17 +51,18 @@ struct Model: Equatable {
         return changed(values, at: revision)
     }
 
-    private func agrees(with sights: [Call.Sight]) -> Bool {
-        sights.allSatisfy { sight in
-            let valueSource = standings[sight.setting]
-            return valueSource.value == sight.value && (sight.revision ?? valueSource.revision) == valueSource.revision
+    private func agrees(with shownSettings: [Call.ShownSetting]) -> Bool {
+        shownSettings.allSatisfy { shownSetting in
+            let current = settingValues[shownSetting.setting]
+            return current.value == shownSetting.value
+                && (shownSetting.revision ?? current.revision) == current.revision
         }
     }
 
-    /// The model with these values, set by a commit.
+    /// The model after a commit with these values.
     func changed(_ values: [Int: Int64?], at revision: Int64) -> Model {
         var model = self
-        for (setting, value) in values { model.standings[setting] = ValueSource(value: value, revision: revision) }
+        for (setting, value) in values { model.settingValues[setting] = SettingValue(value: value, revision: revision) }
         return model
     }
 
@@ -69,7 +70,7 @@ struct Model: Equatable {
         guard conditions.allSatisfy(holds) else { return .refused(.condition) }
         var values: [Int: Int64?] = [:]
         for step in steps {
-            let present = values[step.setting] ?? standings[step.setting].value
+            let present = values[step.setting] ?? settingValues[step.setting].value
             switch step.action {
             case .set(let value): values[step.setting] = .some(value)
             case .remove: values[step.setting] = .some(nil)
@@ -78,22 +79,22 @@ struct Model: Equatable {
                 values[step.setting] = .some(present + amount)
             }
         }
-        return .change(values.filter { setting, value in standings[setting].value != value })
+        return .change(values.filter { setting, value in settingValues[setting].value != value })
     }
 
     private func holds(_ condition: Call.Condition) -> Bool {
         switch condition {
-        case .isAt(let setting, let revision): standings[setting].revision == revision
-        case .isStored(let setting, let isStored): (standings[setting].value != nil) == isStored
-        case .hasValue(let setting, let value): standings[setting].value == value
+        case .isAt(let setting, let revision): settingValues[setting].revision == revision
+        case .isStored(let setting, let isStored): (settingValues[setting].value != nil) == isStored
+        case .hasValue(let setting, let value): settingValues[setting].value == value
         }
     }
 }
 
 extension Model: CustomStringConvertible {
     var description: String {
-        standings.enumerated().map { index, valueSource in
-            "\(index)=\(valueSource.value.map(String.init) ?? "unset")@\(valueSource.revision)"
+        settingValues.enumerated().map { index, current in
+            "\(index)=\(current.value.map(String.init) ?? "unset")@\(current.revision)"
         }.joined(separator: " ")
     }
 }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.ownThread)
 struct PipelinedOrderTests {
-    /// Requests sent in one go, with their answers.
+    /// Sends requests in one write and returns their answers.
     private func answers(_ requests: [Request], after first: [Request] = []) throws -> [RawResponse] {
         let daemon = try TestDaemon()
         let peer = try daemon.connect()
@@ -19,19 +19,19 @@ struct PipelinedOrderTests {
         "properties":{"a":{"type":"integer","readOnly":true}}}
         """
 
-    @Test("a lock that the connection has lifted refuses nothing that it sent afterwards")
+    @Test("A lock that a connection removes does not refuse later requests of the connection")
     func lifted() throws {
         let answers = try answers(["DELETE app/schema", "PUT app/keys/a 1"], after: [Self.locking])
         #expect(answers.map(\.status) == [200, 201])
     }
 
-    @Test("a lock that the connection has set refuses what it sent afterwards")
+    @Test("A lock that a connection sets refuses later requests of the connection")
     func locked() throws {
         let answers = try answers([Self.locking, "PUT app/keys/a 1"])
         #expect(answers.map(\.status) == [201, 403])
     }
 
-    @Test("a value is read by the schema that the connection has set before it, not by the one that was there")
+    @Test("A value is validated with the schema that its connection has set before")
     func normalized() throws {
         let set = { (kind: String) in
             Request(#"PUT app/schema {"additionalProperties":false,"properties":{"a":{"type":"\#(kind)"}}}"#)
@@ -47,7 +47,7 @@ struct PipelinedOrderTests {
         #expect(values == [1.0, 2])
     }
 
-    /// A reading that waits, and a write behind it on the same connection.
+    /// Sends a waiting read and then two writes on the same connection.
     private func waitingRead(
         _ target: String, _ fields: String..., body: (TestDaemon, RawClient, _ tag: String) throws -> Void
     ) throws {
@@ -62,7 +62,7 @@ struct PipelinedOrderTests {
         try daemon.awaitWatchers(0)
     }
 
-    @Test("a write behind a reading that waits takes effect after it")
+    @Test("A write pipelined behind a waiting read takes effect after the read is answered")
     func behindWait() throws {
         try waitingRead("app/keys/a?wait=300", "If-None-Match: TAG") { daemon, peer, _ in
             #expect(try daemon.send("GET app/keys/b").status == 404)
@@ -74,7 +74,7 @@ struct PipelinedOrderTests {
     }
 
     @Test(
-        "a write behind a wait takes effect when the peer has closed its side, after the wait is answered",
+        "A write pipelined behind a wait takes effect after the client closes its side and the wait is answered",
         arguments: [("app?wait=300", 304), ("app/observe?since=1&wait=300", 200), ("zz/observe?wait=300", 404)])
     func behindWaitHalfClosed(target: String, status: Int) throws {
         try waitingRead(target, target.contains("observe") ? "" : "If-None-Match: TAG") { daemon, peer, tag in
@@ -90,7 +90,7 @@ struct PipelinedOrderTests {
         }
     }
 
-    @Test("a write behind a wait of a peer that resets the connection is not done")
+    @Test("A write pipelined behind a wait is not done if the client resets the connection")
     func behindWaitReset() throws {
         try waitingRead("app/keys/a?wait=300", "If-None-Match: TAG") { daemon, peer, _ in
             peer.reset()
@@ -99,12 +99,12 @@ struct PipelinedOrderTests {
         }
     }
 
-    @Test("what is sent behind a wait is read no further than one piece")
+    @Test("The daemon reads a bounded amount of data behind a waiting request")
     func bounded() throws {
         try waitingRead("app/keys/a?wait=300", "If-None-Match: TAG") { daemon, peer, _ in
             let request = Request("PUT app/keys/c \"\(String(repeating: "x", count: 10_000))\"").bytes
             var count = 0
-            // Of what the daemon would read without end, the kernel would take all.
+            // If the daemon read without a bound, the kernel would accept all data.
             while peer.sendWithoutWaiting(request) == request.count {
                 count += 1
                 try #require(count < 10_000)
@@ -116,7 +116,7 @@ struct PipelinedOrderTests {
     }
 
     @Test(
-        "a refusal stands behind what was written before it, as its cursor says",
+        "The cursor of an error includes earlier writes of the connection and no later writes",
         arguments: [
             "PUT app/keys/a {", "GET app/keys/a?raw=maybe", "GET /v1/nowhere", "PUT /v1/healthz 1",
             "OPTIONS app/keys/a",

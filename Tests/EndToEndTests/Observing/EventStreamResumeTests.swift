@@ -4,10 +4,10 @@ import SettingsServer
 import TestSupport
 import Testing
 
-/// Streams that are cut and taken up again.
+/// Event streams that are interrupted and resumed.
 @Suite(.ownThread)
 struct EventStreamResumeTests {
-    /// A daemon with a number that was written so often, and the cursors after each time.
+    /// A daemon with a number that was written `count` + 1 times, and the cursor after each write.
     private func numbered(_ count: Int) throws -> (TestDaemon, cursors: [String]) {
         let daemon = try TestDaemon()
         return (daemon, try (0...count).map { try daemon.done(Request("PUT app/keys/n \($0)")).cursorText })
@@ -19,31 +19,31 @@ struct EventStreamResumeTests {
         return try #require(event.type == "commit" ? change : data["values"]?["n"]?.integer)
     }
 
-    @Test("A stream goes on behind its place, whichever way that is said", arguments: [0, 3, 5])
-    func places(place: Int) throws {
+    @Test("A stream resumes after a cursor in Last-Event-ID or in `since`, or after a revision", arguments: [0, 3, 5])
+    func resumes(start: Int) throws {
         let (daemon, cursors) = try numbered(5)
-        let revision = try #require(cursors[place].split(separator: ".").last)
+        let revision = try #require(cursors[start].split(separator: ".").last)
         let streams = [
-            try daemon.stream("GET app/observe", since: cursors[place]),
-            try daemon.stream(Request("GET app/observe?since=\(cursors[place])")),
+            try daemon.stream("GET app/observe", since: cursors[start]),
+            try daemon.stream(Request("GET app/observe?since=\(cursors[start])")),
             try daemon.stream(Request("GET app/observe?since=\(revision)")),
-            // The identifier is newer than what the page was written with.
-            try daemon.stream(Request("GET app/observe?since=\(cursors[1])"), since: cursors[place]),
-            try daemon.stream(Request("GET app/observe?since=zzzz.1"), since: cursors[place]),
-            try daemon.stream(Request("GET app/observe?since=nonsense"), since: cursors[place]),
-            // An empty one is none.
-            try daemon.stream(Request("GET app/observe?since=\(cursors[place])"), since: ""),
+            // Last-Event-ID is newer than `since`, which the page keeps from its first request.
+            try daemon.stream(Request("GET app/observe?since=\(cursors[1])"), since: cursors[start]),
+            try daemon.stream(Request("GET app/observe?since=zzzz.1"), since: cursors[start]),
+            try daemon.stream(Request("GET app/observe?since=nonsense"), since: cursors[start]),
+            // An empty Last-Event-ID is ignored.
+            try daemon.stream(Request("GET app/observe?since=\(cursors[start])"), since: ""),
         ]
         let last = try daemon.done("PUT app/keys/n 6").cursorText
         for stream in streams {
-            for index in (place + 1)..<7 {
+            for index in (start + 1)..<7 {
                 let id = index < 6 ? cursors[index] : last
                 try stream.expect("commit", id, #"{"changes":[{"key":"n","old":\#(index - 1),"new":\#(index)}]}"#)
             }
         }
     }
 
-    @Test("A place that is not known any more begins anew", arguments: ["zzzz.1", "zzzz.99999"])
+    @Test("A cursor of an unknown epoch starts with a reset", arguments: ["zzzz.1", "zzzz.99999"])
     func resets(id: String) throws {
         let (daemon, cursors) = try numbered(2)
         let stream = try daemon.stream("GET app/observe", since: id)
@@ -52,7 +52,7 @@ struct EventStreamResumeTests {
         try stream.expect("commit", next, #"{"changes":[{"old":2,"new":3}]}"#)
     }
 
-    @Test("So does one from before the history that is kept")
+    @Test("A cursor older than the history starts with a reset")
     func old() throws {
         let daemon = try TestDaemon { $0.history.commits = 2 }
         let cursors = try (0...4).map { try daemon.done(Request("PUT app/keys/n \($0)")).cursorText }
@@ -60,18 +60,18 @@ struct EventStreamResumeTests {
         try daemon.stream("GET app/observe", since: cursors[3]).expect("commit", cursors[4], "{}")
     }
 
-    @Test("What is no place is refused", arguments: ["x", "1.2.3", "-1", "e.99999999999999999999"])
+    @Test("A malformed cursor returns 400", arguments: ["x", "1.2.3", "-1", "e.99999999999999999999"])
     func nonsense(id: String) throws {
         let (daemon, _) = try numbered(0)
         let request = Request("GET app/observe", "Accept: text/event-stream", "Last-Event-ID: \(id)")
         #expect(try daemon.send(request).status == 400)
     }
 
-    @Test("Wherever a stream is cut, its reader goes on without a gap and without a repetition")
+    @Test("A reader resumes without a gap and without a repetition, wherever its stream was cut")
     func cuts() throws {
         let (daemon, cursors) = try numbered(4)
         for start in [nil, cursors[0], cursors[2], cursors[4]] {
-            // As a page would have it that was written with a place, and came to another.
+            // A web page keeps the `since` of its first request and sends a newer Last-Event-ID.
             let request = Request("GET app/observe" + (start == nil ? "" : "?since=\(cursors[0])"))
             let stream = try daemon.stream(request, since: start)
             try daemon.awaitWatchers(1)
@@ -80,15 +80,15 @@ struct EventStreamResumeTests {
             stream.client.endSending()
             #expect(try stream.event() == nil)
             try daemon.awaitWatchers(0)
-            // What is known to a reader that comes back with an identifier.
+            // The last number that a reader knows, by the Last-Event-ID with which it resumes.
             var ends: [String: Int64] = [:]
-            for place in 0...stream.received.count {
+            for cut in 0...stream.received.count {
                 var parser = EventStreamParser(lastEventID: start ?? "")
                 let known =
-                    try parser.feed(stream.received[..<place]).last.map(number) ?? (start == nil ? -1 : Int64(read))
+                    try parser.feed(stream.received[..<cut]).last.map(number) ?? (start == nil ? -1 : Int64(read))
                 let id = parser.lastEventID
-                #expect(start == nil || !id.isEmpty, "cut at \(place) of \(stream.received.count)")
-                #expect(ends[id, default: known] == known, "cut at \(place) of \(stream.received.count)")
+                #expect(start == nil || !id.isEmpty, "cut at \(cut) of \(stream.received.count)")
+                #expect(ends[id, default: known] == known, "cut at \(cut) of \(stream.received.count)")
                 ends[id] = known
             }
             for (id, known) in ends {
@@ -101,7 +101,7 @@ struct EventStreamResumeTests {
         }
     }
 
-    @Test("A reader that is cut off again and again while others write misses nothing")
+    @Test("A reader that reconnects repeatedly during writes misses no change")
     func chaos() throws {
         let (daemon, cursors) = try numbered(0)
         var random = SeededGenerator(seed: 20)
@@ -125,7 +125,7 @@ struct EventStreamResumeTests {
         try daemon.awaitWatchers(0)
     }
 
-    @Test("When the daemon stops a stream ends as it should, with its place and when to come back")
+    @Test("When the daemon stops, a stream ends properly with its cursor and a retry delay")
     func stop() throws {
         let (daemon, cursors) = try numbered(2)
         let streams = [try daemon.stream("GET app/observe"), try daemon.stream("GET app/observe", since: cursors[1])]

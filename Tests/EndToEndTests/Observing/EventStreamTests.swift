@@ -2,12 +2,12 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// The same as server-sent events.
+/// Observing with server-sent events.
 @Suite(.ownThread)
 struct EventStreamTests {
     static let schema = ObservedStateTests.schema
 
-    @Test("A stream begins with retry and the state, then each commit comes with its cursor")
+    @Test("A stream starts with retry and the state, then sends each commit with its cursor")
     func story() throws {
         let daemon = try TestDaemon()
         try daemon.done("PUT app/keys/b 1")
@@ -43,7 +43,7 @@ struct EventStreamTests {
         #expect(stream.lastEventID == fourth)
     }
 
-    @Test("Filters hold for the state and for commits")
+    @Test("Key filters apply to the state and to commits")
     func filters() throws {
         let daemon = try TestDaemon()
         try daemon.done(#"PUT app {"a":1,"b":2,"c.d":3,"c":4}"#)
@@ -55,7 +55,7 @@ struct EventStreamTests {
         try stream.expect("commit", cursor, #"{"changes":[{"key":"a","new":2},{"key":"c.e","new":6}]}"#)
     }
 
-    @Test("A stream of several suites names them, missing ones too")
+    @Test("A stream of several suites names existing and missing suites")
     func severalSuites() throws {
         let daemon = try TestDaemon()
         try daemon.done("PUT a/keys/x 1")
@@ -75,7 +75,7 @@ struct EventStreamTests {
         try stream.expect("commit", dropped, #"{"dropped":["b"],"changes":[{"suite":"b","key":"y","source":"unset"}]}"#)
     }
 
-    @Test("A stream of a suite prefix follows suites as they come and go")
+    @Test("A stream of a suite prefix shows new and dropped suites")
     func suitePrefix() throws {
         let daemon = try TestDaemon()
         try daemon.done("PUT app.a/keys/x 1")
@@ -94,7 +94,7 @@ struct EventStreamTests {
         for cursor in [set, dropped] { #expect(try again.commit().id == cursor) }
     }
 
-    @Test("A stream shows a drop, and the suite that is made again after it")
+    @Test("A stream shows the drop of its suite and the suite that is created afterwards")
     func drop() throws {
         let daemon = try TestDaemon()
         try daemon.done(#"PUT app {"a":1,"b":2}"#)
@@ -105,7 +105,8 @@ struct EventStreamTests {
             "commit", dropped, #"{"dropped":true,"changes":[{"key":"a","old":1,"new":null,"source":"unset"}]}"#)
         try daemon.done("PUT app/keys/b 3")
         let made = try daemon.done("PUT app/keys/a 4").cursorText
-        // A change of a suite as a whole concerns all its watchers; that it came to be changes no key of theirs.
+        // All watchers of a suite receive a change of the suite itself. The creation of the suite changes no watched
+        // key, so its event may have no changes.
         var event = try stream.commit()
         if event.changes.isEmpty { event = try stream.commit() }
         #expect(event.id == made)
@@ -113,7 +114,7 @@ struct EventStreamTests {
     }
 
     @Test(
-        "With server-sent events a wait, a limit and latest are refused, and so is a foreign type",
+        "wait, limit and latest are refused for event streams",
         arguments: [
             "wait=1", "limit=5", "latest", "wait=1&limit=5&latest=true",
         ])
@@ -128,7 +129,7 @@ struct EventStreamTests {
     }
 
     @Test(
-        "Accept is read with its q-values, and a stream is sent where it is preferred to JSON",
+        "The Accept field is evaluated with q-values; a stream is sent if it is preferred to JSON",
         arguments: [
             ("text/event-stream", true), ("text/html, text/event-stream;q=0.5", true), ("TEXT/Event-Stream", true),
             ("*/*", false), ("application/json", false), ("text/event-stream;q=0", false),
@@ -149,7 +150,7 @@ struct EventStreamTests {
         #expect(head.field("Vary") == "Accept")
     }
 
-    @Test("Answers that another Accept would have made a stream say so, errors too, and others do not")
+    @Test("Answers that depend on Accept, errors included, have Vary: Accept; other answers do not")
     func vary() throws {
         let daemon = try TestDaemon()
         try daemon.done("PUT app/keys/a 1")
@@ -168,7 +169,7 @@ struct EventStreamTests {
     }
 
     @Test(
-        "The stream of a missing suite opens with that, and goes on with a reset once there is one",
+        "The stream of a missing suite starts with `missing` and sends a reset when the suite is created",
         arguments: [nil, "zzzz.1", "$c"])
     func missing(since: String?) throws {
         let daemon = try TestDaemon()
@@ -189,11 +190,11 @@ struct EventStreamTests {
         try daemon.awaitWatchers(0)
     }
 
-    @Test("The stream of a missing suite that comes and goes says nothing of its end before its state")
+    @Test("The stream of a missing suite that is created and dropped repeatedly starts with a reset")
     func comesAndGoes() throws {
         let daemon = try TestDaemon()
         let writer = try daemon.connect()
-        // So many, that the suite is gone again when some of them get their turn.
+        // With this many streams, the suite is dropped again before the daemon serves some of them.
         let streams = try (1...300).map { _ in try daemon.stream("GET app/observe") }
         for stream in streams { #expect(try stream.event()?.type == "missing") }
         for _ in 1...20 {
@@ -211,7 +212,7 @@ struct EventStreamTests {
         }
     }
 
-    @Test("To HEAD a stream is a head, and others follow on its connection")
+    @Test("HEAD returns the head of a stream, and later requests of the connection are answered")
     func head() throws {
         let daemon = try TestDaemon()
         try daemon.done("PUT app/keys/a 1")
@@ -233,7 +234,7 @@ struct EventStreamTests {
         #expect(try daemon.connect().watcherCount() == 0)
     }
 
-    @Test("Before HTTP/1.1 a stream comes without chunks")
+    @Test("For HTTP/1.0, a stream is sent without chunks")
     func old() throws {
         let daemon = try TestDaemon()
         try daemon.done("PUT app/keys/a 1")
@@ -245,7 +246,7 @@ struct EventStreamTests {
         try stream.expect("commit", cursor, #"{"changes":[{"new":2}]}"#)
     }
 
-    @Test("A stream comes behind the answers before it, and ends when its peer has ended")
+    @Test("A stream follows the answers to earlier requests and ends when the client closes its side")
     func pipelined() throws {
         let daemon = try TestDaemon()
         let client = try daemon.connect()

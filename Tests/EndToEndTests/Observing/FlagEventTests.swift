@@ -6,12 +6,12 @@ import SettingsWeb
 import TestSupport
 import Testing
 
-/// Section 14 of the contract: the stream that tells OpenFeature's SDKs when to evaluate again.
+/// The event stream that notifies OpenFeature SDKs to evaluate again.
 @Suite(.ownThread)
 struct FlagEventTests {
     static let path: Request = "GET app/ofrep/v1/events"
 
-    /// Reads an event that must tell of a place.
+    /// Reads an event, which must have this cursor.
     private func expectRefetch(
         _ stream: EventStreamReader, _ cursor: String, sourceLocation: SourceLocation = #_sourceLocation
     ) throws {
@@ -23,7 +23,7 @@ struct FlagEventTests {
         #expect(abs(seconds - Timestamp.now().milliseconds / 1000) < 600, sourceLocation: sourceLocation)
     }
 
-    @Test("Each commit of the suite is an event with the suite's new tag, and commits of others are none")
+    @Test("Each commit of the suite is an event with the new tag; commits of other suites send no event")
     func commits() throws {
         let daemon = try TestDaemon()
         try daemon.done("PUT app/keys/k 1")
@@ -40,7 +40,7 @@ struct FlagEventTests {
         #expect(try daemon.send("GET app").field("ETag") != "\"\(dropped)\"")
     }
 
-    @Test("The stream is one for any Accept, and HEAD has its head")
+    @Test("The stream ignores Accept, and HEAD returns its head")
     func accept() throws {
         let daemon = try TestDaemon()
         try daemon.done("PUT app/keys/k 1")
@@ -51,7 +51,7 @@ struct FlagEventTests {
         #expect(head.status == 200 && head.field("Content-Type") == "text/event-stream" && head.body.isEmpty)
     }
 
-    @Test("A stream goes on from the last event that its client knows, or from the place that it began at")
+    @Test("A stream resumes after Last-Event-ID; an idle stream receives all commits after its start")
     func resumes() throws {
         let daemon = try TestDaemon()
         let first = try daemon.done("PUT app/keys/k 1").cursorText
@@ -66,7 +66,7 @@ struct FlagEventTests {
     }
 
     @Test(
-        "A place of another history is answered with one event, since anything may have changed",
+        "A cursor of an unknown epoch is answered with one event, because everything may have changed",
         arguments: [true, false])
     func resets(isThere: Bool) throws {
         let daemon = try TestDaemon()
@@ -78,7 +78,7 @@ struct FlagEventTests {
         try expectRefetch(stream, try daemon.done("PUT app/keys/k 2").cursorText)
     }
 
-    @Test("The stream of a suite that does not exist yet tells of its first commit")
+    @Test("The stream of a missing suite sends an event for its first commit")
     func absent() throws {
         let daemon = try TestDaemon()
         let stream = try daemon.stream(Self.path)
@@ -87,7 +87,7 @@ struct FlagEventTests {
         try expectRefetch(stream, try daemon.done("PUT app/keys/k 2").cursorText)
     }
 
-    @Test("An error has the protocol's form")
+    @Test("An error has the form of the OpenFeature protocol")
     func errors() throws {
         let daemon = try TestDaemon { $0.watchers.total = 0 }
         for request in [
@@ -103,7 +103,7 @@ struct FlagEventTests {
 }
 
 extension Request {
-    /// A schema that admits one more key.
+    /// The schema with one additional key.
     fileprivate func allowing(_ key: String) -> Request {
         let text = String(decoding: body, as: UTF8.self)
         return with(body: Array(text.replacing("\"^x-\"", with: "\"^\(key)\":true,\"^x-\"").utf8))

@@ -3,13 +3,13 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// A request that waits, what leaves it waiting, and what ends its wait.
+/// A waiting request, writes that do not wake it, and the write that wakes it.
 struct WaitCase: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let given: [Request]
-    /// That of a long poll is without `since`, which is added.
+    /// The waiting request. The test adds `since` to a long poll.
     let request: Request
-    /// True if a read comes with the tag that is there.
+    /// Whether the test adds If-None-Match with the current tag to a waiting read.
     let knowsTag: Bool
     let quiet: [Request]
     let write: Request
@@ -34,7 +34,7 @@ struct WaitCase: Sendable, CustomTestStringConvertible {
     }
 }
 
-/// A long poll is answered by what concerns it, at once, and by nothing else.
+/// A long poll is answered as soon as a watched setting changes, and not before.
 @Suite(.ownThread)
 struct LongPollTests {
     static let schema = ObservedStateTests.schema
@@ -56,20 +56,21 @@ struct LongPollTests {
                 "PUT app/keys/a?dryRun=true 9", "PATCH app/keys/a {\"op\":\"add\",\"by\":0}",
             ], "PUT app/keys/b 2", 200, #"{"changes":[{"key":"b"}]}"#),
         WaitCase(
-            "Nor unchanged writes that are kept for their keys", "GET app/observe",
+            "Unchanged writes with an idempotency key wake no watcher", "GET app/observe",
             quiet: [
                 Request("PUT app/keys/a 1", "Idempotency-Key: one"),
                 Request("DELETE app/keys/b", "Idempotency-Key: two"),
                 Request(#"PATCH app {"a":1}"#, "Idempotency-Key: three"),
             ], "PUT app/keys/b 2", 200, #"{"changes":[{"key":"b"}]}"#),
         WaitCase(
-            "Nor does another suite", "GET app/observe", quiet: ["PUT other/keys/a 5", "PUT ap/keys/a 5"],
+            "Another suite wakes no watcher", "GET app/observe", quiet: ["PUT other/keys/a 5", "PUT ap/keys/a 5"],
             "PUT app/keys/b 2", 200, #"{"changes":[{"key":"b"}]}"#),
         WaitCase(
-            "Nor another key", "GET app/observe?key=a&key=b", quiet: ["PUT app/keys/ab 1", "PUT app/keys/A 1"],
+            "Another key wakes no watcher", "GET app/observe?key=a&key=b",
+            quiet: ["PUT app/keys/ab 1", "PUT app/keys/A 1"],
             "PUT app/keys/b 2", 200, #"{"changes":[{"key":"b"}]}"#),
         WaitCase(
-            "Nor what begins otherwise", "GET app/observe?prefix=c.&prefix=%C3%A9",
+            "A key with another prefix wakes no watcher", "GET app/observe?prefix=c.&prefix=%C3%A9",
             quiet: ["PUT app/keys/c 1", "PUT app/keys/b 1", "PUT app/keys/%C3%A8x 1", "PUT app/keys/e%CC%81 1"],
             "PUT app/keys/%C3%A9x 2", 200, #"{"changes":[{"key":"éx"}]}"#),
         WaitCase(
@@ -81,11 +82,11 @@ struct LongPollTests {
             #"{"changes":[{"suite":"zz","key":"a","new":2}],"schemaRevision":{"app":0,"zz":0}}"#,
             lacks: ["missing", "suite"]),
         WaitCase(
-            "A suite that comes to be, of those that begin so", "GET /v1/observe?suitePrefix=app.&suite=zz&key=a",
+            "The creation of a suite with the prefix", "GET /v1/observe?suitePrefix=app.&suite=zz&key=a",
             quiet: ["PUT app/keys/a 2", "PUT appx/keys/a 1", "PUT b/keys/a 1"], "PUT app.b/keys/a 2",
             200, #"{"changes":[{"suite":"app.b","key":"a","new":2}],"schemaRevision":{"app.b":0},"missing":["zz"]}"#),
         WaitCase(
-            "A suite that goes, of those that begin so", given: ["PUT app.b/keys/a 1"],
+            "The drop of a suite with the prefix", given: ["PUT app.b/keys/a 1"],
             "GET /v1/observe?suitePrefix=app.&key=zz", quiet: ["PUT app.b/keys/a 2", "PUT appb/keys/zz 1"],
             "DELETE app.b?drop", 200, #"{"changes":[],"dropped":["app.b"],"schemaRevision":{}}"#,
             lacks: ["missing", "values"]),
@@ -93,15 +94,15 @@ struct LongPollTests {
             "Any suite", "GET /v1/observe?suitePrefix=&prefix=b", quiet: ["PUT app/keys/a 2"], "PUT new/keys/b 2",
             200, #"{"changes":[{"suite":"new","key":"b","new":2}],"schemaRevision":{"new":0}}"#),
         WaitCase(
-            "A transaction, whole", "GET app/observe?limit=1",
+            "A complete transaction", "GET app/observe?limit=1",
             #"POST /v1/transaction {"do":[{"op":"set","suite":"app","key":"b","value":2},"#
                 + #"{"op":"add","suite":"app","key":"a","by":1},{"op":"set","suite":"z","key":"k","value":3}]}"#,
             200, #"{"changes":[{"key":"b","new":2},{"key":"a","new":2}]}"#),
         WaitCase(
-            "A schema, whatever is watched", given: ["PUT app/keys/b 1"], "GET app/observe?key=zz", schema,
+            "A schema with any filter", given: ["PUT app/keys/b 1"], "GET app/observe?key=zz", schema,
             200, #"{"schemaRevision":"*","changes":[]}"#),
         WaitCase(
-            "A drop, whatever is watched", "GET app/observe?key=zz", "DELETE app?drop=true",
+            "A drop with any filter", "GET app/observe?key=zz", "DELETE app?drop=true",
             200, #"{"dropped":true,"schemaRevision":0,"changes":[]}"#),
         WaitCase(
             "A drop with every key", given: ["PUT app {\"a\":1,\"b\":2}"], "GET app/observe", "DELETE app?drop=true",
@@ -114,7 +115,7 @@ struct LongPollTests {
             lacks: ["dropped"]),
     ]
 
-    @Test("A watcher is woken by what it watches and by nothing else", arguments: wakes)
+    @Test("A watcher is woken by changes that it watches and by no other changes", arguments: wakes)
     func wake(item: WaitCase) throws {
         let daemon = try TestDaemon()
         for request in item.given { try daemon.done(request) }
@@ -140,7 +141,7 @@ struct LongPollTests {
         try daemon.awaitWatchers(0)
     }
 
-    @Test("A watcher that asks on from cursor to cursor misses nothing and hears nothing twice")
+    @Test("A watcher that polls from cursor to cursor receives each change once")
     func chain() throws {
         let daemon = try TestDaemon()
         try daemon.done("PUT app/keys/n 0")
@@ -151,7 +152,7 @@ struct LongPollTests {
         var written: Int64 = 0
         while heard.last ?? 0 < 300 {
             try client.send(Request("GET app/observe?since=\(cursor)&wait=300").bytes)
-            // Writes come before the question is read, while it waits, and between two of them.
+            // Writes arrive before the daemon reads the poll, during the wait, and between two polls.
             for _ in 0..<(written < 300 ? 1 + Int(written) % 5 : 0) {
                 written += 1
                 #expect(try writer.ask(Request("PUT app/keys/n \(written)")).status == 200)
@@ -169,7 +170,7 @@ struct LongPollTests {
         #expect(heard == Array(1...written))
     }
 
-    @Test("Watchers of the same question get the same changes, each in its own form")
+    @Test("Watchers with equivalent filters receive the same changes, each in the requested form")
     func many() throws {
         let daemon = try TestDaemon()
         try daemon.done("PUT app {\"a\":1,\"b\":1}")
@@ -193,7 +194,7 @@ struct LongPollTests {
         try daemon.awaitWatchers(0)
     }
 
-    @Test("One that is ahead of the daemon is held, and hears only of what is beyond its place")
+    @Test("A long poll with a cursor ahead of the daemon waits and returns only later changes")
     func ahead() throws {
         let daemon = try TestDaemon()
         try daemon.done("PUT app/keys/a 0")
@@ -212,22 +213,22 @@ struct LongPollTests {
     }
 }
 
-/// A GET that waits until its answer is another one.
+/// A GET with `wait` and If-None-Match, which waits until the tag changes.
 @Suite(.ownThread)
 struct WaitingReadTests {
     static let invalid: [Request] = [
         "PUT app/keys/a 9", #"PUT app/schema?onConflict=keep {"additionalProperties":{"type":"string"}}"#,
     ]
 
-    static let held: [WaitCase] = [
+    static let waits: [WaitCase] = [
         WaitCase(
             "A setting, by its tag", "GET app/keys/a?wait=300",
             quiet: ["PUT app/keys/a 1", "PUT app/keys/b 1", "PUT other/keys/a 2"], "PUT app/keys/a 2", 200,
             #"{"key":"a","value":2,"source":"stored"}"#),
         WaitCase(
             "A bare value", "GET app/keys/a?raw&wait=300", quiet: ["PUT app/keys/b 1"], "PUT app/keys/a 2", 200, "2"),
-        WaitCase("A value that goes", "GET app/keys/a?wait=300", "DELETE app/keys/a", 404, #"{"code":"not_set"}"#),
-        WaitCase("A suite that goes", "GET app/keys/a?wait=300", "DELETE app?drop", 404, #"{"code":"unknown_suite"}"#),
+        WaitCase("A removed value", "GET app/keys/a?wait=300", "DELETE app/keys/a", 404, #"{"code":"not_set"}"#),
+        WaitCase("A dropped suite", "GET app/keys/a?wait=300", "DELETE app?drop", 404, #"{"code":"unknown_suite"}"#),
         WaitCase(
             "A default that comes to be stored", given: [ObservedStateTests.schema], "GET app/keys/a?wait=300",
             "PUT app/keys/a 1", 200, #"{"value":1,"source":"stored"}"#),
@@ -244,10 +245,10 @@ struct WaitingReadTests {
             "A key of a suite that appears", given: [], "GET app/keys/a?wait=300", knowsTag: false,
             quiet: ["PUT other/keys/a 1"], "PUT app/keys/a 5", 200, #"{"key":"a","value":5}"#),
         WaitCase(
-            "What is invalid, until it is not", given: invalid, "GET app/keys/a?wait=300", knowsTag: false,
+            "An invalid value that is replaced", given: invalid, "GET app/keys/a?wait=300", knowsTag: false,
             quiet: [#"PUT app/keys/b "x""#], #"PUT app/keys/a "y""#, 200, #"{"key":"a","value":"y"}"#),
         WaitCase(
-            "What is invalid, until a schema allows it", given: invalid, "GET app/keys/a?wait=300", "DELETE app/schema",
+            "An invalid value that a new schema allows", given: invalid, "GET app/keys/a?wait=300", "DELETE app/schema",
             200, #"{"key":"a","value":9}"#),
         WaitCase(
             "A suite, by its tag", "GET app?wait=300", quiet: ["PUT app/keys/a 1", "PUT other/keys/a 1"],
@@ -259,7 +260,7 @@ struct WaitingReadTests {
         WaitCase("A suite, bare", "GET app?wait=300&raw", "PUT app/keys/b 2", 200, #"{"a":1,"b":2}"#),
     ]
 
-    @Test("A reading is held until it is another one, and no longer", arguments: held)
+    @Test("A GET with wait and the current tag is answered when the tag changes", arguments: waits)
     func wake(item: WaitCase) throws {
         let daemon = try TestDaemon()
         for request in item.given { try daemon.done(request) }
@@ -286,40 +287,42 @@ struct WaitingReadTests {
     }
 
     static let atOnce: [Row] = [
-        Row("Without a tag there is nothing to wait for", given: ["PUT app/keys/a 1"], "GET app/keys/a?wait=300", 200),
+        Row("No tag", given: ["PUT app/keys/a 1"], "GET app/keys/a?wait=300", 200),
         Row(
-            "Nor with another tag", given: ["PUT app/keys/a 1"],
+            "Another tag", given: ["PUT app/keys/a 1"],
             Request("GET app/keys/a?wait=300", "If-None-Match: \"99\""), 200),
         Row(
-            "Nor with a suite's other tag", given: ["PUT app/keys/a 1"],
+            "Another tag of a suite", given: ["PUT app/keys/a 1"],
             Request("GET app?wait=300", "If-None-Match: \"0\""), 200),
         Row(
-            "Nor with no time", given: ["PUT app/keys/a 1"], Request("GET app/keys/a?wait=0", "If-None-Match: \"$1\""),
+            "A wait of zero", given: ["PUT app/keys/a 1"], Request("GET app/keys/a?wait=0", "If-None-Match: \"$1\""),
             304, fields: ["ETag: \"$1\""]),
-        Row("Any tag is one", given: ["PUT app/keys/a 1"], Request("GET app/keys/a?wait=0", "If-None-Match: *"), 304),
-        Row("What is not set, and no time", given: ["PUT app/keys/a 1"], "GET app/keys/b?wait=0", 404, .notSet),
+        Row("If-None-Match: *", given: ["PUT app/keys/a 1"], Request("GET app/keys/a?wait=0", "If-None-Match: *"), 304),
+        Row("An unset key with a wait of zero", given: ["PUT app/keys/a 1"], "GET app/keys/b?wait=0", 404, .notSet),
         Row(
-            "What is not set, by another tag", given: ["PUT app/keys/a 1"],
+            "An unset key with another tag", given: ["PUT app/keys/a 1"],
             Request("GET app/keys/b?wait=300", "If-None-Match: \"77\""), 404, .notSet),
         Row(
-            "What is not set is never unmodified", given: ["PUT app/keys/a 1"],
+            "An unset key never returns 304", given: ["PUT app/keys/a 1"],
             Request("GET app/keys/b?wait=0", "If-None-Match: \"0\""), 404, .notSet),
         Row(
-            "What is invalid is never unmodified", given: invalid,
+            "An invalid value never returns 304", given: invalid,
             Request("GET app/keys/a?wait=0", "If-None-Match: \"$2\""), 409, .invalidStored),
         Row(
             "A key that the suite does not admit", given: [ObservedStateTests.schema], "GET app/keys/zz?wait=300", 404,
             .unknownKey),
-        Row("The past does not change", given: ["PUT app/keys/a 1"], "GET app?at=$1&wait=1", 400, .badRequest),
-        Row("Nor does it for no time", given: ["PUT app/keys/a 1"], "GET app?at=$1&wait=0", 400, .badRequest),
-        Row("Too long", given: ["PUT app/keys/a 1"], "GET app/keys/a?wait=301", 400, .badRequest),
-        Row("Too long for a suite", given: ["PUT app/keys/a 1"], "GET app?wait=301", 400, .badRequest),
+        Row("A read with `at` does not wait", given: ["PUT app/keys/a 1"], "GET app?at=$1&wait=1", 400, .badRequest),
+        Row(
+            "A read with `at` and a wait of zero", given: ["PUT app/keys/a 1"], "GET app?at=$1&wait=0", 400, .badRequest
+        ),
+        Row("A wait over the limit", given: ["PUT app/keys/a 1"], "GET app/keys/a?wait=301", 400, .badRequest),
+        Row("A wait over the limit for a suite", given: ["PUT app/keys/a 1"], "GET app?wait=301", 400, .badRequest),
         Row("Listings do not wait", given: ["PUT app/keys/a 1"], "GET app/keys?wait=1", 400, .badRequest),
         Row("Schemas do not wait", given: [ObservedStateTests.schema], "GET app/schema?wait=1", 400, .badRequest),
         Row("Writes do not wait", "PUT app/keys/a?wait=1 1", 400, .badRequest),
     ]
 
-    @Test("What need not be waited for, and what cannot be", arguments: atOnce)
+    @Test("A GET with wait is answered at once if it has no current tag or cannot wait", arguments: atOnce)
     func rows(row: Row) throws {
         try row.check()
     }

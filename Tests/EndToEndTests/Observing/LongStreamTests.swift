@@ -5,10 +5,10 @@ import SettingsServer
 import TestSupport
 import Testing
 
-/// Large backlogs, and readers that do not read.
+/// Streams with large states and backlogs, and slow readers.
 @Suite(.ownThread)
 struct LongStreamTests {
-    @Test("A state of twenty thousand keys comes whole, and what happens meanwhile behind it")
+    @Test("A state of 20,000 keys is sent completely, followed by the commits made in the meantime")
     func largeState() throws {
         let daemon = try TestDaemon()
         let members = (0..<20_000).map { #""key\#(100_000 + $0)":"value \#($0)""# }.joined(separator: ",")
@@ -20,13 +20,13 @@ struct LongStreamTests {
         let state = try JSONValue(parsing: event.data)
         #expect(state["values"]?.object?.count == 20_000)
         #expect(state["cursor"]?.string == event.lastEventID)
-        // The write may have been before the state was taken.
+        // The state may already include the write.
         if event.lastEventID != cursor { try stream.expect("commit", cursor, #"{"changes":[{"new":1}]}"#) }
         let next = try daemon.done("PUT app/keys/key119999 2").cursorText
         try stream.expect("commit", next, #"{"changes":[{"old":"value 19999","new":2}]}"#)
     }
 
-    /// Writes a number so often, with as much text; returns the cursor before.
+    /// Makes `count` commits of a number and a text of `size` letters; returns the cursor before them.
     private func write(_ count: Int, _ daemon: TestDaemon, size: Int) throws -> String {
         try daemon.done("PUT app/keys/n 0")
         let cursor = try daemon.cursor()
@@ -40,13 +40,14 @@ struct LongStreamTests {
         return cursor
     }
 
-    @Test("A long backlog comes commit by commit, each once, and new commits behind it")
+    @Test("A long backlog is sent commit by commit, each once, followed by new commits")
     func backlog() throws {
         let daemon = try TestDaemon()
         let count = 5_000
         let cursor = try write(count, daemon, size: 200)
         let stream = try daemon.stream("GET app/observe", since: cursor, receiveBuffer: 65_536)
-        // It does not all wait in the daemon for a reader that is slow: others are answered, and it is not cut off.
+        // The backlog is larger than the stream's buffer. The daemon serves other requests and does not close the
+        // stream.
         #expect(try daemon.send("GET app/keys/n?raw").text == "\(count)")
         let last = try daemon.done(Request("PATCH app {\"n\":\(count + 1)}")).cursorText
         for number in 1...(count + 1) {
@@ -58,7 +59,7 @@ struct LongStreamTests {
         #expect(try stream.commit().id == next)
     }
 
-    @Test("A long backlog comes in pages to a poll with a limit")
+    @Test("A long poll with a limit returns a long backlog in pages")
     func steps() throws {
         let daemon = try TestDaemon()
         let count = 5_000
@@ -81,7 +82,7 @@ struct LongStreamTests {
     }
 
     @Test(
-        "A reader that falls behind by a few large commits is not cut off, and gets all of them",
+        "A reader that falls behind by several large commits receives all of them",
         arguments: [false, true])
     func largeCommits(isHalfClosed: Bool) throws {
         let daemon = try TestDaemon { $0.transport.streamTime = 600 * TransportLimits.second }
@@ -89,7 +90,7 @@ struct LongStreamTests {
         let stream = try daemon.stream("GET app/observe", receiveBuffer: 4096)
         #expect(try stream.event()?.type == "state")
         let text = String(repeating: "x", count: 80_000)
-        // With the old values each event has more than a megabyte; the kernel takes a few of them.
+        // With the old values, each event is larger than a megabyte; the kernel buffers only a few events.
         for number in 1...12 {
             let members = (0..<8).map { #""k\#($0)":"\#(text)\#(number)""# }.joined(separator: ",")
             try daemon.done(Request(#"PATCH app {"n":\#(number),\#(members)}"#))
@@ -104,7 +105,7 @@ struct LongStreamTests {
         #expect(stream.hasEnded)
     }
 
-    @Test("A reader that does not read is cut off, slows no other, and resumes at its last event")
+    @Test("A stalled reader is disconnected, delays no other reader, and can resume after its last event")
     func unread() throws {
         let daemon = try TestDaemon()
         try daemon.done("PUT app/keys/n 0")
@@ -117,7 +118,7 @@ struct LongStreamTests {
         let metrics = try daemon.connect()
         let text = String(repeating: "x", count: 200_000)
         var written = 0
-        // Whatever the kernel keeps for the slow one comes on top of what the daemon keeps for it.
+        // The kernel's buffer for the slow reader adds to the daemon's buffer, so the number of writes is not known.
         while try metrics.watcherCount() == 2 {
             written += 1
             try #require(written < 500, "it was not cut off")
@@ -140,7 +141,7 @@ struct LongStreamTests {
     }
 }
 
-/// Commits too large to be sent, or kept, like others.
+/// Commits that are too large for one event buffer or for the history.
 @Suite(.ownThread)
 struct LargeCommitTests {
     private static let size = 6_000
@@ -150,7 +151,7 @@ struct LargeCommitTests {
         return Request("PATCH app {\(members)}")
     }
 
-    @Test("A commit of thousands of keys reaches every stream whole and once, and what happens meanwhile behind it")
+    @Test("A commit of thousands of keys reaches every stream completely and once, in order with later commits")
     func live() throws {
         let daemon = try TestDaemon()
         try daemon.done("PUT app/keys/n 0")
@@ -173,7 +174,7 @@ struct LargeCommitTests {
         for stream in streams + [late] { #expect(try stream.commit().id == last) }
     }
 
-    @Test("A stream hears that its suite is dropped, though history cannot hold so large a commit")
+    @Test("A stream receives the drop of its suite even if the commit is too large for the history")
     func drop() throws {
         let daemon = try TestDaemon { $0.history.bytes = 4096 }
         try daemon.done(large(1))
@@ -186,10 +187,10 @@ struct LargeCommitTests {
     }
 }
 
-/// Watchers for whom so much has to be gone through that it is done beside the loop.
+/// Watchers whose backlog is so long that a background thread searches the history.
 @Suite(.ownThread)
 struct LongBacklogTests {
-    @Test("A watcher that disconnects during the search of history is dropped at once")
+    @Test("A watcher that disconnects during the search of history is removed at once")
     func leaving() throws {
         let daemon = try TestDaemon()
         let writer = try daemon.connect()

@@ -2,10 +2,10 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// A place in history is one after a restart as well.
+/// Cursors stay valid after a restart.
 @Suite(.ownThread)
 struct ObservingRestartTests {
-    /// Everything since a place, asked for on and on with a small limit.
+    /// All changes after a cursor, requested in pages of three.
     private func changes(of suite: String, since: String, on daemon: TestDaemon) throws -> [Int64] {
         var (cursor, found): (String, [Int64]) = (since, [])
         while true {
@@ -22,7 +22,9 @@ struct ObservingRestartTests {
         }
     }
 
-    @Test("A watcher away for a restart gets the changes from before and after it", arguments: [true, false])
+    @Test(
+        "A watcher that resumes after a restart receives the changes from before and after it",
+        arguments: [true, false])
     func restart(isClean: Bool) throws {
         let directory = try TemporaryDirectory()
         var daemon = try TestDaemon(ofItsOwnIn: directory)
@@ -41,7 +43,7 @@ struct ObservingRestartTests {
             let cursor = try daemon.send("GET app/observe").json?["cursor"]?.string
             #expect(cursor?.split(separator: ".")[0] == since.split(separator: ".")[0])
         }
-        // And waits on from there.
+        // A stream resumes from the same cursor.
         let stream = try daemon.stream("GET app/observe", since: since)
         for expected in 1...value {
             #expect(try stream.commit().changes.compactMap { $0["new"]?.integer } == [expected])
@@ -50,7 +52,7 @@ struct ObservingRestartTests {
         #expect(try stream.commit().changes.compactMap { $0["new"]?.integer } == [99])
     }
 
-    @Test("A crash in a mode that can lose writes begins an epoch, and watchers get a reset")
+    @Test("A crash without durability starts a new epoch, and watchers get a reset")
     func lost() throws {
         let directory = try TemporaryDirectory()
         let options = ["--durability", "interval"]
@@ -69,7 +71,7 @@ struct ObservingRestartTests {
         try stream.expect("reset", id, #"{"reset":true,"values":{"n":7}}"#)
     }
 
-    @Test("A signal ends the daemon after its watchers are answered", arguments: [15, 2])
+    @Test("On a signal, the daemon answers its watchers and then exits", arguments: [15, 2])
     func stop(signal: Int32) throws {
         let directory = try TemporaryDirectory()
         let daemon = try TestDaemon(ofItsOwnIn: directory)

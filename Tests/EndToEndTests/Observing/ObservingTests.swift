@@ -4,7 +4,7 @@ import SettingsServer
 import TestSupport
 import Testing
 
-/// What observing answers at once: the state, or what happened since.
+/// Requests to observe that are answered at once, with the state or a reset.
 @Suite(.ownThread)
 struct ObservedStateTests {
     static let schema: Request = """
@@ -15,9 +15,9 @@ struct ObservedStateTests {
 
     static let states: [Row] = [
         Row(
-            "Without since: the state", given: ["PUT app/keys/a 1"], "GET app/observe", 200, nil, one, lacks: ["reset"]),
-        Row("However long the wait", given: ["PUT app/keys/a 1"], "GET app/observe?wait=300", 200, nil, one),
-        Row("Or short", given: ["PUT app/keys/a 1"], "GET app/observe?wait=0", 200, nil, one),
+            "The state without since", given: ["PUT app/keys/a 1"], "GET app/observe", 200, nil, one, lacks: ["reset"]),
+        Row("The state with a long wait", given: ["PUT app/keys/a 1"], "GET app/observe?wait=300", 200, nil, one),
+        Row("The state without a wait", given: ["PUT app/keys/a 1"], "GET app/observe?wait=0", 200, nil, one),
         Row(
             "The revision is a place in history, and not the suite's own",
             given: ["PUT app/keys/a 1", "PUT b/keys/a 1"], "GET app/observe", 200, nil, #"{"revision":$2}"#,
@@ -26,17 +26,18 @@ struct ObservedStateTests {
             "Defaults are part of it", given: [schema, "PUT app/keys/b 2"], "GET app/observe", 200, nil,
             #"{"schemaRevision":$1}"#, exactly: #"{"values":{"a":1,"b":2}}"#),
         Row(
-            "As far as a key matches", given: ["PUT app {\"a\":1,\"b\":2,\"c.d\":3,\"c.e\":4}"],
+            "A filter by a key", given: ["PUT app {\"a\":1,\"b\":2,\"c.d\":3,\"c.e\":4}"],
             "GET app/observe?key=a", 200, exactly: #"{"revision":$1,"values":{"a":1},"changes":[]}"#),
         Row(
-            "Or a prefix, or either", given: ["PUT app {\"a\":1,\"b\":2,\"c.d\":3,\"c.e\":4,\"c\":5}"],
+            "Filters by a prefix, or by a key and a prefix",
+            given: ["PUT app {\"a\":1,\"b\":2,\"c.d\":3,\"c.e\":4,\"c\":5}"],
             "GET app/observe?prefix=c.&key=a&key=c&prefix=x", 200,
             exactly: #"{"values":{"a":1,"c":5,"c.d":3,"c.e":4},"changes":[]}"#),
         Row(
             "A key that does not exist", given: ["PUT app/keys/a 1"], "GET app/observe?key=zz", 200,
             exactly: #"{"suite":"app","values":{},"changes":[]}"#),
         Row(
-            "What does not fit the schema stands apart",
+            "Invalid values are listed separately",
             given: ["PUT app/keys/a 9", #"PUT app/schema?onConflict=keep {"additionalProperties":{"type":"string"}}"#],
             "GET app/observe", 200, nil, #"{"values":{},"invalid":{"a":{"stored":9,"errors":[{"keyword":"type"}]}}}"#),
         Row(
@@ -51,7 +52,8 @@ struct ObservedStateTests {
                  "missing":["zz"],"changes":[]}
                 """#, lacks: ["suite"]),
         Row(
-            "One that is asked for as several", given: ["PUT app/keys/a 1"], "GET /v1/observe?suite=app", 200,
+            "A single suite in the form for several suites", given: ["PUT app/keys/a 1"], "GET /v1/observe?suite=app",
+            200,
             exactly: #"{"revision":$1,"schemaRevision":{"app":0},"values":{"app":{"a":1}},"changes":[]}"#,
             lacks: ["suite", "missing"]),
         Row(
@@ -72,10 +74,10 @@ struct ObservedStateTests {
             "All suites, some keys", given: ["PUT b {\"x\":1,\"y\":2,\"z.a\":3}", "PUT a/keys/y 2"],
             "GET /v1/observe?suitePrefix=&key=x&prefix=z.", 200, exactly: #"{"values":{"a":{},"b":{"x":1,"z.a":3}}}"#),
         Row(
-            "No suite begins so", given: ["PUT b/keys/x 1"], "GET /v1/observe?suitePrefix=bc&wait=0", 200,
+            "No suite has the prefix", given: ["PUT b/keys/x 1"], "GET /v1/observe?suitePrefix=bc&wait=0", 200,
             exactly: #"{"revision":$1,"values":{},"schemaRevision":{},"changes":[]}"#, lacks: ["missing"]),
         Row(
-            "None of several exists", "GET /v1/observe?suite=x&suite=y", 200, nil,
+            "None of several suites exists", "GET /v1/observe?suite=x&suite=y", 200, nil,
             #"{"values":{},"missing":["x","y"],"changes":[]}"#),
     ]
 
@@ -84,7 +86,8 @@ struct ObservedStateTests {
             "A cursor of another epoch", given: ["PUT app/keys/a 1"], "GET app/observe?since=zzzz.1", 200, nil,
             #"{"reset":true,"values":{"a":1},"revision":$1,"changes":[]}"#),
         Row(
-            "One that is ahead in another epoch", given: ["PUT app/keys/a 1"], "GET app/observe?since=zzzz.900&wait=9",
+            "A cursor of another epoch with a higher revision", given: ["PUT app/keys/a 1"],
+            "GET app/observe?since=zzzz.900&wait=9",
             200, nil, #"{"reset":true,"values":{"a":1},"revision":$1}"#),
         Row(
             "For several suites", given: ["PUT app/keys/a 1"], "GET /v1/observe?suite=app&suite=b&since=zzzz.1", 200,
@@ -108,16 +111,16 @@ struct ObservedStateTests {
 
     static let refusals: [Row] = [
         Row("No cursor", given: ["PUT app/keys/a 1"], "GET app/observe?since=x", 400, .badRequest),
-        Row("An empty one", given: ["PUT app/keys/a 1"], "GET app/observe?since=", 400, .badRequest),
-        Row("A negative one", given: ["PUT app/keys/a 1"], "GET app/observe?since=-1", 400, .badRequest),
-        Row("One with more to it", given: ["PUT app/keys/a 1"], "GET app/observe?since=e.1.2", 400, .badRequest),
+        Row("An empty cursor", given: ["PUT app/keys/a 1"], "GET app/observe?since=", 400, .badRequest),
+        Row("A negative cursor", given: ["PUT app/keys/a 1"], "GET app/observe?since=-1", 400, .badRequest),
+        Row("A cursor with three parts", given: ["PUT app/keys/a 1"], "GET app/observe?since=e.1.2", 400, .badRequest),
         Row("A wait of 301 s", given: ["PUT app/keys/a 1"], "GET app/observe?wait=301", 400, .badRequest),
         Row("A negative wait", given: ["PUT app/keys/a 1"], "GET app/observe?wait=-1", 400, .badRequest),
         Row("Half a second", given: ["PUT app/keys/a 1"], "GET app/observe?wait=0.5", 400, .badRequest),
         Row("No wait", given: ["PUT app/keys/a 1"], "GET app/observe?wait=", 400, .badRequest),
-        Row("A limit of none", given: ["PUT app/keys/a 1"], "GET app/observe?limit=0", 400, .badRequest),
-        Row("Since twice", given: ["PUT app/keys/a 1"], "GET app/observe?since=1&since=1", 400, .badRequest),
-        Row("A key that is none", given: ["PUT app/keys/a 1"], "GET app/observe?key=..", 400, .badRequest),
+        Row("A limit of zero", given: ["PUT app/keys/a 1"], "GET app/observe?limit=0", 400, .badRequest),
+        Row("`since` twice", given: ["PUT app/keys/a 1"], "GET app/observe?since=1&since=1", 400, .badRequest),
+        Row("An invalid key name", given: ["PUT app/keys/a 1"], "GET app/observe?key=..", 400, .badRequest),
         Row(
             "An unknown parameter", given: ["PUT app/keys/a 1"], "GET app/observe?sinse=1", 400, .badRequest,
             #"{"didYouMean":["since"]}"#),
@@ -125,9 +128,9 @@ struct ObservedStateTests {
         Row("No suite", "GET /v1/observe", 400, .badRequest),
         Row("A prefix without a value", "GET /v1/observe?suitePrefix", 400, .badRequest),
         Row("A prefix of suites of one suite", "GET app/observe?suitePrefix=b", 400, .badRequest),
-        Row("A suite that is none", "GET /v1/observe?suite=.a", 400, .badRequest),
+        Row("An invalid suite name", "GET /v1/observe?suite=.a", 400, .badRequest),
         Row(
-            "To write there", given: ["PUT app/keys/a 1"], "PUT app/observe 1", 405, .methodNotAllowed,
+            "A write to the path", given: ["PUT app/keys/a 1"], "PUT app/observe 1", 405, .methodNotAllowed,
             fields: ["Allow: GET, HEAD, OPTIONS"]),
         Row(
             "A missing suite", given: ["PUT app/keys/a 1"], "GET aqp/observe", 404, .unknownSuite,
@@ -138,7 +141,7 @@ struct ObservedStateTests {
             fields: ["Retry-After: 1"]),
     ]
 
-    @Test("A noisy suite does not push out what the watchers of a quiet one need")
+    @Test("Many commits of one suite do not evict the history of another suite")
     func quiet() throws {
         let daemon = try TestDaemon {
             $0.history.commits = 40
@@ -159,13 +162,13 @@ struct ObservedStateTests {
     }
 
     @Test(
-        "Observing without a valid cursor answers a state, a reset or a refusal", arguments: states + resets + refusals)
+        "Observing without a valid cursor returns a state, a reset or an error", arguments: states + resets + refusals)
     func rows(row: Row) throws {
         try row.check()
     }
 }
 
-/// What has happened since a place in history.
+/// Requests to observe since a cursor.
 @Suite(.ownThread)
 struct ObservedChangeTests {
     static let schema = ObservedStateTests.schema
@@ -234,14 +237,15 @@ struct ObservedChangeTests {
             "Of all suites, some keys", given: ["PUT a/keys/a 1", "PUT b/keys/c 1", "PUT c/keys/a 2"],
             "GET /v1/observe?suitePrefix=&key=a&since=$1", 200, nil, #"{"changes":[{"suite":"c","key":"a","new":2}]}"#),
         Row(
-            "Unchanged writes are nothing", given: ["PUT app/keys/a 1", "PUT app/keys/a 1", "PATCH app {\"a\":1}"],
+            "Unchanged writes are not changes", given: ["PUT app/keys/a 1", "PUT app/keys/a 1", "PATCH app {\"a\":1}"],
             "GET app/observe?since=$1&wait=0", 200, nil, #"{"revision":$1,"changes":[]}"#),
         Row(
-            "What does not match is passed over",
+            "Commits without a matching change are skipped",
             given: ["PUT app/keys/a 1", "PUT app/keys/b 1", "PUT other/keys/a 1"],
             "GET app/observe?since=$1&key=a&wait=0", 200, nil, #"{"revision":$3,"changes":[]}"#),
         Row(
-            "Of a commit, what matches", given: ["PUT app/keys/a 1", "PATCH app {\"a\":2,\"b\":3,\"c.d\":4,\"c\":5}"],
+            "Only the matching changes of a commit",
+            given: ["PUT app/keys/a 1", "PATCH app {\"a\":2,\"b\":3,\"c.d\":4,\"c\":5}"],
             "GET app/observe?since=$1&key=b&prefix=c.", 200, nil,
             #"{"changes":[{"key":"b","new":3},{"key":"c.d","new":4}]}"#),
         Row(
@@ -266,11 +270,12 @@ struct ObservedChangeTests {
             "A schema matches every watcher", given: ["PUT app/keys/b 1", schema], "GET app/observe?since=$1&key=zz",
             200, nil, #"{"revision":$2,"schemaRevision":$2,"changes":[]}"#),
         Row(
-            "With the defaults that come with it", given: ["PUT app/keys/b 1", schema], "GET app/observe?since=$1", 200,
+            "A schema that adds defaults", given: ["PUT app/keys/b 1", schema], "GET app/observe?since=$1", 200,
             nil,
             #"{"schemaRevision":$2,"changes":[{"key":"a","old":null,"new":1,"oldSource":"unset","source":"default"}]}"#),
         Row(
-            "And that go with it", given: [schema, "DELETE app/schema"], "GET app/observe?since=$1", 200, nil,
+            "A schema that removes defaults", given: [schema, "DELETE app/schema"], "GET app/observe?since=$1", 200,
+            nil,
             #"{"schemaRevision":$2,"changes":[{"key":"a","old":1,"new":null,"oldSource":"default","source":"unset"}]}"#),
         Row(
             "What the schema makes invalid",
@@ -300,7 +305,7 @@ struct ObservedChangeTests {
             "GET app/observe?since=$1", 200, nil,
             #"{"dropped":true,"revision":$3,"changes":[{"key":"a","source":"unset"},{"key":"b","old":null,"new":2}]}"#),
         Row(
-            "And behind the drop", given: ["PUT app/keys/a 1", "DELETE app?drop=true", "PUT app/keys/b 2"],
+            "Changes after a drop", given: ["PUT app/keys/a 1", "DELETE app?drop=true", "PUT app/keys/b 2"],
             "GET app/observe?since=$2", 200, nil, #"{"revision":$3,"changes":[{"key":"b","new":2}]}"#,
             lacks: ["dropped"]),
     ]
@@ -311,16 +316,18 @@ struct ObservedChangeTests {
 
     static let limits: [Row] = [
         Row(
-            "As many whole commits as fit", given: four, "GET app/observe?since=$1&limit=3", 200, nil,
+            "Complete commits up to the limit", given: four, "GET app/observe?since=$1&limit=3", 200, nil,
             #"{"more":true,"revision":$3,"changes":[{"revision":$2},{"revision":$2},{"revision":$3}]}"#),
         Row(
-            "A commit is never cut", given: four, "GET app/observe?since=$1&limit=1", 200, nil,
+            "A commit is never split", given: four, "GET app/observe?since=$1&limit=1", 200, nil,
             #"{"more":true,"revision":$2,"changes":[{"key":"a"},{"key":"b"}]}"#),
         Row(
-            "Nor taken where it would exceed the limit", given: four, "GET app/observe?since=$0&limit=2", 200, nil,
+            "A commit that would exceed the limit is left for the next answer", given: four,
+            "GET app/observe?since=$0&limit=2", 200, nil,
             #"{"more":true,"revision":$1,"changes":[{"key":"a","new":1}]}"#),
         Row(
-            "All of it", given: four, "GET app/observe?since=$0&limit=5", 200, nil, #"{"revision":$4}"#, lacks: ["more"]
+            "A limit that no change exceeds", given: four, "GET app/observe?since=$0&limit=5", 200, nil,
+            #"{"revision":$4}"#, lacks: ["more"]
         ),
         Row(
             "The latest of each key", given: four, "GET app/observe?since=$0&latest", 200, nil,
@@ -341,7 +348,7 @@ struct ObservedChangeTests {
             #"{"changes":[{"suite":"b","new":2},{"suite":"a","old":null,"new":3}]}"#),
     ]
 
-    @Test("Observing since a cursor answers the changes", arguments: changes + suites + limits)
+    @Test("Observing since a cursor returns the changes", arguments: changes + suites + limits)
     func rows(row: Row) throws {
         try row.check()
     }

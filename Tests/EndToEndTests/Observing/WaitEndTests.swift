@@ -5,10 +5,10 @@ import SettingsServer
 import TestSupport
 import Testing
 
-/// How waiting ends where nothing happened.
+/// The end of a wait during which nothing changed.
 @Suite(.ownThread)
 struct WaitEndTests {
-    /// Everything that can be held, with what is answered when nothing comes.
+    /// A request that waits, and its answer if nothing changes.
     struct Wait: Sendable, CustomTestStringConvertible {
         let testDescription: String
         /// `$c` stands for the cursor.
@@ -58,7 +58,7 @@ struct WaitEndTests {
         #expect(answer.field("Settings-Cursor") == cursor)
     }
 
-    @Test("A watcher of a rare key gets no reset, however much else is written")
+    @Test("A watcher of a rarely changed key gets no reset, however many other commits are made")
     func rare() throws {
         let daemon = try TestDaemon {
             $0.history.commits = 100
@@ -80,7 +80,7 @@ struct WaitEndTests {
         }
     }
 
-    @Test("A peer that closes its side is answered at once", arguments: waits)
+    @Test("A watcher that closes its side is answered at once", arguments: waits)
     func halfClosed(wait: Wait) throws {
         let daemon = try TestDaemon()
         try daemon.done("PUT app/keys/a 1")
@@ -94,7 +94,7 @@ struct WaitEndTests {
         try daemon.awaitWatchers(0)
     }
 
-    @Test("A peer that has closed its side before it is read is answered at once", arguments: waits)
+    @Test("A watcher that closes its side before the daemon reads the request is answered at once", arguments: waits)
     func closedBefore(wait: Wait) throws {
         let daemon = try TestDaemon()
         try daemon.done("PUT app/keys/a 1")
@@ -106,7 +106,7 @@ struct WaitEndTests {
         try daemon.awaitWatchers(0)
     }
 
-    @Test("A peer that is gone waits no more", arguments: waits)
+    @Test("The wait of a disconnected client ends", arguments: waits)
     func reset(wait: Wait) throws {
         let daemon = try TestDaemon()
         try daemon.done("PUT app/keys/a 1")
@@ -118,7 +118,7 @@ struct WaitEndTests {
         try daemon.done("PUT app/keys/zz 1")
     }
 
-    @Test("After the wait it is said that nothing happened", arguments: waits)
+    @Test("A wait that times out is answered without changes", arguments: waits)
     func time(wait: Wait) throws {
         let daemon = try TestDaemon()
         try daemon.done("PUT app/keys/a 1")
@@ -127,12 +127,12 @@ struct WaitEndTests {
         let answer = try peer.answer()
         try expect(answer, wait, at: cursor)
         #expect(answer.json?["retryAfterMs"] == nil || wait.status == 404)
-        // The connection stays.
+        // The connection remains open.
         #expect(try peer.client.ask("GET app/keys/a?raw").text == "1")
         #expect(try daemon.connect().watcherCount() == 0)
     }
 
-    @Test("The cursor has moved past what did not match")
+    @Test("The cursor in the answer has advanced past commits that did not match")
     func moved() throws {
         let daemon = try TestDaemon()
         try daemon.done("PUT app/keys/a 1")
@@ -148,7 +148,7 @@ struct WaitEndTests {
     }
 
     @Test(
-        "A cursor ahead of the daemon is answered as it was, beside the daemon's own cursor",
+        "A cursor ahead of the daemon is returned unchanged; Settings-Cursor has the daemon's own cursor",
         arguments: ["app/observe?", "/v1/observe?suite=app&suitePrefix=x&"])
     func ahead(target: String) throws {
         let daemon = try TestDaemon()
@@ -164,7 +164,7 @@ struct WaitEndTests {
 
     @Test("A stop answers all watchers with retryAfterMs", arguments: waits)
     func stop(wait: Wait) throws {
-        // These peers close only once the daemon is gone.
+        // These clients close only after the daemon does, so a long linger time would delay the test.
         let daemon = try TestDaemon { $0.transport.lingerTime = TransportLimits.second / 50 }
         try daemon.done("PUT app/keys/a 1")
         let cursor = try daemon.cursor()
@@ -182,7 +182,7 @@ struct WaitEndTests {
         }
     }
 
-    @Test("A plain read of a suite after one that waited for it shows it whole, at a later cursor too")
+    @Test("A read after a waiting read of the same suite returns the complete suite with the current cursor")
     func readAfterWait() throws {
         let daemon = try TestDaemon { $0.loops = 1 }
         let peer = try daemon.connect()

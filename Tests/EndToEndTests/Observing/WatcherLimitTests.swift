@@ -5,10 +5,10 @@ import SettingsWeb
 import TestSupport
 import Testing
 
-/// How many may wait, and how a waiting request gets on with others of its connection.
+/// The limits on watchers, and the order of waiting requests on a connection.
 @Suite(.ownThread)
 struct WatcherLimitTests {
-    /// Every way to wait.
+    /// A request of each kind that can wait.
     static let requests: [Request] = [
         "GET app/observe?since=$c", "GET /v1/observe?since=$c&suite=app", "GET zz/observe?wait=30",
         "GET app/keys/zz?wait=30", Request("GET app?wait=30", "If-None-Match: *"),
@@ -28,16 +28,16 @@ struct WatcherLimitTests {
         let answer = try daemon.send(request)
         #expect(answer.status == 429, "\(answer.text)")
         #expect(answer.json?["code"] == "too_many_watchers")
-        // Not all refused clients come back at once.
+        // The delay varies, so that refused clients do not retry together.
         let delay = try #require(answer.field("Retry-After").flatMap { Int($0) })
         #expect((1...10).contains(delay))
         #expect(answer.field("Settings-Cursor") == cursor)
         try DescribedAnswers.check(answer, to: request, of: "too many")
-        // A request that need not wait is answered.
+        // Requests that do not wait are answered.
         #expect(try daemon.send("GET app/observe").status == 200)
         #expect(try daemon.send("GET app/observe?since=0").status == 200)
         #expect(try daemon.send(Request("GET app/observe?since=\(cursor)&wait=0")).status == 200)
-        // And where one goes, another may come.
+        // A watcher that leaves makes room for another watcher.
         peers[0].client.reset()
         try daemon.awaitWatchers(1)
         let next = try daemon.connect()
@@ -55,7 +55,7 @@ struct WatcherLimitTests {
         try refused(request) { $0.watchers.perCaller = 2 }
     }
 
-    @Test("Another address has its own share")
+    @Test("The limit on watchers applies to each address separately")
     func addresses() throws {
         let daemon = try TestDaemon {
             $0.watchers.perCaller = 1
@@ -82,7 +82,7 @@ struct WatcherLimitTests {
         #expect(try daemon.send("GET app/observe").status == 200)
     }
 
-    @Test("Requests before and behind one that waits are answered in their order")
+    @Test("Requests before and after a waiting request are answered in order")
     func pipelined() throws {
         let daemon = try TestDaemon()
         try daemon.done("PUT app/keys/a 1")
@@ -105,7 +105,7 @@ struct WatcherLimitTests {
         }
     }
 
-    @Test("What a connection writes before it observes is there, and what it writes behind takes effect after it")
+    @Test("Observing includes earlier writes of its connection; later writes take effect after its answer")
     func ownWrites() throws {
         let daemon = try TestDaemon()
         let client = try daemon.connect()
@@ -124,7 +124,7 @@ struct WatcherLimitTests {
         #expect(try #require(written.revision) > #require(heard.revision))
     }
 
-    @Test("Those of one connection wait one after the other, and miss nothing meanwhile")
+    @Test("Long polls on one connection wait one after another and miss no change")
     func several() throws {
         let daemon = try TestDaemon()
         try daemon.done("PUT app/keys/a 1")
@@ -140,7 +140,7 @@ struct WatcherLimitTests {
         try daemon.awaitWatchers(0)
     }
 
-    @Test("HEAD is held as GET is, and answered without the body")
+    @Test("HEAD waits like GET and is answered without a body")
     func head() throws {
         let daemon = try TestDaemon()
         try daemon.done("PUT app/keys/a 1")
@@ -152,7 +152,7 @@ struct WatcherLimitTests {
         #expect(try peer.client.ask("GET app/keys/a?raw").text == "2")
     }
 
-    @Test("HTTP/1.0 can wait as well")
+    @Test("An HTTP/1.0 request can wait")
     func old() throws {
         let daemon = try TestDaemon()
         try daemon.done("PUT app/keys/a 1")
@@ -165,7 +165,7 @@ struct WatcherLimitTests {
         #expect(try peer.client.readUntilClose().isEmpty)
     }
 
-    @Test("A new suite wakes its watchers")
+    @Test("The creation of a suite wakes its watchers")
     func appears() throws {
         let daemon = try TestDaemon()
         let cursor = try daemon.cursor()

@@ -6,7 +6,7 @@ import SettingsServer
 import TestSupport
 import Testing
 
-/// Daemons that share a log in etcd, as their clients see them.
+/// Several daemons that share a log in etcd, as their clients see them.
 @Suite(.ownThread)
 struct ClusterTests {
     private let etcd: EtcdCluster
@@ -24,7 +24,7 @@ struct ClusterTests {
         }
     }
 
-    @Test("What one daemon was told is read, watched and guarded at the other, under the same cursors")
+    @Test("A write to one daemon can be read, watched and guarded at another daemon, with the same cursors")
     func shared() throws {
         let (one, other) = (try daemon(), try daemon())
         let written = try one.done("PUT app/keys/a 1")
@@ -54,7 +54,7 @@ struct ClusterTests {
         }
     }
 
-    @Test("Without etcd a daemon serves what it knows and says how old it is, and goes on when etcd is back")
+    @Test("Without etcd, a daemon serves its data with its age and refuses writes; it recovers when etcd returns")
     func stale() throws {
         let directory = try TemporaryDirectory()
         let one = try daemon(in: directory)
@@ -82,9 +82,10 @@ struct ClusterTests {
     }
 
     @Test(
-        "A daemon that was paused while etcd was compacted catches up, and its watchers miss nothing or get a reset",
+        "A daemon that was paused while etcd was compacted catches up; its watchers miss nothing or get a reset",
         arguments: [
-            // The log is whole, or only the snapshot has what the daemon missed; with a history of all, or of little.
+            // The log still has the missed commits, or only the snapshot has them; the history keeps all missed
+            // commits, or few.
             (1_000_000, 1000, false), (4096, 1000, false), (4096, 3, true),
         ])
     func compacted(_ journalBytes: Int, _ history: Int, _ isReset: Bool) throws {
@@ -111,7 +112,7 @@ struct ClusterTests {
         }
         for _ in 0..<20 { try write() }
         if journalBytes < 10_000 {
-            // Until the log begins behind what the daemon has.
+            // Writes until the log no longer has the commits that the paused daemon missed.
             try eventually {
                 try write()
                 return try firstBatch() > 5
@@ -122,17 +123,17 @@ struct ClusterTests {
         #expect(try etcd.call("kv/compaction", #"{"revision":"\#(revision)","physical":true}"#).status == 200)
         paused.process?.signal(SIGCONT)
 
-        var (revisions, place, wasReset) = ([String](), start, false)
+        var (revisions, reached, wasReset) = ([String](), start, false)
         let last = try #require(cursors.last)
-        while place != last {
+        while reached != last {
             let answer = try watcher.readResponse()
             let json = try #require(answer.json)
             if json["reset"] == true { wasReset = true }
             for change in json["changes"]?.array ?? [] {
                 revisions.append(try #require(change["revision"]?.integer).description)
             }
-            place = try #require(json["cursor"]?.string)
-            try watcher.send(Request("GET app/observe?since=\(place)&wait=60").bytes)
+            reached = try #require(json["cursor"]?.string)
+            try watcher.send(Request("GET app/observe?since=\(reached)&wait=60").bytes)
         }
         #expect(wasReset == isReset)
         if !isReset { #expect(revisions == cursors.map { String($0.split(separator: ".")[1]) }) }
@@ -140,9 +141,9 @@ struct ClusterTests {
         try paused.done("PUT app/keys/a 1")
     }
 
-    /// The number of the first batch that the log has.
+    /// The number of the first batch in the log.
     private func firstBatch() throws -> Int {
-        // Base64 of settingsd/log/ and settingsd/log0.
+        // The keys are "settingsd/log/" and "settingsd/log0" in Base64.
         let range = #"{"key":"c2V0dGluZ3NkL2xvZy8=","range_end":"c2V0dGluZ3NkL2xvZzA=","limit":"1","keys_only":true}"#
         let answer = try JSONValue(parsing: etcd.call("kv/range", range).body)
         let encoded = answer["kvs"]?.array?.first?["key"]?.string
@@ -150,7 +151,7 @@ struct ClusterTests {
         return try #require(Int(String(decoding: key, as: UTF8.self).suffix(16), radix: 16))
     }
 
-    @Test("The data of a daemon without etcd moves there and back, with its epoch and revisions")
+    @Test("The data of a daemon can be moved to etcd and back with its epoch and revisions")
     func moves() throws {
         let directory = try TemporaryDirectory()
         let alone = try TestDaemon(ofItsOwnIn: directory, data: directory.path + "/alone")
@@ -183,7 +184,7 @@ struct ClusterTests {
         let repair = try ChildProcess.run(["repair", directory.path + "/shared", "--yes"])
         #expect(repair.code == 64 && repair.errors.contains("a copy of a log in etcd"), "\(repair)")
         if getuid() == 0 {
-            // The files belong to the owner of the directory, whoever runs the command.
+            // The exported files must belong to the owner of the directory, also if root runs the command.
             #expect(chmod(directory.path, 0o711) == 0)
             #expect(mkdir(directory.path + "/back", 0o700) == 0 && chown(directory.path + "/back", 1, 1) == 0)
         }

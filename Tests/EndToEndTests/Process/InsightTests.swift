@@ -5,7 +5,7 @@ import SettingsServer
 import TestSupport
 import Testing
 
-/// What a daemon tells of itself: metrics, the rules that go by them, and the lines of requests.
+/// The metrics, alert rules, conditions and logs of a daemon.
 @Suite(.ownThread)
 struct InsightTests {
     private static let root = URL(filePath: #filePath)
@@ -15,7 +15,7 @@ struct InsightTests {
         try String(contentsOf: root.appending(path: path), encoding: .utf8)
     }
 
-    /// The metrics of a daemon that has had some of all requests.
+    /// The metrics of a daemon that has answered requests of several kinds.
     private func metrics(on etcd: EtcdCluster? = nil) throws -> String {
         let daemon = try TestDaemon {
             if let etcd { $0.etcd.endpoints = etcd.endpoints.compactMap { EtcdEndpoint($0) } }
@@ -34,13 +34,13 @@ struct InsightTests {
         process.arguments = ["-c", "/usr/bin/promtool \(command) 2>&1"]
         process.standardOutput = pipe
         try process.run()
-        let said = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        let output = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         process.waitUntilExit()
-        #expect(process.terminationStatus == 0, "\(said)")
-        #expect(said.isEmpty || said.contains("SUCCESS"), "\(said)")
+        #expect(process.terminationStatus == 0, "\(output)")
+        #expect(output.isEmpty || output.contains("SUCCESS"), "\(output)")
     }
 
-    @Test("promtool finds nothing wrong with the metrics and the rules", .enabled(if: InsightTests.hasPromtool))
+    @Test("promtool accepts the metrics and the alert rules", .enabled(if: InsightTests.hasPromtool))
     func lint() throws {
         let directory = try TemporaryDirectory()
         for metrics in [try metrics(), try metrics(on: EtcdCluster())] {
@@ -50,7 +50,7 @@ struct InsightTests {
         try promtool("check rules '\(Self.root.path)/config/alerts.yml'")
     }
 
-    @Test("Requests are counted by route, status and refusal")
+    @Test("Metrics count requests by route, status and error code")
     func counts() throws {
         let text = try metrics()
         let route = #"method="GET",route="/v1/suites/{suite}/keys/{key}""#
@@ -63,7 +63,7 @@ struct InsightTests {
         #expect(text.contains("settingsd_commit_seconds_count 1\n"))
     }
 
-    @Test("A request that has waited is counted when it is answered, and its time is not")
+    @Test("A request that waited is counted when it is answered, but its duration is not measured")
     func waited() throws {
         let daemon = try TestDaemon()
         let cursor = try daemon.done("PUT app/keys/a 1").field("Settings-Cursor") ?? ""
@@ -80,19 +80,19 @@ struct InsightTests {
         try eventually { try peer.watcherCount() == 2 }
         let before = try successes()
         leaving.reset()
-        var looks = 1
+        var polls = 1
         try eventually {
-            looks += 1
+            polls += 1
             return try peer.watcherCount() == 1
         }
         try daemon.done("PUT app/keys/a 2")
         #expect(try staying.readResponse().status == 200)
-        // The looks at the figures, the write, and the request that has waited and was answered.
-        #expect(try successes() == before + looks + 2)
+        // The polls of the metrics, the write and the answered long poll count as successes.
+        #expect(try successes() == before + polls + 2)
         #expect(try !metrics().contains("observe"))
     }
 
-    @Test("The rules and the dashboard use existing metrics, and the documentation has each alert and metric")
+    @Test("The rules and the dashboard use existing metrics; the documentation lists each alert and metric")
     func names() throws {
         let shared = try metrics(on: EtcdCluster())
         #expect(shared.contains("settingsd_etcd_round_seconds_count 1\n"), "\(shared)")
@@ -132,7 +132,7 @@ struct InsightTests {
         return (try TestDaemon(ofItsOwnIn: directory, data: data, options: ["--config", configuration]), directory)
     }
 
-    /// What a daemon has written on standard output, once it has stopped.
+    /// Stops the daemon and returns its standard output.
     private func output(_ daemon: TestDaemon) throws -> String {
         let process = try #require(daemon.process)
         process.signal(SIGTERM)
@@ -143,7 +143,7 @@ struct InsightTests {
         try output(daemon).split(separator: "\n").compactMap { try JSONValue(parsing: Array($0.utf8)).object }
     }
 
-    @Test("The access log has a line of JSON for each request, with the names that it gives itself")
+    @Test("The access log has a line of JSON for each request, with its request ID and trace ID")
     func accessLog() throws {
         let (daemon, _) = try process(#"{"accessLog":"json"}"#)
         let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -162,7 +162,7 @@ struct InsightTests {
     }
 
     @Test(
-        "The access log names the caller, also of a request that is refused, and of none whose credential is not valid")
+        "The access log names the caller, also for a refused request, and no caller for an invalid credential")
     func callers() throws {
         let directory = try TemporaryDirectory()
         let file = directory.path + "/tokens.json"
@@ -180,7 +180,7 @@ struct InsightTests {
         #expect(lines.map { $0["status"] } == [201, 200, 403, 401, 200])
     }
 
-    @Test("A stream has its line in the access log when it begins")
+    @Test("An event stream has its line in the access log when it starts")
     func stream() throws {
         let (daemon, _) = try process(#"{"accessLog":"json"}"#)
         try daemon.done("PUT app/keys/a 1")
@@ -191,7 +191,7 @@ struct InsightTests {
         #expect(line["status"] == 200 && line["bytes"] == 0)
     }
 
-    @Test("A request whose connection ends before its answer has the status 499 in the access log")
+    @Test("A request whose connection closes before its answer has status 499 in the access log")
     func closed() throws {
         let (daemon, _) = try process(#"{"accessLog":"json"}"#)
         try daemon.done("PUT app/keys/a 1")
@@ -204,7 +204,7 @@ struct InsightTests {
     }
 
     @Test(
-        "The access log has exactly the common and the combined format of Apache httpd",
+        "The access log has the common or the combined format of Apache httpd",
         arguments: [
             ("common", "", ""), ("combined", #" "http://a/\"b\\" "c\t\xc3\xa9""#, #" "-" "-""#),
         ])
@@ -213,13 +213,13 @@ struct InsightTests {
         let put = try daemon.done(
             Request("PUT app/keys/a 1", "X-Request-Id: r", #"Referer: http://a/"b\"#, "User-Agent: c\té"))
         #expect(try daemon.send(Request("GET app/keys/a", "If-None-Match: *")).status == 304)
-        let said = try output(daemon)
-        let time = try #require(said.firstMatch(of: /\[(\d\d\/[A-Z][a-z]{2}\/\d{4}(:\d\d){3} \+0000)\]/))
+        let text = try output(daemon)
+        let time = try #require(text.firstMatch(of: /\[(\d\d\/[A-Z][a-z]{2}\/\d{4}(:\d\d){3} \+0000)\]/))
         let reader = DateFormatter()
         (reader.locale, reader.dateFormat) = (Locale(identifier: "en_US_POSIX"), "dd/MMM/yyyy:HH:mm:ss Z")
         let age = try -(#require(reader.date(from: String(time.output.1)))).timeIntervalSinceNow
         #expect(age > -2 && age < Double(2 * Deadline.patience))
-        let lines = said.replacing(/\[[^\]]*\]/, with: "[T]").split(separator: "\n")
+        let lines = text.replacing(/\[[^\]]*\]/, with: "[T]").split(separator: "\n")
         #expect(
             lines
                 == [
@@ -228,7 +228,7 @@ struct InsightTests {
                 ].map { Substring($0) })
     }
 
-    @Test("A slow request is named in the log, with where its time went")
+    @Test("A slow request is logged with the time of each step")
     func slow() throws {
         let (daemon, _) = try process(#"{"slowRequestMs":1}"#)
         let body = (0..<20_000).map { "\"k\($0)\":\($0)" }.joined(separator: ",")

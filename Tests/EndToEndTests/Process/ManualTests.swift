@@ -16,8 +16,7 @@ struct ManualTests {
         try String(contentsOf: root.appending(path: "docs/reference/\(name).md"), encoding: .utf8)
     }
 
-    /// The words in code font in the first column of all tables of a page whose first column has this title, table by
-    /// table.
+    /// The words in code font in the first column of each table whose first column has this title.
     private func tables(_ title: String, of page: String) throws -> [[String]] {
         try Self.page(page).components(separatedBy: "\n\n").filter { $0.hasPrefix("| \(title) |") }.map { table in
             table.split(separator: "\n").dropFirst(2).flatMap { row in
@@ -32,7 +31,7 @@ struct ManualTests {
         return stride(from: 1, to: parts.count, by: 2).map { parts[$0] }
     }
 
-    /// The source of some targets without its comments, each text in one piece.
+    /// The source of some targets without comments, with each concatenated string literal in one piece.
     private static func source(of targets: [String]) throws -> String {
         try targets.map { try source(in: "Sources/\($0)") }.joined().replacing(/"\s*\+\s*"/, with: "").replacing(
             "\\\"", with: "\"")
@@ -49,7 +48,7 @@ struct ManualTests {
         return source
     }
 
-    /// The parts of a message that stand in the program as they are: what is between marks, and is no number.
+    /// The constant parts of a message, without numbers and placeholders.
     private static func parts(of message: String) -> [String] {
         message.split { "…:;,<>*".contains($0) }.map { $0.trimmingCharacters(in: .whitespaces) }.filter { part in
             part.contains { $0.isLetter }
@@ -70,7 +69,7 @@ struct ManualTests {
         let directory = try TemporaryDirectory()
         let data = directory.path + "/data"
         var seen: [String] = []
-        func look() throws { seen += try FileManager.default.contentsOfDirectory(atPath: data) }
+        func listFiles() throws { seen += try FileManager.default.contentsOfDirectory(atPath: data) }
 
         func write(to daemon: DaemonProcess) throws {
             let peer = try RawClient(port: daemon.port)
@@ -79,13 +78,13 @@ struct ManualTests {
 
         let first = try DaemonProcess(data: data)
         try write(to: first)
-        try look()
+        try listFiles()
         try first.stop()
-        try look()
+        try listFiles()
         let second = try DaemonProcess(data: data)
         try write(to: second)
         try second.killAtOnce()
-        // What a crash leaves in the middle of a line, and of a snapshot.
+        // A crash can leave a torn line in the journal and an incomplete snapshot.
         let journals = try FileManager.default.contentsOfDirectory(atPath: data).filter { $0.hasPrefix("journal-") }
         let journal = "\(data)/\(try #require(journals.max { $0.count < $1.count || $0 < $1 }))"
         var bytes = [UInt8](try Data(contentsOf: URL(filePath: journal)))
@@ -93,9 +92,9 @@ struct ManualTests {
         bytes.replaceSubrange(end..<min(end + 4, bytes.count), with: Array("torn".utf8))
         try Data(bytes).write(to: URL(filePath: journal))
         try Data().write(to: URL(filePath: "\(data)/snapshot-9.json.tmp"))
-        try look()
+        try listFiles()
         let third = try DaemonProcess(data: data)
-        try look()
+        try listFiles()
         try third.stop()
         let keeping = try TestDaemon(in: directory, data: data) { configuration in
             (configuration.history.commits, configuration.history.suiteCommits) = (2, 0)
@@ -108,13 +107,13 @@ struct ManualTests {
                 $0.hasPrefix("past-") && $0.hasSuffix(".jsonl")
             }
         }
-        try look()
+        try listFiles()
         keeping.stop()
         let token = try GuardedDaemon.make("t", ["*:read"], in: directory.path + "/tokens.json")
         let guarded = try TestDaemon(in: directory, data: data) { $0.access.tokens = directory.path + "/tokens.json" }
         try guarded.done(Request("GET app", "Authorization: Bearer \(token)"))
         guarded.stop()
-        try look()
+        try listFiles()
 
         let names = try #require(tables("file", of: "files").first)
         for name in Set(seen) {
@@ -124,7 +123,7 @@ struct ManualTests {
         #expect(!seen.filter { $0.hasPrefix("set-aside-") }.isEmpty)
     }
 
-    /// True if a name has the form in the reference: `<…>` stands for a number, and `…` for any text.
+    /// Whether a name matches the form in the reference: `<…>` stands for a number, and `…` for any text.
     private static func matches(_ name: String, _ form: String) throws -> Bool {
         let pattern = NSRegularExpression.escapedPattern(for: form).replacing(/<[a-z]+>/, with: "[0-9]+").replacing(
             "…", with: ".+")

@@ -3,18 +3,18 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// What a daemon takes of the machine's memory.
+/// The memory of a daemon after bursts of requests.
 @Suite(.ownThread)
 struct MemoryTests {
-    /// What a process has in memory, now or at most so far, in bytes.
+    /// The resident memory of a process in bytes: the current size (VmRSS) or the maximum (VmHWM).
     private func resident(_ process: Substring, _ field: String = "VmRSS:") throws -> Int {
         let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
         let line = try #require(status.split(separator: "\n").first { $0.hasPrefix(field) })
         return try #require(Int(line.split(separator: " ")[1])) * 1024
     }
 
-    /// The second burst takes what the first one has given back, most times between two looks of the daemon.
-    @Test("What a burst has taken and freed goes back to the system, and again after a second one")
+    /// The second burst reuses the memory of the first burst, usually between two checks of the daemon.
+    @Test("The memory that a burst has freed returns to the system, also after a second burst")
     func burst() throws {
         let directory = try TemporaryDirectory()
         let configuration = try directory.file("c", #"{"history":{"bytes":65536,"suiteBytes":0}}"#)
@@ -28,7 +28,7 @@ struct MemoryTests {
             try burst(peers)
             let full = try resident(process, "VmHWM:")
             var left = try resident(process)
-            // Each of these takes a second.
+            // Each request waits for a second.
             for _ in 0..<60 where left - before > (full - before) / 2 {
                 try peers[0].send(Request("GET app/keys/a?wait=1", "If-None-Match: \(tag)").bytes)
                 _ = try peers[0].readResponse()
@@ -40,7 +40,7 @@ struct MemoryTests {
         try daemon.stop()
     }
 
-    /// Fills a suite over each connection, all at once, and drops them.
+    /// Fills one suite over each connection at the same time, and then drops the suites.
     private func burst(_ peers: [RawClient]) throws {
         let body = (0..<8000).map { "\"k\($0)\":{\"a\":[1,2,3,4,5],\"b\":\"\(String(repeating: "x", count: 40))\"}" }
         let requests = peers.indices.map { Request("PUT s\($0) {\(body.joined(separator: ","))}") }
@@ -48,7 +48,7 @@ struct MemoryTests {
         for (peer, request) in zip(peers, requests) {
             var answer = try peer.readResponse()
             try eventually {
-                // Where the machine is busy, one may wait too long behind the others.
+                // On a busy machine, a write can wait for the writer longer than the timeout.
                 if answer.status == 503 { answer = try peer.ask(request) }
                 return answer.status != 503
             }
@@ -60,11 +60,11 @@ struct MemoryTests {
     }
 }
 
-/// More connections than there may be files open, to the real program.
+/// A daemon process with more connections than its limit of open files.
 @Suite(.ownThread, .serialized)
 struct OpenFileLimitTests {
-    /// Some limits, and with `FUZZ_ITERATIONS` one more for each two thousand beyond the usual: up to that of the unit file,
-    /// as far as the test may have so many connections itself.
+    /// Three fixed limits, and one random limit for each 2,000 rounds in `FUZZ_ITERATIONS` beyond the default. The
+    /// largest limit is the limit of the unit file, or less if the test itself may not open so many connections.
     static let limits: [Int] = {
         var own = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &own)
@@ -77,12 +77,12 @@ struct OpenFileLimitTests {
     }()
 
     @Test(
-        "a daemon that more peers connect to than it may open files serves, writes snapshots and stops",
+        "A daemon with more clients than its limit of open files serves requests, writes snapshots and stops",
         arguments: limits)
     func strangers(limit: Int) throws {
         let directory = try TemporaryDirectory()
         let socket = "\(directory.path)/socket"
-        // Each few commits the journal is full: then a snapshot is written and a journal begun.
+        // The journal is full after a few commits, so the daemon often writes a snapshot and starts a new journal.
         let file = try directory.file(
             "settingsd.json",
             #"{"listen":"unix:\#(socket)","snapshot":{"journalBytes":1024},"limits":{"lingerSeconds":60}}"#)
@@ -94,17 +94,17 @@ struct OpenFileLimitTests {
         let first = try RawClient(address)
         try write(0, first)
 
-        var held: [RawClient] = []
+        var clients: [RawClient] = []
         for number in 1...(min(limit, 20_000) + 300) {
-            held.append(try RawClient(address))
+            clients.append(try RawClient(address))
             if number % 100 == 0 { try write(number, first) }
         }
         for number in 1...20 { try write(-number, first) }
 
-        let refused = try #require(RawClient.withNews(among: held).first)
-        #expect(try held[refused].readResponse().json?["code"] == "too_many_connections")
-        // All of them: for a refused peer that does not close, a stop would wait for all its time.
-        held = []
+        let refused = try #require(RawClient.withNews(among: clients).first)
+        #expect(try clients[refused].readResponse().json?["code"] == "too_many_connections")
+        // A stop waits for refused clients that do not close, so the test closes all clients.
+        clients = []
         #expect(try first.ask("GET /readyz").status == 200)
         daemon.signal(SIGTERM)
         let end = try daemon.end()
@@ -113,7 +113,7 @@ struct OpenFileLimitTests {
         #expect(complaints.isEmpty)
     }
 
-    /// Other tests have files open at the same moment, which a child inherits.
+    /// A child can inherit files that other tests open at the same moment.
     private static let closeInherited =
         "for file in /proc/$$/fd/*; do n=${file##*/}; if (( n > 2 )); then exec {n}>&-; fi; done;"
 
@@ -122,7 +122,7 @@ struct OpenFileLimitTests {
         #expect(answer.status < 300, "\(answer.text)")
     }
 
-    @Test("a daemon that may open too few files for itself says how many it needs")
+    @Test("A daemon whose limit of open files is too low for itself reports the number that it needs")
     func tooFew() throws {
         let directory = try TemporaryDirectory()
         let end = try ChildProcess(

@@ -6,7 +6,7 @@ import SettingsStorage
 import TestSupport
 import Testing
 
-/// The schemas that a folder has for suites, at the start and at a reload.
+/// The folder with schema files, which the daemon reads at the start and at a reload.
 @Suite(.ownThread)
 struct SchemaFileTests {
     private let directory: TemporaryDirectory
@@ -35,7 +35,7 @@ struct SchemaFileTests {
         return ready.json?["conditions"]?["schemas"]
     }
 
-    @Test("A start sets each schema once, in the name of the configuration")
+    @Test("A start sets each schema once, and the commit names the configuration as its author")
     func start_setsOnce() throws {
         try file("app.json", Self.schema(of: "integer"))
         try file("com.example.player.json", Self.schema(of: "string"))
@@ -52,13 +52,13 @@ struct SchemaFileTests {
         first.stop()
         let second = try start()
         #expect(try second.send("GET /v1/suites").revision == revision)
-        // What a file no longer says stays.
+        // The removal of a file does not remove the schema.
         try FileManager.default.removeItem(atPath: directory.path + "/schemas/app.json")
         #expect(try second.send("POST /v1/reload").text == #"{"reloaded":true,"needsRestart":[]}"#)
         #expect(try second.send("GET app/schema").status == 200)
     }
 
-    @Test("A schema that stored values do not fit is refused by key, and all else comes into force")
+    @Test("A schema that conflicts with stored values is refused with the keys; the other schemas are set")
     func conflict() throws {
         try file("app.json", Self.schema(of: "integer"))
         let daemon = try start()
@@ -80,7 +80,7 @@ struct SchemaFileTests {
         #expect(try condition(daemon) == "refused")
         daemon.stop()
 
-        // A start serves all the same.
+        // A start succeeds despite the refused schema.
         let again = try start()
         _ = try #require(again.process).line(containing: "cannot set the schema of app: ")
         #expect(try condition(again) == "refused")
@@ -90,7 +90,7 @@ struct SchemaFileTests {
         #expect(try condition(again) == "ok")
     }
 
-    @Test("Very many schemas wait for none of their own kind, at the start and at a reload")
+    @Test("150 schemas do not exceed the queue timeout, at the start and at a reload")
     func many() throws {
         let names = (0..<150).map { "suite\($0)" }
         for name in names { try file("\(name).json", Self.schema(of: "integer")) }
@@ -106,7 +106,7 @@ struct SchemaFileTests {
     }
 
     @Test(
-        "A file that is no schema is named with the place, and nothing changes",
+        "A file without a valid schema is reported with its position, and the reload changes nothing",
         arguments: [
             ("app.json", "{\n  \"properties\": }", "/schemas/app.json: line 2, column 17"),
             (
@@ -129,7 +129,7 @@ struct SchemaFileTests {
         #expect(check.errors.contains(message), "\(check.errors)")
     }
 
-    @Test("A folder that is not there ends the start") func noFolder() throws {
+    @Test("A missing schema folder fails the start") func noFolder() throws {
         let end = try ChildProcess.run(
             [
                 "--listen", "127.0.0.1:0", "--data", directory.path + "/data", "--schemas", "/nonexistent", "--log",

@@ -1,26 +1,26 @@
 import SettingsAPI
 import SettingsModel
 
-/// Judges states and commits.
+/// Checks of received states and commits.
 extension TranscriptCheck {
     mutating func judge(_ state: ObservedState, _ received: Received) {
-        guard take(state.cursor, received, from: known.cursor ?? .zero, isNewest: true) else { return }
-        let place = state.cursor.revision
+        guard checkCursor(state.cursor, received, from: known.cursor ?? .zero, isNewest: true) else { return }
+        let revision = state.cursor.revision
         if state.isReset {
-            if let cursor = known.cursor, !record.isForgotten(cursor, at: place), !isMissing {
-                refuse("it was reset at \(place), though it knew \(cursor), which was not forgotten")
+            if let cursor = known.cursor, !record.isForgotten(cursor, at: revision), !isMissing {
+                recordViolation("it was reset at \(revision), though it knew \(cursor), which was not forgotten")
             }
-            if known.cursor == nil { refuse("it was reset, though it knew nothing") }
+            if known.cursor == nil { recordViolation("it was reset, though it knew nothing") }
         } else if known.cursor != nil {
-            refuse("it got the state at \(place), though it came with a cursor")
+            recordViolation("it got the state at \(revision), though it came with a cursor")
         }
-        advance(to: place)
+        advance(to: revision)
         var shown: [SuiteName: WatchedModel.Contents] = [:]
         for contents in state.suites {
             var suite = WatchedModel.Contents(schema: contents.schemaRevision)
             for entry in contents.values {
                 if suite.values.updateValue(entry.value, forKey: entry.key) != nil {
-                    refuse("\(entry.key) comes twice")
+                    recordViolation("\(entry.key) comes twice")
                 }
             }
             for entry in contents.invalid {
@@ -29,16 +29,18 @@ extension TranscriptCheck {
             shown[contents.suite] = suite
         }
         for name in transcript.watched.suites where !same(known.model.suites[name], shown[name]) {
-            refuse(
-                "the state at \(place) is \(String(describing: shown[name])), not "
+            recordViolation(
+                "the state at \(revision) is \(String(describing: shown[name])), not "
                     + String(describing: known.model.suites[name]))
         }
-        if shown.keys.contains(where: { !transcript.watched.suites.contains($0) }) { refuse("a suite too many") }
+        if shown.keys.contains(where: { !transcript.watched.suites.contains($0) }) {
+            recordViolation("a suite too many")
+        }
         if case .several(_, let missing) = state.scope, missing != known.model.missing {
-            refuse("\(missing) are called missing at \(place), not \(known.model.missing)")
+            recordViolation("\(missing) are called missing at \(revision), not \(known.model.missing)")
         }
         known.view = shown.mapValues(\.values)
-        settle(at: place)
+        settle(at: revision)
     }
 
     private func same(_ one: WatchedModel.Contents?, _ other: WatchedModel.Contents?) -> Bool {
@@ -47,26 +49,26 @@ extension TranscriptCheck {
     }
 
     mutating func judge(absentAt cursor: Cursor, _ received: Received) {
-        guard take(cursor, received, from: .zero, isNewest: true) else { return }
-        guard transcript.watched.isOne else { return refuse("several suites are absent") }
+        guard checkCursor(cursor, received, from: .zero, isNewest: true) else { return }
+        guard transcript.watched.isOne else { return recordViolation("several suites are absent") }
         let missed = expected(upTo: cursor.revision)
         if let known = known.cursor, let first = missed.first, !record.isForgotten(known, at: cursor.revision) {
-            refuse("\(first.commit.revision) was left out, and the suite is absent at \(cursor)")
+            recordViolation("\(first.commit.revision) was left out, and the suite is absent at \(cursor)")
         }
         var model = known.model
         for concern in missed { model.apply(concern.commit) }
-        if !model.suites.isEmpty { refuse("the suite exists at \(cursor)") }
+        if !model.suites.isEmpty { recordViolation("the suite exists at \(cursor)") }
     }
 
     mutating func judge(_ content: ObservedChanges, _ received: Received) {
         guard let since = known.cursor, received.ask.since?.revision == since else {
-            return refuse(
+            return recordViolation(
                 "changes answer a watcher that asked since \(String(describing: received.ask.since)) "
                     + "and knows \(String(describing: known.cursor))")
         }
-        guard take(content.cursor, received, from: since, isNewest: !content.hasMore) else { return }
-        let place = content.cursor.revision
-        let expected = expected(upTo: place)
+        guard checkCursor(content.cursor, received, from: since, isNewest: !content.hasMore) else { return }
+        let revision = content.cursor.revision
+        let expected = expected(upTo: revision)
         judge(content.changes, against: expected, received)
         judge(limitOf: content, expected, received)
         if let first = expected.first {
@@ -74,83 +76,89 @@ extension TranscriptCheck {
         } else {
             judgeQuiet(received)
         }
-        if content.retryAfterMs != nil && !isStopping(received) { refuse("it was sent away without a stop") }
-        take(content.changes)
+        if content.retryAfterMs != nil && !isStopping(received) { recordViolation("it was sent away without a stop") }
+        applyToView(content.changes)
         let commits = expected.map(\.commit)
-        settle(at: place)
+        settle(at: revision)
         let drops = transcript.watched.suites.filter { name in commits.contains { $0.drops(name) } }
         switch content.scope {
         case .one(let schema, let isDropped):
-            judge(schemas: [schema.suite: schema.revision], absentAsZero: true, at: place)
-            if isDropped == drops.isEmpty { refuse("dropped is \(isDropped) up to \(place)") }
+            judge(schemas: [schema.suite: schema.revision], absentAsZero: true, at: revision)
+            if isDropped == drops.isEmpty { recordViolation("dropped is \(isDropped) up to \(revision)") }
         case .several(let schemas, let dropped, let missing):
             judge(
                 schemas: Dictionary(schemas.map { ($0.suite, $0.revision) }) { one, _ in one },
-                absentAsZero: content.hasMore, at: place)
-            if dropped != drops { refuse("\(dropped) are called dropped up to \(place), not \(drops)") }
-            // With more to come, missing suites are those of now.
+                absentAsZero: content.hasMore, at: revision)
+            if dropped != drops { recordViolation("\(dropped) are called dropped up to \(revision), not \(drops)") }
+            // If the answer says that there is more, it lists the suites that are missing now, not at its cursor.
             if !content.hasMore, missing != known.model.missing {
-                refuse("\(missing) are called missing at \(place), not \(known.model.missing)")
+                recordViolation("\(missing) are called missing at \(revision), not \(known.model.missing)")
             }
         }
     }
 
-    /// - Parameter absentAsZero: true if a suite that does not exist there may be named with zero, or left out.
-    private mutating func judge(schemas: [SuiteName: Revision], absentAsZero: Bool, at place: Revision) {
+    /// - Parameter absentAsZero: Whether the answer may omit a missing suite or give it the schema revision zero.
+    private mutating func judge(schemas: [SuiteName: Revision], absentAsZero: Bool, at revision: Revision) {
         for name in transcript.watched.suites {
             let there = known.model.schemas[name]
             guard schemas[name] != there, !absentAsZero || (schemas[name] ?? .zero) != (there ?? .zero) else {
                 continue
             }
             if absentAsZero, schemas[name] == nil { continue }
-            refuse("the schema of \(name) is \(schemas[name] ?? .zero) at \(place), not \(there ?? .zero)")
+            recordViolation("the schema of \(name) is \(schemas[name] ?? .zero) at \(revision), not \(there ?? .zero)")
         }
     }
 
     private mutating func judge(limitOf content: ObservedChanges, _ expected: ArraySlice<Concern>, _ received: Received)
     {
         guard case .poll(_, let limit, _) = received.ask.form, let limit else {
-            // An answer without a limit ends at some megabytes of commits, of which it may show one change a key.
+            // The daemon splits an answer without a limit after some megabytes of commits. With `latest`, the answer
+            // shows only one change for each key, so the bytes of the commits are counted.
             let bytes = expected.reduce(0) { $0 + $1.commit.jsonBytes().count }
-            if content.hasMore, bytes < 1 << 20 { refuse("there is more, without a limit") }
+            if content.hasMore, bytes < 1 << 20 { recordViolation("there is more, without a limit") }
             return
         }
         let count = expected.reduce(0) { $0 + $1.changes.count }
-        if count > limit && expected.count > 1 { refuse("\(count) changes, over the limit of \(limit)") }
+        if count > limit && expected.count > 1 { recordViolation("\(count) changes, over the limit of \(limit)") }
         guard content.hasMore else { return }
         guard let next = concerning[(known.position + expected.count)...].first, let last = expected.last else {
-            return refuse("there is said to be more, and is not")
+            return recordViolation("there is said to be more, and is not")
         }
-        if last.commit.revision != content.cursor.revision { refuse("the cursor is not that of the last commit") }
+        if last.commit.revision != content.cursor.revision {
+            recordViolation("the cursor is not that of the last commit")
+        }
         if count + next.changes.count <= limit {
-            refuse("\(count) changes, and more would be within \(limit)")
+            recordViolation("\(count) changes, and more would be within \(limit)")
         }
     }
 
     mutating func judge(_ content: StreamCommit, _ received: Received) {
-        guard let since = known.cursor else { return refuse("a commit comes before any state") }
-        guard take(content.cursor, received, from: since, isNewest: false) else { return }
-        let place = content.cursor.revision
-        let expected = expected(upTo: place)
-        guard expected.count == 1, let next = expected.first, next.commit.revision == place else {
-            // A stream whose place is forgotten gets the drop without what led to it.
+        guard let since = known.cursor else { return recordViolation("a commit comes before any state") }
+        guard checkCursor(content.cursor, received, from: since, isNewest: false) else { return }
+        let revision = content.cursor.revision
+        let expected = expected(upTo: revision)
+        guard expected.count == 1, let next = expected.first, next.commit.revision == revision else {
+            // A stream whose cursor has left the history receives the drop without the preceding changes.
             guard content.scope == .one(schemaRevision: nil, isDropped: true), content.changes.isEmpty,
-                record.isForgotten(since, at: place)
-            else { return refuse("\(place) comes as one commit where \(expected.map(\.commit.revision)) come next") }
-            advance(to: place)
-            if !known.model.suites.isEmpty { refuse("the suite exists at \(place)") }
+                record.isForgotten(since, at: revision)
+            else {
+                return recordViolation(
+                    "\(revision) comes as one commit where \(expected.map(\.commit.revision)) come next")
+            }
+            advance(to: revision)
+            if !known.model.suites.isEmpty { recordViolation("the suite exists at \(revision)") }
             known.view = [:]
-            return settle(at: place)
+            return settle(at: revision)
         }
         judge(content.changes, against: expected, received)
         judgeDelay(of: next, received)
-        take(content.changes)
-        settle(at: place)
+        applyToView(content.changes)
+        settle(at: revision)
         let schemas = next.commit.suiteChanges.compactMap { change -> SuiteRevision? in
             guard transcript.watched.suites.contains(change.suite) else { return nil }
             return switch change.kind {
             case .schemaSet(let revision, _): SuiteRevision(suite: change.suite, revision: revision)
-            case .schemaRemoved: SuiteRevision(suite: change.suite, revision: place)
+            case .schemaRemoved: SuiteRevision(suite: change.suite, revision: revision)
             case .created, .dropped: nil
             }
         }
@@ -159,49 +167,49 @@ extension TranscriptCheck {
             transcript.watched.isOne
             ? .one(schemaRevision: schemas.last?.revision, isDropped: !drops.isEmpty)
             : .several(schemas: schemas, dropped: drops)
-        if content.scope != scope { refuse("\(place) comes with \(content.scope), not \(scope)") }
+        if content.scope != scope { recordViolation("\(revision) comes with \(content.scope), not \(scope)") }
     }
 
-    /// Compares changes with those of the expected commits.
+    /// Compares the received changes with the changes of the expected commits.
     private mutating func judge(_ changes: [Change], against expected: ArraySlice<Concern>, _ received: Received) {
         for change in changes where !transcript.watched.admits(change) {
-            refuse("\(change.brief) is not what is watched")
+            recordViolation("\(change.brief) is not what is watched")
         }
         for (one, next) in zip(changes, changes.dropFirst()) where one.revision > next.revision {
-            refuse("\(next.brief) comes after \(one.brief)")
+            recordViolation("\(next.brief) comes after \(one.brief)")
         }
         var due = expected.flatMap(\.changes)
         if case .poll(_, _, true) = received.ask.form { due = due.newest() }
         guard changes.inOrder() != due.inOrder() else { return }
         let missing = due.filter { !changes.contains($0) }
         let wrong = changes.filter { !due.contains($0) }
-        refuse(
+        recordViolation(
             "up to \(expected.last?.commit.revision ?? .zero) are missing: \(missing.map(\.brief)), and unexpected: "
                 + "\(wrong.map(\.brief)), of \(due.count) and \(changes.count)")
     }
 }
 
 extension Commit {
-    /// True if it drops a suite.
+    /// Whether the commit drops a suite.
     func drops(_ suite: SuiteName) -> Bool {
         suiteChanges.contains { $0.suite == suite && $0.kind == .dropped }
     }
 }
 
 extension Change {
-    /// What a message says of it.
+    /// A short description for messages.
     var brief: String {
         "\(revision) \(suite)/\(key) \(old?.jsonText() ?? "-") \(oldSource) -> \(new?.jsonText() ?? "-") \(source)"
     }
 }
 
 extension [Change] {
-    /// By revision, suite and key, since the order within a commit is not promised.
+    /// Sorted by revision, suite and key, because the order of changes within a commit is undefined.
     fileprivate func inOrder() -> [Change] {
         sorted { ($0.revision, $0.suite, $0.key) < ($1.revision, $1.suite, $1.key) }
     }
 
-    /// Of each key the last change, from before its first.
+    /// The last change of each key, with the old value from the first change.
     fileprivate func newest() -> [Change] {
         var changes: [Address: Change] = [:]
         for change in self {

@@ -5,20 +5,21 @@ import SettingsModel
 import Synchronization
 import TestSupport
 
-/// Writers, watchers and a daemon that is killed among them, for a few seconds; and what is wrong with what they saw.
+/// A randomized test: writers, watchers, readers and a daemon that is killed repeatedly for some seconds. The result
+/// lists every inconsistency that a participant saw.
 final class Storm: Sendable {
     let seed: UInt64
     let lives: DaemonLives
     let progress = WriteProgress()
-    /// How many commits the daemon keeps.
+    /// The number of commits in the daemon's history.
     let history: Int
-    /// True if so much is written that slow readers are cut off.
-    let isGlutted: Bool
+    /// Whether the writers write so much that the daemon disconnects slow readers.
+    let hasLargeWrites: Bool
     private let end: UInt64
     private let seconds: Double
     private let configuration: TemporaryDirectory
 
-    /// What happened.
+    /// The faults, and the number of events of each kind.
     struct Outcome: Sendable {
         var faults: [String] = []
         var tally: [String: Int] = [:]
@@ -32,15 +33,16 @@ final class Storm: Sendable {
         case lives([StormLife])
     }
 
-    /// - Parameter isShared: true for three daemons that share an etcd.
+    /// - Parameter isShared: Whether three daemons share an etcd.
     init(seed: UInt64, seconds: Double, isShared: Bool = false) throws {
         self.seed = seed
         self.seconds = seconds
         var random = SeededGenerator(seed: seed)
-        // In some storms a sleeping watcher falls behind.
+        // With a short history, a pausing watcher falls behind the history.
         history = random.chance(oneIn: 2) ? 30 + random.below(100) : 100_000
-        // In a long one that would be more than can be judged, and its first journals would go with their snapshots.
-        isGlutted = random.chance(oneIn: 3) && seconds < 20
+        // A long storm with large writes has more commits than the check can read, and snapshots would remove its first
+        // journals.
+        hasLargeWrites = random.chance(oneIn: 3) && seconds < 20
         configuration = try TemporaryDirectory()
         let file = try configuration.file(
             "settingsd.json",
@@ -49,10 +51,10 @@ final class Storm: Sendable {
         end = HistoryClient.now + UInt64(seconds * 1e9)
     }
 
-    /// True if writers are to stop.
+    /// Whether the writers must stop.
     var isLate: Bool { HistoryClient.now >= end }
 
-    /// Runs the storm, and checks what it left.
+    /// Runs the storm and checks its results.
     func run() async throws -> Outcome {
         var random = SeededGenerator(seed: seed &+ 1)
         let (writers, watchers, readers) = (2 + random.below(4), 24 + random.below(24), 8)
@@ -72,28 +74,28 @@ final class Storm: Sendable {
             }
         }
         let left = try (0..<lives.count).reduce(0) { try $0 + watchersLeft(at: $1) }
-        var outcome = judge(parts, try lives.finish())
+        var outcome = judge(parts, try lives.stop())
         if left > 0 { outcome.faults.append("seed \(seed): \(left) watchers are left when all are gone") }
         return outcome
     }
 
-    /// A daemon's own count of watchers, once it had the time to notice that there are none.
+    /// A daemon's count of watchers, after the daemon had time to remove the disconnected watchers.
     private func watchersLeft(at number: Int) throws -> Int {
         let end = HistoryClient.now + Patience.delivery
         while true {
             let peer = try lives.connect(for: number)
             let count = try peer.watcherCount()
             guard count != 0, HistoryClient.now < end else { return count }
-            // Nothing comes: this is a pause.
+            // This client receives nothing, so the call is a pause.
             _ = peer.hasNews(within: 20)
         }
     }
 
-    /// Kills the daemon again and again, and stops it once.
+    /// Kills the daemon several times and stops it once.
     private func endDaemons(_ random: SeededGenerator) throws -> [StormLife] {
         var random = random
         var ends: [StormLife] = []
-        // In a long one there is time for silence.
+        // A long storm has few restarts, so that quiet streams receive keep-alives.
         let count = seconds > 20 ? 1 : 2 + random.below(3)
         let clean = random.below(count)
         for number in 0..<count {
@@ -116,7 +118,7 @@ final class Storm: Sendable {
         var random = random
         let isOne = random.chance(oneIn: 2)
         let rare = random.pick([StormWrites.bulk, StormWrites.quiet])
-        let name = random.chance(oneIn: isGlutted ? 2 : 5) ? rare : random.pick(StormWrites.suites)
+        let name = random.chance(oneIn: hasLargeWrites ? 2 : 5) ? rare : random.pick(StormWrites.suites)
         let others = StormWrites.suites.filter { _ in random.chance(oneIn: 2) }
         let suites = try Set(isOne ? [name] : [name] + others).map { try SuiteName($0) }.sorted()
         var watched = Watched(suites, isOne: isOne)
@@ -149,7 +151,7 @@ final class Storm: Sendable {
         var outcome = Outcome()
         outcome.faults = record.faults(in: answers)
         outcome.tally = [
-            "commits": truth.commits.count, "ends of the daemon": record.lives.count, "gluts": isGlutted ? 1 : 0,
+            "commits": truth.commits.count, "ends of the daemon": record.lives.count, "gluts": hasLargeWrites ? 1 : 0,
         ]
         for part in parts {
             switch part {
@@ -178,7 +180,7 @@ final class WriteProgress: Sendable {
 
     private let state = Mutex(State())
 
-    /// True if nothing more is written.
+    /// Whether all writers have ended.
     var isOver: Bool { state.withLock { $0.writers == 0 } }
 
     func countCommit() {
@@ -193,7 +195,7 @@ final class WriteProgress: Sendable {
         change { $0.writers -= 1 }
     }
 
-    /// Waits until there are so many more commits, or will be none; not forever.
+    /// Waits until `count` more commits are acknowledged, all writers have ended, or the time is over.
     func wait(forMore count: Int, atMost seconds: Int = 10) {
         let signal = DispatchSemaphore(value: 0)
         change { $0.waiting.append(($0.commits + count, signal)) }

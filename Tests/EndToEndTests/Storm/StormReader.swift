@@ -2,7 +2,7 @@ import SettingsAPI
 import SettingsModel
 import TestSupport
 
-/// The answers to a reader that waits for another answer than the one it has.
+/// The answers to a reader that reads a setting or a suite with `wait`.
 struct Readings: Sendable {
     let suite: SuiteName
     /// Nil for the whole suite.
@@ -11,7 +11,7 @@ struct Readings: Sendable {
 
     struct Reading: Sendable {
         let life: Int
-        /// The tag that was sent.
+        /// The tag in If-None-Match.
         let known: Revision?
         let wait: Int
         let askedAt: UInt64
@@ -20,7 +20,7 @@ struct Readings: Sendable {
     }
 
     enum Content: Sendable {
-        case answer(status: Int, code: String?, tag: Revision?, place: Cursor, body: JSONValue?)
+        case answer(status: Int, code: String?, tag: Revision?, cursor: Cursor, body: JSONValue?)
         case left, lost, silence
         case nonsense(String)
     }
@@ -30,7 +30,7 @@ struct Readings: Sendable {
     }
 }
 
-/// Follows a setting or a suite by reading it again and again, each time waiting for another answer.
+/// A client that follows a setting or a suite with repeated waiting reads.
 final class StormReader {
     private let number: Int
     private let storm: Storm
@@ -74,7 +74,7 @@ final class StormReader {
         }
         reading.at = HistoryClient.now
         readings.all.append(reading)
-        // What is answered at once is not asked for all the time.
+        // The reader pauses after reads that do not wait, because they would keep the daemon busy.
         if wait == 0 || tag == nil { storm.progress.wait(forMore: 3) }
     }
 
@@ -91,16 +91,16 @@ final class StormReader {
         }
         let answer = try client.readResponse()
         if answer.field("Connection") != "close" { connection = (client, reading.life) }
-        guard let place = answer.field("Settings-Cursor").flatMap({ Cursor($0) }) else {
+        guard let cursor = answer.field("Settings-Cursor").flatMap({ Cursor($0) }) else {
             return answer.status == 503 ? .left : .nonsense("\(answer.status) \(answer.fields) \(answer.text)")
         }
         tag = answer.field("ETag").flatMap { EntityTag($0) }?.revision
         return .answer(
-            status: answer.status, code: answer.json?["code"]?.string, tag: tag, place: place, body: answer.json)
+            status: answer.status, code: answer.json?["code"]?.string, tag: tag, cursor: cursor, body: answer.json)
     }
 }
 
-/// A check of readings against the commits.
+/// A check of the answers to a reader against the commits.
 struct ReadingCheck {
     let record: StormRecord
     let readings: Readings
@@ -124,12 +124,12 @@ struct ReadingCheck {
     private mutating func judge(_ reading: Readings.Reading) {
         func about(_ fault: String) -> String { "\(readings.target), \(reading): \(fault)" }
         switch reading.content {
-        case .answer(let status, let code, let tag, let place, let body):
+        case .answer(let status, let code, let tag, let cursor, let body):
             tally["readings \(status)", default: 0] += 1
-            guard place.epoch == record.truth.epoch, place.revision >= furthest,
-                reading.life >= record.lives.count || place.revision <= record.lives[reading.life].last
+            guard cursor.epoch == record.truth.epoch, cursor.revision >= furthest,
+                reading.life >= record.lives.count || cursor.revision <= record.lives[reading.life].last
             else { return violations.append(about("the cursor is of another epoch, or goes back, or ahead")) }
-            furthest = place.revision
+            furthest = cursor.revision
             let begin = position
             while position < commits.count, commits[position].revision <= furthest {
                 model.apply(commits[position])
@@ -151,7 +151,7 @@ struct ReadingCheck {
         }
     }
 
-    /// What is wrong with the content of an answer.
+    /// The fault in the content of an answer, if any.
     private func fault(
         _ status: Int, _ code: String?, _ tag: Revision?, _ body: JSONValue?, known: Revision?
     ) -> String? {
@@ -183,7 +183,7 @@ struct ReadingCheck {
         }
     }
 
-    /// True if it was answered before the time was up, without another answer to give.
+    /// The fault of an answer that came before the end of the wait without a change, if any.
     private func early(
         _ reading: Readings.Reading, _ status: Int, _ code: String?, _ tag: Revision?, since commits: ArraySlice<Commit>
     ) -> String? {
@@ -196,7 +196,7 @@ struct ReadingCheck {
             return nil
         }
         let isAnother = tag != nil && tag != reading.known && (status == 200 || reading.known != nil)
-        // That the suite was dropped meanwhile is another answer, too.
+        // A drop of the suite during the wait also changes the answer.
         let isGone = code == "unknown_suite" && commits.contains { $0.drops(readings.suite) }
         return isAnother || isGone || code == "unknown_key" ? nil : "that was too early"
     }

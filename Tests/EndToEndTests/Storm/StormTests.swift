@@ -6,11 +6,11 @@ import Testing
 
 @Suite(.ownThread, .serialized)
 struct StormTests {
-    /// How long a storm lasts, in seconds. `scripts/storm` reckons with that.
+    /// The duration of a storm in seconds. `scripts/storm` computes the number of storms from it.
     private static let length = 4.0
-    /// How long one in some lasts, so that long waits end and quiet streams are kept alive.
+    /// The duration of every tenth storm, in which long waits end and quiet streams receive keep-alives.
     private static let (longLength, oneIn) = (40.0, 10)
-    /// True if three daemons share an etcd: `scripts/storm --cluster`.
+    /// Whether three daemons share an etcd, as with `scripts/storm --cluster`.
     private static let isShared = getenv("SETTINGSD_TEST_CLUSTER") != nil
 
     @Test(
@@ -34,19 +34,19 @@ struct StormTests {
 
 @Suite(.ownThread)
 struct TranscriptCheckTests {
-    @Test("what is right is accepted", arguments: TranscriptCase.rightOnes)
+    @Test("The check accepts a correct transcript", arguments: TranscriptCase.correctCases)
     func accepts(_ example: TranscriptCase) {
         #expect(example.violations.isEmpty, "\(example.violations)")
     }
 
-    @Test("what is wrong is refused, for the right reason", arguments: TranscriptCase.wrongOnes)
+    @Test("The check rejects an incorrect transcript and names the fault", arguments: TranscriptCase.incorrectCases)
     func refuses(_ example: TranscriptCase) throws {
         let fault = try #require(example.fault)
         #expect(example.violations.contains { $0.contains(fault) }, "\(example.violations)")
     }
 
     @Test(
-        "a writer's answer about a commit that is gone, or about another one, is refused",
+        "The check rejects a write answer whose commit is missing or different",
         arguments: [
             ([Handmade.change("a", 1, 2, 2)], 2, nil), ([Handmade.change("a", 1, 3, 2)], 2, "is not"),
             ([], 2, "is not"), ([Handmade.change("a", 1, 2, 2)], 8, "is gone"),
@@ -58,7 +58,9 @@ struct TranscriptCheckTests {
         #expect(fault.map { fault in faults.contains { $0.contains(fault) } } ?? faults.isEmpty, "\(faults)")
     }
 
-    @Test("a write that was made twice is refused, as long as the first is remembered", arguments: [(100, 1), (2, 0)])
+    @Test(
+        "The check rejects a write that was made twice, unless the history has lost the first commit",
+        arguments: [(100, 1), (2, 0)])
     func twice(_ history: Int, _ faults: Int) {
         var record = Handmade.record
         record.history = history
@@ -66,14 +68,14 @@ struct TranscriptCheckTests {
         #expect(record.faults(in: []).count == faults)
     }
 
-    @Test("what is read is held against what was there, and against the time", arguments: ReadingCase.all)
+    @Test("The check compares reads with the commits and the duration of the wait", arguments: ReadingCase.all)
     func readings(_ example: ReadingCase) {
         let violations = ReadingCheck(example.readings, Handmade.record).violations
         #expect(violations.isEmpty == example.isRight, "\(violations)")
     }
 }
 
-/// Reading one key by hand.
+/// A read of one key, written by hand.
 struct ReadingCase: CustomTestStringConvertible {
     let name: String
     let isRight: Bool
@@ -81,26 +83,29 @@ struct ReadingCase: CustomTestStringConvertible {
     var status = 200
     var code: String?
     var tag: Int64?
-    let place: Int64
+    let cursor: Int64
     var value: JSONValue?
     var after: UInt64 = 10
 
     var testDescription: String { name }
 
     static let all: [ReadingCase] = [
-        ReadingCase(name: "the first answer", isRight: true, tag: 1, place: 1, value: 1),
-        ReadingCase(name: "another answer", isRight: true, known: 1, tag: 2, place: 4, value: 2),
-        ReadingCase(name: "unmodified", isRight: true, known: 2, status: 304, tag: 2, place: 4, after: 2000),
-        ReadingCase(name: "unset by now", isRight: true, known: 2, status: 404, code: "not_set", tag: 5, place: 5),
-        ReadingCase(name: "an old value", isRight: false, tag: 1, place: 2, value: 1),
-        ReadingCase(name: "a wrong value", isRight: false, tag: 2, place: 2, value: 7),
-        ReadingCase(name: "the same answer again", isRight: false, known: 2, tag: 2, place: 4, value: 2),
-        ReadingCase(name: "unmodified too early", isRight: false, known: 2, status: 304, tag: 2, place: 4),
+        ReadingCase(name: "the first answer", isRight: true, tag: 1, cursor: 1, value: 1),
+        ReadingCase(name: "another answer", isRight: true, known: 1, tag: 2, cursor: 4, value: 2),
+        ReadingCase(name: "unmodified", isRight: true, known: 2, status: 304, tag: 2, cursor: 4, after: 2000),
+        ReadingCase(name: "an unset setting", isRight: true, known: 2, status: 404, code: "not_set", tag: 5, cursor: 5),
+        ReadingCase(name: "an old value", isRight: false, tag: 1, cursor: 2, value: 1),
+        ReadingCase(name: "a wrong value", isRight: false, tag: 2, cursor: 2, value: 7),
+        ReadingCase(name: "the same answer again", isRight: false, known: 2, tag: 2, cursor: 4, value: 2),
         ReadingCase(
-            name: "unmodified when it was", isRight: false, known: 1, status: 304, tag: 1, place: 4, after: 2000),
-        ReadingCase(name: "unset when it is set", isRight: false, status: 404, code: "not_set", place: 3, after: 2000),
-        ReadingCase(name: "a suite that is gone", isRight: false, tag: 6, place: 7, value: 1),
-        ReadingCase(name: "a place that never was", isRight: false, tag: 6, place: 9, value: 1),
+            name: "unmodified before the end of the wait", isRight: false, known: 2, status: 304, tag: 2, cursor: 4),
+        ReadingCase(
+            name: "unmodified although it was modified", isRight: false, known: 1, status: 304, tag: 1, cursor: 4,
+            after: 2000),
+        ReadingCase(
+            name: "unset although it is set", isRight: false, status: 404, code: "not_set", cursor: 3, after: 2000),
+        ReadingCase(name: "a dropped suite", isRight: false, tag: 6, cursor: 7, value: 1),
+        ReadingCase(name: "a cursor ahead of all commits", isRight: false, tag: 6, cursor: 9, value: 1),
     ]
 
     var readings: Readings {
@@ -108,7 +113,7 @@ struct ReadingCase: CustomTestStringConvertible {
             suite: Handmade.app, key: a, value: value, source: value == nil ? .unset : .stored,
             revision: Handmade.revision(tag ?? 0), modified: nil)
         let content = Readings.Content.answer(
-            status: status, code: code, tag: tag.map(Handmade.revision), place: Handmade.cursor(place),
+            status: status, code: code, tag: tag.map(Handmade.revision), cursor: Handmade.cursor(cursor),
             body: try? JSONValue(parsing: body.jsonBytes()))
         let reading = Readings.Reading(
             life: 0, known: known.map(Handmade.revision), wait: 2, askedAt: 0, at: after * 1_000_000, content: content)

@@ -2,17 +2,17 @@ import SettingsAPI
 import SettingsModel
 import TestSupport
 
-/// A watcher that polls and streams in turns through the storm, disconnects in every way that there is, and resumes at its
-/// last place.
+/// A watcher that alternates between polls and streams, disconnects in different ways and resumes after its last
+/// cursor.
 final class StormWatcher {
     private let storm: Storm
     var random: SeededGenerator
     private(set) var transcript: Transcript
     private var cursor: Cursor?
     private var kept: Cursor?
-    /// True if it asks on to the end of all that there is.
-    private var asksOn = false
-    /// Kept alive between polls.
+    /// Whether the storm is over and the watcher reads all remaining changes.
+    private var readsRest = false
+    /// The connection that the next poll reuses.
     private var connection: (client: RawClient, life: Int)?
 
     init(_ number: Int, _ watched: Watched, in storm: Storm, _ random: SeededGenerator) {
@@ -21,13 +21,13 @@ final class StormWatcher {
         self.random = random
     }
 
-    /// Watches until nothing more is written, and then asks on to the end.
+    /// Watches until all writers have ended, and then reads all remaining changes.
     func run() throws -> Transcript {
         while !storm.progress.isOver {
-            try turn()
+            try runIteration()
         }
         connection = nil
-        asksOn = true
+        readsRest = true
         var hasMore = true
         while hasMore {
             let ask = Ask(
@@ -39,12 +39,12 @@ final class StormWatcher {
         return transcript
     }
 
-    /// True if it gets so much that it has to be quick.
-    private var isGlutted: Bool {
-        storm.isGlutted && transcript.watched.suites.contains { $0.text == StormWrites.bulk }
+    /// Whether the watcher receives so much that a slow reader is disconnected.
+    private var hasLargeWrites: Bool {
+        storm.hasLargeWrites && transcript.watched.suites.contains { $0.text == StormWrites.bulk }
     }
 
-    private func turn() throws {
+    private func runIteration() throws {
         if random.chance(oneIn: 12) {
             connection = nil
             storm.progress.wait(forMore: random.pick([5, 30, storm.history + 20]))
@@ -68,20 +68,20 @@ final class StormWatcher {
         let leavesAfter = random.chance(oneIn: 2) ? random.pick([0, 1, 5, 30, 100, 400]) : nil
         var ask = Ask(life: 0, since: since, form: .stream, at: 0)
         if random.chance(oneIn: 3) {
-            ask.isSlow = random.chance(oneIn: isGlutted ? 2 : 4)
+            ask.isSlow = random.chance(oneIn: hasLargeWrites ? 2 : 4)
             try stream(ask, leavesAfter: leavesAfter ?? random.pick([300, 1000, 5000, 40_000]))
         } else {
             ask.form = .poll(
                 wait: random.pick([nil, 0, 0, 1, 1, 2, 3, 10, 300]),
                 limit: random.chance(oneIn: 3) ? random.pick([1, 2, 5, 50]) : nil, isLatest: random.chance(oneIn: 4))
             _ = try poll(ask, leavesAfter: leavesAfter)
-            // What is answered at once is not asked for all the time.
+            // The watcher pauses after polls that do not wait, because they would keep the daemon busy.
             if ask.wait == 0 || ask.since == nil { storm.progress.wait(forMore: 3) }
         }
     }
 }
 
-/// Received things.
+/// Polls.
 extension StormWatcher {
     func record(_ content: Received.Content, _ ask: Ask) {
         transcript.steps.append(.received(Received(ask: ask, content: content, at: HistoryClient.now)))
@@ -91,7 +91,7 @@ extension StormWatcher {
         self.cursor = cursor
     }
 
-    /// Sends a question. The connection is nil if it was lost at that.
+    /// Sends a request. Returns nil if the connection was lost.
     private func send(_ ask: inout Ask, _ target: String, _ fields: [String]) throws -> RawClient? {
         if ask.isSlow || random.chance(oneIn: 4) { connection = nil }
         let (client, life) =
@@ -111,12 +111,13 @@ extension StormWatcher {
         return client
     }
 
-    /// Goes away, in one of the ways that there are.
+    /// Disconnects with a reset or a close.
     private func leave(_ client: RawClient) {
         if random.chance(oneIn: 2) { client.reset() } else { client.close() }
     }
 
-    /// Waits for something to come, in steps, so that the end of the storm is noticed. False if it is time to leave.
+    /// Waits for data in short steps, so that the watcher notices the end of the storm. Returns false if no data
+    /// arrived.
     private func waitForNews(_ client: RawClient, milliseconds: Int?, isPatient: Bool) -> Bool {
         var left = milliseconds ?? .max
         while left >= 0 {
@@ -128,7 +129,7 @@ extension StormWatcher {
         return false
     }
 
-    /// Asks once. True if there is more to ask for.
+    /// Sends one poll. Returns true if more changes remain.
     private func poll(_ question: Ask, leavesAfter: Int?) throws -> Bool {
         var ask = question
         guard case .poll(let wait, let limit, let isLatest) = ask.form else { return false }
@@ -137,12 +138,12 @@ extension StormWatcher {
         if let wait { target += "wait=\(wait)&" }
         if let limit { target += "limit=\(limit)&" }
         if isLatest { target += "latest&" }
-        // Another daemon may have the end that this one does not have yet.
-        let client = try send(&ask, String(target.dropLast()), asksOn ? ["Settings-Fresh: true"] : [])
+        // Another daemon of the cluster may have commits that this daemon does not have yet.
+        let client = try send(&ask, String(target.dropLast()), readsRest ? ["Settings-Fresh: true"] : [])
         guard let client else { return true }
         let longest = ask.wait * 1000 + Int(Patience.delivery / 1_000_000)
-        if !waitForNews(client, milliseconds: min(leavesAfter ?? .max, longest), isPatient: asksOn) {
-            guard leavesAfter != nil || storm.progress.isOver && !asksOn else {
+        if !waitForNews(client, milliseconds: min(leavesAfter ?? .max, longest), isPatient: readsRest) {
+            guard leavesAfter != nil || storm.progress.isOver && !readsRest else {
                 record(.silence, ask)
                 return true
             }
@@ -167,14 +168,14 @@ extension StormWatcher {
             }
             let answer = try client.readResponse()
             if answer.field("Connection") != "close", !ask.isHalfClosed { connection = (client, ask.life) }
-            return take(answer, ask)
+            return recordAnswer(answer, ask)
         } catch {
             record(.lost, ask)
             return true
         }
     }
 
-    private func take(_ answer: RawResponse, _ ask: Ask) -> Bool {
+    private func recordAnswer(_ answer: RawResponse, _ ask: Ask) -> Bool {
         do {
             switch answer.status {
             case 200:
@@ -198,9 +199,9 @@ extension StormWatcher {
 
     private func absence(_ answer: RawResponse) throws -> Received.Content {
         guard answer.json?["code"] == "unknown_suite", answer.field("Retry-After") != nil,
-            let place = answer.field("Settings-Cursor").flatMap({ Cursor($0) })
+            let cursor = answer.field("Settings-Cursor").flatMap({ Cursor($0) })
         else { return .nonsense("\(answer.fields) \(answer.text)") }
-        return .absent(place)
+        return .absent(cursor)
     }
 }
 
@@ -229,23 +230,23 @@ extension StormWatcher {
             guard head.status == 200, head.field("Content-Type")?.hasPrefix("text/event-stream") == true else {
                 var answer = head
                 answer.body = try client.readBody(of: head)
-                _ = take(answer, ask)
+                _ = recordAnswer(answer, ask)
                 return
             }
             while HistoryClient.now < end {
-                // A slow reader reads what is still there for it, or finds that it was cut off.
+                // A slow reader reads the buffered events, or finds that the daemon has disconnected it.
                 if storm.progress.isOver, !ask.isSlow || !client.hasNews(within: 50) { break }
-                if ask.isSlow, random.chance(oneIn: isGlutted ? 2 : 8) {
-                    storm.progress.wait(forMore: random.pick(isGlutted ? [20, 4000] : [20, 100, 400]))
+                if ask.isSlow, random.chance(oneIn: hasLargeWrites ? 2 : 8) {
+                    storm.progress.wait(forMore: random.pick(hasLargeWrites ? [20, 4000] : [20, 100, 400]))
                 }
                 guard waitForNews(client, milliseconds: min(leavesAfter, 200), isPatient: false) else { continue }
                 guard let piece = try nextPiece(client) else { return record(.ended, ask) }
-                take(piece, ask)
+                recordPiece(piece, ask)
             }
             if random.chance(oneIn: 4) {
                 client.endSending()
                 ask.isHalfClosed = true
-                while let piece = try nextPiece(client) { take(piece, ask) }
+                while let piece = try nextPiece(client) { recordPiece(piece, ask) }
                 return record(.ended, ask)
             }
             record(client.hasNews || ask.isSlow ? .tore : .left, ask)
@@ -255,8 +256,8 @@ extension StormWatcher {
         }
     }
 
-    /// The next piece of a stream; nil at its end. A stream in the middle of its backlog ends with the line
-    /// that says when to come back, which no empty line follows: its reader keeps its last place.
+    /// The next event of a stream; nil at its end. A stream that stops in the middle of its backlog ends with a retry
+    /// line without an empty line, and its reader keeps its last cursor.
     private func nextPiece(_ client: RawClient) throws -> String? {
         do {
             return try client.readPiece()
@@ -267,7 +268,7 @@ extension StormWatcher {
         }
     }
 
-    private func take(_ piece: String, _ ask: Ask) {
+    private func recordPiece(_ piece: String, _ ask: Ask) {
         do {
             guard let event = try StormEvent(piece, of: transcript.watched) else { return }
             know(event.cursor)
@@ -278,14 +279,14 @@ extension StormWatcher {
     }
 }
 
-/// An event of a stream as it came.
+/// An event of a stream as received.
 private struct StormEvent {
     let cursor: Cursor
     let content: Received.Content
 
     struct Malformed: Error {}
 
-    /// Reads a piece of a stream; nil if it says only when to come back.
+    /// Parses a piece of a stream; nil if the piece has only a retry delay.
     init?(_ piece: String, of watched: Watched) throws {
         var parser = EventStreamParser()
         let events = parser.feed(piece.utf8)
@@ -293,7 +294,7 @@ private struct StormEvent {
         guard events.count < 2, let cursor = Cursor(parser.lastEventID) else { throw Malformed() }
         self.cursor = cursor
         guard let found = events.first else {
-            content = .place(cursor, isLast: parser.retry != nil)
+            content = .cursorOnly(cursor, isLast: parser.retry != nil)
             return
         }
         let event = try StreamEvent(

@@ -2,25 +2,25 @@ import SettingsAPI
 import SettingsModel
 import TestSupport
 
-/// The answer to a write of a writer.
+/// The answer to one write.
 struct StormAnswer: Sendable {
-    /// What the write was.
+    /// The method and the target of the write.
     let request: String
     let life: Int
     let at: UInt64
-    /// The key that it was sent with, the same each time.
+    /// The idempotency key of the write and its retries.
     let requestKey: String?
     let content: Content
 
     enum Content: Sendable {
         case setting(SettingState)
         case summary(WriteSummary)
-        /// Nothing was done.
+        /// The write was refused and not done.
         case refused(Int)
         case nonsense(String)
     }
 
-    /// The commit that it reports; nil if there was none.
+    /// The revision of the reported commit; nil if the write made no commit.
     var revision: Revision? {
         switch content {
         case .setting(let setting): setting.changed == true && !setting.isDryRun ? setting.revision : nil
@@ -30,7 +30,7 @@ struct StormAnswer: Sendable {
     }
 }
 
-/// A writer that sends one write after the other, and retries where an answer was lost, if it may.
+/// A client that sends one write after another. It retries a write with an idempotency key after a lost answer.
 final class StormWriter {
     private let number: Int
     private let storm: Storm
@@ -41,7 +41,7 @@ final class StormWriter {
     init(_ number: Int, in storm: Storm, _ random: SeededGenerator) {
         self.number = number
         self.storm = storm
-        writes = StormWrites(random, isGlutted: storm.isGlutted)
+        writes = StormWrites(random, hasLargeWrites: storm.hasLargeWrites)
     }
 
     func run() throws -> [StormAnswer] {
@@ -63,7 +63,7 @@ final class StormWriter {
             do {
                 let answer = try client.ask(request)
                 if answer.field("Connection") == "close" { connection = nil }
-                // A stop refuses what it does not do any more.
+                // A stopping daemon refuses new writes.
                 if answer.status == 503, key != nil { continue }
                 let content = Self.read(answer)
                 answers.append(
@@ -97,7 +97,7 @@ final class StormWriter {
 }
 
 extension StormRecord {
-    /// What is wrong with the answers to writers.
+    /// The faults in the answers to writers.
     func faults(in answers: [StormAnswer]) -> [String] {
         var keys: [String: [Revision]] = [:]
         for commit in truth.commits {
@@ -105,7 +105,7 @@ extension StormRecord {
         }
         var faults: [String] = []
         for (key, revisions) in keys where revisions.count > 1 {
-            // What was forgotten may be done again.
+            // A write whose first commit has left the history may be made again.
             guard let first = revisions.first, !isForgotten(first, at: revisions[1]) else { continue }
             faults.append("the write \(key) was made at \(revisions)")
         }
@@ -124,7 +124,7 @@ extension StormRecord {
 }
 
 extension StormAnswer {
-    /// True if it describes the commit.
+    /// Whether the answer describes the commit.
     fileprivate func isTrue(of commit: Commit) -> Bool {
         let changes = commit.changes.map { change in
             var change = change
@@ -143,18 +143,18 @@ extension StormAnswer {
     }
 }
 
-/// The suites and keys that a storm is about, and random writes of all kinds to them.
+/// The suites and keys of a storm, and random writes of all kinds.
 struct StormWrites {
     static let suites = ["app", "net", "ui.theme"]
-    /// Among them names that need encoding, beginnings of others, and two spellings of é.
+    /// The keys include names that need percent-encoding, prefixes of other names, and both Unicode forms of é.
     static let keys = ["a", "ab", "b", "count", "n.1", "n.2", "n.\u{e9}", "n.e\u{301}", "p/q", "p/q r"]
     static let prefixes = ["n.", "a", "p/", "", "n.e", "zz"]
-    /// A suite that is written to seldom, but much at a time.
+    /// A suite with rare but large writes.
     static let bulk = "bulk"
-    /// A suite that is hardly ever written to.
+    /// A suite with very rare writes.
     static let quiet = "quiet"
 
-    /// Schemas that agree with what is stored now and then.
+    /// Schemas that the stored values satisfy sometimes.
     private static let schemas = [
         #"{"type":"object","additionalProperties":{},"properties":{"#
             + #""count":{"type":"integer","default":0,"minimum":-3},"n.1":{"type":"integer","default":7}}}"#,
@@ -165,16 +165,16 @@ struct StormWrites {
     ]
 
     var random: SeededGenerator
-    /// True if many writes are large.
-    private let isGlutted: Bool
+    /// Whether many writes are large.
+    private let hasLargeWrites: Bool
 
-    init(_ random: SeededGenerator, isGlutted: Bool) {
+    init(_ random: SeededGenerator, hasLargeWrites: Bool) {
         self.random = random
-        self.isGlutted = isGlutted
+        self.hasLargeWrites = hasLargeWrites
     }
 
     mutating func next() -> Request {
-        if isGlutted, random.chance(oneIn: 6) { return bulk() }
+        if hasLargeWrites, random.chance(oneIn: 6) { return bulk() }
         let suite = random.pick(Self.suites)
         switch random.below(100) {
         case 0..<42: return Request("PUT \(key(of: suite)) \(value())")
@@ -213,18 +213,18 @@ struct StormWrites {
     private mutating func map(value given: (inout SeededGenerator) -> String? = { _ in nil }) -> String {
         var members: [String: String] = [:]
         for _ in 0..<random.below(5) { members[random.pick(Self.keys)] = given(&random) ?? value() }
-        // Not in a dictionary's order, so that a seed repeats it.
+        // The members are sorted, so that a seed always produces the same request.
         let sorted = members.sorted { UTF8Text($0.key) < UTF8Text($1.key) }
         return "{" + sorted.map { "\"\($0.key)\":\($0.value)" }.joined(separator: ",") + "}"
     }
 
     private mutating func transaction() -> Request {
         let operations = (0..<(1 + random.below(6))).map { _ in
-            let place = "\"suite\":\"\(random.pick(Self.suites))\",\"key\":"
+            let address = "\"suite\":\"\(random.pick(Self.suites))\",\"key\":"
             switch random.below(6) {
-            case 0: return "{\"op\":\"delete\",\(place)\"\(random.pick(Self.keys))\"}"
-            case 1: return "{\"op\":\"add\",\(place)\"count\",\"by\":1}"
-            default: return "{\"op\":\"set\",\(place)\"\(random.pick(Self.keys))\",\"value\":\(value())}"
+            case 0: return "{\"op\":\"delete\",\(address)\"\(random.pick(Self.keys))\"}"
+            case 1: return "{\"op\":\"add\",\(address)\"count\",\"by\":1}"
+            default: return "{\"op\":\"set\",\(address)\"\(random.pick(Self.keys))\",\"value\":\(value())}"
             }
         }
         return Request("POST /v1/transaction {\"do\":[\(operations.joined(separator: ","))]}")
@@ -235,7 +235,7 @@ struct StormWrites {
             return Request("DELETE \(Self.bulk)\(random.pick(["", "?drop=true", "?prefix=k1"]))")
         }
         let number = random.below(1000)
-        if isGlutted {
+        if hasLargeWrites {
             let text = String(repeating: "x", count: 40_000)
             let members = (0..<(1 + random.below(8))).map { "\"k\($0)\":\"\(text)\(number)\"" }
             return Request("PATCH \(Self.bulk) {\(members.joined(separator: ","))}")

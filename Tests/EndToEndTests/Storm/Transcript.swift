@@ -1,7 +1,7 @@
 import SettingsAPI
 import SettingsModel
 
-/// The questions of one watcher, and their answers.
+/// The requests of one watcher and their answers.
 struct Transcript: Sendable {
     let number: Int
     let watched: Watched
@@ -9,11 +9,11 @@ struct Transcript: Sendable {
 
     enum Step: Sendable {
         case received(Received)
-        /// What is known is kept for later.
+        /// The watcher saves its cursor and values.
         case kept
-        /// What was kept is gone back to, as by a client that begins with what it once saved.
+        /// The watcher returns to the saved cursor and values, like a client that starts from saved data.
         case wentBack
-        /// All that was known is forgotten.
+        /// The watcher discards its cursor and values.
         case forgot
     }
 
@@ -24,70 +24,70 @@ struct Transcript: Sendable {
     }
 }
 
-/// A question and one thing that came of it; a stream has many.
+/// A request and its answer, or one event of a stream.
 struct Received: Sendable {
     var ask: Ask
     var content: Content
-    /// When that came.
+    /// The time of arrival.
     var at: UInt64
 
-    /// What came.
+    /// The received content, or the end of the connection.
     enum Content: Sendable {
         case state(ObservedState)
         case changes(ObservedChanges)
         case commit(StreamCommit)
-        /// A stream has come so far without an event.
-        case place(Cursor, isLast: Bool = false)
-        /// The suite does not exist at this place.
+        /// The stream sent a cursor without an event.
+        case cursorOnly(Cursor, isLast: Bool = false)
+        /// The suite does not exist at this cursor.
         case absent(Cursor)
-        /// A stream begins, or begins anew, without the suite.
+        /// The stream starts, or starts again, without the suite.
         case missing(Cursor)
-        /// The stream ended as it should.
+        /// The stream ended properly.
         case ended
-        /// The daemon is going down.
+        /// The daemon refused the request because it is stopping.
         case refused
-        /// The watcher went away while nothing was there for it.
+        /// The watcher disconnected while no data was waiting.
         case left
-        /// The watcher went away in the middle of what came.
+        /// The watcher disconnected in the middle of an answer or event.
         case tore
         /// The connection was lost.
         case lost
-        /// Nothing came long after the time was up.
+        /// No answer arrived long after the end of the wait.
         case silence
-        /// Something that is none of these.
+        /// An unexpected answer.
         case nonsense(String)
     }
 }
 
-/// A question.
+/// A request of a watcher.
 struct Ask: Sendable {
     enum Form: Sendable, Equatable {
         case poll(wait: Int?, limit: Int?, isLatest: Bool)
         case stream
     }
 
-    /// Which start of the daemon it was put to, from 0.
+    /// The number of restarts of the daemon before the request.
     var life: Int
     var since: ResumePoint?
     var form: Form
-    /// When it was sent.
+    /// The time of sending.
     var at: UInt64
-    /// True if the watcher closed its sending side.
+    /// Whether the watcher closed its sending side.
     var isHalfClosed = false
-    /// True if the watcher takes its time to read.
+    /// Whether the watcher reads slowly.
     var isSlow = false
 
-    /// For how long a watcher without changes may wait, in seconds.
+    /// The longest wait without changes, in seconds.
     var wait: Int {
         if case .poll(let wait?, _, _) = form { wait } else { 30 }
     }
 
-    /// True if it waits for a suite that does not exist.
+    /// Whether the request waits until the suite exists.
     var waitsForSuite: Bool {
         if case .poll(.some, _, _) = form { true } else { since != nil }
     }
 
-    /// The shortest wait before an answer without changes, in nanoseconds, less what clocks may differ by.
+    /// The shortest wait before an answer without changes, in nanoseconds, minus the tolerance for clocks.
     var least: UInt64 {
         let wait = UInt64(wait) * 1_000_000_000
         let shortest = wait >= 10_000_000_000 ? wait / 10 * 9 : wait
@@ -95,35 +95,35 @@ struct Ask: Sendable {
     }
 }
 
-/// How long things may take, in nanoseconds.
+/// Limits on durations, in nanoseconds.
 enum Patience {
-    /// By how much a wait may be too short.
+    /// The tolerance for a wait that is too short.
     static let clocks: UInt64 = 50_000_000
-    /// Until a watcher is answered: far more than a sound daemon takes on a busy machine.
+    /// The longest delivery of a change: far more than a correct daemon needs on a busy machine.
     static let delivery: UInt64 = 4_000_000_000
 }
 
-/// One start of the daemon.
+/// One run of the daemon, from its start to its end.
 struct StormLife: Sendable {
-    /// When it was asked to stop, or killed.
+    /// The time of the kill or of the request to stop.
     var endedAt: UInt64
     var isKilled: Bool
-    /// The last commit that it left.
+    /// The last commit of the run.
     var last: Revision
 }
 
-/// All that is known of a storm when it is over.
+/// The commits and runs of a storm.
 struct StormRecord: Sendable {
     var truth: JournaledCommits
     var lives: [StormLife]
-    /// How many commits the daemon is configured to keep.
+    /// The configured number of commits in the history.
     var history: Int
-    /// When writers were answered.
+    /// The times at which writers received their answers.
     var acknowledged: [Revision: UInt64] = [:]
 
-    /// True if a reset is right for a watcher that comes from one place and is answered at another. Half of the history are
-    /// the newest commits of all suites.
-    func isForgotten(_ known: Revision, at place: Revision) -> Bool {
-        truth.count(after: known, upTo: place) > history / 2
+    /// Whether a reset is correct for a watcher with the cursor `known` that is answered at the revision `revision`. Half
+    /// of the history is reserved for the newest commits of all suites.
+    func isForgotten(_ known: Revision, at revision: Revision) -> Bool {
+        truth.count(after: known, upTo: revision) > history / 2
     }
 }

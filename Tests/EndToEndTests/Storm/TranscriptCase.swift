@@ -2,12 +2,12 @@ import SettingsAPI
 import SettingsModel
 import Testing
 
-/// A transcript by hand, and what the checker has to say of it.
+/// A transcript written by hand, and the expected result of the check.
 struct TranscriptCase: CustomTestStringConvertible {
     let name: String
-    /// What a violation has to say; nil if all is right.
+    /// A part of the expected violation; nil if the transcript is correct.
     let fault: String?
-    /// How many commits the daemon keeps.
+    /// The number of commits in the daemon's history.
     var history = 100
     var watched = Handmade.all
     var isComplete = false
@@ -23,15 +23,16 @@ struct TranscriptCase: CustomTestStringConvertible {
     }
 }
 
-/// A history by hand, and ways to write down what a watcher gets of it.
+/// A history written by hand, and short forms for answers to a watcher.
 enum Handmade {
-    static let epoch = Epoch("e1").unsafelyThere
-    static let app = (try? SuiteName("app")).unsafelyThere
-    static let net = (try? SuiteName("net")).unsafelyThere
+    static let epoch = Epoch("e1").required
+    static let app = (try? SuiteName("app")).required
+    static let net = (try? SuiteName("net")).required
     static let all = Watched([app], isOne: true)
-    static let onlyB = Watched([app], isOne: true, keys: [(try? KeyName("b")).unsafelyThere])
+    static let onlyB = Watched([app], isOne: true, keys: [(try? KeyName("b")).required])
 
-    /// Two suites come into being at 1; then come commits to one, to two keys of it, to the other, a schema, and a drop.
+    /// Revision 1 creates two suites. Later revisions change one suite, two of its keys, the other suite and a schema,
+    /// and drop a suite.
     static let commits = [
         commit(1, [change("a", nil, 1, 1), change("k", nil, 1, 1, in: net)], [created(app), created(net)]),
         commit(2, [change("a", 1, 2, 2)]),
@@ -44,7 +45,7 @@ enum Handmade {
             [SuiteChange(suite: app, kind: .dropped, oldRevision: revision(6))]),
     ]
 
-    /// One life, which was killed at 1000 s.
+    /// One run of the daemon, which was killed after 1000 s.
     static let record = StormRecord(
         truth: JournaledCommits(epoch: epoch, commits),
         lives: [StormLife(endedAt: 1_000_000_000_000, isKilled: true, last: revision(7))], history: 100,
@@ -60,7 +61,7 @@ enum Handmade {
         _ key: String, _ old: JSONValue?, _ new: JSONValue?, _ number: Int64, in suite: SuiteName = app
     ) -> Change {
         Change(
-            suite: suite, key: (try? KeyName(key)).unsafelyThere, old: old, new: new,
+            suite: suite, key: (try? KeyName(key)).required, old: old, new: new,
             oldSource: old == nil ? .unset : .stored, source: new == nil ? .unset : .stored, revision: revision(number),
             modified: Timestamp(milliseconds: number))
     }
@@ -75,21 +76,21 @@ enum Handmade {
     }
 }
 
-/// Questions and their answers.
+/// Short forms for requests with their answers.
 extension Transcript.Step {
-    /// The state, in answer to a question from nowhere, or in place of changes.
+    /// A state, in answer to a request without a cursor, or a reset.
     static func state(
         _ values: KeyValuePairs<String, JSONValue>, at number: Int64, reset isReset: Bool = false,
         since: Int64? = nil, schema: Int64 = 0
     ) -> Self {
         let contents = SuiteContents(
             suite: Handmade.app, schemaRevision: Handmade.revision(schema),
-            values: values.map { SuiteContents.Entry(key: (try? KeyName($0.key)).unsafelyThere, value: $0.value) })
+            values: values.map { SuiteContents.Entry(key: (try? KeyName($0.key)).required, value: $0.value) })
         return received(
             since, .state(ObservedState(.one(contents), cursor: Handmade.cursor(number), isReset: isReset)))
     }
 
-    /// Changes in answer to a poll.
+    /// Changes in the answer to a poll.
     static func changes(
         _ changes: [Change], since: Int64, to number: Int64, more hasMore: Bool = false, limit: Int? = nil,
         latest: Bool = false, schema: Int64 = 0, dropped: Bool = false, after milliseconds: UInt64 = 10,
@@ -105,7 +106,7 @@ extension Transcript.Step {
             .poll(wait: 2, limit: limit, isLatest: latest), after: milliseconds)
     }
 
-    /// A commit on a stream.
+    /// A commit as an event of a stream.
     static func event(
         _ changes: [Change], since: Int64? = nil, at number: Int64, schema: Int64? = nil, dropped: Bool = false,
         after milliseconds: UInt64 = 10
@@ -126,9 +127,9 @@ extension Transcript.Step {
 }
 
 extension Optional {
-    /// For names in tables that are right as they stand.
-    fileprivate var unsafelyThere: Wrapped {
-        guard let self else { preconditionFailure("a table has a name that is none") }
+    /// The value, for names in tables that are known to be valid.
+    fileprivate var required: Wrapped {
+        guard let self else { preconditionFailure("a table has an invalid name") }
         return self
     }
 }
@@ -157,7 +158,7 @@ extension TranscriptCase {
             name: name, fault: fault, history: history, watched: watched, isComplete: isComplete, steps: steps)
     }
 
-    static let rightOnes: [TranscriptCase] = [
+    static let correctCases: [TranscriptCase] = [
         .right(
             "polls to the end", isComplete: true, first, .changes([a2], since: 1, to: 2),
             .changes([b3, c3, a5], since: 2, to: 6, schema: 6), .changes([b7, c7], since: 6, to: 7, dropped: true)),
@@ -165,41 +166,44 @@ extension TranscriptCase {
             "a stream to the end", isComplete: true, first, .event([a2], at: 2), .event([b3, c3], at: 3),
             .event([a5], at: 5), .event([], at: 6, schema: 6), .event([b7, c7], at: 7, dropped: true)),
         .right(
-            "commits within a limit, and one over it", first, .changes([a2], since: 1, to: 2, more: true, limit: 1),
+            "commits within a limit, and a commit over the limit", first,
+            .changes([a2], since: 1, to: 2, more: true, limit: 1),
             .changes([b3, c3], since: 2, to: 3, more: true, limit: 1)),
         .right(
             "the latest of each key", first,
             .changes([b3, c3, Handmade.change("a", 1, nil, 5)], since: 1, to: 5, latest: true)),
         .right(
-            "only what matches", of: Handmade.onlyB, .state([:], at: 2), .changes([b3], since: 2, to: 4),
+            "only matching changes", of: Handmade.onlyB, .state([:], at: 2), .changes([b3], since: 2, to: 4),
             .changes([], since: 4, to: 5, after: 2000), .changes([], since: 5, to: 6, schema: 6)),
         .right(
-            "a reset after much happened", history: 4, first, .state(["b": 1, "c": 1], at: 5, reset: true, since: 1)),
+            "a reset after the history lost the cursor", history: 4, first,
+            .state(["b": 1, "c": 1], at: 5, reset: true, since: 1)),
         .right(
             "a stream whose reader is behind", first, .event([a2], at: 2, after: 3000),
             .event([b3, c3], at: 3, after: 6000)),
-        .right("a drop after much happened", history: 4, first, .event([], at: 7, dropped: true)),
+        .right("a drop after the history lost the cursor", history: 4, first, .event([], at: 7, dropped: true)),
         .right(
-            "nothing, when the time is up", first, .changes([a2], since: 1, to: 2),
+            "no change at the end of the wait", first, .changes([a2], since: 1, to: 2),
             .changes([], since: 2, to: 2, after: 2000)),
         .right(
-            "going back to what was kept", first, .kept, .changes([a2], since: 1, to: 2), .wentBack,
+            "a return to a saved cursor", first, .kept, .changes([a2], since: 1, to: 2), .wentBack,
             .changes([a2], since: 1, to: 2)),
         .right(
-            "a place behind a suite that came and went", .received(nil, .missing(Handmade.cursor(0)), .stream),
-            .received(nil, .place(Handmade.cursor(7)), .stream, after: 16_000)),
+            "a cursor after a suite that was created and dropped",
+            .received(nil, .missing(Handmade.cursor(0)), .stream),
+            .received(nil, .cursorOnly(Handmade.cursor(7)), .stream, after: 16_000)),
         .right("absence after the drop", isComplete: true, .received(nil, .absent(Handmade.cursor(7)), after: 2000)),
     ]
 
-    static let wrongOnes: [TranscriptCase] = [
+    static let incorrectCases: [TranscriptCase] = [
         .wrong("a commit missed by a poll", "missing: [", first, .changes([b3, c3], since: 1, to: 3)),
         .wrong(
-            "a place behind a suite that came and is there", "passes over",
+            "a cursor after a suite that was created and exists", "passes over",
             .received(nil, .missing(Handmade.cursor(0)), .stream),
-            .received(nil, .place(Handmade.cursor(5)), .stream, after: 16_000)),
+            .received(nil, .cursorOnly(Handmade.cursor(5)), .stream, after: 16_000)),
         .wrong("a commit missed by a stream", "come next", first, .event([b3, c3], at: 3)),
         .wrong(
-            "a commit missed where nothing comes", "missing: [", first,
+            "a commit missed by an answer without changes", "missing: [", first,
             .changes([], since: 1, to: 2, after: 2000)),
         .wrong(
             "a schema missed by a stream", "come next", .state(["b": 1, "c": 1], at: 5),
@@ -232,27 +236,27 @@ extension TranscriptCase {
             "a commit that was never made", "come next", first, .event([a2], at: 2),
             .event([Handmade.change("a", 2, 3, 4)], at: 4)),
         .wrong("a cursor that goes back", "goes back", .state(["a": 2], at: 2), .changes([], since: 2, to: 1)),
-        .wrong("a state from before what came", "before", .state(["a": 2], at: 2), .forgot, first),
+        .wrong("a state older than a received commit", "before", .state(["a": 2], at: 2), .forgot, first),
         .wrong(
             "a cursor of another epoch", "another epoch", first,
             .changes([a2], since: 1, to: 2, epoch: Epoch("e2") ?? Handmade.epoch)),
         .wrong("a cursor ahead of all commits", "ahead of all", .state([:], at: 9)),
-        .wrong("a state that was not there", "not Optional", .state(["a": 1], at: 2)),
-        .wrong("a schema that was not there", "not Optional", .state(["a": 1], at: 1, schema: 1)),
+        .wrong("a state that never existed", "not Optional", .state(["a": 1], at: 2)),
+        .wrong("a schema that never existed", "not Optional", .state(["a": 1], at: 1, schema: 1)),
         .wrong(
             "a schema that comes late", "schema of app", .state(["b": 1, "c": 1], at: 5), .changes([], since: 5, to: 6)),
         .wrong(
-            "a drop that is not said", "dropped is false", .state(["b": 1, "c": 1], at: 6, schema: 6),
+            "a drop that is not reported", "dropped is false", .state(["b": 1, "c": 1], at: 6, schema: 6),
             .changes([b7, c7], since: 6, to: 7)),
-        .wrong("a drop without what led to it", "come next", first, .event([], at: 7, dropped: true)),
+        .wrong("a drop without the preceding commits", "come next", first, .event([], at: 7, dropped: true)),
         .wrong(
-            "a drop of a suite that is there", "the suite exists", history: 4, first, .event([], at: 5, dropped: true)),
+            "a drop of a suite that exists", "the suite exists", history: 4, first, .event([], at: 5, dropped: true)),
         .wrong(
-            "a reset without reason", "which was not forgotten", first,
+            "a reset although the history has the cursor", "which was not forgotten", first,
             .state(["a": 2], at: 2, reset: true, since: 1)),
         .wrong("a state to a watcher with a cursor", "came with a cursor", first, .state(["a": 2], at: 2, since: 1)),
         .wrong(
-            "nothing, before the time is up", "nothing came after", .state(["a": 2], at: 2),
+            "no change before the end of the wait", "nothing came after", .state(["a": 2], at: 2),
             .changes([], since: 2, to: 2, after: 500)),
         .wrong("an event that comes late", "ms later", first, .event([a2], at: 2, after: 9000)),
         .wrong("a commit that comes late", "ms later", first, .changes([a2], since: 1, to: 2, after: 9000)),
@@ -261,24 +265,26 @@ extension TranscriptCase {
         .wrong(
             "less than the limit", "more would be within", first, .changes([a2], since: 1, to: 2, more: true, limit: 3)),
         .wrong(
-            "more, where there is none", "and is not", .state(["b": 1, "c": 1], at: 6, schema: 6),
+            "more changes announced than exist", "and is not", .state(["b": 1, "c": 1], at: 6, schema: 6),
             .changes([b7, c7], since: 6, to: 7, more: true, limit: 2, dropped: true)),
-        .wrong("an end before the end", "it ends at", isComplete: true, first, .changes([a2], since: 1, to: 2)),
         .wrong(
-            "absence of a suite that is there", "the suite exists",
+            "a transcript that ends before the last commit", "it ends at", isComplete: true, first,
+            .changes([a2], since: 1, to: 2)),
+        .wrong(
+            "absence of a suite that exists", "the suite exists",
             .received(nil, .absent(Handmade.cursor(6)), after: 2000)),
-        .wrong("absence, before the time is up", "nothing came after", .received(nil, .absent(Handmade.cursor(7)))),
+        .wrong("absence before the end of the wait", "nothing came after", .received(nil, .absent(Handmade.cursor(7)))),
         .wrong(
-            "absence in place of the drop", "was left out", .state(["b": 1, "c": 1], at: 6, schema: 6),
+            "absence instead of the drop", "was left out", .state(["b": 1, "c": 1], at: 6, schema: 6),
             .received(6, .absent(Handmade.cursor(7)), after: 2000)),
-        .wrong("a connection lost for nothing", "that was well", first, .received(1, .lost)),
+        .wrong("a connection lost while the daemon runs", "that was well", first, .received(1, .lost)),
         .wrong("a stream that ends", "the stream ended", first, .received(1, .ended, .stream)),
         .wrong("an answer that never comes", "nothing came", first, .received(1, .silence)),
         .wrong(
-            "a stream that is kept alive all the time", "had not been silent", .state(["a": 2], at: 2),
-            .received(2, .place(Handmade.cursor(2)), .stream)),
+            "a keep-alive too early", "had not been silent", .state(["a": 2], at: 2),
+            .received(2, .cursorOnly(Handmade.cursor(2)), .stream)),
         .wrong(
-            "a place beyond what came", "passes over", first,
-            .received(1, .place(Handmade.cursor(2)), .stream, after: 16_000)),
+            "a cursor after a missed commit", "passes over", first,
+            .received(1, .cursorOnly(Handmade.cursor(2)), .stream, after: 16_000)),
     ]
 }

@@ -1,28 +1,28 @@
 import SettingsAPI
 import SettingsModel
 
-/// A check of what one watcher got against every commit.
+/// A check of the answers to one watcher against all commits.
 ///
-/// It must have got each commit that concerns it once, whole, in order and as it was, unless a reset with all that
-/// there is stands between; and that there is nothing only when the time was up.
+/// The watcher must receive each commit that concerns it once, completely, in order and unchanged, unless it receives a
+/// reset with the current state. An answer without changes must not come before the end of the wait.
 struct TranscriptCheck {
     let record: StormRecord
     let transcript: Transcript
-    /// What is wrong, each with the step that shows it.
+    /// The violations, each with the step that shows it.
     private(set) var violations: [(step: Int, text: String)] = []
     /// The number of answers of each kind.
     private(set) var tally: [String: Int] = [:]
 
-    /// The commits that concern the watcher, with the changes that it must get.
+    /// The commits that concern the watcher, with the changes that the watcher must receive.
     let concerning: [Concern]
     var known: Known
     private var kept: Known?
-    /// The furthest cursor so far.
+    /// The highest cursor so far.
     private var furthest = Revision.zero
-    /// When something last came on a stream.
+    /// The time of the last received content.
     private var lastReceived: UInt64 = 0
     private var step = 0
-    /// True if the last event of a stream said that the suite is missing.
+    /// Whether the last event of the stream reported the suite as missing.
     var isMissing = false
 
     struct Concern {
@@ -30,17 +30,17 @@ struct TranscriptCheck {
         let changes: [Change]
     }
 
-    /// What the watcher knows, and what it should.
+    /// The state that the watcher has, and the state that it should have.
     struct Known {
         var cursor: Revision?
-        /// The values that follow from the answers.
+        /// The values according to the answers.
         var view: [SuiteName: [KeyName: JSONValue]] = [:]
         var model: WatchedModel
-        /// How many of the commits the model has.
+        /// The number of concerning commits that the model includes.
         var position = 0
     }
 
-    /// - Parameter isComplete: true if the watcher asked on to the end.
+    /// - Parameter isComplete: Whether the watcher read all remaining changes after the storm.
     init(_ transcript: Transcript, _ record: StormRecord, isComplete: Bool = true) {
         self.transcript = transcript
         self.record = record
@@ -59,7 +59,7 @@ struct TranscriptCheck {
             }
         }
         if isComplete, furthest < record.truth.last {
-            refuse("it ends at \(furthest), before \(record.truth.last)")
+            recordViolation("it ends at \(furthest), before \(record.truth.last)")
         }
     }
 
@@ -70,7 +70,7 @@ struct TranscriptCheck {
         case .state(let state): judge(state, received)
         case .changes(let changes): judge(changes, received)
         case .commit(let commit): judge(commit, received)
-        case .place(let cursor, let isLast): judge(place: cursor, isLast: isLast, received)
+        case .cursorOnly(let cursor, let isLast): judge(cursorOnly: cursor, isLast: isLast, received)
         case .absent(let cursor):
             judge(absentAt: cursor, received)
             if received.ask.waitsForSuite { judgeQuiet(received) }
@@ -79,20 +79,20 @@ struct TranscriptCheck {
             known.view = [:]
             settle(at: cursor.revision)
         case .ended:
-            if !ask.isHalfClosed && !isStopping(received) { refuse("the stream ended") }
+            if !ask.isHalfClosed && !isStopping(received) { recordViolation("the stream ended") }
         case .refused:
-            if !isStopping(received) { refuse("it was refused for a stop that was none") }
+            if !isStopping(received) { recordViolation("it was refused for a stop that was none") }
         case .left: judgeLeaving(received)
         case .lost: judgeLoss(received)
         case .tore: break
-        case .silence: refuse("nothing came long after the time was up")
-        case .nonsense(let text): refuse(text)
+        case .silence: recordViolation("nothing came long after the time was up")
+        case .nonsense(let text): recordViolation(text)
         }
         lastReceived = received.at
-        isMissing = if case .missing = received.content { true } else { isMissing && received.content.isPlace }
+        isMissing = if case .missing = received.content { true } else { isMissing && received.content.isCursorOnly }
     }
 
-    mutating func refuse(_ text: String) {
+    mutating func recordViolation(_ text: String) {
         violations.append((step, text))
     }
 
@@ -100,7 +100,7 @@ struct TranscriptCheck {
         tally[what, default: 0] += 1
     }
 
-    /// True if the daemon was asked to stop by then.
+    /// Whether the daemon was asked to stop before the answer arrived.
     func isStopping(_ received: Received) -> Bool {
         guard received.ask.life < record.lives.count else { return false }
         let life = record.lives[received.ask.life]
@@ -108,83 +108,84 @@ struct TranscriptCheck {
     }
 }
 
-/// Places in history.
+/// Cursors.
 extension TranscriptCheck {
-    /// Takes a cursor in; false if nothing can be judged by it.
-    mutating func take(_ cursor: Cursor, _ received: Received, from known: Revision, isNewest: Bool) -> Bool {
+    /// Checks a cursor. Returns false if the content cannot be checked at this cursor.
+    mutating func checkCursor(_ cursor: Cursor, _ received: Received, from known: Revision, isNewest: Bool) -> Bool {
         guard cursor.epoch == record.truth.epoch else {
-            refuse("the cursor \(cursor) is of another epoch than \(record.truth.epoch)")
+            recordViolation("the cursor \(cursor) is of another epoch than \(record.truth.epoch)")
             return false
         }
         guard cursor.revision >= known else {
-            refuse("the cursor goes back from \(known) to \(cursor.revision)")
+            recordViolation("the cursor goes back from \(known) to \(cursor.revision)")
             return false
         }
         if isNewest, cursor.revision < furthest {
-            refuse("the cursor \(cursor.revision) is before \(furthest), which it had before")
+            recordViolation("the cursor \(cursor.revision) is before \(furthest), which it had before")
             return false
         }
         if received.ask.life < record.lives.count, cursor.revision > record.lives[received.ask.life].last {
-            refuse("the cursor \(cursor.revision) is ahead of all that was committed in life \(received.ask.life)")
+            recordViolation(
+                "the cursor \(cursor.revision) is ahead of all that was committed in life \(received.ask.life)")
             return false
         }
         furthest = max(furthest, cursor.revision)
         return true
     }
 
-    /// The commits after the known ones that are due up to a place.
+    /// The commits after the model's last commit, up to and including a revision.
     func expected(upTo revision: Revision) -> ArraySlice<Concern> {
         let rest = concerning[known.position...]
         return rest.prefix { $0.commit.revision <= revision }
     }
 
-    /// Brings the model to a place.
+    /// Advances the model to a revision.
     mutating func advance(to revision: Revision) {
         for concern in expected(upTo: revision) {
-            if let fault = known.model.apply(concern.commit) { refuse("the journal itself: \(fault)") }
+            if let fault = known.model.apply(concern.commit) { recordViolation("the journal itself: \(fault)") }
             known.position += 1
         }
     }
 
-    /// Brings the watcher's knowledge to a place, and compares its values with what is there.
+    /// Advances the model and the watcher's cursor to a revision, and compares the watcher's values with the model.
     mutating func settle(at revision: Revision) {
         advance(to: revision)
         known.cursor = revision
         let there = known.model.suites.mapValues(\.values).filter { !$0.value.isEmpty }
         let view = known.view.filter { !$0.value.isEmpty }
-        if there != view { refuse("at \(revision) it has \(view) where \(there) is") }
+        if there != view { recordViolation("at \(revision) it has \(view) where \(there) is") }
     }
 
-    /// Takes changes in; each must begin where the one before it ended.
-    mutating func take(_ changes: [Change]) {
+    /// Applies changes to the watcher's values. The old value of each change must match the watcher's value.
+    mutating func applyToView(_ changes: [Change]) {
         for change in changes {
             let before = known.view[change.suite]?[change.key]
-            if before != change.old { refuse("\(change.brief) begins where nothing ended") }
+            if before != change.old { recordViolation("\(change.brief) begins where nothing ended") }
             known.view[change.suite, default: [:]][change.key] = change.new
         }
     }
 }
 
-/// Time.
+/// Timing.
 extension TranscriptCheck {
     /// An answer without changes must not come before the time is up.
     mutating func judgeQuiet(_ received: Received) {
         let took = received.at &- received.ask.at
         guard !received.ask.isHalfClosed else {
-            if took > Patience.delivery { refuse("its closing was noticed after \(took / 1_000_000) ms only") }
+            if took > Patience.delivery { recordViolation("its closing was noticed after \(took / 1_000_000) ms only") }
             return
         }
         guard took < received.ask.least, !isStopping(received) else { return }
-        refuse("nothing came after \(took / 1_000_000) ms of \(received.ask.wait) s")
+        recordViolation("nothing came after \(took / 1_000_000) ms of \(received.ask.wait) s")
     }
 
-    /// A commit must reach its watchers soon. A reader takes the events of a stream one by one: while it is behind, the
-    /// time since the event before counts.
+    /// A commit must reach its watchers within the limit on delivery. A reader that is behind receives one event after
+    /// another, so the limit starts at the previous event.
     mutating func judgeDelay(of concern: Concern, _ received: Received) {
         guard !received.ask.isSlow, let known = record.acknowledged[concern.commit.revision] else { return }
         let since = max(known, received.ask.at, lastReceived)
         guard received.at > since, received.at - since > Patience.delivery else { return }
-        refuse("\(concern.commit.revision) came, or did not, \((received.at - since) / 1_000_000) ms later")
+        recordViolation("\(concern.commit.revision) came, or did not, \((received.at - since) / 1_000_000) ms later")
     }
 
     private mutating func judgeLeaving(_ received: Received) {
@@ -199,18 +200,18 @@ extension TranscriptCheck {
         let life = record.lives[received.ask.life]
         if received.at < life.endedAt {
             if case .stream = received.ask.form, waitingBytes(received) > 1 << 20 {
-                // It may have been cut off: readers that take each event apart before the next do not always keep up.
+                // The daemon may have disconnected the reader, because a reader that checks each event can fall behind.
                 count("readers cut off that were behind")
             } else {
-                refuse("the connection was lost to a daemon that was well")
+                recordViolation("the connection was lost to a daemon that was well")
             }
         }
         if !life.isKilled, received.ask.at + Patience.delivery / 4 < life.endedAt {
-            refuse("the daemon stopped and said nothing")
+            recordViolation("the daemon stopped and said nothing")
         }
     }
 
-    /// How much was certainly sent, and not read, when something came.
+    /// The number of bytes that were certainly sent and not yet read.
     private func waitingBytes(_ received: Received) -> Int {
         concerning[known.position...].reduce(0) { bytes, next in
             guard let known = record.acknowledged[next.commit.revision], known < received.at else { return bytes }
@@ -220,24 +221,27 @@ extension TranscriptCheck {
         }
     }
 
-    mutating func judge(place cursor: Cursor, isLast: Bool, _ received: Received) {
-        guard let cursorBefore = known.cursor else { return refuse("a place comes before any state") }
-        guard take(cursor, received, from: cursorBefore, isNewest: false) else { return }
+    mutating func judge(cursorOnly cursor: Cursor, isLast: Bool, _ received: Received) {
+        guard let cursorBefore = known.cursor else { return recordViolation("a cursor comes before any state") }
+        guard checkCursor(cursor, received, from: cursorBefore, isNewest: false) else { return }
         let missed = expected(upTo: cursor.revision)
         var model = known.model
         for concern in missed { model.apply(concern.commit) }
-        // A stream that waits for its suite gets it once it is there, and not that it came and went.
+        // A stream that waits for its suite receives the suite when it exists. The stream does not receive a suite that
+        // was created and dropped in the meantime.
         if !isMissing || !model.suites.isEmpty {
-            for missed in missed { refuse("\(cursor) passes over \(missed.commit.revision), which did not come") }
+            for missed in missed {
+                recordViolation("\(cursor) passes over \(missed.commit.revision), which did not come")
+            }
         }
-        // The end of a stream has the place, too.
+        // The end of a stream also has a cursor.
         if !isLast, !received.ask.isSlow, received.at - max(lastReceived, received.ask.at) < 14_000_000_000 {
-            refuse("a stream was kept alive that had not been silent")
+            recordViolation("a stream was kept alive that had not been silent")
         }
         settle(at: cursor.revision)
     }
 
-    /// What is wrong, with the seed and what came before.
+    /// The violations, with the seed and the preceding steps.
     func report(seed: UInt64, last: Int = 12) -> String {
         let first = violations.first?.step ?? 0
         let steps = transcript.steps[..<min(first + 1, transcript.steps.count)].suffix(last).map { "\n    \($0.brief)" }
@@ -248,7 +252,7 @@ extension TranscriptCheck {
 }
 
 extension Transcript.Step {
-    /// What a message says of it.
+    /// A short description for messages.
     fileprivate var brief: String {
         switch self {
         case .kept: return "kept"
@@ -265,8 +269,8 @@ extension Transcript.Step {
 }
 
 extension Received.Content {
-    fileprivate var isPlace: Bool {
-        if case .place = self { true } else { false }
+    fileprivate var isCursorOnly: Bool {
+        if case .cursorOnly = self { true } else { false }
     }
 
     fileprivate var brief: String {
@@ -274,18 +278,18 @@ extension Received.Content {
         case .state(let state): "\(kind) \(state.jsonText())"
         case .changes(let changes): "\(kind) \(changes.jsonText())"
         case .commit(let commit): "\(kind) \(commit.jsonText())"
-        case .place(let cursor, _), .absent(let cursor), .missing(let cursor): "\(kind) \(cursor)"
+        case .cursorOnly(let cursor, _), .absent(let cursor), .missing(let cursor): "\(kind) \(cursor)"
         default: "\(self)"
         }
     }
 
-    /// What it is, for counting.
+    /// The name under which the tally counts the content.
     var kind: String {
         switch self {
         case .state(let state): state.isReset ? "resets" : "states"
         case .changes(let changes): changes.changes.isEmpty ? "answers without changes" : "answers with changes"
         case .commit: "events"
-        case .place: "places"
+        case .cursorOnly: "cursors without events"
         case .absent, .missing: "absences"
         case .ended: "ends of streams"
         case .refused: "refusals"

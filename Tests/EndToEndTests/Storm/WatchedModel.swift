@@ -1,19 +1,19 @@
 import SettingsAPI
 import SettingsModel
 
-/// What is watched as it was after each commit, made from the commits alone.
+/// The watched suites after each commit, computed from the commits alone.
 struct WatchedModel {
     /// A suite that exists.
     struct Contents: Equatable {
         var values: [KeyName: JSONValue] = [:]
-        /// What is stored and does not fit the schema.
+        /// The stored values that the schema does not allow.
         var invalid: [KeyName: JSONValue] = [:]
         var schema = Revision.zero
         var revision = Revision.zero
-        /// The commits that changed keys last, since the suite came into being.
+        /// The last commit of each key since the creation of the suite.
         var revisions: [KeyName: Revision] = [:]
 
-        /// True if both show a watcher the same.
+        /// Whether a watcher sees no difference between both.
         func shows(_ other: Contents) -> Bool {
             values == other.values && invalid == other.invalid && schema == other.schema
         }
@@ -27,7 +27,7 @@ struct WatchedModel {
         self.watched = watched
     }
 
-    /// What is wrong with a commit that does not begin where those before it ended, if anything is.
+    /// Applies a commit. Returns a fault if an old value of the commit does not match the model.
     @discardableResult
     mutating func apply(_ commit: Commit) -> String? {
         revision = commit.revision
@@ -57,18 +57,18 @@ struct WatchedModel {
         return fault
     }
 
-    /// The names that do not exist.
+    /// The watched suites that do not exist.
     var missing: [SuiteName] { watched.suites.filter { suites[$0] == nil } }
 
-    /// The revision of each schema, zero where there is none.
+    /// The revision of each suite's schema; zero for a suite without a schema.
     var schemas: [SuiteName: Revision] { suites.mapValues(\.schema) }
 }
 
-/// What a watcher of the storm watches, with its own notion of what concerns it.
+/// The suites and keys that a watcher watches. The filter is implemented independently of the daemon.
 struct Watched: Sendable, CustomStringConvertible {
     /// The suites, in order.
     var suites: [SuiteName]
-    /// True if it asks for one suite by its path.
+    /// Whether the watcher requests one suite by its path.
     var isOne: Bool
     var keys: [KeyName] = []
     var prefixes: [String] = []
@@ -89,12 +89,12 @@ struct Watched: Sendable, CustomStringConvertible {
         suites.contains(change.suite) && admits(change.key)
     }
 
-    /// True if the watcher must get a commit: changes of a suite as a whole always count.
+    /// Whether the watcher must receive a commit. Changes of a watched suite itself always count.
     func concerns(_ commit: Commit) -> Bool {
         commit.suiteChanges.contains { suites.contains($0.suite) } || commit.changes.contains(where: admits)
     }
 
-    /// The changes of a commit that the watcher must get, without what only the journal keeps.
+    /// The changes of a commit that the watcher must receive, without the members that only the journal has.
     func changes(of commit: Commit) -> [Change] {
         commit.changes.filter(admits).map { change in
             var change = change
@@ -103,7 +103,7 @@ struct Watched: Sendable, CustomStringConvertible {
         }
     }
 
-    /// The path and the query of observing it, up to where more parameters may follow.
+    /// The path and query for observing, to which more parameters can be appended.
     var target: String {
         var query = isOne ? [] : suites.map { "suite=\($0.text)" }
         query += keys.map { "key=\($0.text.inTarget)" } + prefixes.map { "prefix=\($0.inTarget)" }
@@ -115,7 +115,7 @@ struct Watched: Sendable, CustomStringConvertible {
 }
 
 extension String {
-    /// The text with every byte but letters and digits as it stands in a path or a query.
+    /// The text with every byte except ASCII letters and digits percent-encoded.
     var inTarget: String {
         utf8.map { byte -> String in
             let scalar = Unicode.Scalar(byte)

@@ -2,9 +2,8 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// Holds answers against the daemon's own description of its interface, as it serves it: the status must be described, its
-/// fields too, and the body allowed by its schema, with no member that the schema does not name. Requests are held against
-/// it as well.
+/// Compares answers with the OpenAPI description that the daemon serves. The status and the fields must be described.
+/// The body must match its schema and have no undescribed members. Requests are compared with the description, too.
 struct DescribedAnswers {
     private let document: JSONValue
     let schemas: [String: KeySchema]
@@ -26,7 +25,7 @@ struct DescribedAnswers {
         self.schemas = schemas
     }
 
-    /// Fields that are of HTTP and not of the interface, that any answer may have, and what browsers want to know.
+    /// Fields of HTTP and of CORS, which any answer may have without a description.
     private static let general: Set = [
         "Date", "Content-Type", "Content-Length", "Transfer-Encoding", "Connection", "Cache-Control", "Vary",
         "X-Content-Type-Options", "X-Accel-Buffering", "Settings-Stale",
@@ -34,11 +33,11 @@ struct DescribedAnswers {
 
     private func check(_ answer: RawResponse, to request: Request, of name: String) throws {
         let context: Comment = "\(name): \(request.method) \(request.target): \(answer.status) \(answer.text)"
-        guard let place = place(of: request) else { return }
-        checkRequest(request, place, answer, of: name)
-        var response = place.operation["responses"]?[String(answer.status)]
+        guard let operation = describedOperation(of: request) else { return }
+        checkRequest(request, operation, answer, of: name)
+        var response = operation.description["responses"]?[String(answer.status)]
         try #require(response != nil, context)
-        if let reference = response?["$ref"]?.string { response = found(reference) }
+        if let reference = response?["$ref"]?.string { response = resolve(reference) }
         for field in answer.fields.map(\.name)
         where !Self.general.contains(field) && !field.hasPrefix("Access-Control-") {
             #expect(response?["headers"]?[field] != nil, "\(name): \(field) of \(answer.status) is not described")
@@ -55,17 +54,17 @@ struct DescribedAnswers {
         #expect(schema.violations(of: body) == [], context)
     }
 
-    /// The part of the description about a request.
-    struct Place {
-        let operation: JSONValue
+    /// An operation of the description, with the path of one request.
+    struct DescribedOperation {
+        let description: JSONValue
         /// The parameters of the path and of the operation.
         let parameters: [JSONValue]
-        /// The names in the path, as they were sent.
+        /// The names in the path of the request, still percent-encoded.
         let names: [(name: String, text: String)]
     }
 
-    /// The operation that a request asks for, if there is one.
-    private func place(of request: Request) -> Place? {
+    /// The operation that matches the method and path of the request; nil if none matches.
+    private func describedOperation(of request: Request) -> DescribedOperation? {
         let path = request.target.prefix { $0 != "?" }.split(separator: "/", omittingEmptySubsequences: false)
         for resource in document["paths"]?.object ?? [:] {
             let template = resource.name.split(separator: "/", omittingEmptySubsequences: false)
@@ -77,21 +76,21 @@ struct DescribedAnswers {
             }
             return resource.value[request.method.lowercased()].map { operation in
                 let parameters = [resource.value, operation].flatMap { $0["parameters"]?.array ?? [] }
-                return Place(
-                    operation: operation,
-                    parameters: parameters.compactMap { $0["$ref"]?.string.flatMap(found) }, names: names)
+                return DescribedOperation(
+                    description: operation,
+                    parameters: parameters.compactMap { $0["$ref"]?.string.flatMap(resolve) }, names: names)
             }
         }
         return nil
     }
 
-    private func found(_ reference: String) -> JSONValue? {
+    private func resolve(_ reference: String) -> JSONValue? {
         reference.split(separator: "/").dropFirst().reduce(document) { $0?[String($1)] }
     }
 }
 
 extension JSONValue {
-    /// The schemas with their references where `$defs` are, and closed: what they do not name is not there.
+    /// The schemas with references to `$defs`. Objects are closed, so that undescribed members are violations.
     fileprivate var relocated: JSONValue {
         switch self {
         case .array(let elements): return .array(elements.map(\.relocated))
@@ -110,65 +109,70 @@ extension JSONValue {
     }
 }
 
-/// Holds requests against the description: what it does not allow is refused, and what it allows is not refused for its
-/// form.
+/// Compares requests with the description: the daemon must refuse a request that the description forbids, and must not
+/// refuse the form of a request that it allows.
 extension DescribedAnswers {
-    /// Rules that OpenAPI has no words for, by what is said of them.
-    private static let unsaid = [
+    /// Parts of error messages for rules that OpenAPI cannot express.
+    private static let undescribedRules = [
         "at and wait cannot be combined", "name the suites to observe",
         "is for long polls; remove it for text/event-stream", "is still to come", "drop removes the whole suite",
         "changed nothing in suite", "does not fit the schema",
     ]
 
-    func checkRequest(_ request: Request, _ place: Place, _ answer: RawResponse, of name: String) {
-        // The values of fields are described in words only.
+    func checkRequest(_ request: Request, _ operation: DescribedOperation, _ answer: RawResponse, of name: String) {
+        // The description does not constrain the values of fields, except Content-Type.
         let isPlain = request.fields.allSatisfy { $0.hasPrefix("Content-Type:") }
-        guard isPlain, request.version == "HTTP/1.1", let wrong = wrongs(of: request, place) else { return }
+        guard isPlain, request.version == "HTTP/1.1", let deviations = deviations(of: request, operation) else {
+            return
+        }
         let context: Comment =
             "\(name): \(request.method) \(request.target): \(answer.status) \(answer.text.prefix(300))"
-        if let reason = wrong.first {
+        if let reason = deviations.first {
             #expect(answer.status >= 400, "the description does not allow \(reason), the daemon does: \(context)")
         } else if answer.status == 400 {
-            let isUnsaid = Self.unsaid.contains { answer.text.contains($0) }
-            #expect(isUnsaid, "the description allows what the daemon does not: \(context)")
+            let isUndescribed = Self.undescribedRules.contains { answer.text.contains($0) }
+            #expect(isUndescribed, "the description allows what the daemon does not: \(context)")
         }
     }
 
-    /// What the description does not allow of a request; nil if the request is not even of the form that HTTP and JSON have.
-    private func wrongs(of request: Request, _ place: Place) -> [String]? {
-        var wrongs: [String] = []
+    /// The parts of the request that the description does not allow; nil if the request is not well-formed HTTP and
+    /// JSON.
+    private func deviations(of request: Request, _ operation: DescribedOperation) -> [String]? {
+        var deviations: [String] = []
         func parameter(_ name: String, in part: String) -> JSONValue? {
-            place.parameters.first { $0["in"]?.string == part && $0["name"]?.string == name }
+            operation.parameters.first { $0["in"]?.string == part && $0["name"]?.string == name }
         }
-        for (name, text) in place.names {
+        for (name, text) in operation.names {
             guard let value = text.decoded else { return nil }
-            if !allows(.string(value), parameter(name, in: "path")?["schema"]) { wrongs.append("the name \(value)") }
+            if !allows(.string(value), parameter(name, in: "path")?["schema"]) {
+                deviations.append("the name \(value)")
+            }
         }
         guard let query = request.target.queryParameters else { return nil }
-        for parameter in place.parameters where parameter["in"] == "query" && parameter["required"] == true {
+        for parameter in operation.parameters where parameter["in"] == "query" && parameter["required"] == true {
             let name = parameter["name"]?.string ?? ""
-            if !query.contains(where: { $0.0 == name }) { wrongs.append("a query without \(name)") }
+            if !query.contains(where: { $0.0 == name }) { deviations.append("a query without \(name)") }
         }
         for (name, values) in query {
             guard let schema = parameter(name, in: "query")?["schema"] else {
-                wrongs.append("the parameter \(name)")
+                deviations.append("the parameter \(name)")
                 continue
             }
             let isList = schema["type"]?.string == "array"
-            if values.count > 1, !isList { wrongs.append("\(name) twice") }
+            if values.count > 1, !isList { deviations.append("\(name) twice") }
             for value in values where !allows(value, ofParameter: isList ? schema["items"] : schema) {
-                wrongs.append("\(name)=\(value ?? "")")
+                deviations.append("\(name)=\(value ?? "")")
             }
         }
-        guard let content = place.operation["requestBody"]?["content"] else { return wrongs }
+        guard let content = operation.description["requestBody"]?["content"] else { return deviations }
         guard let body = request.json else { return nil }
         let type = request.fields.first?.dropFirst("Content-Type:".count).filter { $0 != " " } ?? "application/json"
         let described = content[type.prefix { $0 != ";" }.lowercased()] ?? content["application/json"]
-        if !allows(body, described?["schema"]) { wrongs.append("the body") }
-        return wrongs
+        if !allows(body, described?["schema"]) { deviations.append("the body") }
+        return deviations
     }
 
-    /// True if a schema allows the value of a parameter, nil if the parameter is bare.
+    /// Whether a schema allows the value of a parameter. A nil value stands for a parameter without `=`.
     private func allows(_ text: String?, ofParameter schema: JSONValue?) -> Bool {
         guard let text else { return schema?["type"]?.string == "boolean" }
         var readings: [JSONValue] = [.string(text)]
@@ -209,7 +213,7 @@ extension String {
         return String(validating: bytes, as: UTF8.self)
     }
 
-    /// The parameters of a target by name, a bare one with nil for its value; nil if the query is malformed.
+    /// The parameters of a target by name, with nil for a parameter without `=`; nil if the query is malformed.
     fileprivate var queryParameters: [(name: String, values: [String?])]? {
         var parameters: [(name: String, values: [String?])] = []
         var parts =

@@ -8,15 +8,15 @@ import SettingsWeb
 import TestSupport
 import Testing
 
-/// A daemon whose callers need grants, with a token for each of some names.
+/// A daemon with access control and tokens with different grants.
 final class GuardedDaemon {
     let daemon: TestDaemon
     let tokenFile: String
     let tokens: [String: String]
 
     /// - Parameters:
-    ///   - grants: the grants of each token by its name. One that is named `expired` has been valid until now.
-    ///   - given: requests of an administrator, with every right.
+    ///   - grants: The grants of each token by its name. The token `expired` has just expired.
+    ///   - given: Requests that the token `all`, which has every right, sends first.
     init(
         _ grants: [String: [String]], given: [Request] = [], _ adapt: (inout Configuration) -> Void = { _ in }
     ) throws {
@@ -45,13 +45,13 @@ final class GuardedDaemon {
         }
     }
 
-    /// Makes or removes tokens, and has the daemon read the file again.
+    /// Changes the token file and reloads the daemon.
     func change(_ body: (inout TokenFile) throws(ConfigurationError) -> Void) throws {
         try TokenFile.change(at: tokenFile, body)
         #expect(try send("POST /v1/reload", as: "all").status == 200)
     }
 
-    /// The request with the token of a name, or with what is no token's name as it is.
+    /// The request with the token of this name. A name without a token is sent as an invalid token.
     func signed(_ request: Request, as name: String?) -> Request {
         guard let name else { return request }
         var request = request
@@ -65,14 +65,14 @@ final class GuardedDaemon {
 }
 
 extension Timestamp {
-    /// An instant from now on.
+    /// The time this many milliseconds from now.
     static func now(after milliseconds: Int64) -> Timestamp {
         Timestamp(milliseconds: Timestamp.now().milliseconds + milliseconds)
     }
 }
 
 extension WaitingPeer {
-    /// Sends the request and returns once the daemon has it waiting.
+    /// Sends the request and returns when the daemon counts it as a watcher.
     init(_ guarded: GuardedDaemon, _ request: Request) throws {
         try self.init(guarded.daemon, request, metrics: guarded.signed("GET /metrics", as: "all"))
     }

@@ -3,20 +3,20 @@ import SettingsAPI
 import SettingsModel
 import TestSupport
 
-/// All commits of a data directory, read from the journals that each daemon left when it had ended.
+/// All commits of a data directory, read from the journals after each exit of the daemon.
 ///
-/// Not from its answers, as some of those are lost; and from the lines alone, without the code that recovers them, so
-/// that a defect there does not hide itself.
+/// The commits do not come from answers, because some answers are lost. The journals are parsed without the recovery
+/// code, so that a defect of the recovery code does not hide itself.
 struct JournaledCommits: Sendable {
     var epoch: Epoch
-    /// All of them, in order, with the values before that the lines leave out.
+    /// All commits in order, with the previous values that journal lines omit.
     var commits: [Commit] = []
-    /// The same as the lines have them.
+    /// All commits as the journal lines have them.
     private var lines: [Commit] = []
     /// The last change of each key.
     private var newest: [SuiteName: [KeyName: Change]] = [:]
 
-    /// A journal that does not lead on from the one before, or a line that makes no sense.
+    /// A journal that does not continue the previous journal, or an invalid line.
     struct Unsound: Error, CustomStringConvertible {
         let description: String
     }
@@ -36,8 +36,8 @@ struct JournaledCommits: Sendable {
         try read(directory: directory)
     }
 
-    /// Reads what is new in the journals of a directory that no daemon uses. It has to be done after each life, since
-    /// journals are removed when the daemon starts again.
+    /// Reads the new commits in the journals of a directory that no daemon uses. The next start removes old journals,
+    /// so this method must run after each exit.
     mutating func read(directory: String) throws {
         for journal in try Self.journals(in: directory) {
             guard journal.epoch == epoch else {
@@ -48,7 +48,8 @@ struct JournaledCommits: Sendable {
                 if commit.revision <= last {
                     let index = position(after: commit.revision) - 1
                     guard index >= 0, lines[index] == commit else {
-                        throw Unsound(description: "\(journal.name): \(commit.revision) was another one")
+                        throw Unsound(
+                            description: "\(journal.name): \(commit.revision) differs from the earlier journal")
                     }
                     continue
                 }
@@ -82,18 +83,18 @@ struct JournaledCommits: Sendable {
     /// The last commit.
     var last: Revision { commits.last?.revision ?? .zero }
 
-    /// How many commits came after a revision, up to another.
+    /// The number of commits after a revision, up to and including another revision.
     func count(after revision: Revision, upTo end: Revision) -> Int {
         max(0, position(after: end) - position(after: revision))
     }
 
-    /// The commit of a revision; nil if it is none's.
+    /// The commit of a revision; nil if no commit has the revision.
     subscript(_ revision: Revision) -> Commit? {
         let position = position(after: revision) - 1
         return position >= 0 && commits[position].revision == revision ? commits[position] : nil
     }
 
-    /// Where the commits after a revision begin.
+    /// The index of the first commit after a revision.
     private func position(after revision: Revision) -> Int {
         var (low, high) = (0, commits.count)
         while low < high {
@@ -106,10 +107,10 @@ struct JournaledCommits: Sendable {
 
 /// The log in etcd.
 extension JournaledCommits {
-    /// Reads all of a log in etcd that no snapshot has taken the place of.
+    /// Reads the log in etcd. Commits that a snapshot has replaced are missing.
     init(log etcd: EtcdCluster) throws {
         var found: JournaledCommits?
-        // The keys from here on.
+        // The first key of the next read.
         var start = "settingsd/log/"
         while let (key, value) = try etcd.values(from: start, to: "settingsd/log0").first {
             start = key + "\0"
@@ -135,7 +136,7 @@ extension JournaledCommits {
     }
 }
 
-/// The files.
+/// Reading the journal files.
 extension JournaledCommits {
     private struct Journal {
         let name: String
@@ -159,7 +160,7 @@ extension JournaledCommits {
             }
             var journal = Journal(name: name, epoch: epoch)
             for line in lines.dropFirst() {
-                // What was torn when the daemon was killed was never acknowledged.
+                // A line torn by a kill was never acknowledged.
                 guard let json = try? read(line) else { break }
                 guard let commit = json["commit"], let after = json["after"] else { continue }
                 journal.entries.append(Entry(after: try Revision(json: after), commit: commit))
@@ -175,7 +176,7 @@ extension JournaledCommits {
             .sorted { $0.utf8.count != $1.utf8.count ? $0.utf8.count < $1.utf8.count : $0 < $1 }
     }
 
-    /// The lines of a journal, up to the zeros that make room for more.
+    /// The lines of a journal, without the zeros that reserve space at the end.
     private static func lines(of name: String, in directory: String) throws -> [ArraySlice<UInt8>] {
         let bytes = [UInt8](try Data(contentsOf: URL(filePath: "\(directory)/\(name)")))
         return bytes[..<(bytes.firstIndex(of: 0) ?? bytes.count)].split(separator: UInt8(ascii: "\n"))

@@ -6,9 +6,9 @@ import Testing
 struct WaitingPeer {
     let client: RawClient
 
-    /// Sends the request and returns once the daemon has it waiting.
+    /// Sends the request and returns when the daemon counts it as a watcher.
     ///
-    /// - Parameter metrics: how to ask for the number of those that wait.
+    /// - Parameter metrics: The request for the metrics, which have the number of watchers.
     init(_ daemon: TestDaemon, _ request: Request, metrics: Request = "GET /metrics") throws {
         let counter = try daemon.connect()
         let before = try counter.watcherCount(metrics.bytes)
@@ -19,20 +19,20 @@ struct WaitingPeer {
         }
     }
 
-    /// It was answered instead.
+    /// The error of a request that was answered instead of waiting.
     struct Answered: Error {
         let answer: RawResponse
     }
 
-    /// The answer, which must not have come before.
+    /// Reads the answer.
     func answer() throws -> RawResponse {
         try client.readResponse()
     }
 }
 
 extension TestDaemon {
-    /// Waits until so many requests wait. Each count is answered only when the daemon has done what came before it, so that
-    /// few are needed.
+    /// Waits until this many requests wait. The daemon answers each poll of the metrics after the earlier requests, so
+    /// few polls are necessary.
     func awaitWatchers(_ count: Int) throws {
         let (metrics, start) = (try connect(), ContinuousClock.now)
         while true {
@@ -42,7 +42,7 @@ extension TestDaemon {
         }
     }
 
-    /// The place in history.
+    /// The current cursor.
     func cursor() throws -> String {
         let answer = try send("GET /v1")
         return try #require(answer.field("Settings-Cursor"))
@@ -50,7 +50,7 @@ extension TestDaemon {
 }
 
 extension TestDaemon {
-    /// Begins a stream, on a connection of its own.
+    /// Opens an event stream on a new connection.
     func stream(_ request: Request, since id: String? = nil, receiveBuffer: Int32? = nil) throws -> EventStreamReader {
         var request = request
         request.fields.append("Accept: text/event-stream")
@@ -59,14 +59,14 @@ extension TestDaemon {
     }
 }
 
-/// A commit as an event of a stream.
-struct ToldCommit {
+/// A commit received as an event of a stream.
+struct StreamedCommit {
     let id: String
     let changes: [JSONValue]
 }
 
 extension EventStreamReader {
-    /// Reads an event that must be this one; returns its data.
+    /// Reads an event, which must have this type, this ID and at least these members; returns its data.
     @discardableResult
     func expect(
         _ type: String, _ id: String, _ body: String, sourceLocation: SourceLocation = #_sourceLocation
@@ -80,18 +80,18 @@ extension EventStreamReader {
         return data
     }
 
-    /// Reads an event that must be a commit.
-    func commit(sourceLocation: SourceLocation = #_sourceLocation) throws -> ToldCommit {
+    /// Reads an event, which must be a commit.
+    func commit(sourceLocation: SourceLocation = #_sourceLocation) throws -> StreamedCommit {
         let event = try event()
         let found = try #require(event, sourceLocation: sourceLocation)
         try #require(found.type == "commit", "\(found.data.prefix(300))", sourceLocation: sourceLocation)
         let data = try JSONValue(parsing: found.data)
         try #require(data["cursor"]?.string == found.lastEventID, sourceLocation: sourceLocation)
-        return ToldCommit(id: found.lastEventID, changes: data["changes"]?.array ?? [])
+        return StreamedCommit(id: found.lastEventID, changes: data["changes"]?.array ?? [])
     }
 }
 
 extension RawResponse {
-    /// The place in history that it is true at, to be sent as `since`.
+    /// The cursor of the answer, which can be sent as `since`.
     var cursorText: String { field("Settings-Cursor") ?? "" }
 }

@@ -2,14 +2,15 @@ import SettingsAPI
 import SettingsModel
 import TestSupport
 
-/// A request as tables write it: `PUT app/keys/volume 0.5`, and fields after it.
+/// A request in a short form: `PUT app/keys/volume 0.5`, followed by fields.
 ///
-/// A target without a leading slash is that of something of a suite. The body is what follows the target.
+/// A target without a leading slash is relative to /v1/suites/. The text after the target is the body.
 struct Request: Sendable, ExpressibleByStringLiteral {
     var method: String
     var target: String
     var body: [UInt8]
-    /// Fields as `If-Match: *`. One that is named Host takes the place of the usual one; an empty one leaves it out.
+    /// Fields such as `If-Match: *`. A Host field replaces the default Host; `Host` without a value sends no Host
+    /// field.
     var fields: [String]
     var version = "HTTP/1.1"
 
@@ -27,21 +28,21 @@ struct Request: Sendable, ExpressibleByStringLiteral {
         self.init(text)
     }
 
-    /// A request whose text goes on, for lines that would be too long.
+    /// Appends text to the body, so that a long request can be split over several lines of code.
     static func + (request: Request, more: String) -> Request {
         var request = request
         request.body += Array(more.utf8)
         return request
     }
 
-    /// The same request with a body that is no text.
+    /// The same request with another body.
     func with(body: [UInt8]) -> Request {
         var request = self
         request.body = body
         return request
     }
 
-    /// The same request in another version of the protocol.
+    /// The same request with another HTTP version.
     func with(version: String) -> Request {
         var request = self
         request.version = version
@@ -50,7 +51,7 @@ struct Request: Sendable, ExpressibleByStringLiteral {
 
     var isSafe: Bool { ["GET", "HEAD", "OPTIONS"].contains(method) }
 
-    /// The request on the wire.
+    /// The encoded request.
     var bytes: [UInt8] {
         var lines = ["\(method) \(target) \(version)"]
         let names = fields.map { $0.prefix { $0 != ":" }.lowercased() }
@@ -63,7 +64,7 @@ struct Request: Sendable, ExpressibleByStringLiteral {
 }
 
 extension Request {
-    /// The request with every `$n` replaced by the revision that was there after the n-th request before it.
+    /// The request with every `$n` replaced by the revision after the n-th request of the test.
     func naming(_ revisions: [String]) -> Request {
         var request = self
         request.target = target.naming(revisions)
@@ -74,7 +75,7 @@ extension Request {
 }
 
 extension String {
-    /// The text with every `$n` replaced by the n-th of some revisions.
+    /// The text with every `$n` replaced by the revision with index n.
     func naming(_ revisions: [String]) -> String {
         guard utf8.contains(UInt8(ascii: "$")) else { return self }
         var text: [UInt8] = []
@@ -95,9 +96,9 @@ extension String {
     }
 }
 
-/// Requests that many tables begin with.
+/// Schemas that many tests use.
 enum Samples {
-    /// A schema of one key of each kind that the tables speak of.
+    /// A schema with a key of each kind.
     static let schema: Request = """
         PUT app/schema {"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object",\
         "additionalProperties":false,"patternProperties":{"^x-":true},"properties":{\
@@ -108,23 +109,23 @@ enum Samples {
         "additionalProperties":false}}}
         """
 
-    /// A schema that admits nothing of what the one above does, but numbers to 10.
+    /// A schema that allows only `volume` and `count` from the schema above, as numbers up to 10.
     static let narrow: Request = """
         PUT app/schema?onConflict=keep {"additionalProperties":false,"properties":{\
         "volume":{"type":"number","maximum":10},"count":{"type":"integer","minimum":0,"maximum":10}}}
         """
 }
 
-/// What an answer says in the terms of the interface.
+/// The contents of an answer of the HTTP API.
 extension RawResponse {
-    /// The body; a value of the greatest depth stands some levels down in it.
+    /// The parsed body. The limit on depth leaves room for the members around a value of the maximum depth.
     var json: JSONValue? { try? JSONValue(parsing: body, maximumDepth: JSONValue.maximumDepthAroundValues) }
     /// The revision of the cursor that every answer carries.
     var revision: Revision? { field("Settings-Cursor").flatMap { Cursor($0)?.revision } }
-    /// The type without its parameters.
+    /// The media type without its parameters.
     var type: String { String((field("Content-Type") ?? "").prefix { $0 != ";" }) }
-    /// True if it says that a write changed something.
-    var tellsOfChange: Bool { json?["changed"] == true && json?["dryRun"] == nil && json?["replayed"] == nil }
+    /// Whether the answer reports that a write changed something.
+    var reportsChange: Bool { json?["changed"] == true && json?["dryRun"] == nil && json?["replayed"] == nil }
 }
 
 extension RawClient {

@@ -4,24 +4,25 @@ import SettingsServer
 import TestSupport
 import Testing
 
-/// One row of a table: after some requests, what one more is answered, and what can be read then.
+/// One case of a table-driven test: preceding requests, the tested request, its expected answer, and requests that
+/// check the result.
 struct Row: Sendable, CustomTestStringConvertible {
     let name: String
     var given: [Request]
     var request: Request
     var status: Int
     var code: ErrorCode?
-    /// What the body has at least. `"*"` stands for anything, `$n` for a revision.
+    /// A pattern that the body must contain. `"*"` matches anything, `$n` stands for a revision.
     var body: String
-    /// The whole body, as text.
+    /// The exact text of the body.
     var text: String?
-    /// Members that the body has exactly so, with nothing more in them.
+    /// Members whose values must be equal to these values, without further members.
     var exactly: String?
     /// Members that the body must not have.
     var lacks: [String]
-    /// Fields that the answer has, as `ETag: "3"`.
+    /// Fields that the answer must have, such as `ETag: "3"`. A field without a value must be absent.
     var fields: [String]
-    /// What can be read afterwards.
+    /// Requests after the tested request, and patterns that their answers must contain.
     var then: [(request: Request, body: String)]
     var adapt: @Sendable (inout Configuration) -> Void
 
@@ -47,7 +48,7 @@ struct Row: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { name }
 
-    /// The row, with more requests before its own.
+    /// The row with additional requests before `given`.
     func after(_ requests: Request...) -> Row {
         var row = self
         row.given = requests + given
@@ -56,7 +57,7 @@ struct Row: Sendable, CustomTestStringConvertible {
 }
 
 extension Row {
-    /// Has a daemon of its own go through the row.
+    /// Runs the row on a new daemon.
     func check() throws {
         let daemon = try TestDaemon(adapt)
         var revisions = [try daemon.send("GET /v1").revision?.description ?? ""]
@@ -65,14 +66,14 @@ extension Row {
             revisions.append(answer.revision?.description ?? "")
         }
         let sent = request.naming(revisions)
-        // What was named by its caller and changed nothing is kept as a commit, which shows in the place alone.
+        // A write with an idempotency key that changes nothing is stored as a commit, which changes only the cursor.
         let isNamed = sent.fields.contains { $0.hasPrefix("Idempotency-Key:") }
-        let before = try daemon.world(withPlace: !isNamed)
+        let before = try daemon.world(withCursor: !isNamed)
         let answer = try daemon.send(sent)
         revisions.append(answer.revision?.description ?? "")
         try expect(answer, to: sent, revisions)
-        let after = try daemon.world(withPlace: !isNamed)
-        if answer.tellsOfChange {
+        let after = try daemon.world(withCursor: !isNamed)
+        if answer.reportsChange {
             #expect(before != after, "\(name): nothing changed")
         } else {
             #expect(before == after, "\(name): something changed")
@@ -112,7 +113,7 @@ extension Row {
         try DescribedAnswers.check(answer, to: sent, of: name)
     }
 
-    /// What every answer has.
+    /// Checks the fields that every answer must have.
     private func expectCommonFields(_ answer: RawResponse) {
         let context: Comment = "\(name): \(answer.fields)"
         #expect(answer.revision != nil, context)
@@ -133,7 +134,7 @@ extension Row {
         return answer.status == 200 && sent.method == "GET" && (isRaw || sent.target.contains("/schema"))
     }
 
-    /// What every error has.
+    /// Checks the members that every error must have.
     private func expectProblem(_ answer: RawResponse, _ code: ErrorCode) {
         let context: Comment = "\(name): \(answer.text)"
         #expect(answer.json?["type"] == "about:blank", context)
@@ -153,7 +154,7 @@ extension Row {
         }
     }
 
-    /// HEAD is answered as GET is, without the body.
+    /// Checks that HEAD returns the same status and fields as GET.
     private func expectSameHead(of answer: RawResponse, _ sent: Request, _ daemon: TestDaemon) throws {
         var request = sent
         request.method = "HEAD"
@@ -167,7 +168,8 @@ extension Row {
 }
 
 extension JSONValue {
-    /// True if a value has all that this one has: all members of objects, the elements of arrays one by one.
+    /// Whether a value contains this pattern: all members of its objects, and the same number of elements in its
+    /// arrays.
     func isFound(in value: JSONValue?) -> Bool {
         switch (self, value) {
         case ("*", _?): true

@@ -5,11 +5,11 @@ import SettingsServer
 import TestSupport
 import Testing
 
-/// A daemon of its own for one test, and what its tests say to it.
+/// A daemon for one test, in the test process or in its own process.
 final class TestDaemon {
     let directory: TemporaryDirectory
     let port: UInt16
-    /// Where it listens, if it is one within the tests.
+    /// The addresses of a daemon in the test process; empty for a daemon in its own process.
     let addresses: [ListenAddress]
     private let daemon: Host
 
@@ -22,7 +22,7 @@ final class TestDaemon {
         try self.init(in: TemporaryDirectory(), adapt)
     }
 
-    /// A daemon that finds the data of another one.
+    /// Starts a daemon with the data of an earlier daemon.
     init(
         in directory: TemporaryDirectory, data: String? = nil, _ adapt: (inout Configuration) -> Void = { _ in }
     ) throws {
@@ -33,7 +33,7 @@ final class TestDaemon {
         addresses = daemon.addresses
     }
 
-    /// A daemon in a process of its own, which can be killed.
+    /// Starts a daemon in its own process, which the test can kill.
     init(ofItsOwnIn directory: TemporaryDirectory, data: String? = nil, options: [String] = []) throws {
         self.directory = directory
         let daemon = try DaemonProcess(data: data ?? directory.path, options: options)
@@ -42,7 +42,7 @@ final class TestDaemon {
         addresses = []
     }
 
-    /// Stops, and waits until that is done.
+    /// Stops the daemon and waits for its end.
     func stop() {
         switch daemon {
         case .inTests(let daemon): daemon.stop()
@@ -55,7 +55,7 @@ final class TestDaemon {
         if case .process(let process) = daemon { try process.killAtOnce() }
     }
 
-    /// The process, if it is one of its own.
+    /// The process of a daemon in its own process.
     var process: ChildProcess? {
         if case .process(let daemon) = daemon { daemon.process } else { nil }
     }
@@ -64,7 +64,7 @@ final class TestDaemon {
         try RawClient(port: port)
     }
 
-    /// Sends a request on a connection of its own.
+    /// Sends a request on a new connection.
     @discardableResult
     func send(_ request: Request) throws -> RawResponse {
         try connect().ask(request)
@@ -83,22 +83,22 @@ final class TestDaemon {
         let answer: String
     }
 
-    /// Everything that can be read, and the place in history.
+    /// Everything that a client can read, with the current cursor.
     func world() throws -> String {
-        try world(withPlace: true)
+        try world(withCursor: true)
     }
 
-    /// Everything that can be read, and, unless it does not matter, the place in history.
-    func world(withPlace: Bool) throws -> String {
+    /// Everything that a client can read. Without the cursor, the result shows only changes of settings and schemas.
+    func world(withCursor: Bool) throws -> String {
         let listing = try send("GET /v1/suites")
-        let place = listing.field("Settings-Cursor") ?? ""
+        let cursor = listing.field("Settings-Cursor") ?? ""
         var text =
-            "\(withPlace ? listing.revision?.description ?? "?" : "")\n\(listing.json?["suites"]?.text() ?? "")\n"
+            "\(withCursor ? listing.revision?.description ?? "?" : "")\n\(listing.json?["suites"]?.text() ?? "")\n"
         for suite in listing.json?["suites"]?.array ?? [] {
             let name = suite["suite"]?.string ?? ""
             for part in ["", "?view=stored", "/keys", "/schema"] {
                 let answer = try send(Request("GET \(name)\(part)")).text
-                text += (withPlace ? answer : answer.replacing("\"\(place)\"", with: "")) + "\n"
+                text += (withCursor ? answer : answer.replacing("\"\(cursor)\"", with: "")) + "\n"
             }
         }
         return text
