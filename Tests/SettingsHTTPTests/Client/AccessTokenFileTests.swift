@@ -139,7 +139,7 @@ struct AccessTokenFileTests {
         return DaemonClient(server.address, token: AccessToken(.file(file)), timeout: timeout)
     }
 
-    @Test("While a token file does not answer, requests without the token are answered", .timeLimit(.minutes(10)))
+    @Test("While the read of a token file blocks, requests without the token get answers", .timeLimit(.minutes(10)))
     func otherRequests() async throws {
         let gate = DispatchSemaphore(value: 0)
         let (client, other) = (client(waitingFor: gate), server.client())
@@ -153,7 +153,8 @@ struct AccessTokenFileTests {
         #expect(server.log.count("Authorization: Bearer secret") == 1)
     }
 
-    @Test("Requests end at their deadlines with the name of the file that does not answer, and share one read")
+    @Test(
+        "While the read of a token file blocks, requests end at their deadlines with the file name and share one read")
     func deadline() async throws {
         let gate = DispatchSemaphore(value: 0)
         let client = client(waitingFor: gate, timeout: .milliseconds(20))

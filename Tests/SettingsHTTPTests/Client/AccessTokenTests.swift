@@ -19,7 +19,7 @@ struct AccessTokenTests {
     }
 
     @Test(
-        "A client presents its token with each request, blocking or not; one without is refused",
+        "A client sends its token with each blocking and async request; a request without a token is refused",
         arguments: ServedDaemon.Transport.allCases)
     func token(transport: ServedDaemon.Transport) throws {
         let address = try daemon.address(transport)
@@ -37,7 +37,7 @@ struct AccessTokenTests {
         }
     }
 
-    @Test("A token file is read again after the daemon refuses what it said")
+    @Test("A client reads its token file again after the daemon refuses the token")
     func file() throws {
         let path = try directory.file("token", tokens[0] + "\n")
         let client = DaemonClient(try daemon.address(), token: AccessToken(file: path))
@@ -50,7 +50,7 @@ struct AccessTokenTests {
         #expect(try late.blocking.send(.caller).name == "token:two")
     }
 
-    @Test("A client that may not read secrets hears of the next revision alone, whatever its tag is")
+    @Test("A client without the right to read secrets receives only the next revision, whatever its tag is")
     func revisions() throws {
         let client = DaemonClient(try daemon.address(), token: AccessToken(tokens[0])).blocking
         let (app, key) = (try SuiteName("app"), try KeyName("a"))
@@ -65,7 +65,7 @@ struct AccessTokenTests {
     }
 
     @Test(
-        "A request with a malformed token fails without its text",
+        "A request with a malformed token fails, and the error does not contain the token",
         arguments: [("", "it is empty"), (" \n", "it is empty")]
             + ["a b", "a\r\nX: y", "ä"].map { ($0, "it contains a character that is not visible ASCII") })
     func form(text: String, reason: String) throws {
@@ -74,7 +74,7 @@ struct AccessTokenTests {
         #expect(error == .unusableToken("cannot send the token: \(reason)", outcome: .notDone))
     }
 
-    @Test("No description of a token or of what has one shows its text")
+    @Test("The description of a token and of a value that contains a token do not show the text of the token")
     func descriptions() throws {
         let token = AccessToken(tokens[0])
         let client = DaemonClient(try daemon.address(), token: token)
@@ -100,7 +100,7 @@ struct AccessTokenTests {
         #expect(setting.by == "token:one")
     }
 
-    @Test("SETTINGS_TOKEN gives all clients of a program their token, unless SETTINGS_TOKEN_FILE names a file")
+    @Test("SETTINGS_TOKEN gives all clients of a program their token unless SETTINGS_TOKEN_FILE is set")
     func textOfEnvironment() throws {
         let path = try directory.file("token", tokens[0])
         let client = DaemonClient(try daemon.address(), token: AccessToken(tokens[1])).blocking
@@ -143,7 +143,7 @@ struct AccessTokenTests {
             ($0 as? SettingsError)?.code == .unknownSuite
         }
         _ = try directory.file("late", tokens[0])
-        // A run may end before its writes are sent: the next run sends them.
+        // A run may end before the client has sent its writes. The next run sends these writes.
         for _ in 0..<20 where (try? client.send(.setting(key, in: suite)))?.value != "second" {
             #expect(try ChildProcess(["text", "second"], environment: environment, of: program).end().code == 0)
         }
@@ -151,7 +151,7 @@ struct AccessTokenTests {
         #expect(try client.send(.setting(key, in: suite)).value == "second")
     }
 
-    @Test("A write carries its note, whose line ends cannot begin another field")
+    @Test("A write sends its note, and line ends in the note cannot start another header field")
     func note() throws {
         let client = DaemonClient(try daemon.address(), token: AccessToken(tokens[0]))
         let (suite, key) = (try SuiteName("app"), try KeyName("a"))

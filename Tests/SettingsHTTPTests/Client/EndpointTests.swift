@@ -5,7 +5,8 @@ import Testing
 
 @testable import SettingsHTTP
 
-/// Every endpoint against a real daemon: the blocking forms over both transports, and that the others do the same.
+/// Every endpoint against a real daemon. The blocking forms run over both transports, and the async forms must return
+/// the same results.
 @Suite(.ownThread)
 struct EndpointTests {
     private let names: SampleNames
@@ -14,7 +15,7 @@ struct EndpointTests {
         names = try SampleNames()
     }
 
-    @Test("A setting is stored, changed, read and removed", arguments: ServedDaemon.Transport.allCases)
+    @Test("A client stores, changes, reads and removes a setting", arguments: ServedDaemon.Transport.allCases)
     func settingStoredChangedRead(transport: ServedDaemon.Transport) throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client(transport).blocking
@@ -40,7 +41,9 @@ struct EndpointTests {
         }
     }
 
-    @Test("A suite is merged into, replaced, read, reset and dropped", arguments: ServedDaemon.Transport.allCases)
+    @Test(
+        "A client merges values into a suite, and replaces, reads, resets and drops the suite",
+        arguments: ServedDaemon.Transport.allCases)
     func suiteMergedIntoReplaced(transport: ServedDaemon.Transport) throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client(transport).blocking
@@ -67,7 +70,9 @@ struct EndpointTests {
         #expect(error?.code == .unknownSuite)
     }
 
-    @Test("The past is listed, compared, read and put back", arguments: ServedDaemon.Transport.allCases)
+    @Test(
+        "A client lists, compares and reads earlier revisions, and reverts to an earlier revision",
+        arguments: ServedDaemon.Transport.allCases)
     func pastListedComparedRead(transport: ServedDaemon.Transport) throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client(transport).blocking
@@ -92,7 +97,7 @@ struct EndpointTests {
         #expect(restored.changes.first?.new == "blue" && restored.changes.first?.note == "to begin with")
     }
 
-    @Test("A schema is set, read as it was sent, and removed", arguments: ServedDaemon.Transport.allCases)
+    @Test("A client sets a schema, reads it as it was sent, and removes it", arguments: ServedDaemon.Transport.allCases)
     func schemaSetReadWas(transport: ServedDaemon.Transport) throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client(transport).blocking
@@ -118,7 +123,7 @@ struct EndpointTests {
         #expect(none?.code == .noSchema)
     }
 
-    @Test("Writes keep to their guards and options") func writesKeepTheirGuards() throws {
+    @Test("Writes respect their preconditions and options") func writesKeepTheirGuards() throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client().blocking
         try client.send(.setSchema(SampleNames.schema, of: names.app))
@@ -152,7 +157,8 @@ struct EndpointTests {
         #expect(mismatch?.code == .idempotencyMismatch)
     }
 
-    @Test("A transaction is done whole, or says which condition does not hold") func transactionDoneWholeSays() throws {
+    @Test("A transaction is applied completely, or fails with the condition that does not hold")
+    func transactionDoneWholeSays() throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client().blocking
         let operations = [
@@ -169,7 +175,7 @@ struct EndpointTests {
         #expect(error?.code == .preconditionFailed && error?.problem?.failed.map(\.index) == [0])
     }
 
-    @Test("Listings come page by page, or whole") func listingsComePagePage() throws {
+    @Test("A client reads a listing page by page or completely") func listingsComePagePage() throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client().blocking
         for name in ["a1", "a2", "a3", "b"] {
@@ -187,7 +193,9 @@ struct EndpointTests {
         #expect(try client.send(.allKeys(of: suite, prefix: "k2")).count == 1)
     }
 
-    @Test("Service, health, readiness and metrics are read", arguments: ServedDaemon.Transport.allCases)
+    @Test(
+        "A client reads the service description, health, readiness and metrics",
+        arguments: ServedDaemon.Transport.allCases)
     func daemonSaysWhatHow(transport: ServedDaemon.Transport) throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client(transport).blocking
@@ -199,7 +207,7 @@ struct EndpointTests {
         #expect(try client.send(.interfaceDescription)["openapi"] != nil)
     }
 
-    @Test("Values of the greatest depth come back") func valuesGreatestDepthCome() throws {
+    @Test("Values of the greatest allowed depth survive a write and a read") func valuesGreatestDepthCome() throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client().blocking
         var value: JSONValue = 1
@@ -209,7 +217,7 @@ struct EndpointTests {
         #expect(try client.send(.keys(of: names.app)).keys.map(\.setting.value) == [value])
     }
 
-    @Test("Tasks ask the same, many at a time", arguments: ServedDaemon.Transport.allCases)
+    @Test("Many concurrent tasks get the same results as blocking requests", arguments: ServedDaemon.Transport.allCases)
     func tasksAskSameMany(transport: ServedDaemon.Transport) async throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client(transport)

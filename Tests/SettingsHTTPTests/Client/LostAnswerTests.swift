@@ -5,18 +5,18 @@ import Testing
 
 @testable import SettingsHTTP
 
-/// Connections that end when they should not.
+/// Connections that end unexpectedly.
 @Suite(.ownThread)
 struct LostAnswerTests {
     private let names: SampleNames
-    /// A line of a head.
+    /// A header field of a response.
     private let close = "Connection: close\r\n"
 
     init() throws {
         names = try SampleNames()
     }
 
-    @Test("A connection that the server closed while it was idle is opened again, unseen")
+    @Test("A client replaces a connection that the server closed while it was idle, and the caller sees no error")
     func connectionServerClosedWhile() throws {
         let server = try ScriptedServer { _, peer, log in
             guard peer.readRequest() != nil else { return }
@@ -28,7 +28,7 @@ struct LostAnswerTests {
         #expect(server.log.count("connection") == 5)
     }
 
-    @Test("A connection that has ended is not used again, not even for a write that may be sent once only")
+    @Test("A connection that has ended is not reused, not even for a write that may be sent only once")
     func connectionHasEndedNot() throws {
         let server = try ScriptedServer { number, peer, _ in
             guard peer.readRequest() != nil else { return }
@@ -48,11 +48,11 @@ struct LostAnswerTests {
         #expect(server.log.count("connection") == 2)
     }
 
-    @Test("A kept connection that ends under a request is replaced for a read, and for a write only if it has a key")
+    @Test("If a reused connection ends during a request, a read is repeated, and a write only if it has a request key")
     func keptConnectionEndsUnder()
         throws
     {
-        // Each connection answers once and ends with the second request.
+        // Each connection answers one request and ends at the second request.
         let server = try ScriptedServer { _, peer, log in
             guard peer.readRequest() != nil else { return }
             peer.send(ScriptedServer.service)
@@ -66,7 +66,8 @@ struct LostAnswerTests {
         #expect(error == .unreachable("\(server.address): the connection ended", outcome: .unknown))
         #expect(server.log.count("dropped") == 2 && server.log.count("connection") == 2)
         _ = try client.send(.service)
-        // The repeat reaches a new connection. Its answer is not one to a write, which does not matter here.
+        // The repeat reaches a new connection. The server sends an answer that does not fit a write, which does not
+        // matter here.
         let repeated = #expect(throws: SettingsError.self) { try client.send(.reset(names.app, .plain.repeatable())) }
         guard case .malformedAnswer? = repeated else {
             Issue.record("\(String(describing: repeated))")
@@ -76,7 +77,7 @@ struct LostAnswerTests {
     }
 
     @Test(
-        "A repeat that is refused before it is looked at leaves the outcome unknown",
+        "If the server refuses a repeat before it processes the repeat, the outcome stays unknown",
         arguments: [
             (429, #"{"code":"too_many_connections","detail":"x"}"#),
             (503, #"{"code":"overloaded","detail":"x","outcome":"not_done"}"#), (429, "busy"), (403, "no"),
@@ -84,7 +85,8 @@ struct LostAnswerTests {
     func whatTurnsRepeatAway(status: Int, body: String)
         async throws
     {
-        // The first connection takes a write and ends: it may have been done. Everybody else is turned away.
+        // The first connection receives a write and ends, so the write may have been done. The server refuses all later
+        // connections.
         let server = try ScriptedServer { [close] number, peer, log in
             guard peer.readRequest() != nil else { return }
             if number % 2 == 1 { peer.send(ScriptedServer.answer(body, status: status, more: close)) }
@@ -101,7 +103,7 @@ struct LostAnswerTests {
         #expect(server.log.count("connection") == 4)
     }
 
-    @Test("A refusal of a repeat by the daemon holds for both attempts")
+    @Test("A refusal of a repeat by the daemon applies to both attempts")
     func whatDaemonSaysRepeat() throws {
         let server = try ScriptedServer { [close] number, peer, log in
             guard peer.readRequest() != nil else { return }
@@ -115,7 +117,9 @@ struct LostAnswerTests {
         #expect(early?.status == 429 && early?.outcome == .notDone)
     }
 
-    @Test("Once something of an answer has come, nothing is sent again") func onceSomethingAnswerHas() throws {
+    @Test("A client does not repeat a request after it has received a part of the answer") func onceSomethingAnswerHas()
+        throws
+    {
         let server = try ScriptedServer { _, peer, log in
             guard peer.readRequest() != nil else { return }
             peer.send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n{")
@@ -134,7 +138,7 @@ struct LostAnswerTests {
         proxy.cut(1)
         let lost = try client.blocking.send(.change(names.count, by: .add(1), in: names.app, .plain.repeatable()))
         #expect(lost.isReplayed && lost.value == 1 && lost.previous?.value == 0)
-        // Twice in a row is up to the caller: with the same key.
+        // After two lost answers, the caller has to repeat the write with the same request key.
         let options = WriteOptions.plain.repeatable()
         proxy.cut(2)
         let error = #expect(throws: SettingsError.self) {
@@ -163,12 +167,13 @@ struct LostAnswerTests {
         #expect(try await client.send(.setting(names.count, in: names.app)).value == 1)
     }
 
-    @Test("An answer that comes before the request is sent whole is read") func answerComesBeforeRequest() throws {
+    @Test("A client reads an answer that arrives before the client has sent the whole request")
+    func answerComesBeforeRequest() throws {
         let log = EventLog()
         let server = try ScriptedServer { _, peer, _ in
             _ = peer.read()
             peer.send(ScriptedServer.answer(#"{"code":"too_large","detail":"no"}"#, status: 413))
-            // Over a Unix domain socket the last bytes may be lost with the connection.
+            // If the connection closes early, a Unix domain socket may lose the last bytes.
             _ = log.wait(for: "read")
         }
         let text = JSONValue.string(String(repeating: "x", count: 20_000_000))
@@ -179,7 +184,7 @@ struct LostAnswerTests {
         #expect(error?.code == .tooLarge, "\(String(describing: error))")
     }
 
-    @Test("A body of many packets is sent and received whole", arguments: ServedDaemon.Transport.allCases)
+    @Test("A client sends and receives a body of many packets completely", arguments: ServedDaemon.Transport.allCases)
     func whatFillsManyPackets(transport: ServedDaemon.Transport) async throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client(transport)
@@ -193,7 +198,7 @@ struct LostAnswerTests {
         #expect(client.pool.idleCount == 1)
     }
 
-    @Test("A server that is no daemon gives a malformed answer, a closed port an unreachable one")
+    @Test("A server that is not a daemon causes a malformed-answer error, and a closed port an unreachable error")
     func whatNoDaemonTold() async throws {
         let page = try ScriptedServer { _, peer, _ in
             _ = peer.readRequest()
@@ -240,9 +245,9 @@ struct LostAnswerTests {
         #expect(same == error)
     }
 
-    @Test("A host name without an address is unreachable in both forms") func nameNobodyKnowsUnreachable() async throws
-    {
-        // No resolver is asked for a name that cannot be one.
+    @Test("A host name without an address is unreachable for blocking and async requests")
+    func nameNobodyKnowsUnreachable() async throws {
+        // The system asks no resolver for a name that is too long to be a host name.
         let name = String(repeating: "x", count: 300)
         let client = try DaemonClient("http://\(name)")
         let error = #expect(throws: SettingsError.self) { try client.blocking.send(.service) }

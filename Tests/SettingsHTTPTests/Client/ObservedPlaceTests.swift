@@ -25,9 +25,9 @@ struct ObservedPlaceTests {
         return .problem(problem, revision: nil)
     }
 
-    @Test("An answer without news is skipped, and the place moves on") func whatTellsNothingNew() throws {
+    @Test("An observer skips an answer without news, and its position advances") func whatTellsNothingNew() throws {
         var place = ObservedPlace(since: .revision(.zero))
-        // Of the suite nothing is known yet, so even an answer without changes says something.
+        // The observer does not know the suite yet, so even an answer without changes is news.
         #expect(place.step(try quiet(3)) == .deliver(try quiet(3)))
         #expect(place.step(try quiet(5)) == .again(after: ObservedPlace.pace))
         #expect(place.since?.description == "e.5")
@@ -37,7 +37,9 @@ struct ObservedPlaceTests {
         #expect(place.step(dropped) == .deliver(dropped))
     }
 
-    @Test("A state is always delivered, and later answers are compared with it") func stateAlwaysHandedOut() throws {
+    @Test("A state is always delivered, and later answers are compared with that state") func stateAlwaysHandedOut()
+        throws
+    {
         let state = try observation(
             #"{"suite":"a","revision":9,"cursor":"f.9","schemaRevision":4,"values":{},"reset":true,"changes":[]}"#)
         var place = ObservedPlace(since: nil)
@@ -46,7 +48,9 @@ struct ObservedPlaceTests {
         #expect(place.step(state) == .deliver(state))
     }
 
-    @Test("Of several suites, one that appears or is missed is news") func severalSuitesOneAppears() throws {
+    @Test("Among several suites, the appearance or the absence of a suite is news") func severalSuitesOneAppears()
+        throws
+    {
         func several(_ revision: Int, _ rest: String) throws -> SettingsObservation {
             try observation(#"{"revision":\#(revision),"cursor":"e.\#(revision)","changes":[],\#(rest)}"#)
         }
@@ -59,7 +63,8 @@ struct ObservedPlaceTests {
         #expect(place.step(third) == .deliver(third))
     }
 
-    @Test("A server that answers at once without news is asked with pauses") func whoeverAnswersOnceWithout() throws {
+    @Test("An observer pauses between requests to a server that answers immediately without news")
+    func whoeverAnswersOnceWithout() throws {
         var place = ObservedPlace(since: nil)
         _ = place.step(try quiet(1))
         guard case .again(let pause) = place.step(try quiet(1)) else {
@@ -69,7 +74,7 @@ struct ObservedPlaceTests {
         #expect(pause >= .milliseconds(1) && pause <= .milliseconds(10))
     }
 
-    @Test("A daemon that goes down says when to come back") func daemonGoesDownSays() throws {
+    @Test("An observer waits for the retry delay of a daemon that shuts down") func daemonGoesDownSays() throws {
         var place = ObservedPlace(since: nil)
         _ = place.step(try quiet(1))
         #expect(place.step(try quiet(1, more: #","retryAfterMs":250"#)) == .again(after: .milliseconds(250)))
@@ -80,7 +85,7 @@ struct ObservedPlaceTests {
         #expect(place.pause == .zero)
     }
 
-    @Test("Only failures that a retry can cure are retried") mutating func onlyCurableFailuresRetried() {
+    @Test("An observer retries only after failures that a retry can fix") mutating func onlyCurableFailuresRetried() {
         let transient: [SettingsError] = [
             .unreachable("x", outcome: .notDone), .late(outcome: .notDone), problem(.tooManyWatchers),
             problem(.shuttingDown), problem(.overloaded), problem(.behind), problem(.unknownSuite, retryAfterMs: 1000),
@@ -103,7 +108,7 @@ struct ObservedPlaceTests {
         }
     }
 
-    @Test("Retry-After is obeyed up to a bound") mutating func retryAfterBounded() throws {
+    @Test("An observer obeys Retry-After up to an upper bound") mutating func retryAfterBounded() throws {
         for milliseconds in [3_600_000, Int64.max] {
             var place = ObservedPlace(since: nil)
             let refusal = problem(.overloaded, retryAfterMs: milliseconds)
@@ -118,8 +123,8 @@ struct ObservedPlaceTests {
         }
     }
 
-    @Test("Backoff grows to a bound, is jittered, and starts over after a success") mutating func backoffGrowsJittered()
-    {
+    @Test("The backoff grows to an upper bound, has jitter, and restarts after a success")
+    mutating func backoffGrowsJittered() {
         for _ in 0..<100 {
             var backOff = BackOff()
             for failures in 0..<20 {

@@ -16,7 +16,9 @@ struct ObservingTests {
         names = try SampleNames()
     }
 
-    @Test("One answer has the state, the next the changes after it", arguments: ServedDaemon.Transport.allCases)
+    @Test(
+        "The first answer contains the state, and the next answer contains the changes after the state",
+        arguments: ServedDaemon.Transport.allCases)
     func oneAnswerTellsState(transport: ServedDaemon.Transport) async throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client(transport)
@@ -46,7 +48,7 @@ struct ObservingTests {
         #expect(none.changes.isEmpty)
     }
 
-    @Test("Suites with a prefix are observed as they come, beside named ones")
+    @Test("An observer of a prefix sees new suites with the prefix, together with suites that it names")
     func suitesBeginTextTold() async throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client()
@@ -79,7 +81,7 @@ struct ObservingTests {
         #expect(told == ["other", "app.b"])
     }
 
-    @Test("A missing suite is waited for, and all its changes come in order, with the drop")
+    @Test("An observer waits for a missing suite, then receives all its changes and the drop in order")
     func suiteWaitedAllHappens()
         async throws
     {
@@ -139,7 +141,7 @@ struct ObservingTests {
         #expect(await log.waits(for: "6"))
         #expect(log.all == ["state, reset false", "1", "2", "3", "4", "5", "6"])
         second.stop()
-        // A history that begins anew is told as a state to begin anew with.
+        // The observer receives a new history as a state that replaces all earlier values.
         let other = try TemporaryDirectory()
         let third = try ServedDaemon(in: other, port: 0) { $0.listen.append(.unix(path: directory.path + "/socket")) }
         try third.client().blocking.send(.set(names.count, to: 9, in: names.app))
@@ -148,7 +150,7 @@ struct ObservingTests {
         try await listener.value
     }
 
-    @Test("A permanent refusal ends the sequence with its reason") func whatTryingAgainWould()
+    @Test("A permanent refusal ends the sequence with the reason of the refusal") func whatTryingAgainWould()
         async throws
     {
         let daemon = try ServedDaemon()
@@ -160,14 +162,16 @@ struct ObservingTests {
         #expect(try await iterator.next() == nil)
     }
 
-    @Test("Cancelling the task ends its request, which the daemon notices", arguments: ServedDaemon.Transport.allCases)
+    @Test(
+        "Cancelling the task ends its request, and the daemon removes the watcher",
+        arguments: ServedDaemon.Transport.allCases)
     func cancellingTaskEndsRequest(
         transport: ServedDaemon.Transport
     ) async throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client(transport)
         let names = names
-        // Tasks of the usual priority come after all tests that are queued.
+        // A task with the default priority would start only after all tests in the queue.
         let one = Task(priority: .high) { for try await _ in client.changes(of: names.app) {} }
         let several = Task(priority: .high) { for try await _ in client.changes(of: [names.app, names.net]) {} }
         #expect(await daemon.waits(forWatchers: 2))

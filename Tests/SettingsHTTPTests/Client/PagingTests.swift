@@ -5,7 +5,7 @@ import Testing
 
 @testable import SettingsHTTP
 
-/// Pages that lead nowhere.
+/// Listings whose next page does not advance.
 @Suite(.ownThread)
 struct PagingTests {
     private let names: SampleNames
@@ -14,11 +14,12 @@ struct PagingTests {
         names = try SampleNames()
     }
 
-    /// A server whose pages lead to these, one after the other and then to the last of them, nearly for ever.
+    /// A server that returns the given names as `next`, in order, and then repeats the last name. After 1000 requests
+    /// it returns no `next`, so that a client that follows every page fails instead of running for ever.
     private func server(_ next: [String]) throws -> ScriptedServer {
         try ScriptedServer { _, peer, log in
             while let request = peer.readRequest() {
-                // The connection may be another one: a task may have to wait for its next turn until this one is closed.
+                // The count spans all connections because a task may continue on another connection.
                 let number = log.count("asked")
                 log.add("asked")
                 let list = request.contains("/keys") ? #""suite":"app","keys":[]"# : #""suites":[]"#
@@ -30,7 +31,7 @@ struct PagingTests {
     }
 
     @Test(
-        "A listing that does not go on is not followed",
+        "A client stops with an error when a page of a listing does not advance",
         arguments: [["a", "b", "b"], ["a", "b", "a"], ["B", "b", "Z"]])
     func listingDoesNotGo(next: [String]) async throws {
         func check(_ error: SettingsError?) {

@@ -15,7 +15,9 @@ struct SecureClientTests {
         strange = try KeyName("player/Lautstärke %2F?")
     }
 
-    @Test("Reads, writes and refusals over https equal those over http in both forms", arguments: [false, true])
+    @Test(
+        "Reads, writes and refusals over https equal the same requests over http, blocking and async",
+        arguments: [false, true])
     func readingWritingWhatRefused(speaksHTTP2: Bool) async throws {
         let daemon = try SecureDaemon(speaksHTTP2: speaksHTTP2)
         let client = try daemon.client()
@@ -49,7 +51,8 @@ struct SecureClientTests {
     }
 
     @Test(
-        "A token reaches the daemon over https in both forms, and a wrong one is its refusal", arguments: [false, true])
+        "A token reaches the daemon over https, and the daemon refuses a wrong token, blocking and async",
+        arguments: [false, true])
     func token(speaksHTTP2: Bool) async throws {
         let folder = try TemporaryDirectory()
         let file = folder.path + "/tokens.json"
@@ -80,7 +83,7 @@ struct SecureClientTests {
         #expect(try daemon.requests() == Array(repeating: ["GET", "/v1", "-", "-"], count: 3))
     }
 
-    @Test("A redirection is an error and not followed, and so is the wish for a password")
+    @Test("A redirect and a request for a password are errors, and the client does not follow the redirect")
     func redirectionErrorNotFollowed() async throws {
         let client = try SecureDaemon.withClient()
         let moved = try SuiteName("moved")
@@ -97,7 +100,7 @@ struct SecureClientTests {
         #expect(try client.0.requests().count == 3)
     }
 
-    @Test("A certificate that is not trusted is said to be the reason, and a write is not done")
+    @Test("An untrusted certificate is the reason of the error, and the write has the outcome notDone")
     func certificateNotTrustedSaid() async throws {
         let daemon = try SecureDaemon()
         let client = DaemonClient(try daemon.address(host: "127.0.0.1"))
@@ -112,7 +115,7 @@ struct SecureClientTests {
         #expect(try daemon.plainClient().blocking.send(.suites()).suites.isEmpty)
     }
 
-    @Test("A write to a closed port is not done") func whereNobodyListensWrite() throws {
+    @Test("A write to a closed port has the outcome notDone") func whereNobodyListensWrite() throws {
         try Certificates.shared()
         let client = try DaemonClient("https://localhost:\(LocalPort.free())")
         let error = #expect(throws: SettingsError.self) { try client.blocking.send(.set(strange, to: 1, in: app)) }

@@ -15,7 +15,7 @@ struct SecureWaitingTests {
         theme = try KeyName("theme")
     }
 
-    @Test("Many long polls over https get a change, and none holds up a write", .timeLimit(.minutes(10)))
+    @Test("Many long polls over https receive a change, and none delays a write", .timeLimit(.minutes(10)))
     func eachManyListenersTold() async throws {
         let (daemon, client) = try SecureDaemon.withClient()
         let app = app
@@ -58,7 +58,7 @@ struct SecureWaitingTests {
         #expect(try await daemon.waits(forWatchers: 0))
     }
 
-    @Test("A request ends at its deadline, and a write may have been done by then") func requestEndsDeadlineWrite()
+    @Test("A request ends at its deadline, and a write then has an unknown outcome") func requestEndsDeadlineWrite()
         async throws
     {
         let daemon = try SecureDaemon()
@@ -72,7 +72,7 @@ struct SecureWaitingTests {
         #expect(later == .timedOut("\(client.address): no answer in time", outcome: .unknown))
     }
 
-    @Test("A connection that ends without an answer fails at once, and a write has an unknown outcome")
+    @Test("If a connection ends without an answer, the request fails immediately, and a write has an unknown outcome")
     func connectionEndsWithoutAnswer() throws {
         let (daemon, client) = try SecureDaemon.withClient()
         let lost = try SuiteName("lost")

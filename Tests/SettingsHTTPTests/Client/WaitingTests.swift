@@ -9,7 +9,7 @@ import Testing
 
 @testable import SettingsHTTP
 
-/// Deadlines, cancellation, and leftovers.
+/// Deadlines, cancellation, and leaked connections and threads.
 @Suite(.ownThread)
 struct WaitingTests {
     private let names: SampleNames
@@ -18,7 +18,7 @@ struct WaitingTests {
         names = try SampleNames()
     }
 
-    /// Takes requests and never answers; logs when the client goes.
+    /// A server that reads requests, never answers, and logs when the client closes the connection.
     private func silentServer() throws -> ScriptedServer {
         try ScriptedServer { _, peer, log in
             guard peer.readRequest() != nil else { return }
@@ -27,7 +27,8 @@ struct WaitingTests {
         }
     }
 
-    @Test("A request ends at its deadline and says whether it may have been done") func requestEndsDeadlineSays()
+    @Test("A request ends at its deadline, and the error says whether the request may have been done")
+    func requestEndsDeadlineSays()
         async throws
     {
         let server = try silentServer()
@@ -42,7 +43,7 @@ struct WaitingTests {
         #expect(await server.log.waits(for: "left", times: 3))
     }
 
-    @Test("The wait that the daemon is asked for extends the timeout")
+    @Test("The wait of a watch request extends the timeout of the request")
     func whatDaemonAskedWait() throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client().withTimeout(.milliseconds(900)).blocking
@@ -50,7 +51,8 @@ struct WaitingTests {
         #expect(try client.send(.setting(names.theme, in: names.app, changedFrom: revision, wait: .seconds(1))) == nil)
     }
 
-    @Test("A wait that is rounded up for the daemon is waited for as long") func waitRoundedUpDaemon() throws {
+    @Test("If the client rounds up the wait for the daemon, the deadline is extended by the rounded wait")
+    func waitRoundedUpDaemon() throws {
         let client = DaemonClient(timeout: .milliseconds(300))
         let revision = Revision.zero
         let before = ContinuousClock.now
@@ -60,14 +62,15 @@ struct WaitingTests {
         }
     }
 
-    @Test("A server that sends without end does not hold a request beyond its deadline") func serverPoursKeepsNobody()
+    @Test("A server that sends without end does not delay a request beyond its deadline") func serverPoursKeepsNobody()
         async throws
     {
         let chunk = Array("10000\r\n".utf8) + [UInt8](repeating: 0x20, count: 65536) + Array("\r\n".utf8)
         let server = try ScriptedServer { _, peer, log in
             guard peer.readRequest() != nil else { return }
             peer.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
-            // So much that it takes longer than the client waits, and less than it would refuse.
+            // The server sends more than the client can read before the deadline, but less than the limit at which the
+            // client refuses the answer.
             for _ in 0..<10_000 where !peer.send(chunk) { return }
         }
         let client = server.client(timeout: .milliseconds(20))
@@ -77,12 +80,12 @@ struct WaitingTests {
         #expect(same == .late(outcome: .notDone).at(client.address))
     }
 
-    @Test("An exchange reads a bounded number of buffers at once") func whatComesSoMuch() throws {
+    @Test("An exchange reads a bounded number of buffers per call") func whatComesSoMuch() throws {
         let server = try ScriptedServer { _, peer, _ in
             if peer.readRequest() != nil { peer.send(ScriptedServer.service) }
         }
         let exchange = Exchange(Request(.get, RequestTarget("v1")), ConnectionPool(server.address))
-        // One byte at a time, so that an answer is as long as a stream.
+        // A buffer of one byte makes a short answer behave like a long stream.
         let small = UnsafeMutableRawBufferPointer.allocate(byteCount: 1, alignment: 1)
         defer { small.deallocate() }
         var count = 0
@@ -105,7 +108,7 @@ struct WaitingTests {
 
     @Test("Cancelling a task ends its request at once") func cancellingTaskEndsRequest() async throws {
         let server = try silentServer()
-        // Between the request and its cancellation all other tests may have their turn.
+        // All other tests may run between the request and its cancellation, so the timeout is long.
         let client = server.client(timeout: .seconds(600))
         let names = names
         let task = Task(priority: .high) { () -> SettingsError? in
@@ -134,7 +137,7 @@ struct WaitingTests {
         #expect(server.log.count("connection") == 1)
     }
 
-    @Test("Many requests share one thread, which ends when none waits") func manyWhoWaitShare() throws {
+    @Test("Many requests share one thread, which ends when no request waits") func manyWhoWaitShare() throws {
         let server = try silentServer()
         let reader = AnswerReader(idleLimit: .zero)
         let pool = ConnectionPool(server.address)
@@ -153,7 +156,7 @@ struct WaitingTests {
         #expect(log.wait(for: "cancelled", times: 100))
         #expect(server.log.wait(for: "left", times: 100))
         while reader.isRunning { sched_yield() }
-        // The next request finds another thread.
+        // The next request starts another thread.
         let late = LongPoll(Request(.get, RequestTarget("v1")), pool, by: .now, reader: reader)
         late.start { result in
             if case .failure(.timedOut(_, outcome: .notDone)) = result { log.add("late") }
@@ -162,7 +165,7 @@ struct WaitingTests {
         while reader.isRunning { sched_yield() }
     }
 
-    @Test("An idle connection is closed after a while") func idleConnectionClosedAfter() throws {
+    @Test("An idle connection is closed after its idle timeout") func idleConnectionClosedAfter() throws {
         let server = try ScriptedServer { _, peer, log in
             while peer.readRequest() != nil { peer.send(ScriptedServer.service) }
             log.add("left")
@@ -176,7 +179,7 @@ struct WaitingTests {
         #expect(server.log.wait(for: "left", times: 2))
     }
 
-    @Test("A thousand clients that came and went leave no connections and no thread") func thousandClientsCameWent()
+    @Test("A thousand released clients leave no connection and no thread") func thousandClientsCameWent()
         async throws
     {
         let server = try ScriptedServer { _, peer, log in

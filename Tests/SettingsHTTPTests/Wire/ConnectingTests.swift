@@ -7,7 +7,7 @@ import Testing
 
 @testable import SettingsHTTP
 
-/// Getting a connection where that is not plain.
+/// Connecting to servers that refuse, drop packets or have a full backlog.
 @Suite(.ownThread)
 struct ConnectingTests {
     private func serve(_ socket: ListeningSocket, as name: String, port: UInt16) throws -> ScriptedServer {
@@ -32,7 +32,7 @@ struct ConnectingTests {
         #expect(try await server.client(timeout: .seconds(20)).send(.service).name == "settingsd")
     }
 
-    @Test("The only address there is gets all the time there is") func onlyAddressThereGets() throws {
+    @Test("A host with a single address gets the whole connect timeout") func onlyAddressThereGets() throws {
         let hole = try ListeningSocket(.ipv4(0), backlog: 0)
         try #require(hole.fill())
         let client = DaemonClient(try hole.address(), timeout: .milliseconds(300)).blocking
@@ -40,7 +40,7 @@ struct ConnectingTests {
         #expect(error?.description.hasSuffix("no answer in time") ?? false)
     }
 
-    @Test("A Unix domain socket with a full backlog is waited for") func unixDomainSocketFull() async throws {
+    @Test("A client waits for a Unix domain socket whose backlog is full") func unixDomainSocketFull() async throws {
         let socket = try ListeningSocket(backlog: 0)
         try #require(socket.fill())
         let client = DaemonClient(try socket.address(), timeout: .milliseconds(50))
@@ -55,7 +55,8 @@ struct ConnectingTests {
     }
 
     @Test("A socket that is connected to itself counts as refused") func socketConnectedItselfHas() throws {
-        // A free port as its own: that happens by chance to clients of a daemon that is away.
+        // The kernel can choose the destination port as the source port, which happens to clients while the daemon is
+        // away.
         let port = try ListeningSocket(.ipv4(0), backlog: 1).port
         let address = try #require(HostAddresses.fixed(of: ServerAddress("http://127.0.0.1:\(port)"))?.first)
         let socket = try Socket(for: address)

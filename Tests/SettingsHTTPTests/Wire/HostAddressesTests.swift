@@ -9,12 +9,12 @@ import Testing
 
 @testable import SettingsHTTP
 
-/// Looking up the names of hosts, with a resolver that a test plays.
+/// The lookup of host names, with a resolver that the test controls.
 @Suite(.ownThread)
 struct HostAddressesTests {
     private let log = EventLog()
 
-    /// A server on TCP, and a pool that has to look up its name.
+    /// A TCP server, and a connection pool that has to look up the name of the server.
     private func served(
         cacheTime: Duration = .seconds(1000), slowly gate: DispatchSemaphore? = nil
     ) throws -> (ScriptedServer, ConnectionPool) {
@@ -32,7 +32,8 @@ struct HostAddressesTests {
         return (server, ConnectionPool(address, host: host))
     }
 
-    @Test("A name that is known leads to the server in both forms, and is asked for once") func nameKnownLeadsServer()
+    @Test("A known host name leads to the server for blocking and async requests, with one lookup")
+    func nameKnownLeadsServer()
         async throws
     {
         let (server, pool) = try served()
@@ -45,7 +46,7 @@ struct HostAddressesTests {
         #expect(server.log.count("connection") == 6)
     }
 
-    @Test("A cached look-up expires") func whatWasFoundAsked() async throws {
+    @Test("A cached lookup expires") func whatWasFoundAsked() async throws {
         let (server, pool) = try served(cacheTime: .zero)
         let client = DaemonClient(pool, timeout: .seconds(20))
         _ = try client.blocking.send(.service)
@@ -53,7 +54,7 @@ struct HostAddressesTests {
         #expect(log.count("asked") == 2 && server.log.count("connection") == 2)
     }
 
-    @Test("Requests at the same time share one look-up") func manyWhoAskOnce() throws {
+    @Test("Concurrent requests share one lookup") func manyWhoAskOnce() throws {
         let gate = DispatchSemaphore(value: 0)
         let (server, pool) = try served(slowly: gate)
         for _ in 0..<20 {
@@ -67,7 +68,8 @@ struct HostAddressesTests {
         #expect(log.count("asked") == 1 && server.log.count("connection") == 20)
     }
 
-    @Test("A look-up right after another has ended takes what that one found") func foundMeanwhile() throws {
+    @Test("A lookup that starts right after the end of another lookup uses the result of the other lookup")
+    func foundMeanwhile() throws {
         let found = try #require(HostAddresses.fixed(of: ServerAddress("http://127.0.0.1")))
         let host = HostAddresses(fixed: nil, cacheTime: .seconds(1000)) { [log] in
             log.add("asked")
@@ -79,8 +81,7 @@ struct HostAddressesTests {
         #expect(log.count("asked") == 1)
     }
 
-    @Test("A look-up that comes too late for a blocking request leaves nothing to be sent") func lookUpComesToo() throws
-    {
+    @Test("A lookup that ends after the deadline of a blocking request sends nothing") func lookUpComesToo() throws {
         let (server, pool) = try served()
         let error = #expect(throws: SettingsError.self) {
             try pool.exchange(Request(.delete, RequestTarget("v1", "suites", "app")), by: .now)
@@ -89,7 +90,7 @@ struct HostAddressesTests {
         #expect(server.log.count("connection") == 0)
     }
 
-    @Test("The address that worked last is the first to be tried, until none works") func addressWorkedLastFirst()
+    @Test("The client first tries the last address that worked, until no address works") func addressWorkedLastFirst()
         throws
     {
         let addresses = try ["http://127.0.0.1", "http://[::1]", "http://127.0.0.2"].map {
@@ -109,7 +110,7 @@ struct HostAddressesTests {
         }
     }
 
-    @Test("A failure is not kept") func failureNotKept() {
+    @Test("The cache does not keep a failed lookup") func failureNotKept() {
         let host = HostAddresses(fixed: nil) { [log] in
             log.add("asked")
             return Result { () throws(ResolveError) in try SocketAddress.resolve("x", port: 1, isNumeric: true) }

@@ -5,11 +5,11 @@ import Testing
 
 @testable import SettingsHTTP
 
-/// From the text of an address to where a socket connects.
+/// From the text of an address to the destination of a socket.
 @Suite(.ownThread)
 struct ServerAddressTests {
     @Test(
-        "An address is read, and written so that it reads back",
+        "An address is parsed, and its text parses to the same address",
         arguments: [
             ("http://127.0.0.1:7070", .tcp(host: "127.0.0.1", port: 7070), "127.0.0.1:7070"),
             ("http://127.0.0.1", .tcp(host: "127.0.0.1", port: 7070), "127.0.0.1:7070"),
@@ -68,7 +68,9 @@ struct ServerAddressTests {
         #expect(HostAddresses.fixed(of: try ServerAddress("http://settings.invalid")) == nil)
     }
 
-    @Test("The environment says where the daemon is, or nothing") func environmentSaysWhereDaemon() throws {
+    @Test("The environment determines the address of the daemon, or no address") func environmentSaysWhereDaemon()
+        throws
+    {
         #expect(try ServerAddress.from(variable: nil).description == "http://127.0.0.1:7070")
         #expect(try ServerAddress.from(variable: "") == .usual)
         #expect(try ServerAddress.from(variable: "unix:/a").description == "unix:/a")

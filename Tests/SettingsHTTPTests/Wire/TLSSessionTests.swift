@@ -17,7 +17,7 @@ struct TLSSessionTests {
         return DaemonClient(ConnectionPool(address), timeout: timeout)
     }
 
-    @Test("The deadline holds while the server answers nothing to the handshake, in both forms")
+    @Test("The deadline applies while the server does not answer the handshake, blocking and async")
     func silentServer() async throws {
         let port = try LocalPort()
         let client = try client(port.number, timeout: .milliseconds(100))
@@ -38,7 +38,7 @@ struct TLSSessionTests {
         #expect(error == .cancelled(outcome: .notDone))
     }
 
-    @Test("A certificate that is not trusted ends the handshake, and a write is not done")
+    @Test("An untrusted certificate ends the handshake, and the write has the outcome notDone")
     func notTrusted() throws {
         let (folder, authority) = (try TemporaryDirectory(), try TestAuthority())
         try authority.makeSelfSigned("stranger", for: "localhost")

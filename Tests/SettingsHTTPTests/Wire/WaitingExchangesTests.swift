@@ -7,10 +7,10 @@ import Testing
 
 @testable import SettingsHTTP
 
-/// Waiting for many requests at once.
+/// Waiting for many concurrent requests.
 @Suite(.ownThread)
 struct WaitingExchangesTests {
-    @Test("More requests than a program may have descriptors wait without one, and without effort")
+    @Test("Requests beyond the limit of descriptors wait without a descriptor and without processor time")
     func moreRequestsThanProgram() async {
         await #expect(processExitsWith: .success) {
             var limit = rlimit()
@@ -26,7 +26,7 @@ struct WaitingExchangesTests {
                 let span = AnswerReader.TimeSpan(start: begin + .seconds(900), deadline: begin + .seconds(1000))
                 waiting.add(UInt64(id), exchange, span) { _ in }
             }
-            // A poll that the kernel refuses comes back at once.
+            // A poll that the kernel refuses returns immediately.
             waiting.wait(beside: waker.descriptor, until: begin + .milliseconds(50)) { _, _, _ in exit(3) }
             exit(ContinuousClock.now >= begin + .milliseconds(50) ? EXIT_SUCCESS : EXIT_FAILURE)
         }

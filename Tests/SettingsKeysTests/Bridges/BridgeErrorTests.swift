@@ -66,13 +66,13 @@ struct BridgeErrorTests {
         Case(Window.self, ["size": [1, "x"]], "/size/1 must be a number, but is a string"),
     ]
 
-    @Test("Decoding", arguments: cases)
+    @Test("A bridge refuses JSON of the wrong kind or range with the reason", arguments: cases)
     func decoding(_ row: Case) throws {
         let error = #expect(throws: BridgeError.self) { try row.decode() }
         #expect(error?.description == row.expected)
     }
 
-    @Test("Encoding a number that is not finite, unless the key opted in")
+    @Test("Encoding a number that is not finite is an error unless the key allows it")
     func encoding() {
         let error = #expect(throws: BridgeError.self) { _ = try [[Double]].defaultsBridge.encode([[0], [1, .nan]]) }
         #expect(

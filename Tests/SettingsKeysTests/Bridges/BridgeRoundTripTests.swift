@@ -25,7 +25,7 @@ struct BridgeRoundTripTests {
         try RoundTrip.expect(edges + random { .random(in: .min ... .max, using: &$0) }, seed)
     }
 
-    @Test("Integers of every width")
+    @Test("Integers of every width survive a round trip")
     mutating func integers() throws {
         try integers(Int.self)
         try integers(Int8.self)
@@ -40,7 +40,7 @@ struct BridgeRoundTripTests {
         try RoundTrip.expect([UInt64(Int64.max) + 1, UInt64(Int64.max)])
     }
 
-    @Test("Doubles and floats, to the last bit and with the sign of zero")
+    @Test("Doubles and floats survive a round trip to the last bit, with the sign of zero")
     mutating func floatingPoint() throws {
         let doubles = random(3_000) { Double(bitPattern: $0.next()) }.filter(\.isFinite)
         let edges: [Double] = [
@@ -58,7 +58,7 @@ struct BridgeRoundTripTests {
         #expect(try Float.defaultsBridge.encode(0.1) == 0.1)
     }
 
-    @Test("Numbers that are not finite, where they are allowed, also deep inside")
+    @Test("Numbers that are not finite survive a round trip where they are allowed, also in nested values")
     func nonFinite() throws {
         let values: [Double] = [.infinity, -.infinity, 1.5]
         try RoundTrip.check([values], [Double].defaultsBridge.allowingNonFinite())
@@ -71,7 +71,7 @@ struct BridgeRoundTripTests {
         #expect(try Double?.defaultsBridge.allowingNonFinite().decode(nan)?.isNaN == true)
     }
 
-    @Test("Text of any scalars, in any normal form")
+    @Test("Text of any Unicode scalars survives a round trip in any normalization form")
     mutating func text() throws {
         let scalars = random(2_000) { generator in
             (0..<generator.below(20)).compactMap { _ in
@@ -87,7 +87,7 @@ struct BridgeRoundTripTests {
         try RoundTrip.expect([true, false])
     }
 
-    @Test("Dates, the far and the early ones included")
+    @Test("Dates survive a round trip, including very early and very late dates")
     mutating func dates() throws {
         let near = random { Date(timeIntervalSinceReferenceDate: .random(in: -1e10...1e10, using: &$0)) }
         let any = random { Date(timeIntervalSinceReferenceDate: Double(bitPattern: $0.next())) }
@@ -95,7 +95,7 @@ struct BridgeRoundTripTests {
         try RoundTrip.expect(near + any + [.distantPast, .distantFuture, Date(timeIntervalSince1970: 0), Date()], seed)
     }
 
-    @Test("Data, URLs, UUIDs and decimals")
+    @Test("Data, URLs, UUIDs and decimals survive a round trip")
     mutating func foundation() throws {
         try RoundTrip.expect(
             random { generator in
@@ -117,7 +117,7 @@ struct BridgeRoundTripTests {
             decimals + [Decimal.greatestFiniteMagnitude, .leastNonzeroMagnitude, 0], seed)
     }
 
-    @Test("Sets in canonical order, ranges, and dictionaries by names of every kind")
+    @Test("Sets in canonical order, ranges, and dictionaries with every kind of key survive a round trip")
     mutating func containers() throws {
         try RoundTrip.expect(
             random(50) { generator in Set((0..<generator.below(20)).map { _ in generator.below(100) }) }, seed)
@@ -132,7 +132,7 @@ struct BridgeRoundTripTests {
         #expect(try ["b": 1, "a": 2, "B": 3].json.text() == #"{"B":3,"a":2,"b":1}"#)
     }
 
-    @Test("Types with a raw value: enumerations, option sets, wrappers")
+    @Test("Enumerations, option sets and wrappers with a raw value survive a round trip")
     func rawValues() throws {
         try RoundTrip.expect(Fruit.allCases)
         try RoundTrip.expect([Priority.low, .high])
@@ -142,7 +142,7 @@ struct BridgeRoundTripTests {
         #expect(try Tagged.plain.json == "plain")
     }
 
-    @Test("JSON as it is, with a stored null that is not nil")
+    @Test("JSON values survive a round trip, and a stored null differs from nil")
     func json() throws {
         let values: [JSONValue] = [.null, 1, 1.0, "x", [1, .null], ["b": 1, "a": [:]]]
         try RoundTrip.check(values, JSONValue.defaultsBridge)
@@ -156,7 +156,7 @@ struct BridgeRoundTripTests {
 }
 
 extension DefaultsSerializable {
-    /// The value as its bridge writes it.
+    /// The JSON that the bridge of the type encodes.
     fileprivate var json: JSONValue {
         get throws { try Self.defaultsBridge.encode(self) }
     }

@@ -1,6 +1,6 @@
 import SettingsKeys
 
-// Types of every kind that conforms without code.
+// Types of every kind that conform without code.
 
 enum Fruit: String, CaseIterable, DefaultsSerializable, DefaultsDictionaryKey {
     case apple, pear
@@ -22,7 +22,7 @@ struct Meters: RawRepresentable, DefaultsSerializable, Equatable {
     let rawValue: Double
 }
 
-/// Both raw and Codable: the raw value wins.
+/// Both raw and Codable. The raw value has precedence.
 enum Tagged: String, Codable, DefaultsSerializable {
     case plain
 }

@@ -63,7 +63,7 @@ struct CodableDecodingErrorTests {
         Case(Dog.self, #"{"tricks":[],"super":{}}"#, #"/super is missing the member "name""#),
     ]
 
-    @Test("JSON of the wrong kind or range is an error with its place", arguments: kinds)
+    @Test("JSON of the wrong kind or range is an error with its path", arguments: kinds)
     func refuses(wrong: Case) throws {
         #expect(try wrong.outcome() == wrong.error)
     }
@@ -78,14 +78,16 @@ struct CodableDecodingErrorTests {
         Case([Range<Int>].self, "[[2,1]]", "/0 "),
     ]
 
-    @Test("What the standard types refuse is an error at their place, in their words", arguments: wordsOfSwift)
+    @Test(
+        "If a standard type refuses a value, the error has the path and the text of the standard type",
+        arguments: wordsOfSwift)
     func refusesInSwiftsWords(wrong: Case) throws {
         let error = try wrong.outcome()
         #expect(error.hasPrefix(wrong.error))
         #expect(error.utf8.count > wrong.error.utf8.count + 10)
     }
 
-    @Test("Integral doubles are integers up to 2⁵³, and integers are doubles and floats")
+    @Test("Integral doubles decode as integers up to 2⁵³, and integers decode as doubles and floats")
     func numbers() throws {
         #expect(try decoded([Int].self, "[1.0,-9007199254740992.0,-0.0]") == [1, -9_007_199_254_740_992, 0])
         #expect(try decoded([UInt8].self, "[2.0e2]") == [200])
@@ -98,7 +100,7 @@ struct CodableDecodingErrorTests {
         let description: String
     }
 
-    /// Fails in the way that its text asks for.
+    /// Throws the error that its text names.
     struct Fussy: Decodable {
         init(from decoder: any Decoder) throws {
             let container = try decoder.singleValueContainer()
@@ -118,7 +120,7 @@ struct CodableDecodingErrorTests {
     }
 
     @Test(
-        "The errors of a type's own code keep their words and have its place",
+        "An error from the code of a type keeps its text and gets the path of the value",
         arguments: [
             ("own", "/list/1 is broken"), ("bridge", "/list/1/inner is broken"), ("corrupted", "/list/1 is not wanted"),
             ("placeless", "/list/1 has no place"), ("mismatch", "/list/1 has no place"),
@@ -128,7 +130,7 @@ struct CodableDecodingErrorTests {
         #expect(try refusal([String: [Fussy]].self, #"{"list":["fine","\#(way)"]}"#) == error)
     }
 
-    @Test("An error that was caught does not lend its place to the next")
+    @Test("The path of a caught error does not appear in the next error")
     func caughtErrors() throws {
         struct Lenient: Decodable {
             init(from decoder: any Decoder) throws {
@@ -142,7 +144,7 @@ struct CodableDecodingErrorTests {
         #expect(try refusal([Lenient].self, #"[["own","own"]]"#) == "/0/1 is broken")
     }
 
-    @Test("An array that ends too soon is an error that names the element")
+    @Test("An array with too few elements is an error that names the missing element")
     func pastTheEnd() throws {
         struct Pair: Decodable {
             init(from decoder: any Decoder) throws {
@@ -155,7 +157,7 @@ struct CodableDecodingErrorTests {
         #expect(try refusal(Range<Int>.self, "[]") == "is missing the element 0")
     }
 
-    @Test("Two names that are one key of a dictionary are refused instead of losing one")
+    @Test("Two names that are the same key of a dictionary are refused, so that no value is lost")
     func equalKeys() throws {
         let twoNames = "{\"é\":1,\"e\u{301}\":2}"
         let error = "/0 has two members of the same key"
@@ -165,7 +167,7 @@ struct CodableDecodingErrorTests {
         #expect(try decoded([String: JSONValue].self, "{\"é\":\(twoNames)}") == ["é": JSONValue(parsing: twoNames)])
     }
 
-    @Test("Names differ by their bytes")
+    @Test("Names are compared by their bytes")
     func names() throws {
         enum Accent: String, CodingKey, Codable, CodingKeyRepresentable { case é }
         struct Holder: Decodable {

@@ -8,19 +8,19 @@ import Testing
 struct CodableDepthTests {
     static let tooDeep = "is nested more than 128 levels deep"
 
-    /// JSON of so many levels, each an object with the member `next` in which the next stands.
+    /// JSON with this number of levels. Each level is an object whose member `next` contains the next level.
     private func chain(_ levels: Int) -> JSONValue {
         (1..<levels).reduce(JSONValue.object([:])) { json, _ in ["next": json] }
     }
 
-    @Test("As many levels as JSON text may have pass in both directions")
+    @Test("Values with the maximum number of levels of JSON text encode and decode")
     func deepest() throws {
         #expect(try encoded(Chain.ofLinks(JSONValue.maximumDepth)) == chain(JSONValue.maximumDepth))
         _ = try ValueDecoder.decode(
             Chain.self, from: chain(JSONValue.maximumDepth), allowsNonFinite: false)
     }
 
-    @Test("One level more is an error in both directions, at its place")
+    @Test("A value with one level more than the maximum is an error with its path, encoding and decoding")
     func tooDeepByOne() {
         let place = JSONPointer(Array(repeating: "next", count: JSONValue.maximumDepth))
         let expected = BridgeError(at: place, Self.tooDeep)
@@ -39,7 +39,7 @@ struct CodableDepthTests {
         #expect(refusal(of: chain).hasSuffix(Self.tooDeep))
     }
 
-    @Test("A value that is endlessly itself, without any level of JSON, is an error")
+    @Test("A value that contains itself without adding a level of JSON is an error")
     func shells() throws {
         let shell = Shell(inner: nil)
         shell.inner = shell
@@ -65,13 +65,13 @@ struct CodableDepthTests {
         #expect(refusal(of: parents).hasSuffix("/super/super " + Self.tooDeep))
     }
 
-    @Test("JSON inside a value counts with the levels around it")
+    @Test("The levels of JSON inside a value count together with the levels around it")
     func json() throws {
         #expect(try encoded([chain(JSONValue.maximumDepth - 1)]) == [chain(JSONValue.maximumDepth - 1)])
         #expect(refusal(of: [chain(JSONValue.maximumDepth)]) == "/0 " + Self.tooDeep)
     }
 
-    @Test("Optional elements and values around every level leave room enough")
+    @Test("Optional elements and wrapper values on every level still fit the depth limit")
     func wrapped() throws {
         final class Tree: Codable {
             var branches: [[String: Tree?]?]
@@ -84,7 +84,7 @@ struct CodableDepthTests {
         #expect(try encoded(afterRoundTrip(tree)) == encoded(tree))
     }
 
-    @Test("The deepest values fit a stack of 1 MiB, also where nothing is optimized")
+    @Test("The deepest values fit a stack of 1 MiB, also in a debug build")
     func smallStack() throws {
         let done = DispatchSemaphore(value: 0)
         let results = Mutex<[String]>([])

@@ -123,12 +123,12 @@ struct CodableEncodingErrorTests {
         },
     ]
 
-    @Test("Mistakes of a type are errors with their place", arguments: cases)
+    @Test("Encoding mistakes of a type are errors with their path", arguments: cases)
     func errors(mistake: Case) {
         #expect(refusal(of: Script(run: mistake.run)) == mistake.error)
     }
 
-    @Test("Two keys of a dictionary that have one name are refused instead of losing one")
+    @Test("Two keys of a dictionary with the same name are refused, so that no value is lost")
     func equalNames() {
         struct Blurred: Hashable, Codable, CodingKeyRepresentable {
             var value: Int
@@ -147,7 +147,7 @@ struct CodableEncodingErrorTests {
         #expect(refusal(of: [Blurred(value: 1): "a"]) == #"encoded: {"same":"a"}"#)
     }
 
-    @Test("A part that fails may be caught and encoded in another way")
+    @Test("A type can catch the error of a part and encode the part differently")
     func caught() throws {
         let script = Script { encoder in
             var container = encoder.unkeyedContainer()

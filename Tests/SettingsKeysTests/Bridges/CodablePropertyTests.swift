@@ -4,7 +4,7 @@ import Testing
 
 @testable import SettingsKeys
 
-/// Random parts of values, with the extremes more often than their share.
+/// Generates random parts of values, with extreme values more often than a uniform choice would.
 struct RandomParts {
     var generator: SeededGenerator
 
@@ -89,7 +89,9 @@ extension Float {
 
 @Suite(.ownThread)
 struct CodablePropertyTests {
-    @Test("They come back equal and encode to the same JSON again", arguments: 1...300 as ClosedRange<UInt64>)
+    @Test(
+        "Random values are equal after a round trip and encode to the same JSON again",
+        arguments: 1...300 as ClosedRange<UInt64>)
     func roundTrip(seed: UInt64) throws {
         var parts = RandomParts(generator: SeededGenerator(seed: seed))
         let account = parts.account()
@@ -99,7 +101,9 @@ struct CodablePropertyTests {
         #expect(try encoded(back).text() == json.text())
     }
 
-    @Test("JSON of another shape is an error or a value, never a trap", arguments: 1...300 as ClosedRange<UInt64>)
+    @Test(
+        "JSON of another shape decodes to a value or throws, and never traps", arguments: 1...300 as ClosedRange<UInt64>
+    )
     func disturbed(seed: UInt64) throws {
         var parts = RandomParts(generator: SeededGenerator(seed: seed))
         guard var members = try encoded(parts.account()).object else { return }
@@ -117,7 +121,7 @@ struct CodablePropertyTests {
         }
     }
 
-    @Test("They have the JSON that Foundation gives them", arguments: 1...100 as ClosedRange<UInt64>)
+    @Test("Random values have the same JSON as with Foundation", arguments: 1...100 as ClosedRange<UInt64>)
     func likeFoundation(seed: UInt64) throws {
         var parts = RandomParts(generator: SeededGenerator(seed: seed))
         let shapes = parts.list { $0.shape() }

@@ -3,7 +3,7 @@ import Testing
 @testable import SettingsKeys
 
 struct CodableReadingTests {
-    /// A decoder of JSON text, as a type gets it.
+    /// The decoder that a type receives for JSON text.
     private func decoder(_ text: String) throws -> any Decoder {
         struct Keeper: Decodable {
             let decoder: any Decoder
@@ -35,7 +35,7 @@ struct CodableReadingTests {
         #expect(throws: DecodingError.self) { try container.nestedUnkeyedContainer(forKey: "n") }
     }
 
-    @Test("A nested container of a missing key is an error that names it")
+    @Test("A nested container of a missing key is an error that names the key")
     func missingNested() throws {
         let container = try decoder(#"{"a":null}"#).container(keyedBy: AnyKey.self)
         do {
@@ -53,7 +53,7 @@ struct CodableReadingTests {
         }
     }
 
-    @Test("An unkeyed container goes on only after what it could decode")
+    @Test("An unkeyed container advances only after it has decoded an element")
     func unkeyed() throws {
         var container = try decoder(#"[1,null,[2],{"a":3},"x",4]"#).unkeyedContainer()
         #expect(container.count == 6)
@@ -79,7 +79,7 @@ struct CodableReadingTests {
         #expect(throws: DecodingError.self) { try container.superDecoder() }
     }
 
-    @Test("One decoder may be read in several ways")
+    @Test("A type can read one decoder through several containers")
     func again() throws {
         let decoder = try decoder(#"{"a":1}"#)
         #expect(decoder.userInfo.isEmpty)

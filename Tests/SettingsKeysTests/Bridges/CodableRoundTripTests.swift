@@ -4,7 +4,7 @@ import Testing
 @testable import SettingsKeys
 
 struct CodableRoundTripTests {
-    @Test("A struct with members of every kind comes back equal")
+    @Test("A struct with members of every kind is equal after a round trip")
     func richStruct() throws {
         let back = try afterRoundTrip(Account.sample)
         #expect(back == Account.sample)
@@ -17,7 +17,7 @@ struct CodableRoundTripTests {
     }
 
     @Test(
-        "Enumerations with associated values have the form that the compiler gives them",
+        "Enumerations with associated values have the JSON form of the compiler's synthesized code",
         arguments: [
             (Shape.circle(radius: 1), #"{"circle":{"radius":1.0}}"#),
             (.label("a"), #"{"label":{"_0":"a"}}"#),
@@ -30,7 +30,7 @@ struct CodableRoundTripTests {
         #expect(try afterRoundTrip(shape) == shape)
     }
 
-    @Test("A superclass in a member of its own, or in the same object, comes back with its subclass")
+    @Test("A superclass in its own member or in the same object is restored with its subclass")
     func inheritance() throws {
         let dog = Dog(name: "Rex", tricks: ["sit"])
         #expect(try encoded(dog) == ["tricks": ["sit"], "super": ["name": "Rex"]])
@@ -42,7 +42,7 @@ struct CodableRoundTripTests {
         #expect(try afterRoundTrip(cat).lives == 9)
     }
 
-    @Test("Values that are no struct are JSON by themselves")
+    @Test("Values of types that are not structs are encoded as plain JSON values")
     func bareValues() throws {
         #expect(try encoded("a") == "a")
         #expect(try encoded(Int?.none) == .null)
@@ -58,7 +58,7 @@ struct CodableRoundTripTests {
         #expect(try afterRoundTrip(3..<7) == 3..<7)
     }
 
-    @Test("Optionals of optionals come back with nil where any of them was nil")
+    @Test("Nested optionals are nil after a round trip if any level was nil")
     func nestedOptionals() throws {
         struct Nested: Codable, Equatable {
             var inner: [Int??]
@@ -69,7 +69,7 @@ struct CodableRoundTripTests {
         #expect(try afterRoundTrip(Nested(inner: [], member: .some(.none))).member == nil)
     }
 
-    @Test("Dictionaries of text, integers and keys that are names are objects")
+    @Test("Dictionaries with text, integer or coding key representable keys are objects")
     func dictionaries() throws {
         enum Side: String, Codable, CodingKeyRepresentable { case left, right }
         #expect(try encoded(["": 1]) == ["": 1])
@@ -80,7 +80,7 @@ struct CodableRoundTripTests {
         #expect(try afterRoundTrip([String: Int]()) == [:])
     }
 
-    @Test("The extremes of every integer type come back exactly")
+    @Test("The extremes of every integer type survive a round trip exactly")
     func integerExtremes() throws {
         func check<Integer: FixedWidthInteger & Codable>(_ type: Integer.Type) throws {
             #expect(try afterRoundTrip([Integer.min, 0, .max]) == [.min, 0, .max])
@@ -100,7 +100,7 @@ struct CodableRoundTripTests {
     }
 
     @Test(
-        "Doubles come back with the same bits",
+        "Doubles have the same bits after a round trip",
         arguments: [
             0.0, -0.0, 0.1, 1, -1, .leastNonzeroMagnitude, .leastNormalMagnitude, .greatestFiniteMagnitude, 0x1p53,
             1e300, .pi,
@@ -112,7 +112,7 @@ struct CodableRoundTripTests {
         #expect(try afterRoundTrip(Double?(value))?.bitPattern == value.bitPattern)
     }
 
-    @Test("Floats are written in their own shortest digits wherever they stand")
+    @Test("Floats are written with their own shortest digits at every position")
     func floats() throws {
         struct Holder: Codable, Equatable {
             var value: Float
@@ -125,7 +125,7 @@ struct CodableRoundTripTests {
         #expect(try afterRoundTrip(holder) == holder)
     }
 
-    @Test("Numbers that are not finite are strings where the key opted in, and refused elsewhere")
+    @Test("Numbers that are not finite are strings if the key allows them, otherwise an error")
     func nonFinite() throws {
         struct Holder: Codable, Equatable {
             var list: [Double]
@@ -146,7 +146,7 @@ struct CodableRoundTripTests {
         #expect(try refusal([Double].self, #"["NaN"]"#) == "/0 must be a number, but is a string")
     }
 
-    @Test("JSON inside a struct stays as it was, to the order of its members and the kind of its numbers")
+    @Test("JSON inside a struct keeps the order of its members and the kind of its numbers")
     func json() throws {
         struct Holder: Codable {
             var any: JSONValue
@@ -164,7 +164,7 @@ struct CodableRoundTripTests {
         #expect(holder.map["n"] == .null)
     }
 
-    @Test("JSON passes through other coders, and directly through this one")
+    @Test("JSON values encode and decode with other coders and directly with this coder")
     func jsonAndOtherCoders() throws {
         let json: JSONValue = ["a": [1, 2.5, .null, true, "x", [:], []]]
         let data = try JSONEncoder().encode(json)

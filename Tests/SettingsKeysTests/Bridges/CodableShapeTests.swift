@@ -4,7 +4,7 @@ import Testing
 @testable import SettingsKeys
 
 struct CodableShapeTests {
-    /// What a script encodes, as compact text.
+    /// The encoding calls of a script, and the compact JSON text that they produce.
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let text: String
@@ -114,13 +114,13 @@ struct CodableShapeTests {
         },
     ]
 
-    @Test("What a type encodes, call by call", arguments: cases)
+    @Test("Each sequence of encoding calls produces its JSON", arguments: cases)
     func shapes(shape: Case) throws {
         #expect(try encoded(Script(run: shape.run)).text() == shape.text)
         #expect(try encoded([Script(run: shape.run)]).text() == "[\(shape.text)]")
     }
 
-    @Test("Encoders know their place and have no user info")
+    @Test("Encoders have a coding path and no user info")
     func places() throws {
         let script = Script { encoder in
             let places = { (path: [any CodingKey]) in path.map(\.stringValue).joined(separator: "/") }

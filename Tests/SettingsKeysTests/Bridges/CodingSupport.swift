@@ -5,19 +5,19 @@ func encoded<Value: Encodable>(_ value: Value, allowsNonFinite: Bool = false) th
     try ValueEncoder.encode(value, allowsNonFinite: allowsNonFinite)
 }
 
-/// The value of JSON text.
+/// The value that JSON text decodes to.
 func decoded<Value: Decodable>(
     _ type: Value.Type, _ text: String, allowsNonFinite: Bool = false
 ) throws -> Value {
     try ValueDecoder.decode(type, from: JSONValue(parsing: text), allowsNonFinite: allowsNonFinite)
 }
 
-/// What a value is after it was encoded, written as text, parsed and decoded.
+/// The value after it was encoded, written as text, parsed and decoded.
 func afterRoundTrip<Value: Codable>(_ value: Value, allowsNonFinite: Bool = false) throws -> Value {
     try decoded(Value.self, encoded(value, allowsNonFinite: allowsNonFinite).text(), allowsNonFinite: allowsNonFinite)
 }
 
-/// The error of decoding, as `/place reason`; what was decoded instead if there was none.
+/// The error of decoding, as `/path reason`, or the decoded value if there was no error.
 func refusal<Value: Decodable>(_ type: Value.Type, _ text: String, allowsNonFinite: Bool = false) throws -> String {
     let json = try JSONValue(parsing: text)
     do {
@@ -27,7 +27,7 @@ func refusal<Value: Decodable>(_ type: Value.Type, _ text: String, allowsNonFini
     }
 }
 
-/// The error of encoding, as `/place reason`; the JSON if there was none.
+/// The error of encoding, as `/path reason`, or the JSON if there was no error.
 func refusal<Value: Encodable>(of value: Value, allowsNonFinite: Bool = false) -> String {
     do {
         return "encoded: \(try encoded(value, allowsNonFinite: allowsNonFinite))"
@@ -36,7 +36,7 @@ func refusal<Value: Encodable>(of value: Value, allowsNonFinite: Bool = false) -
     }
 }
 
-/// Encodes itself as a closure says.
+/// Encodes itself with a closure.
 struct Script: Encodable {
     let run: (any Encoder) throws -> Void
 
@@ -45,7 +45,7 @@ struct Script: Encodable {
     }
 }
 
-/// A key of any name.
+/// A coding key of any name.
 struct AnyKey: CodingKey, ExpressibleByStringLiteral {
     let stringValue: String
     var intValue: Int? { Int(stringValue) }

@@ -42,7 +42,7 @@ struct DateTextTests {
             seconds: -Double.greatestFiniteMagnitude, text: "2001-01-01T00:00:00Z-1.7976931348623157e+308s"),
     ]
 
-    @Test("A known instant has its known text, both ways", arguments: instants)
+    @Test("A known instant has its known text in both directions", arguments: instants)
     func knownInstant(_ instant: Instant) {
         let date = Date(timeIntervalSinceReferenceDate: instant.seconds)
         #expect(DateText.text(for: date) == instant.text)
@@ -75,7 +75,7 @@ struct DateTextTests {
     }
 
     @Test(
-        "Anything else names no instant",
+        "Any other text is not an instant",
         arguments: [
             "", "2001-01-01", "2001-01-01T00:00:00", "2001-01-01 00:00:00Z", "2001-02-29T00:00:00Z",
             " 2001-01-01T00:00:00Z",
@@ -91,9 +91,9 @@ struct DateTextTests {
         #expect(DateText.date(from: text) == nil)
     }
 
-    @Test("A fraction is rounded correctly by digits far behind")
+    @Test("A fraction is rounded correctly according to its last digits")
     func rounding() {
-        // 0.5 and half the distance to the next Double, which is 2^-54, and then a little more.
+        // 0.5 plus half the distance to the next Double, which is 2^-54. The test adds further digits.
         let half = "500000000000000055511151231257827021181583404541015625"
         func seconds(_ fraction: String) -> Double? {
             DateText.date(from: "2001-01-01T00:00:00.\(fraction)Z")?.timeIntervalSinceReferenceDate
@@ -112,7 +112,7 @@ struct DateTextTests {
         #expect(DateText.date(from: text)?.timeIntervalSinceReferenceDate == -0.5)
     }
 
-    @Test("The extended pattern matches the extended texts and no others")
+    @Test("The extended pattern matches the extended texts and no other text")
     func extendedPattern() throws {
         let pattern = try Regex(DateText.extendedPattern)
         for text in Self.instants.map(\.text) {
@@ -164,7 +164,7 @@ struct InstantRoundTripTests {
         }
     }
 
-    @Test("Instants at the edges survive their texts")
+    @Test("Instants at the bounds survive their text")
     func edges() throws {
         var edges: [Double] = [
             .leastNonzeroMagnitude, .leastNormalMagnitude, .greatestFiniteMagnitude, .ulpOfOne, 0x1p52, 0x1p53, 0x1p54,
@@ -178,7 +178,7 @@ struct InstantRoundTripTests {
         }
     }
 
-    @Test("No fraction could be shorter")
+    @Test("The text of an instant has the shortest possible fraction")
     func shortest() throws {
         var generator = SeededGenerator(seed: 3)
         for _ in 0..<2_000 {

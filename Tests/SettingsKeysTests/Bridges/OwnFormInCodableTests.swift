@@ -19,7 +19,7 @@ struct OwnFormInCodableTests {
         map: ["a": Hexadecimal(value: 10)], keyed: [Hexadecimal(value: 3): Hexadecimal(value: 4)],
         set: [Hexadecimal(value: 5)])
 
-    @Test("They keep it as members, optionals, elements, values and keys")
+    @Test("Values with their own form keep it as members, optionals, elements, values and keys")
     func everywhere() throws {
         let json: JSONValue = [
             "one": "0x1", "maybe": "0x2", "list": ["0xff", .null], "map": ["a": "0xa"], "keyed": ["0x3", "0x4"],
@@ -31,7 +31,7 @@ struct OwnFormInCodableTests {
         #expect(try afterRoundTrip(Hexadecimal(value: 7)) == Hexadecimal(value: 7))
     }
 
-    @Test("They keep it in containers that are nested or hold one value")
+    @Test("Values with their own form keep it in nested and single value containers")
     func containers() throws {
         let script = Script { encoder in
             var container = encoder.container(keyedBy: AnyKey.self)
@@ -42,7 +42,7 @@ struct OwnFormInCodableTests {
         #expect(try encoded(script) == ["n": ["0x8"], "s": "0x9"])
     }
 
-    @Test("Data, URLs, UUIDs, decimals and the largest integers are written as on their own")
+    @Test("Data, URLs, UUIDs, decimals and the largest integers have the same form inside and outside of Codable types")
     func foundation() throws {
         struct Foundations: Codable, Equatable {
             var data: [Data]
@@ -64,7 +64,7 @@ struct OwnFormInCodableTests {
         #expect(try afterRoundTrip(value) == value)
     }
 
-    @Test("What their bridges refuse is an error at their place")
+    @Test("A refusal by the bridge of a member is an error with the path of the member")
     func errors() throws {
         #expect(refusal(of: [Hexadecimal(value: 1), Hexadecimal(value: -1)]) == "/1 must not be negative")
         #expect(
@@ -75,7 +75,7 @@ struct OwnFormInCodableTests {
         #expect(try refusal([Data].self, #"["?"]"#) == "/0 must be Base64 text with its padding")
     }
 
-    @Test("An error inside such a form is at the place inside")
+    @Test("An error inside a value with its own form has the path inside of the value")
     func innerPlace() throws {
         struct Pair: StandardForm, Codable {
             struct Bridge: DefaultsBridge {

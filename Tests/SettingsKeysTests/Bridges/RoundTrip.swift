@@ -2,9 +2,9 @@ import SettingsKeys
 import SettingsModel
 import Testing
 
-/// Sends values to JSON text and back, and holds the JSON against the bridge's schema on the way.
+/// Converts values to JSON text and back, and checks the JSON against the schema of the bridge.
 enum RoundTrip {
-    /// Checks values by themselves and as optionals, arrays and dictionary values.
+    /// Checks values alone and as optionals, arrays and dictionary values.
     static func expect<Value: DefaultsSerializable & Equatable>(
         _ values: [Value], _ comment: Comment? = nil, sourceLocation: SourceLocation = #_sourceLocation
     ) throws {

@@ -58,7 +58,7 @@ class Animal: Codable {
     }
 }
 
-/// Keeps what its superclass encodes in the member `super`.
+/// Encodes its superclass in the member `super`.
 final class Dog: Animal {
     var tricks: [String]
 
@@ -109,7 +109,7 @@ final class Cat: Animal {
     }
 }
 
-/// A type with a form of its own, which is not what `Codable` would make of it.
+/// A type with its own form, which differs from the form that `Codable` would produce.
 struct Hexadecimal: StandardForm, Codable, Hashable {
     var value: Int
 
@@ -131,7 +131,7 @@ struct Hexadecimal: StandardForm, Codable, Hashable {
     static var defaultsBridge: Bridge { Bridge() }
 }
 
-/// Deep in Swift as well as in JSON.
+/// A recursive type with one level of JSON for each level in Swift.
 final class Chain: Codable {
     var next: Chain?
 
@@ -144,7 +144,8 @@ final class Chain: Codable {
     }
 }
 
-/// Deep in Swift but not in JSON: each is encoded in the place of the one around it.
+/// A recursive type without a level of JSON for each level in Swift: each value is encoded instead of the value around
+/// it.
 final class Shell: Codable {
     var inner: Shell?
 

@@ -3,7 +3,9 @@ import SettingsModel
 import Testing
 
 struct UnsayableValueTests {
-    @Test("Numbers that are not finite inside JSON values", arguments: [Double.nan, .infinity, -.infinity])
+    @Test(
+        "Encoding a JSON value with a number that is not finite is an error",
+        arguments: [Double.nan, .infinity, -.infinity])
     func nonFinite(number: Double) throws {
         let value = JSONValue.object(["a": [1, .double(number)]])
         #expect(throws: BridgeError.self) { try JSONValue.defaultsBridge.encode(value) }
@@ -12,7 +14,7 @@ struct UnsayableValueTests {
         #expect(try !KeySchema(["type": "number"]).allows(.double(number)))
     }
 
-    @Test("Values nested deeper than any text that is read")
+    @Test("Encoding a value that is deeper than readable text is an error")
     func deep() throws {
         var value: JSONValue = 1
         for _ in 0..<128 { value = [value] }
@@ -20,7 +22,7 @@ struct UnsayableValueTests {
         #expect(throws: BridgeError.self) { try JSONValue.defaultsBridge.encode([value]) }
     }
 
-    @Test("Sets whose elements are one to JSON")
+    @Test("Encoding a set whose elements are equal in JSON is an error")
     func sets() throws {
         #expect(throws: BridgeError.self) { try Set<JSONValue>.defaultsBridge.encode([1, 1.0]) }
         #expect(throws: BridgeError.self) {

@@ -5,7 +5,7 @@ import Testing
 struct KeyCodecTests {
     private let keys = SampleKeys()
 
-    @Test("An optional without a default is nil while nothing is stored, and storing nil removes")
+    @Test("An optional key without a default is nil if nothing is stored, and storing nil removes the setting")
     func optional() throws {
         let username = try KeyCodec(keys.username)
         #expect(try username.decode(nil) == nil)
@@ -14,7 +14,7 @@ struct KeyCodecTests {
         #expect(try username.decode("radek") == "radek")
     }
 
-    @Test("An optional with a default is that while nothing is stored, also after storing nil")
+    @Test("An optional key with a default has the default if nothing is stored, also after storing nil")
     func optionalWithDefault() throws {
         let nickname = try KeyCodec(keys.nickname)
         #expect(try nickname.decode(nil) == "anonymous")
@@ -22,7 +22,7 @@ struct KeyCodecTests {
         #expect(try KeyCodec(keys.ceiling).decode(nil) == 7)
     }
 
-    @Test("A key that is not optional is its default while nothing is stored")
+    @Test("A key that is not optional has its default if nothing is stored")
     func withDefault() throws {
         #expect(try KeyCodec(keys.launchCount).decode(nil) == 0)
         #expect(try KeyCodec(keys.launchCount).decode(7.0) == 7)
@@ -78,13 +78,13 @@ struct KeyCodecTests {
         Refusal(\.window, decoding: ["size": "x"], "window at /size must be an array, but is a string"),
     ]
 
-    @Test("Values beyond the type or the limits", arguments: refusals)
+    @Test("Values outside of the type or the limits are refused", arguments: refusals)
     func refuses(_ row: Refusal) {
         let error = #expect(throws: InvalidValue.self) { try row.act() }
         #expect(error?.description == row.expected)
     }
 
-    @Test("Numbers that are not finite are stored where the key opts in")
+    @Test("Numbers that are not finite are stored if the key allows them")
     func nonFinite() throws {
         let ratio = try KeyCodec(keys.ratio)
         #expect(try ratio.encode(-.infinity) == "-Infinity")
@@ -93,7 +93,7 @@ struct KeyCodecTests {
         #expect(ratio.schema.document["default"] == "Infinity")
     }
 
-    @Test("A key that cannot be one says why, once it is to be used")
+    @Test("An invalid key throws the reason when it is used")
     func unusableKeys() {
         func problem<Value>(_ key: DefaultsKey<Value>) -> String? {
             #expect(throws: SchemaError.self) { _ = try KeyCodec(key) }?.problems.first?.detail

@@ -30,7 +30,7 @@ struct KeyMigrationTests {
     @Test func `A value of neither type stays`() throws {
         #expect(try KeyCodec(timeout).migrated(true) == nil)
         #expect(try KeyCodec(timeout).migrated(["45"]) == nil)
-        // The new type refuses the value by its limits, and the value is none of the former type.
+        // The new type refuses the value because of its limits, and the value is not a value of the former type.
         #expect(try KeyCodec(timeout).migrated(61) == nil)
     }
 
@@ -48,14 +48,14 @@ struct KeyMigrationTests {
         #expect(large?.description == "timeout must be at most 60, but is 90")
     }
 
-    @Test func `A conversion of a secret names no value`() throws {
+    @Test func `An error in the conversion of a secret does not contain the value`() throws {
         let key = DefaultsKey<Int?>(
             "pin", secret: true, migrating: .from(String.self) { text in throw BridgeError("is \(text)") })
         let error = #expect(throws: InvalidValue.self) { try KeyCodec(key).migrated("1234") }
         #expect(error?.description.contains("1234") == false)
     }
 
-    @Test func `An optional key takes nil as no conversion`() throws {
+    @Test func `An optional key keeps the stored value if the conversion returns nil`() throws {
         let key = DefaultsKey<Int?>("n", migrating: .from(String.self) { Int($0) })
         #expect(try KeyCodec(key).migrated("7") == 7)
         #expect(try KeyCodec(key).migrated("seven") == nil)

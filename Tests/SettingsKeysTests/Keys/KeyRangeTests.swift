@@ -7,7 +7,7 @@ struct KeyRangeTests {
         JSONValue.object(try key.schemaDocument()).text()
     }
 
-    @Test("Every form of range becomes the limits that it has")
+    @Test("Every form of range becomes the matching limits")
     func forms() throws {
         #expect(try document(DefaultsKey<Int?>("n", in: 1...9)) == #"{"type":"integer","minimum":1,"maximum":9}"#)
         #expect(
@@ -17,7 +17,7 @@ struct KeyRangeTests {
         #expect(try document(DefaultsKey<Int?>("n", in: ..<9)) == #"{"type":"integer","exclusiveMaximum":9}"#)
     }
 
-    @Test("Of a type that reaches beyond Int64, the form within it has the limits")
+    @Test("For a type with values beyond Int64, the limits apply to the values within Int64")
     func unsigned() throws {
         #expect(try document(DefaultsKey<UInt?>("n", in: 1...9)) == #"{"type":"integer","minimum":1,"maximum":9}"#)
         let open = try KeyCodec(DefaultsKey<UInt64?>("n", in: 10...))
@@ -27,7 +27,7 @@ struct KeyRangeTests {
         #expect(throws: SchemaError.self) { try KeyCodec(DefaultsKey<UInt64?>("n", in: ...UInt64.max)) }
     }
 
-    @Test("An infinite end limits nothing; one that no number lies within is refused when the key is used")
+    @Test("An infinite bound adds no limit, and a bound that excludes all numbers is refused when the key is used")
     func infinite() throws {
         #expect(try document(DefaultsKey<Double?>("n", in: 0...Double.infinity)) == #"{"type":"number","minimum":0.0}"#)
         #expect(
@@ -40,7 +40,7 @@ struct KeyRangeTests {
     private enum One { struct Config: Codable, DefaultsSerializable {} }
     private enum Two { struct Config: Codable, DefaultsSerializable {} }
 
-    @Test("Two types of one short name are two types")
+    @Test("Two types with the same short name are different types")
     func sameShortName() {
         let keys: [any AnyDefaultsKey] = [DefaultsKey<One.Config?>("cfg"), DefaultsKey<Two.Config?>("cfg")]
         let error = #expect(throws: SchemaError.self) { try Schema(keys: keys) }

@@ -1,9 +1,9 @@
 import SettingsKeys
 import Testing
 
-/// Which keys say the same of their values.
+/// The comparison of the rules of two keys.
 struct KeyRulesTests {
-    /// Two spellings of é, which Swift takes for one.
+    /// Two encodings of é that are equal as Swift strings.
     private let composed = "\u{E9}"
     private let decomposed = "e\u{301}"
 

@@ -30,7 +30,7 @@ struct MissingMemberTests {
         .object(JSONObject((whole.object ?? [:]).members.filter { $0.name != name }) ?? [:])
     }
 
-    @Test func `A missing member is that of the key's default`() throws {
+    @Test func `A missing member gets the value of the member in the key's default`() throws {
         let own = Account(retries: 7)
         #expect(try decode(whole(without: "retries"), default: own).retries == 7)
         #expect(try decode(whole(without: "retries"), default: own).name == "radek")
@@ -38,13 +38,13 @@ struct MissingMemberTests {
         #expect(try decode([:], default: own) == own)
     }
 
-    @Test func `A missing member of an object inside the value is that of the key's default`() throws {
+    @Test func `A missing member of a nested object gets the value of the member in the key's default`() throws {
         var stored = whole.object ?? [:]
         stored["proxy"] = ["host": "h"]
         #expect(try decode(.object(stored)).proxy == Proxy(host: "h", port: 8080))
     }
 
-    @Test func `The default of the key fills in an optional value too`() throws {
+    @Test func `The default of the key supplies missing members of an optional value`() throws {
         let codec = try KeyCodec(DefaultsKey<Account?>("account", defaultValue: Account(retries: 9)))
         #expect(try codec.decode(["name": "radek"])?.retries == 9)
         let without = try KeyCodec(DefaultsKey<Account?>("account"))
@@ -99,7 +99,7 @@ struct MissingMemberTests {
         #expect(error?.violations.first?.keyword == "required")
     }
 
-    /// A type that always asks for the member which its own default does not encode.
+    /// A type that requires a member which its own default does not encode.
     struct Demanding: Codable, DefaultsSerializable {
         var count = 1
 
@@ -117,7 +117,7 @@ struct MissingMemberTests {
         }
     }
 
-    @Test func `A member that the default lacks is an error`() throws {
+    @Test func `A member that is missing in the stored value and in the default is an error`() throws {
         let error = #expect(throws: InvalidValue.self) {
             try KeyCodec(DefaultsKey<Demanding>("d", defaultValue: Demanding())).decode([:])
         }

@@ -17,7 +17,7 @@ struct NamespaceTests {
         }
     }
 
-    @Test("A key is named after its type, or after what that says")
+    @Test("The name of a key starts with the name of its type, or with the namespace that the type declares")
     func names() {
         #expect(Account.name(of: .isUserLoggedIn) == "Account.isUserLoggedIn")
         #expect(Other.Renamed.name(of: .email) == "other.account.email")
@@ -25,7 +25,7 @@ struct NamespaceTests {
         #expect(SampleKeys["x"] == "x")
     }
 
-    @Test("Two types that claim one namespace are refused, one type that asks twice is not")
+    @Test("Two types with the same namespace are refused, and a repeated registration of one type is accepted")
     func registry() throws {
         var registry = NamespaceRegistry()
         try registry.register(Account.self)

@@ -25,7 +25,7 @@ struct OwnKindsTests {
         var codingKey: any CodingKey { number.codingKey }
     }
 
-    @Test func `A number type of the program takes a range of its own values`() throws {
+    @Test func `A number type of the program accepts a range of its own values`() throws {
         let codec = try KeyCodec(
             DefaultsKey<Percent>(
                 "p", defaultValue: Percent(rawValue: 1), in: Percent(rawValue: 0)..<Percent(rawValue: 9)))
@@ -36,7 +36,7 @@ struct OwnKindsTests {
         #expect(throws: InvalidValue.self) { try optional.decode(-1) }
     }
 
-    @Test func `A text type of the program takes a length and a pattern`() throws {
+    @Test func `A text type of the program accepts a length and a pattern`() throws {
         let codec = try KeyCodec(DefaultsKey<Slug?>("s", maxLength: 3, matching: "^[a-z]+$"))
         #expect(try codec.decode("abc") == Slug(rawValue: "abc"))
         #expect(throws: InvalidValue.self) { try codec.encode(Slug(rawValue: "abcd")) }

@@ -1,6 +1,6 @@
 import SettingsKeys
 
-/// A store of keys in all spellings, apart from the ready-made one, which other tests extend.
+/// A key store with every spelling of keys. It is separate from the ready-made store, which other tests extend.
 struct SampleKeys: DefaultsKeyStore {
     var username: DefaultsKey<String?> { .init("username") }
     var nickname: DefaultsKey<String?> { .init("nickname", defaultValue: "anonymous") }
@@ -28,7 +28,7 @@ struct SampleKeys: DefaultsKeyStore {
     var equalizer: EqualizerKeys { EqualizerKeys() }
 }
 
-/// A namespace two levels deep.
+/// A nested store, two levels deep.
 struct EqualizerKeys: DefaultsKeyStore {
     static let prefix = "player.equalizer"
     var bass: DefaultsKey<Int> { .init(Self["bass"], defaultValue: 0, in: -10...10) }

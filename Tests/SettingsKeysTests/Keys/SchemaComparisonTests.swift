@@ -2,7 +2,7 @@ import SettingsKeys
 import Testing
 
 struct SchemaComparisonTests {
-    /// The differences between a key and a schema that lists its name with this document.
+    /// The differences between a key and a schema that lists the key with this document.
     private func differences(
         _ key: some AnyDefaultsKey, _ document: JSONValue, definitions: JSONValue = [:]
     ) throws -> [SchemaDifference] {
@@ -12,7 +12,7 @@ struct SchemaComparisonTests {
         return try schema.differences(from: key)
     }
 
-    @Test("A schema made of the keys themselves says the same as each of them")
+    @Test("A schema made from keys does not differ from any of the keys")
     func itself() throws {
         let store = SampleKeys()
         let keys: [any AnyDefaultsKey] = [
@@ -31,7 +31,7 @@ struct SchemaComparisonTests {
         }
     }
 
-    /// The same meaning in other words.
+    /// Keys, and documents with the same meaning in another form.
     static let sameMeaning: [(any AnyDefaultsKey, JSONValue)] = [
         (
             DefaultsKey<Int>("k", defaultValue: 3, in: 1..<10),
@@ -52,7 +52,9 @@ struct SchemaComparisonTests {
         (DefaultsKey<Set<Int>?>("k"), ["type": "array", "items": ["type": "integer"], "uniqueItems": true]),
     ]
 
-    @Test("One meaning has many spellings", arguments: Self.sameMeaning.indices)
+    @Test(
+        "A document with the same meaning in another form does not differ from the key",
+        arguments: Self.sameMeaning.indices)
     func spellings(_ index: Int) throws {
         let (key, document) = Self.sameMeaning[index]
         let definitions: JSONValue = [
@@ -64,7 +66,7 @@ struct SchemaComparisonTests {
         #expect(try differences(key) == [])
     }
 
-    /// Another meaning, and how that is told.
+    /// Keys, documents with another meaning, and the sentences that report the differences.
     static let others: [(any AnyDefaultsKey, JSONValue, [String])] = [
         (
             DefaultsKey<Double>("player.volume", defaultValue: 0.5, in: 0...1),
@@ -130,7 +132,7 @@ struct SchemaComparisonTests {
         ),
     ]
 
-    @Test("Each disagreement is a sentence that names the key", arguments: Self.others.indices)
+    @Test("Each difference is a sentence that names the key", arguments: Self.others.indices)
     func sentences(_ index: Int) throws {
         let (key, document, sentences) = Self.others[index]
         func differences(_ key: some AnyDefaultsKey) throws -> [SchemaDifference] {
@@ -139,7 +141,7 @@ struct SchemaComparisonTests {
         #expect(try differences(key).map(\.sentence) == sentences)
     }
 
-    @Test("Another type is an aspect of its own, inside the value it is a limit")
+    @Test("Another type has the aspect type, and another type of an element has the aspect limits")
     func aspects() throws {
         let type = try differences(DefaultsKey<Int>("k", defaultValue: 0), ["type": "string", "default": "x"])
         #expect(type.map(\.aspect) == [.type, .defaultValue] && type.map(\.key) == ["k", "k"])
@@ -147,7 +149,7 @@ struct SchemaComparisonTests {
         #expect(inside.map(\.aspect) == [.limits], "an empty array is one for both")
     }
 
-    @Test("A type that says nothing of its values disagrees with nothing that is said of them")
+    @Test("A type without rules for its values does not differ from a schema with rules")
     func silentTypes() throws {
         let window = DefaultsKey<Window?>("k")
         #expect(try differences(window, ["type": "object", "required": ["title"]]) == [])
@@ -158,7 +160,7 @@ struct SchemaComparisonTests {
             ])
     }
 
-    @Test("Nothing of a secret's default is repeated, and being a secret is compared")
+    @Test("A difference does not contain the default of a secret, and the secret trait is compared")
     func secrets() throws {
         let key = DefaultsKey<String>("token", defaultValue: "hunter2", secret: true)
         let differences = try differences(key, ["type": "string", "default": "swordfish"])
@@ -171,7 +173,7 @@ struct SchemaComparisonTests {
         #expect(try self.differences(key, ["type": "string", "writeOnly": true]) == [], "the default is hidden")
     }
 
-    @Test("A key that the schema does not admit is reported with the nearest name")
+    @Test("A key that the schema does not allow is reported with the nearest name")
     func missingKeys() throws {
         let schema = try Schema(of: SampleKeys.self) {
             \.username; \.volume
@@ -181,7 +183,7 @@ struct SchemaComparisonTests {
         #expect(missing.map(\.aspect) == [.key])
     }
 
-    @Test("Of a key that the schema admits without listing it, only the type matters")
+    @Test("For a key that the schema allows without listing it, only the type is compared")
     func unlistedKeys() throws {
         let open = try Schema(of: SampleKeys.self, additionalProperties: true) { \.username }
         #expect(try open.differences(from: DefaultsKey<Int>("k", defaultValue: 1, in: 0...3)) == [])
@@ -190,7 +192,7 @@ struct SchemaComparisonTests {
         #expect(try strings.differences(from: DefaultsKey<Int>("k", defaultValue: 1)).map(\.aspect) == [.type])
     }
 
-    @Test("The rules of a pattern for a listed key are compared, too")
+    @Test("The rules of a pattern that matches a listed key are compared, too")
     func patterns() throws {
         let schema = try Schema([
             "type": "object", "additionalProperties": false, "patternProperties": ["^player\\.": ["maximum": 1]],
@@ -202,7 +204,7 @@ struct SchemaComparisonTests {
         #expect(try schema.differences(from: DefaultsKey<Double?>("other")) == [])
     }
 
-    @Test("A schema that refers to itself over and over is compared at once", arguments: ["allOf", "anyOf"])
+    @Test("A schema with exponentially many references is compared in a short time", arguments: ["allOf", "anyOf"])
     func hostile(_ keyword: String) throws {
         var definitions: JSONObject = ["d0": ["type": "integer"]]
         for level in 1..<30 {
@@ -215,7 +217,7 @@ struct SchemaComparisonTests {
 }
 
 struct ComparedKeywordTests {
-    /// Each keyword that says something of values, in a schema that says no more than it and the type.
+    /// Each keyword that restricts or describes values, in a schema with only the keyword and the type.
     private static let keywords: [(any AnyDefaultsKey, JSONObject)] = {
         let text = DefaultsKey<String?>("k")
         let number = DefaultsKey<Double?>("k")
@@ -242,7 +244,7 @@ struct ComparedKeywordTests {
         ]
     }()
 
-    @Test("Every keyword that says something of values makes a difference", arguments: Self.keywords.indices)
+    @Test("Every keyword that restricts or describes values makes a difference", arguments: Self.keywords.indices)
     func everyKeyword(_ index: Int) throws {
         let (key, keyword) = Self.keywords[index]
         var document = try key.schemaDocument()

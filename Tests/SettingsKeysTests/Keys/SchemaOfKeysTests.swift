@@ -3,7 +3,7 @@ import SettingsModel
 import Testing
 
 struct SchemaOfKeysTests {
-    @Test("Each key becomes the property that its type, limits, default and traits say")
+    @Test("Each key becomes the property that follows from its type, limits, default and traits")
     func documents() throws {
         let keys = SampleKeys()
         func document<Value>(_ key: DefaultsKey<Value>) throws -> String {
@@ -39,7 +39,7 @@ struct SchemaOfKeysTests {
                 == #"{"type":"array","items":{"type":"integer"},"uniqueItems":true,"default":[],"x-merge":"append"}"#)
     }
 
-    @Test("Listed keys, those of namespaces included, make a schema that reads back equal")
+    @Test("A schema of listed keys, including keys of namespaces, is equal after it is parsed again")
     func listed() throws {
         let schema = try Schema(of: SampleKeys.self) {
             \.username
@@ -52,7 +52,7 @@ struct SchemaOfKeysTests {
         #expect(try Schema(JSONValue(parsing: schema.document.text(style: .pretty))) == schema)
     }
 
-    @Test("Further keys can be admitted, and the list may have conditions")
+    @Test("A schema can allow further keys, and the list can contain conditions")
     func conditions() throws {
         func schema(_ all: Bool) throws -> Schema {
             try Schema(of: SampleKeys.self, additionalProperties: ["type": "string"]) {
@@ -77,13 +77,13 @@ struct SchemaOfKeysTests {
         }
     }
 
-    @Test("Stored keys are found by reflection, those of stores within included")
+    @Test("Reflection finds stored keys, including keys of nested stores")
     func reflection() throws {
         let schema = try Schema(reflecting: StoredKeys())
         #expect(schema.keys.map(\.name) == ["count", "inner.flag", "name"])
     }
 
-    @Test("One name for two types, or with two meanings, is refused; the same key twice is not")
+    @Test("One name with two types or two meanings is refused, and a repeated key is accepted")
     func duplicates() throws {
         let same: [any AnyDefaultsKey] = [
             DefaultsKey<Int>("n", defaultValue: 1), DefaultsKey<Int>("n", defaultValue: 1),
@@ -101,7 +101,7 @@ struct SchemaOfKeysTests {
         #expect(limitError?.problems.first?.detail.hasSuffix("twice, with other limits or another default") == true)
     }
 
-    @Test("A name that no key may have is refused")
+    @Test("A name that is not a valid key name is refused")
     func names() {
         for name in ["", ".", "..", "a\u{1}b", String(repeating: "k", count: 257)] {
             #expect(throws: SchemaError.self, "\(name)") { _ = try Schema(keys: [DefaultsKey<Int?>(name)]) }
