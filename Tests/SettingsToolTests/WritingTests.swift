@@ -250,7 +250,7 @@ struct WritingTests {
             ! settings: --if-unset and --if-revision exclude each other
             => 64
             $ settings set app theme=dark name=a --if-unset
-            ! settings: --if-revision and --if-unset guard a single key
+            ! settings: --if-revision and --if-unset guard one value, or parts of one value
             => 64
             $ settings set app build 7
             ! settings: build of suite app is read-only; a caller with the right override can write it with --override

@@ -36,7 +36,7 @@ struct CommandsOfRootTests {
         try client.send("PUT /v1/suites/app/keys/n HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n42")
         #expect(try client.readResponse().status == 201)
         try client.send("GET /v1/backup HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        let file = try directory.file("backup", try client.readResponse().text)
+        let file = try directory.file("backup", String(decoding: try client.readResponse().body, as: UTF8.self))
         #expect(chmod(file, 0o600) == 0)
         try daemon.stop()
         return file
