@@ -77,11 +77,13 @@ public struct ArchiveBridge<Value: NSObject & NSCoding & Sendable>: DefaultsBrid
         }
         let names = objects.compactMap { ($0 as? [String: Any])?["$classname"] as? String }
         guard names.contains(name) else {
-            throw BridgeError("must be an archive of \(name), but is one of \(names.sorted().joined(separator: ", "))")
+            throw BridgeError(
+                "must be an archive of \(name) (got an archive of \(names.sorted().joined(separator: ", ")))")
         }
         if let other = names.first(where: { NSClassFromString($0) == nil }) {
             throw BridgeError(
-                "must be an archive of \(name), but contains the class \(other), which this program does not define")
+                "must be an archive of \(name) (the archive contains the class \(other), which this program does not define)"
+            )
         }
     }
 }

@@ -140,7 +140,7 @@ package struct Reply: Equatable, Sendable {
 
     /// The detail for an answer that no daemon gives: its body is a page at best.
     private var foreignDetail: String {
-        let detail = "not an answer of a settings daemon"
+        let detail = "the response is not from a settings daemon"
         guard (300..<400).contains(status), let place = response.fields.value(of: "location") else { return detail }
         return "\(detail), but one that leads to \(place.prefix(200))"
     }
@@ -163,7 +163,7 @@ package struct Reply: Equatable, Sendable {
     }
 
     func answer<Body: JSONReadable>() throws(SettingsError) -> Answer<Body> {
-        guard let cursor else { throw malformed("there is no Settings-Cursor") }
+        guard let cursor else { throw malformed("the field Settings-Cursor is missing") }
         return Answer(body: try body(), cursor: cursor, isCreated: status == 201)
     }
 

@@ -97,7 +97,7 @@ extension Endpoint where Output == [KeyListing.Entry] {
 }
 
 extension Endpoint where Output == Answer<SettingState> {
-    /// One setting. Throws `notSet` if it has no value, and `invalidStored` if what is stored does not fit the schema.
+    /// One setting. Throws `notSet` if it has no value, and `invalidStored` if what is stored does not match the schema.
     public static func setting(_ key: KeyName, in suite: SuiteName, at moment: Moment? = nil) -> Endpoint {
         Endpoint(Request(.get, .key(key, suite).with("at", moment?.text))) { reply throws(SettingsError) in
             try reply.answer()
@@ -119,7 +119,7 @@ extension Endpoint where Output == SchemaDocument {
     /// The schema of a suite as it was sent. Throws `noSchema` if there is none.
     public static func schema(of suite: SuiteName, at moment: Moment? = nil) -> Endpoint {
         Endpoint(Request(.get, .schema(suite).with("at", moment?.text))) { reply throws(SettingsError) in
-            guard let revision = reply.tag else { throw reply.malformed("the schema has no ETag") }
+            guard let revision = reply.tag else { throw reply.malformed("the response with the schema has no ETag") }
             return SchemaDocument(document: try reply.json(), revision: revision)
         }
     }

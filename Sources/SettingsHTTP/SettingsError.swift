@@ -63,7 +63,7 @@ extension SettingsError {
 extension SettingsError {
     /// There was no answer in time. The caller adds the address.
     static func late(outcome: Outcome) -> SettingsError {
-        .timedOut("no answer in time", outcome: outcome)
+        .timedOut("the daemon did not answer in time", outcome: outcome)
     }
 
     /// The error of a request that was not sent because of its token.
@@ -82,7 +82,8 @@ extension SettingsError: CustomStringConvertible {
         case .unreachable(let reason, let outcome): "no answer from the daemon: \(reason)\(Self.remark(outcome))"
         case .timedOut(let reason, let outcome), .unusableToken(let reason, let outcome):
             "\(reason)\(Self.remark(outcome))"
-        case .malformedAnswer(let reason, let outcome): "not an answer of a daemon: \(reason)\(Self.remark(outcome))"
+        case .malformedAnswer(let reason, let outcome):
+            "the response is not from a settings daemon: \(reason)\(Self.remark(outcome))"
         case .cancelled(let outcome): "cancelled\(Self.remark(outcome))"
         }
     }
@@ -103,6 +104,6 @@ extension SettingsError: CustomStringConvertible {
     }
 
     private static func remark(_ outcome: Outcome) -> String {
-        outcome == .unknown ? "; it may have been done nevertheless" : ""
+        outcome == .unknown ? "; the daemon may have done the write: read the value before you repeat the write" : ""
     }
 }

@@ -64,7 +64,7 @@ final class TLSSession: @unchecked Sendable {
 /// Why there is no session.
 extension TLSSession {
     private static var missing: String {
-        let reason = tls_load_failure().map { String(cString: $0) } ?? "it has no memory left"
+        let reason = tls_load_failure().map { String(cString: $0) } ?? "the process is out of memory"
         return "https:// needs OpenSSL 3: \(reason); install the package libssl3 (openssl-libs on Fedora)"
     }
 
@@ -78,12 +78,12 @@ extension TLSSession {
         case 62, 64: return "its certificate is for another host than \(host)"
         // Signed by itself, or by an authority that is not among those of the system.
         case 2, 18...21:
-            return "its certificate is of no authority that this machine trusts (\(words)); "
-                + "SSL_CERT_FILE names a file of authorities"
+            return "no trusted authority issued its certificate (\(words)); set "
+                + "SSL_CERT_FILE to a file of trusted authorities"
         default: return "its certificate is not valid: \(words)"
         }
         let failure = tls_failure_words().map { String(cString: $0) } ?? "the connection ended"
-        let hint = failure == "wrong version number" ? "; a server of http:// has no TLS" : ""
+        let hint = failure == "wrong version number" ? "; use http:// if the server does not support TLS" : ""
         return "the TLS handshake failed: \(failure)\(hint)"
     }
 }

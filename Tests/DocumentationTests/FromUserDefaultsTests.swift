@@ -27,6 +27,6 @@ struct FromUserDefaultsTests {
     func limits() async throws {
         let settings = DefaultsAdapter.inMemory(keyStore: DefaultsKeys())
         let error = await #expect(throws: DefaultsError.self) { try await settings.set(\.volume, 11) }
-        #expect(error?.description == "player.volume must be at most 1.0, but is 11.0")
+        #expect(error?.description == "player.volume: must be at most 1.0 (got 11.0)")
     }
 }

@@ -16,7 +16,7 @@ struct KeysAndSchemasTests {
         #expect(unset == 0.5)
 
         let error = #expect(throws: InvalidValue.self) { _ = try volume.decode("loud") }
-        #expect(error?.description == "player.volume must be a number, but is a string")
+        #expect(error?.description == "player.volume: must be a number (got a string)")
         do {
             _ = try volume.decode("loud")
         } catch {
@@ -50,7 +50,7 @@ struct KeysAndSchemasTests {
                     """#))
         let violations = written.key("launchCount")?.violations(of: -1) ?? []
         let meant = written.suggestions(for: "lanchCount")
-        #expect(violations.map(\.sentence) == ["launchCount must be at least 0, but is -1"])
+        #expect(violations.map(\.sentence) == ["launchCount: must be at least 0 (got -1)"])
         #expect(meant == ["launchCount"])
     }
 

@@ -61,10 +61,10 @@ struct CommandLineTests {
             ! settings: 'b' is one argument too many; the usage is 'settings list' or 'settings list SUITE [PREFIX]'
             => 64
             $ settings get .app theme
-            ! settings: '.app': a suite name may not start with '.'
+            ! settings: '.app': a suite name must not start with '.'
             => 64
             $ settings get app theme --server localhost
-            ! settings: --server localhost: it begins with http://, https:// or unix:, as http://127.0.0.1:7070
+            ! settings: --server localhost: it must begin with http://, https:// or unix:, as in http://127.0.0.1:7070
             => 64
             $ settings get app theme --server ''
             ! settings: --server is empty; write http://HOST:PORT, https://HOST or unix:PATH
@@ -73,7 +73,7 @@ struct CommandLineTests {
             ! settings: --server needs a value: --server URL
             => 64
             $ settings --server get app theme
-            ! settings: --server get: it begins with http://, https:// or unix:, as http://127.0.0.1:7070
+            ! settings: --server get: it must begin with http://, https:// or unix:, as in http://127.0.0.1:7070
             => 64
             $ settings get app theme --server unix:/nothing
             ! settings: no answer from the daemon: unix:/nothing: No such file or directory

@@ -24,7 +24,7 @@ struct GatewayTests {
     func read(status: Int) throws {
         let (end, url) = try run("get app theme", answer: Self.answer(status))
         #expect(end.code == 7)
-        #expect(end.errors == "settings: HTTP status \(status): \(url): not an answer of a settings daemon\n")
+        #expect(end.errors == "settings: HTTP status \(status): \(url): the response is not from a settings daemon\n")
     }
 
     @Test("A web page with the status 200 ends with 7, with the address and the status")

@@ -152,7 +152,7 @@ struct PastTests {
             $ settings schema remove app && settings diff app 4 --json | head -1
             {"schema":true}
             $ settings diff app 99
-            ! settings: revision 99 is still to come; the newest is 5
+            ! settings: revision 99 does not exist yet; the newest revision is 5
             => 4
             $ settings diff app
             ! settings: FROM is missing; the usage is 'settings diff SUITE FROM [TO]'
@@ -226,7 +226,7 @@ struct PastTests {
             $ settings schema check app.json
             the schema is good
             $ echo '{"type":"object","additionalProperties":false,"properties":{"a":{"type":"objct"}}}' | settings schema check -
-            /properties/a/type: type names "objct", which is no type; did you mean object?
+            /properties/a/type: type names "objct", which is not a type; did you mean object?
             => 5
             $ settings schema check none.json
             ! settings: none.json cannot be read: No such file or directory
@@ -239,8 +239,8 @@ struct PastTests {
             the schema is in force already
             $ echo '{"type":"object","additionalProperties":{"type":"integer"}}' >numbers.json
             $ settings schema apply app numbers.json
-            ! settings: the content of suite app does not fit the schema: theme must be an integer, but is "dark"; --on-conflict keep leaves such values as they are, --on-conflict reset removes them
-            !   theme: must be an integer, but is "dark"
+            ! settings: the content of suite app does not match the schema: theme: must be an integer (got "dark"); --on-conflict keep keeps these values, --on-conflict reset removes them
+            !   theme: must be an integer (got "dark")
             => 5
             $ settings schema apply app numbers.json --on-conflict reset --dry-run | grep '^launchCount'
             launchCount: 0 (default) → (unset)

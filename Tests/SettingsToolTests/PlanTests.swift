@@ -131,7 +131,7 @@ struct PlanTests {
             ! settings: app build is locked; --override writes it
             ! app plant is locked; --override writes it
             ! the schema of suite app has no key x
-            !   count: must be at most 9, but is 10
+            !   count: must be at most 9 (got 10)
             => 5
             $ settings plan good.json --override | sed 's/plan .*/HASH/'
             + app build: 1

@@ -39,7 +39,7 @@ struct ReadingTests {
             $ settings get app theme --at 1
             light
             $ settings get app theme --at 99
-            ! settings: revision 99 is still to come; the newest is 3
+            ! settings: revision 99 does not exist yet; the newest revision is 3
             => 4
             $ settings get app theme --at soon
             ! settings: 'soon' is no time: write a revision, an instant such as TIME, a day such as 2026-11-20, today, yesterday, 'yesterday 18:00' in UTC, or 2h for two hours ago

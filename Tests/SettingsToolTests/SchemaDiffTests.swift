@@ -61,13 +61,13 @@ struct SchemaDiffTests {
             $ settings schema diff app new.json --on-conflict refuse
             + a: {"maximum":4} (narrowing)
             ~ (suite) additionalProperties: true → false (narrowing)
-            ! settings: the content of suite app does not fit the schema: a must be at most 4, but is 7; --on-conflict keep leaves such values as they are, --on-conflict reset removes them
-            !   a: must be at most 4, but is 7
+            ! settings: the content of suite app does not match the schema: a: must be at most 4 (got 7); --on-conflict keep keeps these values, --on-conflict reset removes them
+            !   a: must be at most 4 (got 7)
             => 5
             $ settings schema diff app new.json --json 2>errors | tail -1
-            {"conflict":true,"key":"a","errors":["must be at most 4, but is 7"]}
+            {"conflict":true,"key":"a","errors":["must be at most 4 (got 7)"]}
             $ echo '{"type":"object"}' | settings schema diff app -
-            ! settings: the schema: additionalProperties must be said at the top: false to admit the listed keys only, or a schema for the others
+            ! settings: the schema: additionalProperties is missing at the top level; set it to false to allow only the listed keys, or to a schema for all other keys
             => 5
             """)
     }

@@ -112,9 +112,12 @@ struct SecureTests {
             ("localhost", "", "127.0.0.1", "", "its certificate is for another host than 127.0.0.1"),
             ("other", "", "localhost", "", "its certificate is for another host than localhost"),
             ("expired", "", "localhost", "", "its certificate has expired"),
-            ("localhost", "", "localhost", "SSL_CERT_FILE=", "of no authority that this machine trusts"),
-            ("stranger", "", "localhost", "", "trusts (self-signed certificate); SSL_CERT_FILE names a file of"),
-            ("none", "", "localhost", "", "handshake failed: wrong version number; a server of http:// has no TLS"),
+            ("localhost", "", "localhost", "SSL_CERT_FILE=", "no trusted authority issued its certificate"),
+            ("stranger", "", "localhost", "", "certificate (self-signed certificate); set SSL_CERT_FILE to a file of"),
+            (
+                "none", "", "localhost", "",
+                "handshake failed: wrong version number; use http:// if the server does not support TLS"
+            ),
             ("localhost", old, "localhost", "", "the TLS handshake failed: "),
             ("localhost", "", "localhost", "LD_LIBRARY_PATH=.", "https:// needs OpenSSL 3: ./libssl.so.3: file"),
             ("localhost", "", "localhost", "LD_LIBRARY_PATH=.", "; install the package libssl3"),

@@ -232,7 +232,7 @@ struct TransferTests {
             $ settings export app | sed 's/2/3/' | settings import app -
             b: 2 → 3
             $ echo '{"a":6}' | settings import app -
-            ! settings: a must be at most 3, but is 6
+            ! settings: a: must be at most 3 (got 6)
             => 5
             """)
     }
@@ -249,7 +249,7 @@ struct TransferTests {
             $ settings schema apply closed closed.json
             $ echo '{"level":2,"b":1}' | settings import closed -
             ! settings: the schema of suite closed has no key b
-            !   level: must be at most 1, but is 2
+            !   level: must be at most 1 (got 2)
             => 5
             """#)
     }

@@ -22,7 +22,7 @@ struct ValuePartTests {
             a
             {"port":2}
             $ settings get app 'servers[2]'
-            ! settings: servers[2]: there is no element 2, the array has 2
+            ! settings: servers[2]: the array has no element 2 (it has 2 elements)
             => 3
             $ settings get app 'servers[0].tls' --default false
             false
@@ -80,10 +80,10 @@ struct ValuePartTests {
         try Shell([Self.servers, "settings set app text abc --quiet"], hasSchema: false).follow(
             #"""
             $ settings set app 'servers[2]=5'
-            ! settings: servers[2]: there is no element 2, the array has 2
+            ! settings: servers[2]: the array has no element 2 (it has 2 elements)
             => 5
             $ settings set app 'servers[port]=5'
-            ! settings: servers[port]: "port" is no position in an array
+            ! settings: servers[port]: "port" is not a position in an array
             => 5
             $ settings set app 'text[0]=5'
             ! settings: text[0]: a string has no members or elements
@@ -92,7 +92,7 @@ struct ValuePartTests {
             ! settings: servers[0].host.name: the object has no member "host"
             => 5
             $ settings unset app missing 'servers[7]'
-            ! settings: servers[7]: there is no element 7, the array has 2
+            ! settings: servers[7]: the array has no element 7 (it has 2 elements)
             => 5
             $ settings get app 'servers[0].*'
             ! settings: servers[0].*: the object has no member "*"

@@ -9,7 +9,7 @@ struct WritingTests {
         try Shell().follow(
             #"""
             $ settings set app theme blue
-            ! settings: theme must be one of "light", "dark", but is "blue"
+            ! settings: theme: must be one of "light", "dark" (got "blue")
             => 5
             $ settings set app theme dark
             theme: "light" (default) → "dark"
@@ -19,7 +19,7 @@ struct WritingTests {
             ! settings: launchCount takes an integer from 0, not 'five'
             => 5
             $ settings set app launchCount -3
-            ! settings: launchCount must be at least 0, but is -3
+            ! settings: launchCount: must be at least 0 (got -3)
             => 5
             $ settings set app player.muted yes
             ! settings: player.muted takes true or false, not 'yes'
@@ -53,7 +53,7 @@ struct WritingTests {
             $ settings set free a 99999999999999999999 2>/dev/null
             => 5
             $ settings set free a '{"a":1,"a":2}'
-            ! settings: a: this JSON cannot be stored: the name "a" stands twice in this object; 'settings set --text' stores it as a text
+            ! settings: a: this JSON cannot be stored: the name "a" occurs twice in the object; 'settings set --text' stores it as a text
             => 5
             $ echo a=1e400 >free.env; settings import free free.env 2>/dev/null
             => 5
@@ -140,7 +140,7 @@ struct WritingTests {
         for command in [#"k --json '{"do":{"x":{"y":"text"}}}'"#, #"'k={"do":{"x":{"y":"text"}}}' j=3"#] {
             let end = try shell.run("settings set app \(command)")
             #expect(end.code == 5)
-            #expect(end.errors == "settings: k at /do/x/y must be an integer, but is \"text\"\n")
+            #expect(end.errors == "settings: k at /do/x/y: must be an integer (got \"text\")\n")
         }
     }
 
@@ -201,9 +201,9 @@ struct WritingTests {
               theme: "light" (default) → "dark"
               launchCount: 0 (default) → 5
             $ settings set app theme=light launchCount=-9 'tags=[1,2]'
-            ! settings: launchCount must be at least 0, but is -9
-            !   tags at /0 must be a string, but is an integer
-            !   tags at /1 must be a string, but is an integer
+            ! settings: launchCount: must be at least 0 (got -9)
+            !   tags at /0: must be a string (got an integer)
+            !   tags at /1: must be a string (got an integer)
             => 5
             $ settings get app theme launchCount
             dark
@@ -211,7 +211,7 @@ struct WritingTests {
             $ settings set app --json tags '["a b"]'
             tags: (unset) → ["a b"]
             $ settings set app --json tags='["q"'
-            ! settings: '["q"' is no JSON: line 1, column 5: expected ',' or ']' after the element, found the end
+            ! settings: '["q"' is no JSON: line 1, column 5: expected ',' or ']' after the element, found the end of the text
             => 64
             $ echo 'from a pipe' | settings set app name -
             name: (unset) → "from a pipe"

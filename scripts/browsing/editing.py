@@ -31,7 +31,7 @@ def editors(trial, person):
     person.click("Value", "input[role=switch]", EDITOR)
     at("player.volume")
     person.fill("Value", "1.5", EDITOR)
-    person.shows("must be at most 1, but is 1.5", EDITOR)
+    person.shows("must be at most 1 (got 1.5)", EDITOR)
     person.fill("Value", "loud", EDITOR)
     person.shows("“loud” is not a number", EDITOR)
     person.fill("Value", "0.25", EDITOR)

@@ -125,7 +125,7 @@ def refused_undo(trial, person):
     person.until("document.querySelector('.commit .error:not([hidden])')", "the reason is there")
     text, is_seen = person.evaluate("(each => { const box = each.getBoundingClientRect(); return [each.innerText,"
                                     " box.height > 0 && box.top >= 0 && box.bottom <= innerHeight]; })(document.querySelector('.commit .error:not([hidden])'))")
-    if not is_seen or "must be at most 10, but is 50" not in text or "?" in text or '"' in text:
+    if not is_seen or "must be at most 10 (got 50)" not in text or "?" in text or '"' in text:
         raise Wrong(f"the reason is {text!r}, and {'in' if is_seen else 'out of'} view")
     person.click("Compare or go back to a place", "summary", "main")
     person.fill("From", "99999", "main")
@@ -151,7 +151,7 @@ def schema_undo(trial, person):
     person.shows("The commit also changed beside", "dialog")
     person.leave()
     person.click("Undo revision 2", "button")
-    for text in ("must be at most 10, but is 16", '+       "maximum": 10', "16"):
+    for text in ("must be at most 10 (got 16)", '+       "maximum": 10', "16"):
         person.shows(text, "dialog")
     person.until("/from 16 → to invalid/.test(document.querySelector('dialog').innerText.replace(/\\s+/g, ' '))", "the value becomes invalid")
     person.click("Undo", "button", "dialog")

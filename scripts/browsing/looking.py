@@ -183,7 +183,7 @@ def schemas(trial, person):
     equal("kept", trial.api.setting(suite, "player.volume")["code"], "invalid_stored")
     to_setting(person, suite, "player.volume")
     person.shows("▲ invalid", ".panel")
-    person.shows("must be at most 0.5, but is 0.85", EDITOR)
+    person.shows("must be at most 0.5 (got 0.85)", EDITOR)
     person.fill("Value", "0.4", EDITOR)
     person.commit()
     equal("mended", trial.api.value(suite, "player.volume"), 0.4)

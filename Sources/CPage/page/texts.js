@@ -59,7 +59,7 @@ export const texts = {
   setting: {
     back: "Back to the list", value: "Value", noSchema: "no schema",
     deprecated: "Deprecated: programs should stop using this setting.",
-    invalid: "The stored value does not fit the schema, so readers get no value. Change or reset the setting.",
+    invalid: "The stored value does not match the schema, so readers get no value. Change or reset the setting.",
     default: "Default: ", setAt: "Set ", since: "Since ", revision: number => ` · revision ${number}`,
     secret: "The value is a secret.",
     locked: "The schema locks this setting.", noAccess: "You may not change this setting.",
@@ -186,7 +186,7 @@ export const texts = {
   values: {
     sources: {
       stored: "The value is stored", default: "No value is stored, so the default of the schema applies",
-      unset: "No value is stored, and there is no default", invalid: "The stored value does not fit the schema",
+      unset: "No value is stored, and there is no default", invalid: "The stored value does not match the schema",
     },
     none: "no value", hidden: "hidden", invalid: "invalid", on: "On", off: "Off", emptyText: "empty text",
     emptyList: "empty list", emptyObject: "empty object", default: " (default)", from: "from ", to: "to ",

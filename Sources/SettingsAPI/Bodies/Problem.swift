@@ -38,7 +38,7 @@ public struct Problem: Error, Equatable, Sendable, CustomStringConvertible {
         public var conflicts: [SchemaConflict] = []
         /// The later changes that keep a commit from being undone.
         public var changes: [Change] = []
-        /// The stored value, where it does not fit the schema in force.
+        /// The stored value, where it does not match the schema in force.
         public var stored: JSONValue?
         /// The oldest revision that history goes back to.
         public var oldest: Revision?
@@ -276,11 +276,15 @@ extension Problem {
         self.pointer = isSecret ? nil : error.pointer
     }
 
-    /// Makes a problem with the first violation as its detail and all of them in `errors`.
-    package init(violations: [Violation]) {
-        let first = violations.first?.sentence ?? ErrorCode.invalidValue.title
-        let more = violations.count > 1 ? " (and \(violations.count - 1) more)" : ""
-        self.init(.invalidValue, first + more)
+    /// Makes a problem with the first violation as its detail and all violations in `errors`. The detail omits
+    /// `bodyLocation`, the location of the first value in the body of the request.
+    package init(violations: [Violation], bodyLocation: JSONPointer = .root) {
+        var first = violations.first
+        if let pointer = first?.pointer.tokens, pointer.starts(with: bodyLocation.tokens) {
+            first?.pointer = JSONPointer(Array(pointer.dropFirst(bodyLocation.tokens.count)))
+        }
+        let more = violations.count > 1 ? "; \(Plural.count(violations.count - 1, "more violation"))" : ""
+        self.init(.invalidValue, (first?.sentence ?? ErrorCode.invalidValue.title) + more)
         self.errors = violations
     }
 }

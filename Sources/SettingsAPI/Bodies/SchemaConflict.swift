@@ -106,7 +106,7 @@ extension Schema {
                 suggestsName
                 ? NameSuggestion.phrase(for: setting.key.text, amongOrdered: keys.lazy.map { $0.name }) : ""
             let violation = Violation(
-                key: setting.key.text, keyword: "additionalProperties", detail: "is not a key of the schema\(hint)")
+                key: setting.key.text, keyword: "additionalProperties", detail: "the schema has no such key\(hint)")
             return SchemaConflict(
                 key: setting.key, stored: setting.isSecret ? nil : setting.value, errors: [violation])
         }

@@ -20,7 +20,7 @@ public struct SettingState: Equatable, Sendable {
     public var isSecret = false
     /// True if the values were taken out: the caller may not read secrets, or wants no values.
     public internal(set) var isConcealed = false
-    /// The stored value, where it does not fit the schema.
+    /// The stored value, where it does not match the schema.
     public var stored: JSONValue?
     /// The reasons why it does not fit.
     public var errors: [Violation] = []

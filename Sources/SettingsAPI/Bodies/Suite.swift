@@ -21,7 +21,7 @@ public struct SuiteContents: Equatable, Sendable {
     public var schemaRevision: Revision
     /// Every effective value, ordered by key.
     public var values: [Entry]
-    /// The keys whose stored value does not fit the schema.
+    /// The keys whose stored value does not match the schema.
     public var invalid: [SchemaConflict]
     /// The secrets that this reader may not see.
     public var secrets: [KeyName]

@@ -55,9 +55,10 @@ extension Transaction.Condition: JSONReadable, JSONWritable {
         let reader = try ObjectReader(json, only: ["suite", "key"] + Self.tests)
         let suite: SuiteName = try reader.required("suite")
         let given = Self.tests.filter(reader.has)
-        guard let test = given.first else { throw BodyError("expected one of the members revision, stored, value") }
+        guard let test = given.first else { throw BodyError("expected a member revision, stored or value") }
         if given.count > 1 {
-            throw BodyError("expected only one of revision, stored, value, found \(given.joined(separator: " and "))")
+            throw BodyError(
+                "expected only one of revision, stored and value, found \(given.joined(separator: " and "))")
         }
         guard reader.has("key") || test != "revision" else {
             self = .suite(suite, try reader.required("revision"))

@@ -224,7 +224,7 @@ package struct BodyError: Error, Equatable, Sendable, CustomStringConvertible {
     /// An error about a word that is none of a list: `unknown op "ad"; did you mean add?`.
     static func unknown(_ what: String, _ word: String, among known: [String]) -> BodyError {
         let nearest = NameSuggestion.nearest(to: word, among: known)
-        let advice = nearest.first.map { "; did you mean \($0)?" } ?? ", it is one of \(known.joined(separator: ", "))"
+        let advice = nearest.first.map { "; did you mean \($0)?" } ?? "; use one of \(known.joined(separator: ", "))"
         return BodyError("unknown \(what) \(quoted(word))\(advice)", didYouMean: nearest)
     }
 

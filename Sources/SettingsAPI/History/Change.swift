@@ -156,7 +156,7 @@ extension Change: JSONReadable, JSONWritable {
         let reader = try ObjectReader(json)
         let named: SuiteName? = try reader.optional("suite")
         guard named == nil || named == suite else {
-            throw BodyError("expected a change of \(suite), found another suite").under("suite")
+            throw BodyError("expected a change of suite \(suite), found another suite").under("suite")
         }
         try self.init(
             reader, suite: suite, revision: reader.required("revision"), modified: reader.required("modified"))
@@ -259,7 +259,7 @@ public enum Source: Hashable, Sendable, CustomStringConvertible {
     case `default`
     /// There is no value.
     case unset
-    /// The stored value does not fit the schema, so there is no value.
+    /// The stored value does not match the schema, so there is no value.
     case invalid
     /// A source of a newer server, by its name.
     case unknown(String)

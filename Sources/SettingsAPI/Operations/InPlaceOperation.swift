@@ -163,8 +163,8 @@ extension InPlaceOperation {
             let (exact, overflow) = left.addingReportingOverflow(right)
             guard !overflow else {
                 throw OperationError(
-                    "\(left) add \(right) is beyond the integers, which end at \(right < 0 ? Int64.min : Int64.max)",
-                    withoutValues: "the sum is beyond the integers, which are of 64 bits")
+                    "the sum of \(left) and \(right) exceeds the integer limit \(right < 0 ? Int64.min : Int64.max)",
+                    withoutValues: "the sum exceeds the range of 64-bit integers")
             }
             return .integer(exact)
         case (.integer(let left), .double(let right)): sum = try Self.sum(left, right)
@@ -172,7 +172,7 @@ extension InPlaceOperation {
         case (.double(let left), .double(let right)): sum = left + right
         default: throw .needs("a number", for: self, found: value)
         }
-        guard sum.isFinite else { throw OperationError("the sum is beyond the finite numbers") }
+        guard sum.isFinite else { throw OperationError("the sum exceeds the range of finite numbers") }
         return .double(sum)
     }
 
@@ -190,8 +190,8 @@ extension InPlaceOperation {
             }
         guard isKept || !sum.isFinite else {
             throw OperationError(
-                "\(integer) and \(JSONValue.double(double).text()) have a sum that would be rounded",
-                withoutValues: "the sum would be rounded")
+                "\(integer) and \(JSONValue.double(double).text()) have a sum that floating-point numbers cannot represent exactly",
+                withoutValues: "floating-point numbers cannot represent the sum exactly")
         }
         return sum
     }

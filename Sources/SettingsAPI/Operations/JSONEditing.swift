@@ -14,7 +14,7 @@ extension JSONValue {
     mutating func editParent<Result>(
         _ tokens: ArraySlice<String>, _ edit: (inout JSONValue, String) throws(OperationError) -> Result
     ) throws(OperationError) -> Result {
-        guard let token = tokens.first else { throw OperationError("there is nothing around the whole value") }
+        guard let token = tokens.first else { throw OperationError("the whole value has no parent") }
         let rest = tokens.dropFirst()
         if rest.isEmpty { return try edit(&self, token) }
         if var elements = takeArray() {
@@ -68,22 +68,24 @@ extension JSONValue {
         if let index = JSONPointer.arrayIndex(token) {
             if index < count || forInsertion && index == count { return index }
             throw OperationError(
-                "there is no element \(index), the array has \(count)", withoutValues: "no such element")
+                "the array has no element \(index) (it has \(Plural.count(count, "element")))",
+                withoutValues: "the element does not exist")
         }
         let what =
             isBehindLast
-            ? "- is only the place after the last element" : "\(BodyError.quoted(token)) is no position in an array"
-        throw OperationError(what, withoutValues: "no such element")
+            ? "- names the position after the last element, which has no value"
+            : "\(BodyError.quoted(token)) is not a position in an array"
+        throw OperationError(what, withoutValues: "the element does not exist")
     }
 
     static func noMember(_ name: String, in object: JSONObject) -> OperationError {
         OperationError(
             "the object has no member \(BodyError.quoted(name))\(NameSuggestion.phrase(for: name, among: object.names))",
-            withoutValues: "no such member")
+            withoutValues: "the member does not exist")
     }
 
     var noChildren: OperationError {
-        OperationError("\(kindPhrase) has no members or elements", withoutValues: "no such place")
+        OperationError("\(kindPhrase) has no members or elements", withoutValues: "the path does not exist")
     }
 }
 

@@ -239,5 +239,6 @@ extension PatchRun {
     }
 
     private static let tooMuch = OperationError(
-        "the patch copies or shifts more than one may: \(JSONPatch.maximumWork) values, or that many times 8 bytes")
+        "the patch copies or moves more than \(JSONPatch.maximumWork) values or \(8 * JSONPatch.maximumWork) bytes; send several smaller patches"
+    )
 }

@@ -45,8 +45,8 @@ package struct OperationError: Error, Equatable, Sendable {
         error.step = index
         error.pointer = pointer ?? step.path
         let place = pointer.map { " from \($0.phrase)" } ?? (step.path.tokens.isEmpty ? "" : " at \(step.path.phrase)")
-        error.detail = "step \(index), \(step.word.rawValue)\(place): \(detail)"
-        error.detailWithoutValues = "step \(index), \(step.word.rawValue): \(detailWithoutValues)"
+        error.detail = "step \(index + 1) of the patch, \(step.word.rawValue)\(place): \(detail)"
+        error.detailWithoutValues = "step \(index + 1) of the patch, \(step.word.rawValue): \(detailWithoutValues)"
         return error
     }
 }

@@ -100,7 +100,7 @@ extension DefaultsReference {
         var reading = Reading<Value>(base: visible.value)
         if visible.source == .invalid {
             reading.problem = .refused(
-                Refusal(.invalidStored, "the stored value of \(name) of suite \(core.suite) does not fit the schema"))
+                Refusal(.invalidStored, "the stored value of \(name) of suite \(core.suite) does not match the schema"))
             reading.isStoredUnreadable = true
         }
         let isStored = visible.value != nil && visible.source != .default

@@ -12,7 +12,7 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     ///     try await Defaults.publishSchema { \.username; \.launchCount; \.player.volume }
     ///
     /// Throws if the keys cannot form a schema, for example because two keys of different types have the same name, or
-    /// because a nested store has no prefix. Throws also if a stored value does not fit the schema, unless `onConflict`
+    /// because a nested store has no prefix. Throws also if a stored value does not match the schema, unless `onConflict`
     /// says to keep or to remove the value. The error names each key with such a value.
     ///
     /// - Parameters:

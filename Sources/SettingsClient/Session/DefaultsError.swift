@@ -104,20 +104,20 @@ extension DefaultsError: CustomStringConvertible {
         case .refused(let refusal): refusal.message
         case .invalid(let error): error.description
         case .unusableKey(let name, let error):
-            "\(name) cannot be a key: \(error.problems.map(\.detail).joined(separator: "; "))"
-        case .invalidArgument(let argument, let error): "the argument \(argument) is ignored: \(error)"
+            "\(name) is not a valid key: \(error.problems.map(\.detail).joined(separator: "; "))"
+        case .invalidArgument(let argument, let error): "ignored the argument \(argument): \(error)"
         case .unusableName(let error): error.description
         case .disagreement(let differences): differences.map(\.sentence).joined(separator: "; ")
-        case .unusableSchema(let error): "the schema cannot be used: \(error)"
+        case .unusableSchema(let error): "cannot use the schema: \(error)"
         case .shadowedKeys(let names):
             "members of the adapter hide \(names.joined(separator: ", ")): read by path, as "
                 + "Defaults[\\.\(names.first ?? "")]"
         case .notTakenOver(let name, let error):
-            "the value under the former name \(name) was not moved to the key: \(error)"
+            "cannot move the value of the former key \(name) to its new key: \(error)"
         case .namespaceTaken(let conflict): conflict.description
         case .unreachable(let reason), .unusableToken(let reason): reason
         case .kept(let reason): "the write waits for the daemon: \(reason)"
-        case .cancelled: "the task was cancelled before anything was done"
+        case .cancelled: "the task was cancelled before the request was sent"
         case .unusableFile(let path, let reason): "\(path): \(reason)"
         }
     }
@@ -146,6 +146,6 @@ public struct Refusal: Equatable, Sendable {
             conflict.errors.first?.sentence ?? conflict.key?.text ?? "the suite"
         }
         let more = conflicts.count > maxListed ? " (and \(conflicts.count - maxListed) more)" : ""
-        return "stored values do not fit the schema: \(listed.joined(separator: "; "))\(more)"
+        return "stored values do not match the schema: \(listed.joined(separator: "; "))\(more)"
     }
 }

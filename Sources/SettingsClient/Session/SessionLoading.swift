@@ -313,7 +313,7 @@ extension SuiteSession {
             apply(observation)
             hasMore = observation.isPartial
             if hasMore, self.cursor == cursor {
-                throw .unreachable("the daemon announces more changes but does not send them")
+                throw .unreachable("the daemon announced more changes, but did not send them")
             }
         }
     }

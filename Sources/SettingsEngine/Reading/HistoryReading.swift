@@ -28,7 +28,7 @@ extension RecentPast {
                 // At `oldest`, the suite is as it was at the instant, because no commit in between affects the suite.
                 found = oldest
             } else {
-                throw historyGone("what was stored at \(instant)", of: suite)
+                throw historyGone("the state at \(instant)", of: suite)
             }
         }
         try checkAvailable(found, of: suite)
@@ -46,7 +46,8 @@ extension RecentPast {
     /// Throws if a revision does not exist yet, or if the history cannot show the suite at that revision.
     func checkAvailable(_ revision: Revision, of suite: SuiteName) throws(Problem) {
         guard revision <= state.revision else {
-            throw Problem(.badRequest, "revision \(revision) is still to come; the newest is \(state.revision)")
+            throw Problem(
+                .badRequest, "revision \(revision) does not exist yet; the newest revision is \(state.revision)")
         }
         guard revision >= state.oldestAvailable(of: suite) else {
             throw historyGone("revision \(revision)", of: suite)
@@ -63,7 +64,7 @@ extension Problem {
     /// message, for example "revision 3". `oldest` is the oldest revision that the request could read.
     package init(historyGone missing: String, oldest: Revision) {
         var problem = Problem(
-            .historyGone, "\(missing) is no longer kept; the oldest available revision is \(oldest)")
+            .historyGone, "\(missing) is no longer in the history; the oldest available revision is \(oldest)")
         problem.oldest = oldest
         self = problem
     }

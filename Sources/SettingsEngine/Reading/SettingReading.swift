@@ -139,7 +139,7 @@ extension Suite {
         let errors = violations(ofStoredValueIn: record)
         let reason = errors.first.map { ": \($0.sentence)" } ?? ""
         var problem = Problem(
-            .invalidStored, "the stored value of \(record.key) in suite \(id) does not fit the schema\(reason)")
+            .invalidStored, "the stored value of \(record.key) in suite \(id) does not match the schema\(reason)")
         problem.errors = errors
         problem.stored = isSecret(record) ? nil : record.stored
         return problem

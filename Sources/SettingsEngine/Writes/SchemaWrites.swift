@@ -140,14 +140,14 @@ extension WriteDraft {
         }
         let reason = listed.first?.errors.first?.sentence ?? ""
         let others = listed.count + conflicts.unlisted.count - 1
-        let more = others > 0 ? " (and \(others) more)" : ""
+        let more = others > 0 ? ", and \(others) more" : ""
         let remedy =
             resetHelps
-            ? "?onConflict=keep leaves such values as they are, ?onConflict=reset removes them"
+            ? "?onConflict=keep keeps these values, ?onConflict=reset removes them"
             : "change the stored values, or keep them with ?onConflict=keep; the values that remain after "
-                + "?onConflict=reset would not fit either"
+                + "?onConflict=reset would not match either"
         var problem = Problem(
-            .schemaConflict, "the content of suite \(suite) does not fit the schema: \(reason)\(more); \(remedy)")
+            .schemaConflict, "the content of suite \(suite) does not match the schema: \(reason)\(more); \(remedy)")
         problem.conflicts = listed
         problem.errors = conflicts.suite.map { $0.located(inSuite: suite) }
         return problem

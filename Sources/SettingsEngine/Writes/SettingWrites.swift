@@ -155,8 +155,9 @@ extension WriteDraft {
             }
         }
         guard let first = failed.first else { return }
-        let more = count > 1 ? " (and \(count - 1) more)" : ""
-        var problem = Problem(.preconditionFailed, "condition \(first.index) does not hold\(more)")
+        let more = count > 1 ? "; \(Plural.count(count - 1, "more condition")) failed" : ""
+        let cause = conditions[Int(first.index)].failure(at: first.current)
+        var problem = Problem(.preconditionFailed, "cannot apply the transaction: \(cause)\(more)")
         problem.pointer = ["if", String(first.index)]
         problem.failed = failed
         throw problem
@@ -171,6 +172,31 @@ extension WriteDraft {
     }
 }
 
+extension Transaction.Condition {
+    /// Returns the reason that the condition does not hold. Omits the current value, because it may be a secret.
+    fileprivate func failure(at current: Problem.Current) -> String {
+        let revision =
+            switch current {
+            case .suite(let suite): suite.revision
+            case .setting(let setting): setting.revision
+            }
+        switch self {
+        case .suite(let suite, let required):
+            return "suite \(suite) is at revision \(revision), but the condition requires revision \(required)"
+        case .setting(let suite, let key, .revision(let required)):
+            return
+                "\(key) of suite \(suite) is at revision \(revision), but the condition requires revision \(required)"
+        case .setting(let suite, let key, .stored(let required)):
+            return required
+                ? "\(key) of suite \(suite) has no stored value, but the condition requires a stored value"
+                : "\(key) of suite \(suite) has a stored value, but the condition requires that no value is stored"
+        case .setting(let suite, let key, .value(let required)):
+            return
+                "\(key) of suite \(suite) does not have the value that the condition requires, \(required.briefPhrase)"
+        }
+    }
+}
+
 extension Problem {
     /// Makes the error of a transaction from the error of one operation: lists the operation in `failed`, and makes
     /// JSON Pointers relative to the request body. `member` is the wrong member of the operation; nil if none is known.
@@ -179,7 +205,6 @@ extension Problem {
     ) -> Problem {
         var problem = self
         let path = ["do", String(index)] + [member].compactMap(\.self)
-        problem.detail = "operation \(index): \(self.detail)"
         problem.pointer = JSONPointer(path + (self.pointer?.tokens ?? []))
         if code == .invalidOperation {
             for index in problem.errors.indices {

@@ -203,7 +203,9 @@ extension WriteDraft {
                 throw problem
             } catch {
                 throw Problem(
-                    .invalidSchema, "cannot restore the previous schema: this version does not accept it: \(error)")
+                    .invalidSchema,
+                    "cannot restore the previous schema: this version of settingsd does not accept the schema: \(error)"
+                )
             }
         }
         if state.hasSuite(change.suite) { return try removeSchema(change.suite) }
@@ -258,7 +260,7 @@ extension WriteDraft {
         var problem = Problem(
             .schemaConflict,
             "the schema of suite \(suite) does not allow the restored values: "
-                + (listed.first?.errors.first?.sentence ?? "") + (others > 0 ? " (and \(others) more)" : "")
+                + (listed.first?.errors.first?.sentence ?? "") + (others > 0 ? ", and \(others) more" : "")
                 + "; \(remedy)")
         problem.conflicts = listed
         return problem
@@ -293,7 +295,8 @@ extension RecentPast {
         toUndo revision: Revision, in name: SuiteName?, for readLimits: Grants?, fromFile: RetainedCommit?
     ) throws(Problem) -> Commit {
         guard revision <= state.revision else {
-            throw Problem(.badRequest, "revision \(revision) is still to come; the newest is \(state.revision)")
+            throw Problem(
+                .badRequest, "revision \(revision) does not exist yet; the newest revision is \(state.revision)")
         }
         if let name {
             guard state.hasSuite(name) || history.hasCommits(of: name) || fromFile?.affects(name) ?? false else {
@@ -304,11 +307,12 @@ extension RecentPast {
         if let found = fromFile ?? history.commit(revision) {
             if name.map({ found.affects($0) }) ?? (found.firstSuite != nil) { return found.commit }
         } else if name == nil, revision <= history.oldestAvailable {
-            var problem = Problem(.historyGone, "commit \(revision) is no longer kept")
+            var problem = Problem(.historyGone, "commit \(revision) is no longer in the history; use a later revision")
             problem.oldest = history.oldestAvailable
             throw problem
         }
-        throw Problem(.badRequest, "revision \(revision) changed nothing\(name.map { " in suite \($0)" } ?? "")")
+        throw Problem(
+            .badRequest, "cannot undo revision \(revision): it changed nothing\(name.map { " in suite \($0)" } ?? "")")
     }
 
     /// Returns the later changes of the keys that a commit changed in a suite; nil if neither the keys, nor the suite

@@ -42,10 +42,13 @@ extension WriteDraft {
 
     mutating func check(_ keys: some Collection<KeyDraft>) throws(Problem) {
         var violations: [Violation] = []
+        var bodyLocation = JSONPointer.root
         for key in keys {
             key.isDifferent = key.differsFromBefore
             guard key.isDifferent, !key.isChecked, key.schema != nil else { continue }
-            if violations.count < Self.maximumViolations, steps > 0 { violations += self.violations(of: key) }
+            guard violations.count < Self.maximumViolations, steps > 0 else { continue }
+            if violations.isEmpty { bodyLocation = key.pointer }
+            violations += self.violations(of: key)
         }
         try checkSteps()
         if let first = unknownKeys.first {
@@ -62,7 +65,7 @@ extension WriteDraft {
             violations += suiteViolations(Array(keys))
             try checkSteps()
         }
-        if !violations.isEmpty { throw Problem(violations: violations) }
+        if !violations.isEmpty { throw Problem(violations: violations, bodyLocation: bodyLocation) }
     }
 
     /// Throws if the schema's rules about the suite as a whole do not allow the suite without any stored value.
@@ -126,14 +129,14 @@ extension Problem {
         Problem(violations: [
             Violation(
                 pointer: .root, keyword: "limit",
-                detail: "the names and values of this write take too long to validate; write fewer keys at a time")
+                detail: "validating the names and values of the write takes too long; write fewer keys at a time")
         ])
     }
 
     fileprivate init(tooManyKeys limit: Int) {
         self.init(
             .tooLarge,
-            "the write concerns more than \(limit) keys; split it into several writes, or raise limits.commitKeys")
+            "the write contains more than \(limit) keys; split it into several writes, or raise limits.commitKeys")
         self.limit = Int64(limit)
     }
 }
@@ -144,7 +147,7 @@ extension Violation {
     init(tooManyKeysFor keyword: String) {
         self.init(
             pointer: .root, keyword: keyword,
-            detail: "is evaluated on all keys of the suite for each write, so the suite may have at most "
+            detail: "applies to all keys of the suite, so the suite must have at most "
                 + "\(Schema.maximumKeysForAllKeysKeyword) keys")
     }
 }
@@ -162,6 +165,7 @@ extension Violation {
     fileprivate func shown(to readLimits: Grants?, of suite: SuiteName) -> Violation {
         guard let readLimits, !isShown(to: readLimits, of: suite) else { return self }
         return Violation(
-            suite: suite.text, keyword: keyword, detail: "has a rule about keys that this caller may not read")
+            suite: suite.text, keyword: keyword,
+            detail: "a rule depends on keys that this caller must not read; request read access to the whole suite")
     }
 }

@@ -166,7 +166,7 @@ extension WriteDraft {
         guard request.readLimits != nil, let suite, suite.isHidden(suite.record(key), from: request.readLimits) else {
             return
         }
-        throw Problem(secret: key, of: suite.id, to: "change in place, or compare,")
+        throw Problem(secret: key, of: suite.id, to: "change or compare")
     }
 
     func requireSuite(_ name: SuiteName) throws(Problem) -> Suite {
@@ -191,9 +191,9 @@ extension WriteRequest.Guard {
         switch self {
         case .isAt(let revisions):
             revisions.isEmpty
-                ? "\(name) is at revision \(current), which matches none of the given entity tags"
+                ? "\(name) is at revision \(current), which matches no entity tag of the request"
                 : "\(name) is at revision \(current), not at \(revisions.map(\.description).joined(separator: " or "))"
-        case .isNotAt: "\(name) is at revision \(current), which the precondition excludes"
+        case .isNotAt: "\(name) is at revision \(current), which If-None-Match excludes"
         case .exists: "nothing is stored for \(name)"
         case .isAbsent: "\(name) already exists, at revision \(current)"
         }

@@ -268,6 +268,7 @@ extension WriteDraft {
                     detail: problem.detail)
             ]
         }
+        problem.detail = "cannot change \(key.key) of suite \(key.suite): \(problem.detail)"
         return problem
     }
 }

@@ -141,7 +141,8 @@ final class CodingSession {
 
     private static func failure(_ error: any Error, inside position: JSONPointer) -> BridgeError {
         func failure(_ path: [any CodingKey], _ text: String, _ cause: (any Error)? = nil) -> BridgeError {
-            let reason = text.isEmpty ? cause.map { String(describing: $0) } ?? "was refused without a reason" : text
+            let reason =
+                text.isEmpty ? cause.map { String(describing: $0) } ?? "was refused for an unknown reason" : text
             return BridgeError(at: JSONPointer(position.tokens + path.map(\.stringValue)), reason)
         }
         switch error {
@@ -217,7 +218,7 @@ extension UnorderedCollection {
     func canonicallyOrdered(_ json: JSONValue) throws(BridgeError) -> JSONValue {
         switch json {
         case .object(let members):
-            if Self.isDictionary && members.count < count { throw BridgeError("has two keys of the same name") }
+            if Self.isDictionary && members.count < count { throw BridgeError("contains a key twice") }
             return JSONObject(members.sortedMembers).map(JSONValue.object) ?? json
         case .array(let elements) where Self.isDictionary:
             // A dictionary whose keys are not text is an array of alternating keys and values.
@@ -240,6 +241,6 @@ extension UnorderedCollection {
             case .array(let elements): elements.count / 2
             default: 0
             }
-        if Self.isDictionary && count < keys { throw BridgeError("has two members of the same key") }
+        if Self.isDictionary && count < keys { throw BridgeError("contains a member twice") }
     }
 }

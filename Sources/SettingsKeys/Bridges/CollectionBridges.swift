@@ -48,7 +48,7 @@ struct SetBridge<Element: DefaultsBridge>: DefaultsBridge where Element.Value: H
     func encode(_ value: Set<Element.Value>) throws(BridgeError) -> JSONValue {
         let sorted = (try elements.encode(Array(value)).array ?? []).canonicallySorted()
         guard Set(sorted.map(MathematicalJSON.init)).count == sorted.count else {
-            throw BridgeError("must not hold two elements that are the same in JSON")
+            throw BridgeError("must not contain two elements with the same JSON form")
         }
         return .array(sorted)
     }
@@ -57,7 +57,7 @@ struct SetBridge<Element: DefaultsBridge>: DefaultsBridge where Element.Value: H
     func decode(_ json: JSONValue) throws(BridgeError) -> Set<Element.Value> {
         var value: Set<Element.Value> = []
         for (index, element) in try elements.decode(json).enumerated() where !value.insert(element).inserted {
-            throw BridgeError(at: JSONPointer([String(index)]), "must not repeat an element that came before")
+            throw BridgeError(at: JSONPointer([String(index)]), "must not repeat an earlier element")
         }
         return value
     }
@@ -115,7 +115,7 @@ struct DictionaryBridge<Key: DefaultsDictionaryKey, Element: DefaultsBridge>: De
             let json: JSONValue
             do { json = try element.encode(part) } catch { throw error.inside(name) }
             guard members.append(JSONObject.Member(name: name, value: json)) else {
-                throw BridgeError("has two keys of the name \(name)")
+                throw BridgeError("contains the key \(name) twice")
             }
         }
         return .object(JSONObject(members.sortedMembers) ?? members)
@@ -134,7 +134,7 @@ struct DictionaryBridge<Key: DefaultsDictionaryKey, Element: DefaultsBridge>: De
             do { part = try element.decode(member.value) } catch { throw error.inside(member.name) }
             // Names are compared by their bytes. Keys are compared with `==`, for which two spellings of é are equal.
             guard value.updateValue(part, forKey: key) == nil else {
-                throw BridgeError(at: JSONPointer([member.name]), "is the same key as another name")
+                throw BridgeError(at: JSONPointer([member.name]), "is a second name of the same key")
             }
         }
         return value
@@ -235,7 +235,9 @@ where Bound.Value == Value.Bound {
     func decode(_ json: JSONValue) throws(BridgeError) -> Value {
         guard case .object(let members) = json, members.count == 2 else { throw Self.badForm }
         let (lower, upper) = (try end("lowerBound", members), try end("upperBound", members))
-        guard lower <= upper else { throw BridgeError("must have a lowerBound that is not above its upperBound") }
+        guard lower <= upper else {
+            throw BridgeError("must have a lowerBound that is not greater than its upperBound")
+        }
         return Value(uncheckedBounds: (lower, upper))
     }
 
@@ -244,7 +246,7 @@ where Bound.Value == Value.Bound {
         do { return try bound.decode(json) } catch { throw error.inside(name) }
     }
 
-    private static var badForm: BridgeError { BridgeError("must be an object of lowerBound and upperBound") }
+    private static var badForm: BridgeError { BridgeError("must be an object with lowerBound and upperBound") }
 
     var schema: WireSchema {
         .object(exactly: ["lowerBound": bound.schema, "upperBound": bound.schema])

@@ -94,7 +94,7 @@ extension DefaultsSerializable where Self: RawRepresentable & Codable, RawValue:
 public struct BridgeError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The position inside the value.
     public let pointer: JSONPointer
-    /// The cause, for example `must be an integer, but is a string`.
+    /// The cause, for example `must be an integer (got a string)`.
     public let reason: String
     /// The name of the missing member, if the cause is that the object at the pointer lacks a member.
     let missingMember: String?
@@ -122,14 +122,14 @@ public struct BridgeError: Error, Hashable, Sendable, CustomStringConvertible {
 
     /// Creates an error about a value of the wrong type.
     public init(expected: String, found json: JSONValue) {
-        self.init("must be \(expected), but is \(json.kindPhrase)")
+        self.init("must be \(expected) (got \(json.kindPhrase))")
     }
 
     /// Creates an error about a number that is out of range. Not inlined, because the bridge of each integer type would
     /// contain the code.
     @inline(never)
     init(outside least: String, _ greatest: String, found json: JSONValue) {
-        self.init("must be between \(least) and \(greatest), but is \(json)")
+        self.init("must be between \(least) and \(greatest) (got \(json))")
     }
 
     /// Returns the error with the pointer from the array or object that contains the value.
@@ -139,7 +139,7 @@ public struct BridgeError: Error, Hashable, Sendable, CustomStringConvertible {
 
     /// The reason. If the error is about a part of the value, the pointer precedes the reason.
     public var description: String {
-        pointer == .root ? reason : "\(pointer) \(reason)"
+        pointer == .root ? reason : "at \(pointer): \(reason)"
     }
 }
 

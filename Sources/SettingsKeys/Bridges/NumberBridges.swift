@@ -20,7 +20,7 @@ struct IntegerBridge<Value: FixedWidthInteger & Sendable>: DefaultsBridge {
 
     private func value(ofDigits digits: String) throws(BridgeError) -> Value {
         guard let value = Value(digits), Int64(exactly: value) == nil, String(value).hasSameBytes(as: digits) else {
-            throw BridgeError("must be an integer or the digits of one beyond \(Int64.max)")
+            throw BridgeError("must be an integer, or a string of digits for an integer greater than \(Int64.max)")
         }
         return value
     }
@@ -71,7 +71,8 @@ struct FloatingPointBridge<Value: BinaryFloatingPoint & LosslessStringConvertibl
     func encode(_ value: Value) throws(BridgeError) -> JSONValue {
         if value.isFinite { return .double(Self.shortestDouble(value)) }
         guard allowsNonFinite else {
-            throw BridgeError("must be a finite number, but is \(value); a key with nonFinite: true stores others")
+            throw BridgeError(
+                "must be a finite number (got \(value)); to store such numbers, give the key nonFinite: true")
         }
         return .string(value.isNaN ? "NaN" : value > 0 ? "Infinity" : "-Infinity")
     }
@@ -84,7 +85,7 @@ struct FloatingPointBridge<Value: BinaryFloatingPoint & LosslessStringConvertibl
         case .double(let double):
             let value = Value(double)
             guard value.isFinite else {
-                throw BridgeError("must be between ±\(Value.greatestFiniteMagnitude), but is \(double)")
+                throw BridgeError("must be between ±\(Value.greatestFiniteMagnitude) (got \(double))")
             }
             return value
         case .string(let text) where allowsNonFinite:

@@ -22,8 +22,8 @@ where Value.RawValue: DefaultsSerializable {
     /// Decodes a raw value. Throws if the type has no value for it.
     package func decode(_ json: JSONValue) throws(BridgeError) -> Value {
         if let value = Value(rawValue: try raw.decode(json)) { return value }
-        guard let cases = encodedCases else { throw BridgeError("is no \(Value.self)") }
-        throw BridgeError("must be one of \(cases.map(\.description).joined(separator: ", ")), but is \(json)")
+        guard let cases = encodedCases else { throw BridgeError("is not a valid \(Value.self)") }
+        throw BridgeError("must be one of \(cases.map(\.description).joined(separator: ", ")) (got \(json))")
     }
 
     /// The list of the cases, or the schema of the raw values.

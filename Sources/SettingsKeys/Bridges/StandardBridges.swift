@@ -75,7 +75,7 @@ extension JSONValue: DefaultsSerializable {
             guard value.isNested(atMost: JSONValue.maximumDepth) else {
                 throw BridgeError("must nest at most \(JSONValue.maximumDepth) levels deep")
             }
-            guard value.isFinite else { throw BridgeError("must hold finite numbers only") }
+            guard value.isFinite else { throw BridgeError("must contain only finite numbers") }
             return value
         } decode: {
             $0
@@ -153,12 +153,12 @@ extension Decimal: DefaultsSerializable, StandardForm {
     public static var defaultsBridge: some DefaultsBridge<Self> {
         StandardBridge(WireSchema(["type": ["string", "integer"], "pattern": "^-?[0-9]+([.][0-9]+)?$"])) {
             value throws(BridgeError) in
-            guard value.isFinite else { throw BridgeError("must be a decimal number, but is not a number") }
+            guard value.isFinite else { throw BridgeError("must be a decimal number (got NaN)") }
             return .string(value.description)
         } decode: { json throws(BridgeError) in
             if case .integer(let integer) = json { return Decimal(integer) }
             guard let value = DecimalText.decimal(from: try json.text("decimal digits in a string")) else {
-                throw BridgeError("must be decimal digits such as 3.14, no more than a Decimal holds")
+                throw BridgeError("must be decimal digits such as 3.14 that a Decimal can represent")
             }
             return value
         }

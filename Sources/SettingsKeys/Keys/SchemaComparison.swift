@@ -52,7 +52,8 @@ extension Schema {
         if isSecret != theirKey.isSecret {
             let detail =
                 isSecret
-                ? "a secret for the program, none for the server" : "no secret for the program, one for the server"
+                ? "the key is a secret for the program, but not for the server"
+                : "the key is a secret for the server, but not for the program"
             differences.append(SchemaDifference(name, .secrecy, detail))
         }
         return differences
@@ -65,7 +66,7 @@ extension Schema {
         case (_, nil) where key.isSecret: return nil
         case (let own?, let theirs?) where own.isMathematicallyEqual(to: theirs): return nil
         case (let own, let theirs):
-            if isSecret { return "the program has another default than the server" }
+            if isSecret { return "the default of the program differs from the default of the server" }
             return "the default of the program is \(own?.briefPhrase ?? "none"), "
                 + "that of the server \(theirs?.briefPhrase ?? "none")"
         }
@@ -179,7 +180,7 @@ private struct ComparedRules {
                 common.contains(.array) && counts != theirs.counts)
         }
         if !matches(otherRules, theirs.otherRules, in: theirs.root) {
-            found.append("other rules of the program and the server differ")
+            found.append("rules other than types and limits differ between the program and the server")
         }
         return found.map { (.limits, $0) }
     }

@@ -69,7 +69,7 @@ struct JSONParser {
         do {
             _ = try UTF8Span(validating: bytes)
         } catch {
-            throw JSONParseError(at: error.byteOffsets.lowerBound, in: bytes, "these bytes are not UTF-8")
+            throw JSONParseError(at: error.byteOffsets.lowerBound, in: bytes, "the bytes are not valid UTF-8")
         }
     }
 
@@ -81,13 +81,13 @@ struct JSONParser {
         let value = try value(bytes)
         skipWhitespace(bytes)
         guard position == bytes.count else {
-            throw fail(bytes, "expected the end after the value, found \(found(bytes))")
+            throw fail(bytes, "expected the end of the text after the value, found \(found(bytes))")
         }
         return value
     }
 
     private mutating func value(_ bytes: Span<UInt8>) throws(JSONParseError) -> JSONValue {
-        guard position < bytes.count else { throw fail(bytes, "expected a value, found the end") }
+        guard position < bytes.count else { throw fail(bytes, "expected a value, found the end of the text") }
         switch bytes[position] {
         case UInt8(ascii: "\""): return .string(try string(bytes))
         case UInt8(ascii: "{"): return .object(try object(bytes))
@@ -176,7 +176,7 @@ struct JSONParser {
         } else if !object.append(member) {
             let shown = JSONValue.string(name).briefPhrase
             throw JSONParseError(
-                at: start, in: bytes, "the name \(shown) stands twice in this object", isUnrepresentable: true)
+                at: start, in: bytes, "the name \(shown) occurs twice in the object", isUnrepresentable: true)
         }
     }
 
@@ -184,7 +184,8 @@ struct JSONParser {
     private mutating func enter(_ bytes: Span<UInt8>) throws(JSONParseError) {
         guard depth < maximumDepth else {
             throw JSONParseError(
-                at: position, in: bytes, "nested more than \(maximumDepth) levels deep", isUnrepresentable: true)
+                at: position, in: bytes, "the value is nested more than \(maximumDepth) levels deep",
+                isUnrepresentable: true)
         }
         depth += 1
         position += 1
@@ -216,11 +217,11 @@ struct JSONParser {
 
     /// Describes the character at the position for an error message.
     func found(_ bytes: Span<UInt8>) -> String {
-        guard position < bytes.count else { return "the end" }
+        guard position < bytes.count else { return "the end of the text" }
         var end = position + 1
         while end < bytes.count, bytes[end] & 0xC0 == 0x80 { end += 1 }
         let text = Self.text(bytes.extracting(position..<end))
-        guard let scalar = text.unicodeScalars.first else { return "the end" }
+        guard let scalar = text.unicodeScalars.first else { return "the end of the text" }
         switch scalar.properties.generalCategory {
         case .control: return "the control character \(scalar.codePointText)"
         case .format, .nonspacingMark, .enclosingMark, .lineSeparator, .paragraphSeparator: return scalar.codePointText

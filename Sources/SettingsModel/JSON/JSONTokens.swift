@@ -13,7 +13,7 @@ extension JSONParser {
             throw fail(bytes, "expected a digit after '-', found \(found(bytes))")
         }
         if bytes[integerStart] == UInt8(ascii: "0"), position > integerStart + 1 {
-            throw JSONParseError(at: integerStart, in: bytes, "a number may not start with a superfluous zero")
+            throw JSONParseError(at: integerStart, in: bytes, "a number must not have leading zeros")
         }
 
         guard position < bytes.count else { return try integer(digits, isNegative, from: start, bytes) }
@@ -142,7 +142,9 @@ extension JSONParser {
     /// Moves to the next quotation mark or backslash.
     private mutating func skipPlain(_ bytes: Span<UInt8>) throws(JSONParseError) {
         position = Self.endOfPlain(bytes, from: position)
-        if position == bytes.count { throw fail(bytes, "expected '\"' at the end of the string, found the end") }
+        if position == bytes.count {
+            throw fail(bytes, "expected '\"' at the end of the string, found the end of the text")
+        }
         if bytes[position] < 0x20 {
             throw fail(bytes, "expected an escape such as \\n in the string, found \(found(bytes))")
         }
@@ -198,7 +200,7 @@ extension JSONParser {
     private mutating func escape(into text: inout [UInt8], _ bytes: Span<UInt8>) throws(JSONParseError) {
         guard position + 1 < bytes.count else {
             position = bytes.count
-            throw fail(bytes, "expected '\"' at the end of the string, found the end")
+            throw fail(bytes, "expected '\"' at the end of the string, found the end of the text")
         }
         switch bytes[position + 1] {
         case UInt8(ascii: "\""): text.append(UInt8(ascii: "\""))
@@ -235,7 +237,7 @@ extension JSONParser {
             }
         }
         throw JSONParseError(
-            at: start, in: bytes, "this escape is one half of a surrogate pair without the other",
+            at: start, in: bytes, "the escape is half of a surrogate pair; write both halves",
             isUnrepresentable: true)
     }
 

@@ -40,7 +40,7 @@ extension ErrorCode {
     private var row: (statuses: [Int], title: String) {
         switch self {
         case .badRequest: ([400], "Bad request")
-        case .unauthorized: ([401], "Not signed in")
+        case .unauthorized: ([401], "Not authenticated")
         case .forbidden: ([403], "Not permitted")
         case .locked: ([403], "Key is read-only")
         case .unknownSuite: ([404], "No such suite")
@@ -50,14 +50,14 @@ extension ErrorCode {
         case .unknownPath: ([404], "No such path")
         case .methodNotAllowed: ([405], "Method not allowed")
         case .timeout: ([408], "Request took too long")
-        case .schemaConflict: ([409], "Stored values do not fit the schema")
-        case .changedSince: ([409], "Changed since")
-        case .invalidStored: ([409], "Stored value does not fit the schema")
-        case .historyGone: ([410], "History no longer kept")
+        case .schemaConflict: ([409], "Stored values do not match the schema")
+        case .changedSince: ([409], "Settings changed later")
+        case .invalidStored: ([409], "Stored value does not match the schema")
+        case .historyGone: ([410], "History no longer available")
         case .preconditionFailed: ([412], "Precondition failed")
         case .tooLarge: ([413, 414, 431], "Too large")
         case .unsupportedMediaType: ([415], "Unsupported media type")
-        case .misdirected: ([421], "Wrong host")
+        case .misdirected: ([421], "Host not configured")
         case .invalidValue: ([422], "Value not allowed")
         case .invalidOperation: ([422], "Operation not possible")
         case .invalidSchema: ([422], "Schema not valid")
@@ -69,9 +69,9 @@ extension ErrorCode {
         case .shuttingDown: ([503], "Shutting down")
         case .storageFailed: ([503], "Storage failed")
         case .overloaded: ([503], "Overloaded")
-        case .behind: ([503], "Behind the place asked for")
+        case .behind: ([503], "Daemon behind the requested state")
         case .httpVersion: ([505], "HTTP version not supported")
-        case .insufficientStorage: ([507], "Storage full")
+        case .insufficientStorage: ([507], "Insufficient storage")
         }
     }
 

@@ -40,11 +40,11 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
         // Without slashes it may be a host before its port.
         guard hasScheme, cursor.take("/"), cursor.take("/") else {
             throw ServerAddressError(
-                address: text, reason: "it begins with http://, https:// or unix:, as http://127.0.0.1:7070")
+                address: text, reason: "it must begin with http://, https:// or unix:, as in http://127.0.0.1:7070")
         }
         guard scheme == "http" || scheme == "https" else {
             throw ServerAddressError(
-                address: text, reason: "there is no \(scheme): here, only http://, https:// and unix:/path")
+                address: text, reason: "the scheme \(scheme): is not supported; use http://, https:// or unix:/path")
         }
         let (host, port) = try Self.authority(cursor.rest, text)
         if scheme == "http" {
@@ -54,7 +54,8 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
         // A zone has a meaning on this machine only, so no certificate can be for it.
         guard !host.utf8.contains(UInt8(ascii: "%")) else {
             throw ServerAddressError(
-                address: text, reason: "an address with a zone, or a host with %, has no certificate")
+                address: text,
+                reason: "a certificate cannot name a host with % or an address with a zone; use another host name")
         }
         kind = .https(host: host, port: port ?? Self.usualSecurePort)
     }
@@ -68,7 +69,8 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
         // `unix:///path` is the same as a URL.
         let path = rest.starts(with: "///".utf8) ? rest.dropFirst(2) : rest
         guard path.first == UInt8(ascii: "/"), path.count > 1, !path.contains(0) else {
-            throw ServerAddressError(address: text, reason: "a path begins with /, as unix:/run/settingsd.sock")
+            throw ServerAddressError(
+                address: text, reason: "the path must begin with /, as in unix:/run/settingsd.sock")
         }
         guard path.count <= maximumPathLength else {
             throw ServerAddressError(
@@ -85,25 +87,29 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
         var cursor = ByteCursor(rest)
         var host = cursor.take(while: ByteSet("/?#").inverted)
         guard cursor.isAtEnd || cursor.take("/") && cursor.isAtEnd else {
-            throw bad("only a host and a port belong there, no path")
+            throw bad("it must have only a host and a port; remove the path")
         }
-        guard !host.contains(UInt8(ascii: "@")) else { throw bad("a name and a password do not belong there") }
+        guard !host.contains(UInt8(ascii: "@")) else {
+            throw bad("it must not contain a user name or a password; use a token")
+        }
         var port: UInt16?
         let bracket = host.lastIndex(of: UInt8(ascii: "]")) ?? host.startIndex
         if let colon = host[bracket...].lastIndex(of: UInt8(ascii: ":")) {
-            guard let number = Self.port(host[(colon + 1)...]) else { throw bad("a port is a number from 1 to 65535") }
+            guard let number = Self.port(host[(colon + 1)...]) else {
+                throw bad("the port must be a number from 1 to 65535")
+            }
             port = number
             host = host[..<colon]
         }
         if host.first == UInt8(ascii: "["), host.last == UInt8(ascii: "]") {
             host = host.dropFirst().dropLast()
         } else if host.contains(where: ByteSet("[]:").contains) {
-            throw bad("an IPv6 address stands in brackets: http://[::1]:7070")
+            throw bad("an IPv6 address must be in brackets, as in http://[::1]:7070")
         }
-        guard !host.isEmpty else { throw bad("a host is missing: 127.0.0.1 is this machine") }
+        guard !host.isEmpty else { throw bad("the host is missing; use 127.0.0.1 for this machine") }
         // The host is sent in a field of each request, where nothing may end the line.
         guard host.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-            throw bad("a host consists of printable ASCII; write a name of other letters in its xn-- form")
+            throw bad("the host must consist of printable ASCII; write an international name in its xn-- form")
         }
         return (String(decoding: host, as: UTF8.self), port)
     }

@@ -9,16 +9,16 @@ public struct SuiteName: Hashable, Sendable {
 
     /// Makes a name. Throws the reason if the text is not valid.
     public init(_ text: String) throws(NameError) {
-        guard !text.isEmpty else { throw NameError("a suite name may not be empty") }
-        guard text.utf8.first != UInt8(ascii: ".") else { throw NameError("a suite name may not start with '.'") }
+        guard !text.isEmpty else { throw NameError("a suite name must not be empty") }
+        guard text.utf8.first != UInt8(ascii: ".") else { throw NameError("a suite name must not start with '.'") }
         if !Self.isAllowed(text) {
             for (index, scalar) in text.unicodeScalars.enumerated() where !Self.isAllowed(scalar) {
-                throw NameError("a suite name consists of A-Z a-z 0-9 . _ -", scalar, at: index)
+                throw NameError("a suite name must consist of A-Z a-z 0-9 . _ -", scalar, at: index)
             }
         }
         let count = text.utf8.count
         guard count <= Self.maximumLength else {
-            throw NameError("a suite name has at most \(Self.maximumLength) bytes, but this has \(count)")
+            throw NameError("a suite name must have at most \(Self.maximumLength) bytes, but this has \(count)")
         }
         bytes = UTF8Text(text)
     }
@@ -67,17 +67,17 @@ public struct KeyName: Hashable, Sendable {
     /// Makes a name. Throws the reason if the text is not valid.
     public init(_ text: String) throws(NameError) {
         let count = text.utf8.count
-        guard count > 0 else { throw NameError("a key may not be empty") }
+        guard count > 0 else { throw NameError("a key must not be empty") }
         guard count <= Self.maximumLength else {
-            throw NameError("a key has at most \(Self.maximumLength) bytes, but this has \(count)")
+            throw NameError("a key must have at most \(Self.maximumLength) bytes, but this has \(count)")
         }
         if !Self.isPlain(text) {
             for (index, scalar) in text.unicodeScalars.enumerated() where scalar.isControl {
-                throw NameError("a key may not hold control characters", scalar, at: index)
+                throw NameError("a key must not contain control characters", scalar, at: index)
             }
         }
         guard !text.hasSameBytes(as: "."), !text.hasSameBytes(as: "..") else {
-            throw NameError("a key may not be '.' or '..'")
+            throw NameError("a key must not be '.' or '..'")
         }
         bytes = UTF8Text(text)
     }
@@ -109,7 +109,7 @@ extension KeyName: Comparable, CustomStringConvertible {
 
 /// An error that says why a text is not the name of a suite or a key.
 public struct NameError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The reason as a sentence, as `a suite name may not start with '.'`.
+    /// The reason as a sentence, as `a suite name must not start with '.'`.
     public let description: String
 
     fileprivate init(_ description: String) {

@@ -13,7 +13,7 @@ struct Pattern: Sendable {
             throw unsupported
         }
         guard syntax.root.size <= PatternLimits.states else {
-            throw .tooLarge("the pattern needs more than \(PatternLimits.states) states once counted out", at: 0)
+            throw .tooLarge("the pattern needs more than \(PatternLimits.states) states; use smaller counts", at: 0)
         }
         self.source = source
         self.program = PatternCompiler.compile(syntax)

@@ -13,7 +13,7 @@ extension PatternParser {
         case "k":
             position += 1
             guard consume("<") else {
-                throw .syntax(#"\k must go on with the name of a group, as in \k<name>"#, at: start)
+                throw .syntax(#"\k must be followed by the name of a group, as in \k<name>"#, at: start)
             }
             try appendReference(.name(readGroupName()), at: start)
         case .some("1"..."9"):
@@ -54,12 +54,12 @@ extension PatternParser {
     private mutating func readProperty(negated: Bool, from start: Int) throws(PatternError) -> ClassContents {
         position += 1
         guard consume("{") else {
-            throw .syntax(#"\p and \P must go on with a property in braces, as in \p{L}"#, at: start)
+            throw .syntax(#"\p and \P must be followed by a property in braces, as in \p{L}"#, at: start)
         }
         let name = readPropertyWord()
         let value = consume("=") ? readPropertyWord() : nil
         guard consume("}"), !name.isEmpty, value != "" else {
-            throw .syntax("the braces of this property are never closed, or hold what is not a name", at: start)
+            throw .syntax("the property must be a name in closed braces", at: start)
         }
         switch (name, value) {
         case ("Any", nil): return ClassContents(ranges: negated ? [] : ScalarSet.all.ranges)
@@ -67,7 +67,7 @@ extension PatternParser {
             return ClassContents(ranges: negated ? ScalarSet.ascii.inverted.ranges : ScalarSet.ascii.ranges)
         case ("General_Category", let category?), ("gc", let category?):
             guard let categories = GeneralCategories(named: category) else {
-                throw .syntax("\(category) is not a general category (letter case counts)", at: start)
+                throw .syntax("\(category) is not a general category; names are case-sensitive", at: start)
             }
             return ClassContents(categories: negated ? categories.complement : categories)
         default:
@@ -99,7 +99,7 @@ extension PatternParser {
     /// Reads an escape that stands for one code point, behind its backslash, in and outside of classes.
     mutating func readCharacterEscape(from start: Int) throws(PatternError) -> UInt32 {
         guard let scalar = peek() else {
-            throw .syntax("the pattern ends in a lone backslash", at: start)
+            throw .syntax("the pattern ends with a single backslash", at: start)
         }
         position += 1
         switch scalar {
@@ -114,13 +114,13 @@ extension PatternParser {
             throw .syntax(#"ECMA-262 has no octal escapes in Unicode mode; write \xHH"#, at: start)
         case "c":
             guard let letter = peek(), letter.isASCII, letter.properties.isAlphabetic else {
-                throw .syntax(#"\c must go on with a letter from A to Z"#, at: start)
+                throw .syntax(#"\c must be followed by a letter from A to Z"#, at: start)
             }
             position += 1
             return letter.value % 32
         case "x":
             guard let value = readHexadecimal(digits: 2) else {
-                throw .syntax(#"\x must go on with two hexadecimal digits"#, at: start)
+                throw .syntax(#"\x must be followed by two hexadecimal digits"#, at: start)
             }
             return value
         case "u": return try readUnicodeEscape(from: start)
@@ -134,7 +134,7 @@ extension PatternParser {
             return try readBracedCodePoint(from: start)
         }
         guard let high = readHexadecimal(digits: 4) else {
-            throw .syntax(#"\u must go on with four hexadecimal digits or a code point in braces"#, at: start)
+            throw .syntax(#"\u must be followed by four hexadecimal digits or a code point in braces"#, at: start)
         }
         let afterHigh = position
         guard (0xD800...0xDBFF).contains(high), consume(all: "\\u"), let low = readHexadecimal(digits: 4),
@@ -157,7 +157,7 @@ extension PatternParser {
             throw .syntax(#"the braces of \u{…} must hold hexadecimal digits and be closed"#, at: start)
         }
         guard value <= ScalarSet.maximum else {
-            throw .syntax("the last code point is U+10FFFF", at: start)
+            throw .syntax("the code point is greater than U+10FFFF, the last code point", at: start)
         }
         return value
     }
@@ -184,7 +184,7 @@ extension PatternParser {
             case "R": #"use (?:\r\n|[\n\r]) for the end of a line"#
             case "Q", "E": "put a backslash before each character"
             case "-": "outside of a class, - stands for itself"
-            case "b", "B", "k": "a class has no assertions and no references"
+            case "b", "B", "k": "a class cannot contain assertions or references"
             case _ where scalar.isASCII && scalar.properties.isAlphabetic: "letters stand for themselves"
             default: "the character stands for itself"
             }
@@ -210,7 +210,7 @@ extension PatternParser {
             }
             try readClassMember(into: &contents)
         }
-        throw .syntax("the class opened here is never closed", at: start)
+        throw .syntax("the class that begins here has no closing ]", at: start)
     }
 
     /// Reads one character, one escape or one range.
@@ -232,7 +232,7 @@ extension PatternParser {
             throw .syntax(#"a range cannot begin or end with a class such as \d; write \- for a hyphen"#, at: start)
         }
         guard lower <= upper else {
-            throw .syntax("the range is out of order", at: start)
+            throw .syntax("the first character of the range is greater than the last", at: start)
         }
         contents.ranges.append(lower...upper)
     }
@@ -240,7 +240,7 @@ extension PatternParser {
     private mutating func readClassAtom() throws(PatternError) -> ClassAtom {
         let start = position
         guard let scalar = peek() else {
-            throw .syntax("the class is never closed", at: start)
+            throw .syntax("the class has no closing ]", at: start)
         }
         position += 1
         guard scalar == "\\" else { return .scalar(scalar.value) }

@@ -41,7 +41,7 @@ extension PatternParser {
 
     mutating func closeGroup() throws(PatternError) {
         guard let outer = enclosing.popLast() else {
-            throw .syntax(#") closes nothing; write \) for the character itself"#, at: position)
+            throw .syntax(#") has no opening counterpart; write \) for the character itself"#, at: position)
         }
         position += 1
         let closed = group
@@ -85,7 +85,7 @@ extension PatternParser {
             position += 1
             noteUnsupported("modifiers such as (?i:…) are not supported", at: offset)
         case ")" where !seen.isEmpty:
-            throw .syntax("ECMA-262 has modifiers only with a group to apply to, as in (?i:…)", at: offset)
+            throw .syntax("ECMA-262 supports modifiers only of a group, as in (?i:…)", at: offset)
         case "P":
             throw .syntax("(?P is not in ECMA-262; a named group is written (?<name>…)", at: offset)
         case ">":
@@ -93,7 +93,7 @@ extension PatternParser {
         case "#":
             throw .syntax("(?# is not in ECMA-262, which has no comments", at: offset)
         default:
-            throw .syntax("(? must go on with :, =, !, <=, <!, <name> or modifiers", at: offset)
+            throw .syntax("(? must be followed by :, =, !, <=, <!, <name> or modifiers", at: offset)
         }
     }
 

@@ -45,7 +45,7 @@ struct PatternParser {
             }
         }
         guard enclosing.isEmpty else {
-            throw .syntax("the group opened here is never closed", at: group.offset)
+            throw .syntax("the group that begins here has no closing )", at: group.offset)
         }
         try checkReferences()
         return PatternSyntax(root: group.contents, classes: classes, unsupported: unsupported)
@@ -55,9 +55,10 @@ struct PatternParser {
         switch scalar {
         case "*", "+", "?", "{":
             let hint = scalar == "{" ? #"; write \{ for the character itself"# : ""
-            throw .syntax("\(scalar) has nothing before it to repeat\(hint)", at: position)
+            throw .syntax("\(scalar) follows nothing that it could repeat\(hint)", at: position)
         case "]", "}":
-            throw .syntax(#"\#(scalar) closes nothing; write \\#(scalar) for the character itself"#, at: position)
+            throw .syntax(
+                #"\#(scalar) has no opening counterpart; write \\#(scalar) for the character itself"#, at: position)
         case "^":
             position += 1
             try append(.assertion(.start), repeatable: false)
@@ -155,7 +156,7 @@ extension PatternParser {
         }
         guard consume("}") else { throw malformed }
         if let maximum, maximum < minimum {
-            throw .syntax("the counts are out of order: \(minimum) is more than \(maximum)", at: start)
+            throw .syntax("the minimum \(minimum) of the repetition is greater than the maximum \(maximum)", at: start)
         }
         return Quantifier(minimum: minimum, maximum: maximum)
     }

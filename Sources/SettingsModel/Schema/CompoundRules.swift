@@ -54,7 +54,7 @@ final class ArrayRules: Sendable {
                 let first = elements.firstIndex { $0.isMathematicallyEqual(to: element) } ?? 0
                 validator.fail(
                     "uniqueItems", "must not repeat an element", .array(elements),
-                    butWhat: "has the same at \(first) and \(index)", expected: true)
+                    found: "equal elements at the indexes \(first) and \(index)", expected: true)
                 return
             }
         }
@@ -68,13 +68,13 @@ final class ArrayRules: Sendable {
         if count < minContains {
             validator.fail(
                 minContains == 1 ? "contains" : "minContains",
-                "must contain at least \(Plural.count(minContains, "fitting element"))", value,
-                butWhat: "contains \(count)", expected: .integer(Int64(minContains)))
+                "must contain at least \(Plural.count(minContains, "matching element"))", value,
+                found: String(count), expected: .integer(Int64(minContains)))
         }
         if let maxContains, count > maxContains {
             validator.fail(
-                "maxContains", "must contain at most \(Plural.count(maxContains, "fitting element"))", value,
-                butWhat: "contains \(count)", expected: .integer(Int64(maxContains)))
+                "maxContains", "must contain at most \(Plural.count(maxContains, "matching element"))", value,
+                found: String(count), expected: .integer(Int64(maxContains)))
         }
     }
 }
@@ -193,7 +193,7 @@ final class ObjectRules: Sendable {
         if object[name] == nil {
             validator.fail(
                 other == nil ? "required" : "dependentRequired",
-                "must have \(name)\(other.map { ", because it has \($0)" } ?? "")", value, butWhat: nil,
+                "must have \(name)\(other.map { ", because \($0) is present" } ?? "")", value, found: nil,
                 expected: .string(name))
         }
         return true
@@ -204,7 +204,7 @@ final class ObjectRules: Sendable {
         for node in nodes(for: member.name, matches: { validator.matches(member.name, $0) }) {
             if node == additionalProperties, validator.nodes[node].refusesAll {
                 let hint = validator.suggestion(for: member.name, among: properties.keys.lazy.map(\.string))
-                validator.fail(at: .name(member.name), "additionalProperties", "is not a known member\(hint)")
+                validator.fail(at: .name(member.name), "additionalProperties", "the schema has no such member\(hint)")
             } else {
                 validator.descend(to: .name(member.name), member.value, node)
             }
@@ -212,7 +212,7 @@ final class ObjectRules: Sendable {
     }
 }
 
-/// The rules that combine schemas for one and the same value.
+/// The rules that combine schemas; shorten the chain of references.
 final class CombinationRules: Sendable {
     let reference: SchemaNodeID?
     let allOf: [SchemaNodeID]
@@ -258,7 +258,7 @@ final class CombinationRules: Sendable {
         }
         if !oneOf.isEmpty { checkOneOf(value, &validator) }
         if let not, validator.isValid(value, not) {
-            validator.fail("not", "must not fit the schema that is excluded")
+            validator.fail("not", "must not match the schema of the keyword not")
         }
         if let condition, let branch = validator.isValid(value, condition) ? consequence : alternative {
             validator.check(value, branch)
@@ -270,8 +270,9 @@ final class CombinationRules: Sendable {
         if fitting.isEmpty {
             failAll("oneOf", oneOf, value, &validator)
         } else if fitting.count > 1 {
-            let places = fitting.map(String.init).joined(separator: ", ")
-            validator.fail("oneOf", "must fit exactly one of \(oneOf.count) alternatives, but fits those at \(places)")
+            let places = fitting.map(String.init).joined(separator: " and ")
+            validator.fail(
+                "oneOf", "must match exactly one of \(oneOf.count) alternatives (got \(places), counted from 0)")
         }
     }
 
@@ -282,7 +283,7 @@ final class CombinationRules: Sendable {
         let mostExplained = 4
         let explained = nodes.count > mostExplained ? [] : nodes
         let reasons = explained.compactMap { validator.firstReason(value, $0) }
-        let because = reasons.isEmpty ? "" : ": it " + reasons.joined(separator: ", or ")
-        validator.fail(keyword, "must fit one of \(Plural.count(nodes.count, "alternative"))\(because)")
+        let because = reasons.isEmpty ? "" : ": " + reasons.joined(separator: ", or ")
+        validator.fail(keyword, "must match one of \(Plural.count(nodes.count, "alternative"))\(because)")
     }
 }

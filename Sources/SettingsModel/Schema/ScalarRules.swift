@@ -8,7 +8,7 @@ package final class ValueRules: Sendable {
         constant = source.object["const"]
         listed = source.object["enum"]?.array
         if listed == nil, let value = source.object["enum"] {
-            let detail = "must be an array, but is \(value.kindPhrase)"
+            let detail = "must be an array (got \(value.kindPhrase))"
             compiler.report(source.pointer.appending("enum"), "enum", detail)
         }
         listedSet = Set((listed ?? []).map(MathematicalJSON.init))
@@ -19,7 +19,7 @@ package final class ValueRules: Sendable {
         guard validator.spend(value.extent) else { return }
         if let constant, !value.isMathematicallyEqual(to: constant) {
             // A container in a message is only its size, which does not say what it must hold.
-            let demand = constant.briefScalar == nil ? "exactly what the schema names" : constant.description
+            let demand = constant.briefScalar == nil ? "equal to the constant in the schema" : constant.description
             validator.fail("const", "must be \(demand)", value, expected: constant)
         }
         if let listed, !listedSet.contains(MathematicalJSON(value)) {
@@ -100,13 +100,13 @@ final class StringRules: Sendable {
         format = formatName.flatMap(StringFormat.init(rawValue:))
         if let formatName, format == nil {
             let hint = NameSuggestion.phrase(for: formatName, among: StringFormat.allCases.map(\.rawValue))
-            let detail = "\(formatName) is not one that is checked\(hint)"
+            let detail = "\"\(formatName)\" is not a supported format\(hint)"
             compiler.unsupported(source.pointer.appending("format"), "format", detail)
         }
         let encoding = compiler.string("contentEncoding", source)
         isBase64 = encoding == "base64"
         if let encoding, !isBase64 {
-            let detail = "must be base64, but is \(encoding)"
+            let detail = "must be base64 (got \(encoding))"
             compiler.unsupported(source.pointer.appending("contentEncoding"), "contentEncoding", detail)
         }
         if length == nil, pattern == nil, format == nil, !isBase64 { return nil }
@@ -155,12 +155,12 @@ struct CountRule: Sendable {
         if let least, count < least, includingLeast {
             validator.fail(
                 leastKeyword, "must have at least \(Plural.count(least, noun))", value,
-                butWhat: "has \(count)", expected: .integer(Int64(least)))
+                found: String(count), expected: .integer(Int64(least)))
         }
         if let most, count > most {
             validator.fail(
                 mostKeyword, "must have at most \(Plural.count(most, noun))", value,
-                butWhat: "has \(count)", expected: .integer(Int64(most)))
+                found: String(count), expected: .integer(Int64(most)))
         }
     }
 }

@@ -7,7 +7,7 @@
 ///         {"type": "object", "additionalProperties": false,
 ///          "properties": {"launchCount": {"type": "integer", "default": 0, "minimum": 0}}}
 ///         """#))
-///     schema.key("launchCount")?.violations(of: -1)   // must be at least 0, but is -1
+///     schema.key("launchCount")?.violations(of: -1)   // must be at least 0 (got -1)
 public struct Schema: Sendable {
     /// The dialect that `$schema` may name.
     package static let dialect = "https://json-schema.org/draft/2020-12/schema"
@@ -47,7 +47,7 @@ public struct Schema: Sendable {
 
     private init(_ document: JSONValue, text: String?, isStored: Bool) throws(SchemaError) {
         guard case .object(let source) = document else {
-            let detail = "a schema must be an object, but is \(document.kindPhrase)"
+            let detail = "a schema must be an object (got \(document.kindPhrase))"
             throw SchemaError(.root, "schema", detail)
         }
         let compiled = SchemaCompiler.result(of: document, isStored: isStored)
@@ -245,13 +245,13 @@ extension Schema {
         var problems: [SchemaError.Problem] = []
         if let type = source["type"], type != "object" {
             let detail =
-                "type must be \"object\" at the top, as a suite is an object of its keys, but is \(type.briefPhrase)"
+                "type must be \"object\" at the top level, because a suite is an object of keys (got \(type.briefPhrase))"
             problems.append(SchemaError.Problem(["type"], "type", detail))
         }
         if source["additionalProperties"] == nil {
             let detail =
-                "additionalProperties must be said at the top: false to admit the listed keys only, "
-                + "or a schema for the others"
+                "additionalProperties is missing at the top level; set it to false to allow only the listed keys, "
+                + "or to a schema for all other keys"
             problems.append(SchemaError.Problem(.root, "additionalProperties", detail))
         }
         for member in source["properties"]?.object ?? [:] {
@@ -281,7 +281,8 @@ extension Schema {
             }
         }
         if budget <= 0 {
-            let detail = "patternProperties takes too long to try on all properties"
+            let detail =
+                "matching patternProperties against all properties takes too long; simplify the patterns, or list fewer properties"
             problems.append(SchemaError.Problem(["patternProperties"], "patternProperties", detail))
         }
         return keys
@@ -316,7 +317,8 @@ extension Schema {
         let secrets = secretKeys(in: defaults, steps: &steps)
         return problems
             + suiteRules.findings(defaults, secrets, areDefaults: true, steps: &steps).map {
-                SchemaError.Problem(.root, $0.violation.keyword, "the defaults together: \($0.violation.sentence)")
+                SchemaError.Problem(
+                    .root, $0.violation.keyword, "the defaults break a rule of the suite: \($0.violation.sentence)")
             }
     }
 }

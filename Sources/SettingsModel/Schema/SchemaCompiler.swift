@@ -73,15 +73,16 @@ struct SchemaCompiler {
     /// Returns the node that a `$ref` leads to.
     mutating func node(referredToBy reference: String, at place: JSONPointer) -> SchemaNodeID? {
         guard reference.utf8.first == UInt8(ascii: "#") else {
-            unsupported(place, "$ref", "refers to \(reference); only places in this document can be, as #/$defs/name")
+            unsupported(
+                place, "$ref", "refers to \(reference); a reference must stay within the document, as in #/$defs/name")
             return nil
         }
         guard let pointer = JSONPointer(reference: reference) else {
-            unsupported(place, "$ref", "must be a JSON pointer after '#', as #/$defs/name, but is \(reference)")
+            unsupported(place, "$ref", "must be a JSON pointer after '#', as in #/$defs/name (got \(reference))")
             return nil
         }
         guard let target = document[pointer] else {
-            report(place, "$ref", "refers to \(reference), but there is nothing at that place")
+            report(place, "$ref", "refers to \(reference), which the document does not contain")
             return nil
         }
         return node(at: pointer, target)
@@ -117,7 +118,9 @@ struct SchemaCompiler {
             let pattern = try Pattern(source, allowsAnyProperty: isStored)
             patternStates -= pattern.stateCount
             if patternStates < 0 {
-                unsupported(pointer, keyword, "makes the patterns of this schema too large together")
+                unsupported(
+                    pointer, keyword,
+                    "exceeds the size limit for all patterns of the schema together; simplify the patterns")
             }
             return pattern
         } catch {
@@ -164,7 +167,7 @@ struct SchemaCompiler {
             note("schema")
             problems.append(
                 SchemaError.Problem(
-                    pointer, "schema", "a schema must be an object, true or false, but is \(schema.kindPhrase)"))
+                    pointer, "schema", "a schema must be an object, true or false (got \(schema.kindPhrase))"))
             return SchemaNode()
         }
     }
@@ -173,15 +176,16 @@ struct SchemaCompiler {
         for name in source.object.names where !SchemaKeyword.isKnown(name) {
             unsupported(
                 source.pointer.appending(name), name,
-                "is not a keyword of these schemas\(SchemaKeyword.hint(for: name))")
+                "is not a supported keyword\(SchemaKeyword.hint(for: name))")
         }
         guard let dialect = source.object["$schema"] else { return }
         if source.pointer != .root {
-            unsupported(source.pointer.appending("$schema"), "$schema", "may stand only at the top of the document")
+            unsupported(
+                source.pointer.appending("$schema"), "$schema", "is allowed only at the top level of the document")
         } else if dialect != .string(Schema.dialect) {
             unsupported(
                 source.pointer.appending("$schema"), "$schema",
-                "must be \"\(Schema.dialect)\", but is \(dialect.briefPhrase)")
+                "must be \"\(Schema.dialect)\" (got \(dialect.briefPhrase))")
         }
     }
 
@@ -194,7 +198,8 @@ struct SchemaCompiler {
             guard let text = name.string, let type = JSONTypeSet(name: text) else {
                 let suggestion = NameSuggestion.phrase(for: name.string ?? "", among: JSONTypeSet.names.map(\.name))
                 report(
-                    source.pointer.appending("type"), "type", "names \(name.briefPhrase), which is no type\(suggestion)"
+                    source.pointer.appending("type"), "type",
+                    "names \(name.briefPhrase), which is not a type\(suggestion)"
                 )
                 continue
             }
@@ -209,7 +214,7 @@ struct SchemaCompiler {
         for keyword in ["title", "description", "$comment"] { _ = string(keyword, source) }
         _ = bool("deprecated", source)
         if let examples = source.object["examples"], examples.array == nil {
-            report(source.pointer.appending("examples"), "examples", "must be an array, but is \(examples.kindPhrase)")
+            report(source.pointer.appending("examples"), "examples", "must be an array (got \(examples.kindPhrase))")
         }
         _ = namedSubschemas("$defs", source)
     }
@@ -221,10 +226,11 @@ struct SchemaCompiler {
         switch SchemaChains.examine(nodes, longest: Self.longestChain) {
         case .sound: return true
         case .circle(let id):
-            report(pointers[id], "$ref", "leads in a circle back to this schema without going into the value")
+            report(pointers[id], "$ref", "refers back to this schema in an endless cycle; remove one of the references")
         case .tooLong(let id):
             report(
-                pointers[id], "$ref", "leads through more than \(Self.longestChain) schemas for one and the same value")
+                pointers[id], "$ref",
+                "leads through more than \(Self.longestChain) schemas; shorten the chain of references")
         }
         return false
     }
@@ -237,7 +243,7 @@ struct SchemaCompiler {
             validator.validate(value, against: [id], isSecret: nodes.isSecret([id]))
             steps = validator.steps
             guard steps > 0 else {
-                return report(pointer.appending("default"), "default", "the defaults take too long to check")
+                return report(pointer.appending("default"), "default", "takes too long to check; simplify the schema")
             }
             if let violation = validator.findings.first?.violation {
                 report(pointer.appending("default"), "default", violation.detailWithPlace)
@@ -259,7 +265,7 @@ extension SchemaCompiler.Result {
         let nested = Set(nodes.descendants(of: parts) + [0])
         var problems: [SchemaError.Problem] = []
         for (place, id) in places where nested.contains(id) && nodes[id].isSecret {
-            let detail = "writeOnly may stand on keys only: a key is a secret as a whole or not at all"
+            let detail = "writeOnly is allowed only in the schema of a key, because a key is secret as a whole"
             problems.append(
                 SchemaError.Problem(place.appending("writeOnly"), "writeOnly", detail, isUnsupported: true))
         }

@@ -75,7 +75,7 @@ public struct Violation: Hashable, Sendable {
     public var pointer: JSONPointer
     /// The keyword of the schema, as `maximum`.
     public let keyword: String
-    /// The cause with its numbers, as `must be at most 1, but is 1.5`.
+    /// The cause with its numbers, as `must be at most 1 (got 1.5)`.
     public let detail: String
     /// The keyword's value in the schema, if it is short.
     public let expected: JSONValue?
@@ -95,14 +95,14 @@ public struct Violation: Hashable, Sendable {
         self.actual = actual
     }
 
-    /// The detail with its subject, as `player.volume must be at most 1, but is 1.5`.
+    /// The detail with its subject, as `player.volume: must be at most 1 (got 1.5)`.
     public var sentence: String {
-        "\(key ?? suite ?? "the value") \(detailWithPlace)"
+        "\(key ?? suite ?? "value")\(pointer == .root ? "" : " at \(pointer)"): \(detail)"
     }
 
-    /// The detail, after the place if that is not the value as a whole.
+    /// The detail. If the violation concerns a part of the value, the pointer precedes the detail.
     @inline(never)
     var detailWithPlace: String {
-        pointer == .root ? detail : "at \(pointer) \(detail)"
+        pointer == .root ? detail : "at \(pointer): \(detail)"
     }
 }

@@ -59,20 +59,20 @@ package enum SchemaKeyword: String, CaseIterable {
     }
 
     private static let hints = [
-        "$id": "only references inside the document are supported, as #/$defs/name",
-        "id": "only references inside the document are supported, as #/$defs/name",
-        "$anchor": "refer to the definition by its place, as #/$defs/name",
+        "$id": "use a reference within the document, as in #/$defs/name",
+        "id": "use a reference within the document, as in #/$defs/name",
+        "$anchor": "refer to the definition by its pointer, as in #/$defs/name",
         "$dynamicRef": "use $ref",
-        "$dynamicAnchor": "refer to the definition by its place, as #/$defs/name",
-        "$vocabulary": "the vocabulary is fixed",
-        "definitions": "draft 2020-12 calls it $defs",
-        "dependencies": "draft 2020-12 calls it dependentRequired or dependentSchemas",
-        "additionalItems": "draft 2020-12 calls it items, beside prefixItems",
+        "$dynamicAnchor": "refer to the definition by its pointer, as in #/$defs/name",
+        "$vocabulary": "remove it, because the vocabulary is fixed",
+        "definitions": "use $defs",
+        "dependencies": "use dependentRequired or dependentSchemas",
+        "additionalItems": "use items beside prefixItems",
         "unevaluatedProperties": "use additionalProperties",
         "unevaluatedItems": "use items",
         "nullable": "list null in type",
-        "contentMediaType": "only contentEncoding is checked",
-        "contentSchema": "only contentEncoding is checked",
+        "contentMediaType": "remove it, because only contentEncoding is checked",
+        "contentSchema": "remove it, because only contentEncoding is checked",
     ]
 }
 
@@ -97,11 +97,11 @@ extension SchemaCompiler {
     }
 
     mutating func count(_ keyword: String, _ source: SchemaSource) -> Int? {
-        read(keyword, source, "an integer from 0", \.naturalNumber)
+        read(keyword, source, "a non-negative integer", \.naturalNumber)
     }
 
     mutating func strings(_ keyword: String, _ source: SchemaSource) -> [String]? {
-        read(keyword, source, "an array of strings, each once", \.uniqueStrings)
+        read(keyword, source, "an array of distinct strings", \.uniqueStrings)
     }
 
     mutating func subschema(_ keyword: String, _ source: SchemaSource) -> SchemaNodeID? {
@@ -130,7 +130,7 @@ extension SchemaCompiler {
                 lists.append((member.name, strings))
             } else {
                 let pointer = source.pointer.appending(keyword).appending(member.name)
-                report(pointer, keyword, "must list strings, each once, for \(member.name)")
+                report(pointer, keyword, "must be an array of distinct strings for \(member.name)")
             }
         }
         return lists
@@ -142,7 +142,7 @@ extension SchemaCompiler {
         guard let value = source.object[keyword] else { return nil }
         let result = convert(value)
         if result == nil {
-            report(source.pointer.appending(keyword), keyword, "must be \(expected), but is \(value.briefPhrase)")
+            report(source.pointer.appending(keyword), keyword, "must be \(expected) (got \(value.briefPhrase))")
         }
         return result
     }

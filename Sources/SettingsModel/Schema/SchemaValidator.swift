@@ -101,7 +101,10 @@ struct SchemaValidator {
         for root in roots where !isSettled { check(value, root) }
         if isExhausted {
             let violation = Violation(
-                keyword: Self.tooComplex, detail: "is too complex to be checked against this schema")
+                keyword: Self.tooComplex,
+                detail:
+                    "checking the value against the schema takes too long; store a smaller value, or simplify the schema"
+            )
             findings = [Finding(node: roots.first ?? 0, violation: violation)]
         }
     }
@@ -146,8 +149,8 @@ struct SchemaValidator {
     /// Checks the name of a member as the string that it is.
     mutating func checkName(_ name: String, _ id: SchemaNodeID) {
         guard !isValid(.string(name), id), !isExhausted else { return }
-        let reason = isSecret ? "" : firstReason(.string(name), id).map { ": it \($0)" } ?? ""
-        fail(at: .name(name), "propertyNames", "has a name that is not allowed\(reason)")
+        let reason = isSecret ? "" : firstReason(.string(name), id).map { ": \($0)" } ?? ""
+        fail(at: .name(name), "propertyNames", "the name is not allowed\(reason)")
     }
 
     /// True if a value fits schemas that must all hold. Lists no violations.
@@ -214,20 +217,20 @@ struct SchemaValidator {
         _ keyword: String, _ demand: @autoclosure () -> String, _ value: JSONValue,
         expected: @autoclosure () -> JSONValue?
     ) {
-        fail(keyword, demand(), value, butWhat: "is \(value.briefPhrase)", expected: expected())
+        fail(keyword, demand(), value, found: value.briefPhrase, expected: expected())
     }
 
     /// Adds a violation by the value at hand, with a phrase for what was found.
     @inline(never)
     mutating func fail(
         _ keyword: String, _ demand: @autoclosure () -> String, _ value: JSONValue,
-        butWhat: @autoclosure () -> String?, expected: @autoclosure () -> JSONValue?
+        found: @autoclosure () -> String?, expected: @autoclosure () -> JSONValue?
     ) {
         failed = true
         guard !isQuiet else { return }
-        let (demand, but, expected) = (demand(), isSecret ? nil : butWhat(), expected())
+        let (demand, found, expected) = (demand(), isSecret ? nil : found(), expected())
         add(
-            keyword, but.map { "\(demand), but \($0)" } ?? demand, at: path,
+            keyword, found.map { "\(demand) (got \($0))" } ?? demand, at: path,
             expected: expected?.isShort ?? false ? expected : nil, actual: isSecret ? nil : value.briefScalar)
     }
 
@@ -263,7 +266,7 @@ extension SchemaNode {
         if let types, !types.admits(value) {
             validator.fail(
                 "type", "must be \(types.phrase)", value,
-                butWhat: "is \(types.contains(.integer) ? value.briefPhrase : value.kindPhrase)",
+                found: types.contains(.integer) ? value.briefPhrase : value.kindPhrase,
                 expected: types.json)
         }
         values?.check(value, &validator)

@@ -81,7 +81,7 @@ extension APIRequest {
     func minimumCursor(in bytes: Span<UInt8>) throws(Problem) -> Cursor? {
         guard let text = fieldValue(.settingsAtLeast, in: bytes) else { return nil }
         guard let cursor = Cursor(text) else {
-            throw Problem(.badRequest, "Settings-At-Least must be a cursor such as 7f3a.40, but is \"\(text)\"")
+            throw Problem(.badRequest, "Settings-At-Least: must be a cursor such as 7f3a.40 (got \"\(text)\")")
         }
         return cursor
     }
@@ -92,7 +92,7 @@ extension APIRequest {
         switch fieldValue(.settingsFresh, in: bytes) {
         case nil, "false": return false
         case "true": return true
-        case let text?: throw Problem(.badRequest, "Settings-Fresh must be true or false, but is \"\(text)\"")
+        case let text?: throw Problem(.badRequest, "Settings-Fresh: must be true or false (got \"\(text)\")")
         }
     }
 }

@@ -58,7 +58,7 @@ enum TagList: Hashable {
 
     private static func malformed(_ text: String, _ field: String) -> Problem {
         let hint = Revision(text) != nil ? "; write \(field): \"\(text)\", with the quotation marks" : ""
-        return Problem(.badRequest, "\(field) must be * or a tag such as \"17\", but is \(text)\(hint)")
+        return Problem(.badRequest, "\(field): must be * or a tag such as \"17\" (got \(text))\(hint)")
     }
 
     func matches(_ tag: EntityTag) -> Bool {

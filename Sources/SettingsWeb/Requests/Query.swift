@@ -89,7 +89,9 @@ struct Query {
     }
 
     private static func valueError(_ description: String, for parameter: Parameter, found: String?) -> Problem {
-        Problem(.badRequest, "\(parameter.name) must be \(description), but is \(found.map { "\"\($0)\"" } ?? "empty")")
+        Problem(
+            .badRequest,
+            "parameter \(parameter.name): must be \(description) (got \(found.map { "\"\($0)\"" } ?? "no value"))")
     }
 }
 

@@ -77,7 +77,7 @@ struct WatchRequest: Sendable {
         }
         guard let text else { return nil }
         guard let resumePoint = ResumePoint(text) else {
-            throw Problem(.badRequest, "\(name) must be a cursor such as 7f3a.40, but is \"\(text)\"")
+            throw Problem(.badRequest, "\(name): must be a cursor such as 7f3a.40 (got \"\(text)\")")
         }
         return resumePoint
     }

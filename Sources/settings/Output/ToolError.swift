@@ -86,7 +86,7 @@ extension ExitCode {
         case .unknownKey where problem.errors.count > 1: self = .refused
         case .unknownSuite, .unknownKey, .noSchema, .historyGone: self = .unknown
         // The daemon has no code of its own for a revision of the future.
-        case .badRequest where problem.detail.contains(" is still to come"): self = .unknown
+        case .badRequest where problem.detail.contains(" does not exist yet"): self = .unknown
         // A quota has a limit, a full disk has none.
         case .insufficientStorage where problem.limit == nil: self = .unreachable
         case .unauthorized, .forbidden: self = .unauthorized
@@ -111,7 +111,7 @@ extension Problem {
     fileprivate var lines: [String] {
         let detail = Self.options.reduce(self.detail) { text, option in text.replacing(option.0, with: option.1) }
         var lines = [self.codeName.isEmpty ? "HTTP status \(description)" : detail.isEmpty ? description : detail]
-        if let first = self.errors.first, detail.hasPrefix(first.sentence) {
+        if let first = self.errors.first, detail.hasPrefix(first.inValue.sentence) {
             lines = [first.inValue.sentence] + self.errors.dropFirst().map { "  \($0.inValue.sentence)" }
         } else {
             // The detail may be about the first one.

@@ -84,11 +84,12 @@ struct OpenFeatureTests {
             detail: "there is no suite app",
             as: "flagNotFound"),
         failure(
-            "A value that does not fit the schema", given: ["PUT app/keys/count 99", Samples.narrow], evaluate("count"),
+            "A value that does not match the schema", given: ["PUT app/keys/count 99", Samples.narrow],
+            evaluate("count"),
             400,
             "PARSE_ERROR", key: "count",
             detail:
-                "the stored value of count in suite app does not fit the schema: count must be at most 10, but is 99"),
+                "the stored value of count in suite app does not match the schema: count: must be at most 10 (got 99)"),
         failure(
             "No context", evaluate("k", "{}"), 400, "INVALID_CONTEXT",
             detail: #"the body must contain an object named context, as in {\"context\":{\"targetingKey\":\"me\"}}"#),
@@ -100,7 +101,7 @@ struct OpenFeatureTests {
             detail: #"the body must contain an object named context, as in {\"context\":{\"targetingKey\":\"me\"}}"#),
         failure(
             "No body", evaluate("k", ""), 400, "PARSE_ERROR",
-            detail: "line 1, column 1: expected a value, found the end"),
+            detail: "line 1, column 1: expected a value, found the end of the text"),
         failure(
             "A body that is not JSON", evaluate("k", #"{"context":}"#), 400, "PARSE_ERROR",
             detail: "line 1, column 12: expected a value, found '}'"),

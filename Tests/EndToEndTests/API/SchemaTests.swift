@@ -143,8 +143,8 @@ struct SchemaTests {
         Row(
             "Values that do not fit together", given: [#"PUT app {"tls":true}"#], rules, 409, .schemaConflict,
             #"{"errors":[{"suite":"app"}],"conflicts":[{"key":"certificate","errors":[{"suite":"app","keyword":"required"}]}],"#
-                + #""detail":"the content of suite app does not fit the schema: certificate is required; change the stored values, "#
-                + #"or keep them with ?onConflict=keep; the values that remain after ?onConflict=reset would not fit either"}"#
+                + #""detail":"the content of suite app does not match the schema: certificate: is required; change the stored values, "#
+                + #"or keep them with ?onConflict=keep; the values that remain after ?onConflict=reset would not match either"}"#
         ),
         Row(
             "Values that do not fit together stay so without those that do not fit by themselves",

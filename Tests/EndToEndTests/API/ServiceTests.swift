@@ -24,7 +24,7 @@ struct ServiceTests {
         Row(
             "Options of what has no parameters", "OPTIONS /healthz?a", 400, .badRequest,
             #"{"detail":"there is no parameter a; this path has no parameters"}"#),
-        Row("Options with a parameter that stands twice", "OPTIONS app?drop&drop", 400, .badRequest),
+        Row("Options with a parameter that occurs twice", "OPTIONS app?drop&drop", 400, .badRequest),
         Row("Options with a query that is none", "OPTIONS app?%zz", 400, .badRequest),
         Row("Options with an empty query", "OPTIONS app?", 204),
         Row("Options of the suites", "OPTIONS /v1/suites", 204, fields: ["Allow: GET, HEAD, OPTIONS"]),

@@ -113,8 +113,8 @@ struct SettingTests {
             #"{"errors":[{"suite":"app","key":"volume","pointer":"","keyword":"type"}]}"#),
         Row(
             "Too much", given: [Samples.schema], "PUT app/keys/volume 1.5", 422, .invalidValue,
-            #"{"detail":"volume must be at most 1, but is 1.5","errors":[{"suite":"app","key":"volume","pointer":"","#
-                + #""keyword":"maximum","detail":"must be at most 1, but is 1.5","expected":1,"actual":1.5}]}"#),
+            #"{"detail":"volume: must be at most 1 (got 1.5)","errors":[{"suite":"app","key":"volume","pointer":"","#
+                + #""keyword":"maximum","detail":"must be at most 1 (got 1.5)","expected":1,"actual":1.5}]}"#),
         Row(
             "All that is wrong", given: [Samples.schema], #"PUT app/keys/shape {"width":"a","height":1.5,"depth":1}"#,
             422, .invalidValue, #"{"errors":[{"pointer":"*","key":"shape"},{"pointer":"*"},{"pointer":"*"}]}"#),

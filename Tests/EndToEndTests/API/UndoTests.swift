@@ -126,7 +126,7 @@ struct UndoTests {
             "A value that the present schema does not allow",
             given: [Samples.schema, "PUT app/keys/count 11", "DELETE app/keys/count", Samples.narrow],
             #"POST app/undo {"revision":$3}"#, 409, .schemaConflict,
-            #"{"detail":"the schema of suite app does not allow the restored values: count must be at most 10, but is 11; change the schema first"}"#
+            #"{"detail":"the schema of suite app does not allow the restored values: count: must be at most 10 (got 11); change the schema first"}"#
         ),
         Row(
             "A schema", given: [Samples.schema, Samples.narrow], #"POST app/undo {"revision":$2}"#, 200, nil,

@@ -73,7 +73,7 @@ struct SchemaFileTests {
         let report = try ReloadReport(json: try #require(answer.json))
         #expect(report.refusedSchemas.keys.map(\.text) == ["app"])
         let line = try #require(daemon.process).line(containing: "cannot set the schema of app: ")
-        #expect(line.contains("a must be") && line.contains("/schemas/app.json"), "\(line)")
+        #expect(line.contains("a: must be") && line.contains("/schemas/app.json"), "\(line)")
         #expect(try daemon.send("GET app/keys/a?raw").text == "1")
         #expect(try daemon.send("GET app/schema").text == Self.schema(of: "integer"))
         #expect(try daemon.send("GET other/schema").status == 200)

@@ -115,8 +115,8 @@ extension DescribedAnswers {
     /// Parts of error messages for rules that OpenAPI cannot express.
     private static let undescribedRules = [
         "at and wait cannot be combined", "name the suites to observe",
-        "is for long polls; remove it for text/event-stream", "is still to come", "drop removes the whole suite",
-        "changed nothing in suite", "does not fit the schema",
+        "is for long polls; remove it for text/event-stream", "does not exist yet", "drop removes the whole suite",
+        "changed nothing in suite", "does not match the schema",
     ]
 
     func checkRequest(_ request: Request, _ operation: DescribedOperation, _ answer: RawResponse, of name: String) {

@@ -5,8 +5,8 @@ import Testing
 struct NameBodyTests {
     @Test("A name in a body is refused with the reason of the name")
     func inBodies() throws {
-        #expect(try bodyError("\".x\"", as: SuiteName.self)?.detail == "a suite name may not start with '.'")
-        #expect(try bodyError("\"\"", as: KeyName.self)?.detail == "a key may not be empty")
+        #expect(try bodyError("\".x\"", as: SuiteName.self)?.detail == "a suite name must not start with '.'")
+        #expect(try bodyError("\"\"", as: KeyName.self)?.detail == "a key must not be empty")
         #expect(try bodyError("7", as: KeyName.self)?.detail == "expected a string, found an integer")
     }
 }

@@ -85,7 +85,7 @@ struct ObservationTests {
             RefusedBody(
                 "a change of another suite",
                 #"{"suite":"a","schemaRevision":0,"cursor":"a.1","changes":[{"suite":"b",\#(change)}]}"#,
-                "/changes/0/suite: expected a change of a, found another suite"),
+                "/changes/0/suite: expected a change of suite a, found another suite"),
             RefusedBody(
                 "a secret that is no name", #"{"cursor":"a.1","values":{"a":{}},"secrets":{"a":[1]}}"#,
                 "/secrets/a/0: expected a string, found an integer"),

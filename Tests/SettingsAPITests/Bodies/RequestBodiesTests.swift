@@ -50,7 +50,7 @@ struct RequestBodiesTests {
                 didYouMean: ["if"]),
             RefusedBody(
                 "a member like no other", #"{"do":[],"comment":""}"#,
-                #"/comment: unknown member "comment", it is one of if, do"#),
+                #"/comment: unknown member "comment"; use one of if, do"#),
             RefusedBody("no list", #"{"do":{}}"#, "/do: expected an array, found an object"),
             RefusedBody("null for conditions", #"{"if":null,"do":[]}"#, "/if: expected an array, found null"),
             RefusedBody(
@@ -58,7 +58,7 @@ struct RequestBodiesTests {
                 #"/do/1/op: unknown op "apend"; did you mean append?"#, didYouMean: ["append"]),
             RefusedBody(
                 "an operation like no other", #"{"do":[{"op":"frobnicate"}]}"#,
-                #"/do/0/op: unknown op "frobnicate", it is one of set, delete, add, append, concat, toggle, merge, patch"#
+                #"/do/0/op: unknown op "frobnicate"; use one of set, delete, add, append, concat, toggle, merge, patch"#
             ),
             RefusedBody("no operation", #"{"do":[{"suite":"a"}]}"#, #"/do/0: the member "op" is missing"#),
             RefusedBody(
@@ -66,13 +66,13 @@ struct RequestBodiesTests {
                 #"/do/0/vlaue: unknown member "vlaue"; did you mean value?"#, didYouMean: ["value"]),
             RefusedBody(
                 "a value that delete does not have", #"{"do":[{"op":"delete","suite":"a","key":"k","value":1}]}"#,
-                #"/do/0/value: unknown member "value", it is one of op, suite, key"#),
+                #"/do/0/value: unknown member "value"; use one of op, suite, key"#),
             RefusedBody(
                 "a member that set does not have", #"{"do":[{"op":"set","suite":"a","key":"k","comment":1}]}"#,
-                #"/do/0/comment: unknown member "comment", it is one of op, suite, key, value"#),
+                #"/do/0/comment: unknown member "comment"; use one of op, suite, key, value"#),
             RefusedBody(
                 "a member that append does not have", #"{"do":[{"op":"append","suite":"a","key":"k","comment":1}]}"#,
-                #"/do/0/comment: unknown member "comment", it is one of op, suite, key, values"#),
+                #"/do/0/comment: unknown member "comment"; use one of op, suite, key, values"#),
             RefusedBody(
                 "a misspelt op", #"{"do":[{"oq":"set","suite":"a","key":"k","value":1}]}"#,
                 #"/do/0/oq: unknown member "oq"; did you mean op?"#, didYouMean: ["op"]),
@@ -82,7 +82,7 @@ struct RequestBodiesTests {
                 "no key", #"{"do":[{"op":"toggle","suite":"a"}]}"#, #"/do/0: the member "key" is missing"#),
             RefusedBody(
                 "a bad suite", #"{"do":[{"op":"toggle","suite":"a b","key":"k"}]}"#,
-                "/do/0/suite: a suite name consists of A-Z a-z 0-9 . _ -, but character 2 is ' '"),
+                "/do/0/suite: a suite name must consist of A-Z a-z 0-9 . _ -, but character 2 is ' '"),
             RefusedBody(
                 "adding no number", #"{"do":[{"op":"add","suite":"a","key":"k","by":"1"}]}"#,
                 "/do/0/by: expected a number, found a string"),
@@ -92,7 +92,7 @@ struct RequestBodiesTests {
             RefusedBody(
                 "an unknown step of a patch",
                 #"{"do":[{"op":"patch","suite":"a","key":"k","patch":[{"op":"spam","path":"/a"}]}]}"#,
-                #"/do/0/patch/0/op: unknown op "spam", it is one of add, remove, replace, move, copy, test"#),
+                #"/do/0/patch/0/op: unknown op "spam"; use one of add, remove, replace, move, copy, test"#),
             RefusedBody(
                 "a step without its path",
                 #"{"do":[{"op":"patch","suite":"a","key":"k","patch":[{"op":"remove"}]}]}"#,
@@ -111,10 +111,10 @@ struct RequestBodiesTests {
     @Test(
         "A condition that is not as it should be is refused at the place",
         arguments: [
-            RefusedBody("no test", #"{"suite":"a","key":"k"}"#, "expected one of the members revision, stored, value"),
+            RefusedBody("no test", #"{"suite":"a","key":"k"}"#, "expected a member revision, stored or value"),
             RefusedBody(
                 "two tests", #"{"suite":"a","key":"k","revision":1,"stored":true}"#,
-                "expected only one of revision, stored, value, found revision and stored"),
+                "expected only one of revision, stored and value, found revision and stored"),
             RefusedBody("no suite", #"{"key":"k","revision":1}"#, #"the member "suite" is missing"#),
             RefusedBody("a value of no key", #"{"suite":"a","value":1}"#, #"the member "key" is missing"#),
             RefusedBody(
@@ -141,20 +141,20 @@ struct RequestBodiesTests {
             RefusedBody("no operand", #"{"op":"add"}"#, #"the member "by" is missing"#),
             RefusedBody(
                 "set is no operation in place", #"{"op":"set","value":1}"#,
-                #"/op: unknown op "set", it is one of add, append, concat, toggle, merge, patch"#),
+                #"/op: unknown op "set"; use one of add, append, concat, toggle, merge, patch"#),
             RefusedBody(
                 "the operand of another", #"{"op":"concat","values":["x"]}"#,
-                #"/values: unknown member "values", it is one of op, text"#),
+                #"/values: unknown member "values"; use one of op, text"#),
             RefusedBody(
                 "a suite", #"{"op":"toggle","suite":"a"}"#,
-                #"/suite: unknown member "suite", it is one of op"#),
+                #"/suite: unknown member "suite"; use one of op"#),
             RefusedBody(
                 "a member like no other", #"{"op":"merge","value":{},"comment":""}"#,
-                #"/comment: unknown member "comment", it is one of op, value"#),
+                #"/comment: unknown member "comment"; use one of op, value"#),
             RefusedBody("a misspelt op", #"{"ob":"add","by":1}"#, #"/ob: unknown member "ob"; did you mean op?"#),
             RefusedBody(
                 "a member instead of the op", #"{"add":1}"#,
-                #"/add: unknown member "add", it is one of op, by, values, text, value, patch"#),
+                #"/add: unknown member "add"; use one of op, by, values, text, value, patch"#),
         ])
     func refusedOperations(body: RefusedBody) throws {
         #expect(try bodyError(body.text, as: InPlaceOperation.self)?.description == body.description)

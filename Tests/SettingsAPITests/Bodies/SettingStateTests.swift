@@ -4,7 +4,7 @@ import Testing
 
 struct SettingStateTests {
     static let time = #""modified":"2026-11-20T10:00:00.123Z""#
-    static let violation = #"{"pointer":"","keyword":"type","detail":"must be an integer, but is a string"}"#
+    static let violation = #"{"pointer":"","keyword":"type","detail":"must be an integer (got a string)"}"#
 
     @Test(
         "A setting reads back as it was written",
@@ -76,7 +76,7 @@ struct SettingStateTests {
                 "/revision: expected a revision, found a negative integer"),
             RefusedBody(
                 "a bad name", #"{"suite":".","key":"k","value":1,"source":"stored","revision":1}"#,
-                "/suite: a suite name may not start with '.'"),
+                "/suite: a suite name must not start with '.'"),
             RefusedBody(
                 "a bad violation",
                 #"{"suite":"a","key":"k","value":null,"source":"invalid","revision":1,"errors":[{"pointer":"a"}]}"#,

@@ -36,7 +36,7 @@ struct StoredConflictsTests {
         #expect(found.keys.map(\.stored) == [2, -1])
         #expect(
             found.keys.flatMap(\.errors).map(\.sentence) == [
-                "coutn is not a key of the schema; did you mean count?", "count must be at least 0, but is -1",
+                "coutn: the schema has no such key; did you mean count?", "count: must be at least 0 (got -1)",
             ])
     }
 
@@ -44,7 +44,7 @@ struct StoredConflictsTests {
     func secret() throws {
         let found = try conflicts(["token": "hunter2", "name": "x"])
         #expect(found.keys.map(\.stored) == [nil])
-        #expect(found.keys.first?.errors.map(\.sentence) == ["token must have at most 3 characters"])
+        #expect(found.keys.first?.errors.map(\.sentence) == ["token: must have at most 3 characters"])
     }
 
     @Test("Rules about the suite are held against the effective values, defaults included")

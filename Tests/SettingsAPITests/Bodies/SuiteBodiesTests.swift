@@ -41,7 +41,7 @@ struct SuiteBodiesTests {
             RefusedBody(
                 "a key that is none",
                 #"{"suite":"app","revision":21,"schemaRevision":3,"cursor":"7f3a.40","values":{"..":1}}"#,
-                "/values/..: a key may not be '.' or '..'"),
+                "/values/..: a key must not be '.' or '..'"),
             RefusedBody(
                 "values that are none", #"{"suite":"app","schemaRevision":3,"values":[]}"#,
                 "/values: expected an object, found an array"),

@@ -5,9 +5,9 @@ import Testing
 struct ProblemTests {
     static let example =
         #"{"type":"about:blank","status":422,"title":"Value not allowed","code":"invalid_value","#
-        + #""detail":"player.volume must be at most 1, but is 1.5","#
+        + #""detail":"player.volume: must be at most 1 (got 1.5)","#
         + #""errors":[{"suite":"app","key":"player.volume","pointer":"","keyword":"maximum","#
-        + #""detail":"must be at most 1, but is 1.5","expected":1,"actual":1.5}]}"#
+        + #""detail":"must be at most 1 (got 1.5)","expected":1,"actual":1.5}]}"#
 
     static let setting =
         #"{"suite":"app","key":"k","value":1,"source":"stored","revision":17,"modified":"2026-11-20T10:00:00.123Z"}"#
@@ -22,10 +22,10 @@ struct ProblemTests {
             head(422, "No such key", "unknown_key", #""pointer":"/do/0/key""#),
             head(405, "Method not allowed", "method_not_allowed", #""allow":["GET","HEAD"]"#),
             head(
-                409, "Stored values do not fit the schema", "schema_conflict",
+                409, "Stored values do not match the schema", "schema_conflict",
                 #""conflicts":[{"key":"k","stored":null,"errors":[{"pointer":"","keyword":"type","detail":"no"}]}]"#),
-            head(409, "Stored value does not fit the schema", "invalid_stored", #""stored":null"#),
-            head(410, "History no longer kept", "history_gone", #""oldest":12"#),
+            head(409, "Stored value does not match the schema", "invalid_stored", #""stored":null"#),
+            head(410, "History no longer available", "history_gone", #""oldest":12"#),
             head(412, "Precondition failed", "precondition_failed", #""current":\#(setting)"#),
             head(412, "Precondition failed", "precondition_failed", #""current":{"suite":"app","revision":0}"#),
             head(
@@ -133,15 +133,15 @@ struct ProblemTests {
         #expect(operation.description == "422 invalid_operation: toggle needs a boolean, but the value is an integer")
 
         let nameError = #expect(throws: NameError.self) { try KeyName("") }
-        #expect(Problem(try #require(nameError)).detail == "a key may not be empty")
+        #expect(Problem(try #require(nameError)).detail == "a key must not be empty")
     }
 
     @Test("The detail of violations has the first and how many more there are")
     func violations() {
-        let volume = Violation(key: "player.volume", keyword: "maximum", detail: "must be at most 1, but is 1.5")
-        #expect(Problem(violations: [volume]).detail == "player.volume must be at most 1, but is 1.5")
+        let volume = Violation(key: "player.volume", keyword: "maximum", detail: "must be at most 1 (got 1.5)")
+        #expect(Problem(violations: [volume]).detail == "player.volume: must be at most 1 (got 1.5)")
         let three = Problem(violations: [volume, volume, volume])
-        #expect(three.detail == "player.volume must be at most 1, but is 1.5 (and 2 more)")
+        #expect(three.detail == "player.volume: must be at most 1 (got 1.5); 2 more violations")
         #expect(three.errors.count == 3)
         #expect(Problem(violations: []).code == .invalidValue)
     }
@@ -154,7 +154,7 @@ struct ProblemTests {
         #expect(problem.code == .preconditionFailed)
         #expect(problem.jsonText().contains("hunter2") == false)
         #expect(problem.pointer == nil)
-        #expect(problem.detail == "step 0, test: found another value")
+        #expect(problem.detail == "step 1 of the patch, test: found another value")
     }
 
     static func head(_ status: Int, _ title: String, _ code: String, _ more: String) -> BodyCase {

@@ -62,11 +62,11 @@ struct InPlaceTests {
             (.add(1), true, "add needs a number, but the value is a boolean"),
             (
                 .add(1), .integer(.max),
-                "9223372036854775807 add 1 is beyond the integers, which end at 9223372036854775807"
+                "the sum of 9223372036854775807 and 1 exceeds the integer limit 9223372036854775807"
             ),
             (
                 .add(-1), .integer(.min),
-                "-9223372036854775808 add -1 is beyond the integers, which end at -9223372036854775808"
+                "the sum of -9223372036854775808 and -1 exceeds the integer limit -9223372036854775808"
             ),
             (.add(.double(.greatestFiniteMagnitude)), .double(.greatestFiniteMagnitude), beyond),
             (.add(.double(.infinity)), 1, beyond),
@@ -85,12 +85,12 @@ struct InPlaceTests {
         #expect(error?.step == nil)
     }
 
-    static let beyond = "the sum is beyond the finite numbers"
+    static let beyond = "the sum exceeds the range of finite numbers"
 
     @Test("The message without values has none")
     func withoutValues() {
         let error = #expect(throws: OperationError.self) { try InPlaceOperation.add(1).applied(to: .integer(.max)) }
-        #expect(error?.detailWithoutValues == "the sum is beyond the integers, which are of 64 bits")
+        #expect(error?.detailWithoutValues == "the sum exceeds the range of 64-bit integers")
         #expect(error?.description == error?.detailWithoutValues)
     }
 

@@ -10,7 +10,7 @@ struct JSONPatchLimitTests {
     static func tooMuch(_ patch: JSONPatch, _ value: JSONValue) throws -> Int? {
         let error = #expect(throws: OperationError.self) { try patch.applied(to: value) }
         #expect(error?.code == .invalidOperation)
-        #expect(error?.detail.hasSuffix("or that many times 8 bytes") == true)
+        #expect(error?.detail.hasSuffix("bytes; send several smaller patches") == true)
         return error?.step
     }
 

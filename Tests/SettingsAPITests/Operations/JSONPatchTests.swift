@@ -108,69 +108,69 @@ struct JSONPatchTests {
         arguments: [
             Case(
                 "add below what is not there", #"{"foo":"bar"}"#, #"[{"op":"add","path":"/baz/bat","value":"qux"}]"#,
-                #"step 0, add at /baz/bat: the object has no member "baz""#),
+                #"step 1 of the patch, add at /baz/bat: the object has no member "baz""#),
             Case(
                 "a name that is misspelt", #"{"colour":1}"#, #"[{"op":"remove","path":"/color"}]"#,
-                #"step 0, remove at /color: the object has no member "color"; did you mean colour?"#),
+                #"step 1 of the patch, remove at /color: the object has no member "color"; did you mean colour?"#),
             Case(
                 "replace what is not there", "{}",
                 #"[{"op":"add","path":"/a","value":1},{"op":"replace","path":"/b","value":1}]"#,
-                #"step 1, replace at /b: the object has no member "b"; did you mean a?"#),
+                #"step 2 of the patch, replace at /b: the object has no member "b"; did you mean a?"#),
             Case(
                 "remove no element", "[1,2]", #"[{"op":"remove","path":"/2"}]"#,
-                "step 0, remove at /2: there is no element 2, the array has 2"),
+                "step 1 of the patch, remove at /2: the array has no element 2 (it has 2 elements)"),
             Case(
                 "add far beyond the end", "[1]", #"[{"op":"add","path":"/3","value":1}]"#,
-                "step 0, add at /3: there is no element 3, the array has 1"),
+                "step 1 of the patch, add at /3: the array has no element 3 (it has 1 element)"),
             Case(
                 "a position with a zero in front", "[1,2]", #"[{"op":"remove","path":"/01"}]"#,
-                #"step 0, remove at /01: "01" is no position in an array"#),
+                #"step 1 of the patch, remove at /01: "01" is not a position in an array"#),
             Case(
                 "a position beyond all numbers", "[1]", #"[{"op":"remove","path":"/99999999999999999999"}]"#,
-                #"step 0, remove at /99999999999999999999: "99999999999999999999" is no position in an array"#
+                #"step 1 of the patch, remove at /99999999999999999999: "99999999999999999999" is not a position in an array"#
             ),
             Case(
                 "a negative position", "[1]", #"[{"op":"add","path":"/-1","value":1}]"#,
-                #"step 0, add at /-1: "-1" is no position in an array"#),
+                #"step 1 of the patch, add at /-1: "-1" is not a position in an array"#),
             Case(
                 "remove after the end", "[1]", #"[{"op":"remove","path":"/-"}]"#,
-                "step 0, remove at /-: - is only the place after the last element"),
+                "step 1 of the patch, remove at /-: - names the position after the last element, which has no value"),
             Case(
                 "a name in an array", "[1]", #"[{"op":"add","path":"/a/b","value":1}]"#,
-                #"step 0, add at /a/b: "a" is no position in an array"#),
+                #"step 1 of the patch, add at /a/b: "a" is not a position in an array"#),
             Case(
                 "inside a scalar", #"{"a":1}"#, #"[{"op":"add","path":"/a/b","value":1}]"#,
-                "step 0, add at /a/b: an integer has no members or elements"),
+                "step 1 of the patch, add at /a/b: an integer has no members or elements"),
             Case(
                 "further inside a scalar", #"{"a":"x"}"#, #"[{"op":"add","path":"/a/b/c","value":1}]"#,
-                "step 0, add at /a/b/c: a string has no members or elements"),
+                "step 1 of the patch, add at /a/b/c: a string has no members or elements"),
             Case(
                 "remove inside a scalar", #"{"a":true}"#, #"[{"op":"remove","path":"/a/b"}]"#,
-                "step 0, remove at /a/b: a boolean has no members or elements"),
+                "step 1 of the patch, remove at /a/b: a boolean has no members or elements"),
             Case(
                 "replace inside a scalar", #"{"a":null}"#, #"[{"op":"replace","path":"/a/0","value":1}]"#,
-                "step 0, replace at /a/0: null has no members or elements"),
+                "step 1 of the patch, replace at /a/0: null has no members or elements"),
             Case(
                 "copy from inside a scalar", #"{"a":1}"#, #"[{"op":"copy","from":"/a/b","path":"/c"}]"#,
-                "step 0, copy from /a/b: an integer has no members or elements"),
+                "step 1 of the patch, copy from /a/b: an integer has no members or elements"),
             Case(
                 "remove the whole value", "{}", #"[{"op":"remove","path":""}]"#,
-                "step 0, remove: the whole value cannot be removed"),
+                "step 1 of the patch, remove: the whole value cannot be removed"),
             Case(
                 "move into itself", #"{"a":{"b":{}}}"#, #"[{"op":"move","from":"/a","path":"/a/b/c"}]"#,
-                "step 0, move at /a/b/c: a value cannot be moved into itself"),
+                "step 1 of the patch, move at /a/b/c: a value cannot be moved into itself"),
             Case(
                 "move the whole value into itself", #"{"a":{}}"#, #"[{"op":"move","from":"","path":"/a"}]"#,
-                "step 0, move at /a: a value cannot be moved into itself"),
+                "step 1 of the patch, move at /a: a value cannot be moved into itself"),
             Case(
                 "move what is not there", "{}", #"[{"op":"move","from":"/x","path":"/y"}]"#,
-                #"step 0, move from /x: the object has no member "x""#),
+                #"step 1 of the patch, move from /x: the object has no member "x""#),
             Case(
                 "move what is not there to where it is", "{}", #"[{"op":"move","from":"/x","path":"/x"}]"#,
-                #"step 0, move from /x: the object has no member "x""#),
+                #"step 1 of the patch, move from /x: the object has no member "x""#),
             Case(
                 "copy what is not there", "[]", #"[{"op":"copy","from":"/0","path":"/-"}]"#,
-                "step 0, copy from /0: there is no element 0, the array has 0"),
+                "step 1 of the patch, copy from /0: the array has no element 0 (it has 0 elements)"),
         ])
     func impossible(example: Case) throws {
         let patch = try JSONPatch(json: JSONValue(parsing: example.patch))
@@ -186,23 +186,23 @@ struct JSONPatchTests {
         arguments: [
             Case(
                 "another string", #"{"baz":"qux"}"#, #"[{"op":"test","path":"/baz","value":"bar"}]"#,
-                #"step 0, test at /baz: expected "bar", found "qux""#),
+                #"step 1 of the patch, test at /baz: expected "bar", found "qux""#),
             Case(
                 "a number for a string", #"{"/":9,"~1":10}"#, #"[{"op":"test","path":"/~01","value":"10"}]"#,
-                #"step 0, test at /~01: expected "10", found 10"#),
+                #"step 1 of the patch, test at /~01: expected "10", found 10"#),
             Case(
                 "a place that is not there", "{}", #"[{"op":"test","path":"/a","value":null}]"#,
-                #"step 0, test at /a: the object has no member "a""#),
+                #"step 1 of the patch, test at /a: the object has no member "a""#),
             Case(
                 "an integer next to it", "9007199254740993", #"[{"op":"test","path":"","value":9007199254740992.0}]"#,
-                "step 0, test: expected 9007199254740992.0, found 9007199254740993"),
+                "step 1 of the patch, test: expected 9007199254740992.0, found 9007199254740993"),
             Case(
                 "one member more", #"{"a":{"b":1}}"#, #"[{"op":"test","path":"/a","value":{}}]"#,
-                "step 0, test at /a: expected an object, found an object"),
+                "step 1 of the patch, test at /a: expected an object, found an object"),
             Case(
                 "a long text", #"{"a":"0123456789012345678901234567890123456789x"}"#,
                 #"[{"op":"test","path":"/a","value":[]}]"#,
-                "step 0, test at /a: expected an array, found a longer string"),
+                "step 1 of the patch, test at /a: expected an array, found a longer string"),
         ])
     func failingTests(example: Case) throws {
         let patch = try JSONPatch(json: JSONValue(parsing: example.patch))

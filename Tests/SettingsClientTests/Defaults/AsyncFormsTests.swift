@@ -31,7 +31,7 @@ struct AsyncFormsTests {
         let unknown = await #expect(throws: DefaultsError.self) { try await defaults.set(\.username, "me") }
         #expect(unknown?.code == .unknownKey)
         let local = await #expect(throws: DefaultsError.self) { try await defaults.set(\.volume, 2) }
-        #expect(local?.description == "player.volume must be at most 1.0, but is 2.0")
+        #expect(local?.description == "player.volume: must be at most 1.0 (got 2.0)")
         await #expect(throws: DefaultsError.self) { try await defaults.update(\.launchCount) { $0 = -1 } }
         await #expect(throws: DefaultsError.self) { try await defaults.value(\.unusable) }
         #expect(defaults.launchCount == 0)
@@ -43,7 +43,7 @@ struct AsyncFormsTests {
         let defaults = try place.world().adapter()
         defaults["launchCount"] = "many"
         let error = await #expect(throws: DefaultsError.self) { try await defaults.value(\.launchCount) }
-        #expect(error?.description == "launchCount must be an integer, but is \"many\"")
+        #expect(error?.description == "launchCount: must be an integer (got \"many\")")
         await #expect(throws: DefaultsError.self) { try await defaults.update(\.launchCount) { $0 += 1 } }
         #expect(defaults["launchCount"].string == "many")
     }

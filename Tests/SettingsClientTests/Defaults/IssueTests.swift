@@ -23,7 +23,7 @@ struct IssueTests {
         #expect(
             issues.first?.description
                 == "settings: cannot write player.volume of suite com.example.app: "
-                + "player.volume must be at most 1.0, but is 1.5")
+                + "player.volume: must be at most 1.0 (got 1.5)")
     }
 
     @Test("What the server refuses is taken back", arguments: Place.allCases)

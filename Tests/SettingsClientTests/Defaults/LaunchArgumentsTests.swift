@@ -57,7 +57,7 @@ struct LaunchArgumentsTests {
         let issues = world.takeIssues()
         #expect(issues.map(\.key) == ["player.volume", "launchCount", "token"])
         let texts = issues.map(\.description)
-        #expect(texts.first?.contains("the argument -player.volume 5 is ignored: ") ?? false, "\(texts)")
+        #expect(texts.first?.contains("ignored the argument -player.volume 5: ") ?? false, "\(texts)")
         #expect(texts.first?.contains("at most 1") ?? false, "\(texts)")
         #expect(texts.dropFirst().first?.contains("--set launchCount=\"x\"") ?? false, "\(texts)")
         #expect(!texts.joined().contains("secrets"), "no message repeats a secret")

@@ -47,7 +47,7 @@ struct PastTests {
         let invalid = await #expect(throws: DefaultsError.self) {
             try await defaults.value(\.launchCount, at: .instant(.distantFuture))
         }
-        #expect(invalid?.description == "launchCount must be an integer, but is \"many\"")
+        #expect(invalid?.description == "launchCount: must be an integer (got \"many\")")
     }
 
     @Test("The history of a key has typed values, the newest first", arguments: Place.allCases)

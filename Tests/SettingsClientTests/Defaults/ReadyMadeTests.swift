@@ -68,7 +68,7 @@ struct ReadyMadeTests {
             for attempt in [DefaultsIssue.Attempt.read, .write] {
                 let issue = await iterator.next()
                 guard issue?.attempt == attempt, case .unreachable(let reason)? = issue?.error,
-                    reason.hasPrefix("SETTINGS_URL: 127.0.0.1:7070: it begins with http://")
+                    reason.hasPrefix("SETTINGS_URL: 127.0.0.1:7070: it must begin with http://")
                 else { exit(EXIT_FAILURE) }
             }
             exit(count == 0 && Defaults.launchCount == 0 ? EXIT_SUCCESS : EXIT_FAILURE)
@@ -82,7 +82,8 @@ struct ReadyMadeTests {
         }
         let said = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
         #expect(said.contains("ReadyMadeTests.swift"))
-        #expect(said.contains("\"my app\" is no suite: a suite name consists of A-Z a-z 0-9 . _ -, but character 3"))
+        #expect(
+            said.contains("\"my app\" is no suite: a suite name must consist of A-Z a-z 0-9 . _ -, but character 3"))
     }
 
     struct Row: Sendable, CustomTestStringConvertible {
@@ -118,10 +119,10 @@ struct ReadyMadeTests {
         Row("player", server: "", "player"),
         Row(
             "player", suite: "my app", "player",
-            refusal: "SETTINGS_SUITE: a suite name consists of A-Z a-z 0-9 . _ -, but character 3 is ' '"),
+            refusal: "SETTINGS_SUITE: a suite name must consist of A-Z a-z 0-9 . _ -, but character 3 is ' '"),
         Row(
             "player", server: "ftp://host", "player",
-            refusal: "SETTINGS_URL: ftp://host: there is no ftp: here, only http://, https:// and unix:/path"),
+            refusal: "SETTINGS_URL: ftp://host: the scheme ftp: is not supported; use http://, https:// or unix:/path"),
     ]
 
     @Test("The suite is what the environment says, else the program's name made one", arguments: rows)

@@ -39,7 +39,7 @@ struct LogTests {
         #expect(found.map(\.level) == [.error, .error])
         #expect(
             found.first?.text
-                == "cannot write player.volume of suite memory: player.volume must be at most 1.0, but is 2.0")
+                == "cannot write player.volume of suite memory: player.volume: must be at most 1.0 (got 2.0)")
         #expect(found.first?.metadata == ["suite": "memory", "key": "player.volume", "attempt": "write"])
         #expect(found.last?.metadata["code"] == "invalid_value")
     }

@@ -28,7 +28,7 @@ struct MusicPlayerTests {
     }
 
     private static let complaint =
-        "settings: cannot write player.volume of suite music-player: player.volume must be at most 1.0, but is 11.0\n"
+        "settings: cannot write player.volume of suite music-player: player.volume: must be at most 1.0 (got 11.0)\n"
 
     @Test("It prints what it should, and the second time what it stored the first time, over the death of the daemon")
     func runs() throws {
@@ -45,8 +45,8 @@ struct MusicPlayerTests {
                         volume: 0.5
                         played: So What (live), Blue in Green
                         songs so far: 2
-                        issue: player.volume must be at most 1.0, but is 11.0
-                        error: player.volume must be at most 1.0, but is 12.0
+                        issue: player.volume: must be at most 1.0 (got 11.0)
+                        error: player.volume: must be at most 1.0 (got 12.0)
                         The volume is 0.5.
 
                         """, errors: Self.complaint))
@@ -65,8 +65,8 @@ struct MusicPlayerTests {
                         volume: 0.5
                         played: So What (live), Blue in Green
                         songs so far: 4
-                        issue: player.volume must be at most 1.0, but is 11.0
-                        error: player.volume must be at most 1.0, but is 12.0
+                        issue: player.volume: must be at most 1.0 (got 11.0)
+                        error: player.volume: must be at most 1.0 (got 12.0)
                         The volume is 0.5.
 
                         """, errors: Self.complaint))

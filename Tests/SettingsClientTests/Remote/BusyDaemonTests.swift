@@ -99,7 +99,7 @@ struct BusyDaemonTests {
                 #"{"code":"too_many_requests","detail":"later","retryAfterMs":60000}"#, status: 429),
             "429 too_many_requests: later"
         ),
-        (ScriptedServer.answer("<html>Welcome</html>"), "not an answer of a daemon: "),
+        (ScriptedServer.answer("<html>Welcome</html>"), "the response is not from a settings daemon: "),
         (ScriptedServer.answer("<html>Not here</html>", status: 404), "404"),
         (ScriptedServer.answer("<html>Not you</html>", status: 403), "403"),
     ]

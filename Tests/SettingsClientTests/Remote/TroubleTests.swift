@@ -52,7 +52,7 @@ struct TroubleTests {
             _ = try await backend.setting(names.count)
         } throws: { error in
             if case .unreachable(let reason, _)? = error as? BackendError {
-                reason.contains("other data")
+                reason.contains("new history")
             } else {
                 false
             }

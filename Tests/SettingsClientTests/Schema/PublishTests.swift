@@ -66,7 +66,7 @@ struct PublishTests {
         let defaults = world.adapter()
         let error = await #expect(throws: DefaultsError.self) { try await defaults.publishSchema() }
         #expect(
-            error?.description == "the schema cannot be used: /properties: ClientKeys has no stored keys, "
+            error?.description == "cannot use the schema: /properties: ClientKeys has no stored keys, "
                 + #"and computed ones cannot be found: list them, as { \.username }"#)
         await #expect(throws: DefaultsError.self) { try await defaults.checkSchema() }
         #expect(try await world.backend().schema() == nil)
@@ -90,8 +90,8 @@ struct PublishTests {
         #expect(error?.code == .schemaConflict)
         #expect(
             error?.description
-                == "stored values do not fit the schema: loginTries must be an integer, but is \"many\"; "
-                + "theme must be one of \"light\", \"dark\", but is \"blue\"; unknown is not a key of the schema")
+                == "stored values do not match the schema: loginTries: must be an integer (got \"many\"); "
+                + "theme: must be one of \"light\", \"dark\" (got \"blue\"); unknown: the schema has no such key")
         #expect(try await world.backend().schema() == nil)
 
         #expect(

@@ -165,8 +165,8 @@ struct RenameTests {
         #expect(issues.map(\.key) == ["libraries"] && issues.map(\.attempt) == [.read])
         #expect(
             issues.first?.description
-                == "settings: cannot read libraries of suite com.example.app: the value under the former name folders "
-                + "was not moved to the key: libraries must be an array, but is a string")
+                == "settings: cannot read libraries of suite com.example.app: cannot move the value of the former key "
+                + "folders to its new key: libraries: must be an array (got a string)")
         #expect(try await defaults.value(\.libraries) == [])
         #expect(try await world.stores(["folders"]))
         defaults.libraries = ["c"]

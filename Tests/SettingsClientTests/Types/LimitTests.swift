@@ -40,7 +40,7 @@ struct LimitTests {
                 #expect(defaults[path] == good)
                 let local = world.takeIssues()
                 #expect(local.map(\.error.code) == [nil], "it was not sent")
-                #expect(local.first?.error.description == "\(name) \(refusal)")
+                #expect(local.first?.error.description == "\(name): \(refusal)")
                 await #expect(throws: DefaultsError.self) { try await defaults.set(path, bad) }
 
                 // The server holds programs without these keys to them, too.
@@ -55,16 +55,16 @@ struct LimitTests {
     }
 
     static let rows: [Row] = [
-        Row(\.closed, 1, 1.5, "must be at most 1.0, but is 1.5"),
-        Row(\.halfOpen, 9, 10, "must be less than 10, but is 10"),
-        Row(\.from, 1, 0, "must be at least 1, but is 0"),
-        Row(\.through, 2, 2.5, "must be at most 2.0, but is 2.5"),
-        Row(\.upTo, 4, 5, "must be less than 5, but is 5"),
-        Row(\.short, "abc", "abcd", "must have at most 3 characters, but has 4"),
-        Row(\.word, "abc", "a c", "must match the pattern ^[a-z]+$, but is \"a c\""),
-        Row(\.code, "AB", "ab", "must match the pattern ^[A-Z]*$, but is \"ab\""),
-        Row(\.size, 4, 3, "must be one of 1, 2, 4, but is 3"),
-        Row(\.theme, .light, .dark, "must be one of \"light\", but is \"dark\""),
+        Row(\.closed, 1, 1.5, "must be at most 1.0 (got 1.5)"),
+        Row(\.halfOpen, 9, 10, "must be less than 10 (got 10)"),
+        Row(\.from, 1, 0, "must be at least 1 (got 0)"),
+        Row(\.through, 2, 2.5, "must be at most 2.0 (got 2.5)"),
+        Row(\.upTo, 4, 5, "must be less than 5 (got 5)"),
+        Row(\.short, "abc", "abcd", "must have at most 3 characters (got 4)"),
+        Row(\.word, "abc", "a c", "must match the pattern ^[a-z]+$ (got \"a c\")"),
+        Row(\.code, "AB", "ab", "must match the pattern ^[A-Z]*$ (got \"ab\")"),
+        Row(\.size, 4, 3, "must be one of 1, 2, 4 (got 3)"),
+        Row(\.theme, .light, .dark, "must be one of \"light\" (got \"dark\")"),
     ]
 
     @Test("A value beyond them is refused by both, in the same words", arguments: Place.allCases, Self.rows)

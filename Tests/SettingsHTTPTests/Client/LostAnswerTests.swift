@@ -223,7 +223,7 @@ struct LostAnswerTests {
         let bad = await #expect(throws: SettingsError.self) { try await gateway.client().send(.service) }
         #expect(
             bad?.status == 502 && bad?.code == nil && bad?.problem?.retryAfterMs == 3000 && bad?.isTransient == true)
-        #expect(bad?.description == "502: \(gateway.address): not an answer of a settings daemon")
+        #expect(bad?.description == "502: \(gateway.address): the response is not from a settings daemon")
         let elsewhere = try ScriptedServer { _, peer, _ in
             _ = peer.readRequest()
             peer.send(
@@ -232,7 +232,7 @@ struct LostAnswerTests {
         let moved = #expect(throws: SettingsError.self) { try elsewhere.client().blocking.send(.service) }
         #expect(
             moved?.description
-                == "301: \(elsewhere.address): not an answer of a settings daemon, but one that leads to https://there.example/v1"
+                == "301: \(elsewhere.address): the response is not from a settings daemon, but one that leads to https://there.example/v1"
         )
         let nobody = DaemonClient(try ServerAddress("unix:/nobody/listens/here"))
         let error = #expect(throws: SettingsError.self) {

@@ -65,11 +65,11 @@ struct SecureWaitingTests {
         let silent = try SuiteName("silent")
         let client = try daemon.client(timeout: .milliseconds(300))
         let read = #expect(throws: SettingsError.self) { try client.blocking.send(.suite(silent)) }
-        #expect(read == .timedOut("\(client.address): no answer in time", outcome: .notDone))
+        #expect(read == .timedOut("\(client.address): the daemon did not answer in time", outcome: .notDone))
         let write = #expect(throws: SettingsError.self) { try client.blocking.send(.set(theme, to: 1, in: silent)) }
-        #expect(write == .timedOut("\(client.address): no answer in time", outcome: .unknown))
+        #expect(write == .timedOut("\(client.address): the daemon did not answer in time", outcome: .unknown))
         let later = await #expect(throws: SettingsError.self) { try await client.send(.set(theme, to: 1, in: silent)) }
-        #expect(later == .timedOut("\(client.address): no answer in time", outcome: .unknown))
+        #expect(later == .timedOut("\(client.address): the daemon did not answer in time", outcome: .unknown))
     }
 
     @Test("If a connection ends without an answer, the request fails immediately, and a write has an unknown outcome")

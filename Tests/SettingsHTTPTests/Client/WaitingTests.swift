@@ -39,7 +39,10 @@ struct WaitingTests {
         #expect(write == .late(outcome: .unknown).at(client.address))
         let later = await #expect(throws: SettingsError.self) { try await client.send(.reset(names.app)) }
         #expect(later == .late(outcome: .unknown).at(client.address))
-        #expect(later?.description == "\(server.address): no answer in time; it may have been done nevertheless")
+        #expect(
+            later?.description
+                == "\(server.address): the daemon did not answer in time; the daemon may have done the write: read the value before you repeat the write"
+        )
         #expect(await server.log.waits(for: "left", times: 3))
     }
 

@@ -37,7 +37,7 @@ struct ConnectingTests {
         try #require(hole.fill())
         let client = DaemonClient(try hole.address(), timeout: .milliseconds(300)).blocking
         let error = #expect(throws: SettingsError.self) { try client.send(.service) }
-        #expect(error?.description.hasSuffix("no answer in time") ?? false)
+        #expect(error?.description.hasSuffix("the daemon did not answer in time") ?? false)
     }
 
     @Test("A client waits for a Unix domain socket whose backlog is full") func unixDomainSocketFull() async throws {
@@ -45,7 +45,7 @@ struct ConnectingTests {
         try #require(socket.fill())
         let client = DaemonClient(try socket.address(), timeout: .milliseconds(50))
         let error = #expect(throws: SettingsError.self) { try client.blocking.send(.service) }
-        #expect(error?.description.hasSuffix("no answer in time") ?? false)
+        #expect(error?.description.hasSuffix("the daemon did not answer in time") ?? false)
         let same = await #expect(throws: SettingsError.self) { try await client.send(.service) }
         #expect(same == error)
         let patient = Task { try await client.withTimeout(.seconds(20)).send(.service).name }

@@ -21,7 +21,7 @@ struct TLSSessionTests {
     func silentServer() async throws {
         let port = try LocalPort()
         let client = try client(port.number, timeout: .milliseconds(100))
-        let late = SettingsError.timedOut("\(client.address): no answer in time", outcome: .notDone)
+        let late = SettingsError.timedOut("\(client.address): the daemon did not answer in time", outcome: .notDone)
         let blocking = #expect(throws: SettingsError.self) { try client.blocking.send(.service) }
         #expect(blocking == late)
         let task = await #expect(throws: SettingsError.self) { try await client.send(.service) }
@@ -60,6 +60,6 @@ struct TLSSessionTests {
             Issue.record("\(error as Any)")
             return
         }
-        #expect(reason.contains("no authority that this machine trusts (self-signed certificate)"))
+        #expect(reason.contains("no trusted authority issued its certificate (self-signed certificate)"))
     }
 }

@@ -23,47 +23,53 @@ struct BridgeErrorTests {
     }
 
     static let cases = [
-        Case(Int.self, "1", "must be an integer, but is a string"),
-        Case(Int.self, 1.5, "must be an integer, but is a floating-point number"),
-        Case(Int.self, 1e300, "must be an integer, but is a floating-point number"),
-        Case(Int.self, true, "must be an integer, but is a boolean"),
-        Case(Int8.self, 128, "must be between -128 and 127, but is 128"),
-        Case(UInt.self, -1, "must be between 0 and 18446744073709551615, but is -1"),
-        Case(UInt64.self, "7", "must be an integer or the digits of one beyond 9223372036854775807"),
-        Case(UInt64.self, "18446744073709551616", "must be an integer or the digits of one beyond 9223372036854775807"),
-        Case(UInt64.self, "09223372036854775808", "must be an integer or the digits of one beyond 9223372036854775807"),
-        Case(Double.self, "NaN", "must be a number, but is a string"),
-        Case(Float.self, 1e39, "must be between ±3.4028235e+38, but is 1e+39"),
-        Case(Bool.self, 1, "must be true or false, but is an integer"),
-        Case(String.self, .null, "must be a string, but is null"),
+        Case(Int.self, "1", "must be an integer (got a string)"),
+        Case(Int.self, 1.5, "must be an integer (got a floating-point number)"),
+        Case(Int.self, 1e300, "must be an integer (got a floating-point number)"),
+        Case(Int.self, true, "must be an integer (got a boolean)"),
+        Case(Int8.self, 128, "must be between -128 and 127 (got 128)"),
+        Case(UInt.self, -1, "must be between 0 and 18446744073709551615 (got -1)"),
+        Case(
+            UInt64.self, "7",
+            "must be an integer, or a string of digits for an integer greater than 9223372036854775807"),
+        Case(
+            UInt64.self, "18446744073709551616",
+            "must be an integer, or a string of digits for an integer greater than 9223372036854775807"),
+        Case(
+            UInt64.self, "09223372036854775808",
+            "must be an integer, or a string of digits for an integer greater than 9223372036854775807"),
+        Case(Double.self, "NaN", "must be a number (got a string)"),
+        Case(Float.self, 1e39, "must be between ±3.4028235e+38 (got 1e+39)"),
+        Case(Bool.self, 1, "must be true or false (got an integer)"),
+        Case(String.self, .null, "must be a string (got null)"),
         Case(Data.self, "YQ=", "must be Base64 text with its padding"),
         Case(Data.self, "YR==", "must be Base64 text with its padding"),
         Case(Data.self, "Y Q==", "must be Base64 text with its padding"),
         Case(Date.self, "yesterday", "must be an RFC 3339 date and time such as 2026-11-20T10:00:00Z"),
-        Case(Date.self, 0, "must be an RFC 3339 date and time such as 2026-11-20T10:00:00Z, but is an integer"),
+        Case(Date.self, 0, "must be an RFC 3339 date and time such as 2026-11-20T10:00:00Z (got an integer)"),
         Case(URL.self, "http://a b", "must be a URL such as https://example.com/path"),
         Case(UUID.self, "123", "must be a UUID such as 123e4567-e89b-12d3-a456-426614174000"),
-        Case(Decimal.self, "1e5", "must be decimal digits such as 3.14, no more than a Decimal holds"),
-        Case(Decimal.self, "1,5", "must be decimal digits such as 3.14, no more than a Decimal holds"),
+        Case(Decimal.self, "1e5", "must be decimal digits such as 3.14 that a Decimal can represent"),
+        Case(Decimal.self, "1,5", "must be decimal digits such as 3.14 that a Decimal can represent"),
         Case(
             Decimal.self, .string(String(repeating: "9", count: 60)),
-            "must be decimal digits such as 3.14, no more than a Decimal holds"),
-        Case(Decimal.self, 1.5, "must be decimal digits in a string, but is a floating-point number"),
-        Case([Int].self, [1, [2]], "/1 must be an integer, but is an array"),
-        Case([[String: Int]].self, [["a/b": 1], ["a/b": "x"]], "/1/a~1b must be an integer, but is a string"),
-        Case(Set<Int>.self, [1, 2, 1.0], "/2 must not repeat an element that came before"),
-        Case([Fruit: Int].self, ["plum": 1], "/plum is not the name of a Fruit"),
-        Case([String: Int].self, ["e\u{301}": 1, "\u{E9}": 2], "/\u{E9} is the same key as another name"),
+            "must be decimal digits such as 3.14 that a Decimal can represent"),
+        Case(Decimal.self, 1.5, "must be decimal digits in a string (got a floating-point number)"),
+        Case([Int].self, [1, [2]], "at /1: must be an integer (got an array)"),
+        Case([[String: Int]].self, [["a/b": 1], ["a/b": "x"]], "at /1/a~1b: must be an integer (got a string)"),
+        Case(Set<Int>.self, [1, 2, 1.0], "at /2: must not repeat an earlier element"),
+        Case([Fruit: Int].self, ["plum": 1], "at /plum: is not the name of a Fruit"),
+        Case([String: Int].self, ["e\u{301}": 1, "\u{E9}": 2], "at /\u{E9}: is a second name of the same key"),
         Case(
             Range<Int>.self, ["lowerBound": 2, "upperBound": 1],
-            "must have a lowerBound that is not above its upperBound"),
-        Case(Range<Int>.self, ["lowerBound": 2], "must be an object of lowerBound and upperBound"),
+            "must have a lowerBound that is not greater than its upperBound"),
+        Case(Range<Int>.self, ["lowerBound": 2], "must be an object with lowerBound and upperBound"),
         Case(
             ClosedRange<Int>.self, ["lowerBound": "a", "upperBound": 1],
-            "/lowerBound must be an integer, but is a string"),
-        Case(Fruit.self, "plum", #"must be one of "apple", "pear", but is "plum""#),
-        Case(Priority.self, 2, "is no Priority"),
-        Case(Window.self, ["size": [1, "x"]], "/size/1 must be a number, but is a string"),
+            "at /lowerBound: must be an integer (got a string)"),
+        Case(Fruit.self, "plum", #"must be one of "apple", "pear" (got "plum")"#),
+        Case(Priority.self, 2, "is not a valid Priority"),
+        Case(Window.self, ["size": [1, "x"]], "at /size/1: must be a number (got a string)"),
     ]
 
     @Test("A bridge refuses JSON of the wrong kind or range with the reason", arguments: cases)
@@ -76,7 +82,8 @@ struct BridgeErrorTests {
     func encoding() {
         let error = #expect(throws: BridgeError.self) { _ = try [[Double]].defaultsBridge.encode([[0], [1, .nan]]) }
         #expect(
-            error?.description == "/1/1 must be a finite number, but is nan; a key with nonFinite: true stores others")
+            error?.description
+                == "at /1/1: must be a finite number (got nan); to store such numbers, give the key nonFinite: true")
         #expect(throws: BridgeError.self) {
             _ = try Date.defaultsBridge.encode(Date(timeIntervalSinceReferenceDate: .infinity))
         }

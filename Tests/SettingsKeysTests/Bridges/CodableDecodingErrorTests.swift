@@ -32,35 +32,35 @@ struct CodableDecodingErrorTests {
     }
 
     static let kinds: [Case] = [
-        Case(Typed.self, "[]", "must be an object, but is an array"),
-        Case(Typed.self, "null", "must be an object, but is null"),
-        Case(Typed.self, #"{"flag":1}"#, "/flag must be true or false, but is an integer"),
-        Case(Typed.self, #"{"flag":"true"}"#, "/flag must be true or false, but is a string"),
-        Case(Typed.self, #"{"text":1.5}"#, "/text must be a string, but is a floating-point number"),
-        Case(Typed.self, #"{"int":"1"}"#, "/int must be an integer, but is a string"),
-        Case(Typed.self, #"{"int":true}"#, "/int must be an integer, but is a boolean"),
-        Case(Typed.self, #"{"int":1.5}"#, "/int must be an integer, but is a floating-point number"),
-        Case(Typed.self, #"{"int":1e19}"#, "/int must be an integer, but is a floating-point number"),
-        Case(Typed.self, #"{"int":9007199254740994.0}"#, "/int must be an integer, but is a floating-point number"),
-        Case(Typed.self, #"{"byte":300}"#, "/byte must be between 0 and 255, but is 300"),
-        Case(Typed.self, #"{"byte":-1}"#, "/byte must be between 0 and 255, but is -1"),
-        Case(Typed.self, #"{"double":false}"#, "/double must be a number, but is a boolean"),
-        Case(Typed.self, #"{"float":1e300}"#, "/float must be between ±3.4028235e+38, but is 1e+300"),
-        Case(Typed.self, #"{"list":{}}"#, "/list must be an array, but is an object"),
-        Case(Typed.self, #"{"list":[1,[]]}"#, "/list/1 must be an integer, but is an array"),
-        Case(Typed.self, #"{"list":[1,null]}"#, "/list/1 must be an integer, but is null"),
-        Case(Typed.self, #"{"map":{"a/b":{"x":1}}}"#, #"/map/a~1b is missing the member "y""#),
-        Case(Typed.self, #"{"map":{"a":{"x":1,"y":null}}}"#, "/map/a/y must be an integer, but is null"),
-        Case(Typed.self, #"{"map":[]}"#, "/map must be an object, but is an array"),
-        Case(Typed.self, #"{"theme":1}"#, "/theme must be a string, but is an integer"),
-        Case(Typed.self, #"{"shape":{"circle":{}}}"#, #"/shape/circle is missing the member "radius""#),
-        Case(Typed.self, #"{"shape":{"circle":5}}"#, "/shape/circle must be an object, but is an integer"),
+        Case(Typed.self, "[]", "must be an object (got an array)"),
+        Case(Typed.self, "null", "must be an object (got null)"),
+        Case(Typed.self, #"{"flag":1}"#, "at /flag: must be true or false (got an integer)"),
+        Case(Typed.self, #"{"flag":"true"}"#, "at /flag: must be true or false (got a string)"),
+        Case(Typed.self, #"{"text":1.5}"#, "at /text: must be a string (got a floating-point number)"),
+        Case(Typed.self, #"{"int":"1"}"#, "at /int: must be an integer (got a string)"),
+        Case(Typed.self, #"{"int":true}"#, "at /int: must be an integer (got a boolean)"),
+        Case(Typed.self, #"{"int":1.5}"#, "at /int: must be an integer (got a floating-point number)"),
+        Case(Typed.self, #"{"int":1e19}"#, "at /int: must be an integer (got a floating-point number)"),
+        Case(Typed.self, #"{"int":9007199254740994.0}"#, "at /int: must be an integer (got a floating-point number)"),
+        Case(Typed.self, #"{"byte":300}"#, "at /byte: must be between 0 and 255 (got 300)"),
+        Case(Typed.self, #"{"byte":-1}"#, "at /byte: must be between 0 and 255 (got -1)"),
+        Case(Typed.self, #"{"double":false}"#, "at /double: must be a number (got a boolean)"),
+        Case(Typed.self, #"{"float":1e300}"#, "at /float: must be between ±3.4028235e+38 (got 1e+300)"),
+        Case(Typed.self, #"{"list":{}}"#, "at /list: must be an array (got an object)"),
+        Case(Typed.self, #"{"list":[1,[]]}"#, "at /list/1: must be an integer (got an array)"),
+        Case(Typed.self, #"{"list":[1,null]}"#, "at /list/1: must be an integer (got null)"),
+        Case(Typed.self, #"{"map":{"a/b":{"x":1}}}"#, #"at /map/a~1b: is missing the member "y""#),
+        Case(Typed.self, #"{"map":{"a":{"x":1,"y":null}}}"#, "at /map/a/y: must be an integer (got null)"),
+        Case(Typed.self, #"{"map":[]}"#, "at /map: must be an object (got an array)"),
+        Case(Typed.self, #"{"theme":1}"#, "at /theme: must be a string (got an integer)"),
+        Case(Typed.self, #"{"shape":{"circle":{}}}"#, #"at /shape/circle: is missing the member "radius""#),
+        Case(Typed.self, #"{"shape":{"circle":5}}"#, "at /shape/circle: must be an object (got an integer)"),
         Case(
             Typed.self, #"{"big":"5"}"#,
-            "/big must be an integer or the digits of one beyond 9223372036854775807"),
-        Case([Point].self, #"[{"x":1,"y":2},3]"#, "/1 must be an object, but is an integer"),
+            "at /big: must be an integer, or a string of digits for an integer greater than 9223372036854775807"),
+        Case([Point].self, #"[{"x":1,"y":2},3]"#, "at /1: must be an object (got an integer)"),
         Case(Dog.self, #"{"tricks":[]}"#, #"is missing the member "super""#),
-        Case(Dog.self, #"{"tricks":[],"super":{}}"#, #"/super is missing the member "name""#),
+        Case(Dog.self, #"{"tricks":[],"super":{}}"#, #"at /super: is missing the member "name""#),
     ]
 
     @Test("JSON of the wrong kind or range is an error with its path", arguments: kinds)
@@ -69,13 +69,13 @@ struct CodableDecodingErrorTests {
     }
 
     static let wordsOfSwift: [Case] = [
-        Case(Typed.self, #"{"numbers":{"one":1}}"#, "/numbers/one "),
-        Case(Typed.self, #"{"theme":"red"}"#, "/theme "),
-        Case(Typed.self, #"{"shape":{}}"#, "/shape "),
-        Case(Typed.self, #"{"shape":{"label":{"_0":"a"},"nothing":{}}}"#, "/shape "),
-        Case([[Theme: Int]].self, #"[[],["dark"]]"#, "/1 "),
-        Case([[Theme: Int]].self, #"[["red",1]]"#, "/0/0 "),
-        Case([Range<Int>].self, "[[2,1]]", "/0 "),
+        Case(Typed.self, #"{"numbers":{"one":1}}"#, "at /numbers/one: "),
+        Case(Typed.self, #"{"theme":"red"}"#, "at /theme: "),
+        Case(Typed.self, #"{"shape":{}}"#, "at /shape: "),
+        Case(Typed.self, #"{"shape":{"label":{"_0":"a"},"nothing":{}}}"#, "at /shape: "),
+        Case([[Theme: Int]].self, #"[[],["dark"]]"#, "at /1: "),
+        Case([[Theme: Int]].self, #"[["red",1]]"#, "at /0/0: "),
+        Case([Range<Int>].self, "[[2,1]]", "at /0: "),
     ]
 
     @Test(
@@ -122,9 +122,11 @@ struct CodableDecodingErrorTests {
     @Test(
         "An error from the code of a type keeps its text and gets the path of the value",
         arguments: [
-            ("own", "/list/1 is broken"), ("bridge", "/list/1/inner is broken"), ("corrupted", "/list/1 is not wanted"),
-            ("placeless", "/list/1 has no place"), ("mismatch", "/list/1 has no place"),
-            ("key", #"/list/1 is missing the member "k""#), ("silent", "/list/1 was refused without a reason"),
+            ("own", "at /list/1: is broken"), ("bridge", "at /list/1/inner: is broken"),
+            ("corrupted", "at /list/1: is not wanted"),
+            ("placeless", "at /list/1: has no place"), ("mismatch", "at /list/1: has no place"),
+            ("key", #"at /list/1: is missing the member "k""#),
+            ("silent", "at /list/1: was refused for an unknown reason"),
         ])
     func ownErrors(way: String, error: String) throws {
         #expect(try refusal([String: [Fussy]].self, #"{"list":["fine","\#(way)"]}"#) == error)
@@ -141,7 +143,7 @@ struct CodableDecodingErrorTests {
                 _ = try container.decode(Fussy.self)
             }
         }
-        #expect(try refusal([Lenient].self, #"[["own","own"]]"#) == "/0/1 is broken")
+        #expect(try refusal([Lenient].self, #"[["own","own"]]"#) == "at /0/1: is broken")
     }
 
     @Test("An array with too few elements is an error that names the missing element")
@@ -153,14 +155,14 @@ struct CodableDecodingErrorTests {
                 _ = try container.decode(Int.self)
             }
         }
-        #expect(try refusal([String: Pair].self, #"{"a":[1]}"#) == "/a is missing the element 1")
+        #expect(try refusal([String: Pair].self, #"{"a":[1]}"#) == "at /a: is missing the element 1")
         #expect(try refusal(Range<Int>.self, "[]") == "is missing the element 0")
     }
 
     @Test("Two names that are the same key of a dictionary are refused, so that no value is lost")
     func equalKeys() throws {
         let twoNames = "{\"é\":1,\"e\u{301}\":2}"
-        let error = "/0 has two members of the same key"
+        let error = "at /0: contains a member twice"
         #expect(try refusal([[String: Int]].self, "[\(twoNames)]") == error)
         #expect(try refusal([[Int: Int]].self, #"[{"1":1,"01":2}]"#) == error)
         #expect(try refusal([[Theme: Int]].self, #"[["dark",1,"dark",2]]"#) == error)

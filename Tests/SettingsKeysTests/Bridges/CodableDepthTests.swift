@@ -44,8 +44,8 @@ struct CodableDepthTests {
         let shell = Shell(inner: nil)
         shell.inner = shell
         defer { shell.inner = nil }
-        #expect(refusal(of: ["a": shell]) == "/a " + Self.tooDeep)
-        #expect(try refusal([Shell].self, "[null]") == "/0 " + Self.tooDeep)
+        #expect(refusal(of: ["a": shell]) == "at /a: " + Self.tooDeep)
+        #expect(try refusal([Shell].self, "[null]") == "at /0: " + Self.tooDeep)
     }
 
     @Test("Nested containers without end are an error")
@@ -54,7 +54,7 @@ struct CodableDepthTests {
             var container = encoder.unkeyedContainer()
             for _ in 0..<100_000 { container = container.nestedUnkeyedContainer() }
         }
-        #expect(refusal(of: script).hasSuffix("/0/0/0/0 " + Self.tooDeep))
+        #expect(refusal(of: script).hasSuffix("/0/0/0/0: " + Self.tooDeep))
         let parents = Script { encoder in
             var encoder = encoder
             for _ in 0..<100_000 {
@@ -62,13 +62,13 @@ struct CodableDepthTests {
                 encoder = container.superEncoder()
             }
         }
-        #expect(refusal(of: parents).hasSuffix("/super/super " + Self.tooDeep))
+        #expect(refusal(of: parents).hasSuffix("/super/super: " + Self.tooDeep))
     }
 
     @Test("The levels of JSON inside a value count together with the levels around it")
     func json() throws {
         #expect(try encoded([chain(JSONValue.maximumDepth - 1)]) == [chain(JSONValue.maximumDepth - 1)])
-        #expect(refusal(of: [chain(JSONValue.maximumDepth)]) == "/0 " + Self.tooDeep)
+        #expect(refusal(of: [chain(JSONValue.maximumDepth)]) == "at /0: " + Self.tooDeep)
     }
 
     @Test("Optional elements and wrapper values on every level still fit the depth limit")

@@ -45,12 +45,12 @@ struct CodableEncodingErrorTests {
             try single.encode(1)
             try? single.encode(2)
         },
-        Case("two kinds of nested container", "/n is encoded both as an object and as an array") { encoder in
+        Case("two kinds of nested container", "at /n: is encoded both as an object and as an array") { encoder in
             var container = encoder.container(keyedBy: AnyKey.self)
             _ = container.nestedContainer(keyedBy: AnyKey.self, forKey: "n")
             _ = container.nestedUnkeyedContainer(forKey: "n")
         },
-        Case("two kinds in an element", "/1 is encoded both as an array and as an object") { encoder in
+        Case("two kinds in an element", "at /1: is encoded both as an array and as an object") { encoder in
             var container = encoder.unkeyedContainer()
             try container.encode(1)
             let parent = container.superEncoder()
@@ -67,11 +67,11 @@ struct CodableEncodingErrorTests {
             #expect(throws: EncodingError.self) { try keyed.encodeNil(forKey: "a") }
             #expect(throws: EncodingError.self) { try object.encode(true, forKey: "a") }
         },
-        Case("the type's own error", "/a/0 is broken") { encoder in
+        Case("the type's own error", "at /a/0: is broken") { encoder in
             var container = encoder.container(keyedBy: AnyKey.self)
             try container.encode([Script { _ in throw Broken(description: "is broken") }], forKey: "a")
         },
-        Case("the type's own EncodingError", "/a/b is not wanted") { encoder in
+        Case("the type's own EncodingError", "at /a/b: is not wanted") { encoder in
             var container = encoder.container(keyedBy: AnyKey.self)
             let script = Script { encoder in
                 let path: [any CodingKey] = encoder.codingPath + [AnyKey("b")]
@@ -79,14 +79,14 @@ struct CodableEncodingErrorTests {
             }
             try container.encode(script, forKey: "a")
         },
-        Case("an EncodingError without a place", "/0 is not wanted") { encoder in
+        Case("an EncodingError without a place", "at /0: is not wanted") { encoder in
             var container = encoder.unkeyedContainer()
             try container.encode(
                 Script { _ in
                     throw EncodingError.invalidValue(1, .init(codingPath: [], debugDescription: "is not wanted"))
                 })
         },
-        Case("an EncodingError with nothing but a cause", "/0 is broken") { encoder in
+        Case("an EncodingError with nothing but a cause", "at /0: is broken") { encoder in
             var container = encoder.unkeyedContainer()
             try container.encode(
                 Script {
@@ -95,13 +95,13 @@ struct CodableEncodingErrorTests {
                         1, .init(codingPath: $0.codingPath, debugDescription: "", underlyingError: cause))
                 })
         },
-        Case("a BridgeError of the type's own", "/0/x is broken") { encoder in
+        Case("a BridgeError of the type's own", "at /0/x: is broken") { encoder in
             var container = encoder.unkeyedContainer()
             try container.encode(Script { _ in throw BridgeError(at: JSONPointer(["x"]), "is broken") })
         },
         Case(
             "a number that is not finite in a single value",
-            "/0 must be a finite number, but is inf; a key with nonFinite: true stores others"
+            "at /0: must be a finite number (got inf); to store such numbers, give the key nonFinite: true"
         ) { encoder in
             var container = encoder.unkeyedContainer()
             try container.encode(
@@ -110,14 +110,14 @@ struct CodableEncodingErrorTests {
                     try single.encode(Double.infinity)
                 })
         },
-        Case("the second of two errors, after the first was caught", "/1 is broken") { encoder in
+        Case("the second of two errors, after the first was caught", "at /1: is broken") { encoder in
             var container = encoder.unkeyedContainer()
             let script = Script { _ in throw Broken(description: "is broken") }
             try? container.encode(script)
             try container.encode(1)
             try container.encode(script)
         },
-        Case("a name with slashes", "/a~1b~0/0 is broken") { encoder in
+        Case("a name with slashes", "at /a~1b~0/0: is broken") { encoder in
             var container = encoder.container(keyedBy: AnyKey.self)
             try container.encode([Script { _ in throw Broken(description: "is broken") }], forKey: "a/b~")
         },
@@ -143,7 +143,7 @@ struct CodableEncodingErrorTests {
             }
         }
         let dictionary = [Blurred(value: 1): "a", Blurred(value: 2): "b"]
-        #expect(refusal(of: ["d": dictionary]) == "/d has two keys of the same name")
+        #expect(refusal(of: ["d": dictionary]) == "at /d: contains a key twice")
         #expect(refusal(of: [Blurred(value: 1): "a"]) == #"encoded: {"same":"a"}"#)
     }
 

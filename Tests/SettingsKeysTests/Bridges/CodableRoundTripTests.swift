@@ -139,11 +139,11 @@ struct CodableRoundTripTests {
         #expect(try afterRoundTrip(Double.nan, allowsNonFinite: true).isNaN)
         #expect(
             refusal(of: holder)
-                == "/list/0 must be a finite number, but is inf; a key with nonFinite: true stores others")
+                == "at /list/0: must be a finite number (got inf); to store such numbers, give the key nonFinite: true")
         #expect(
             refusal(of: ["a": Float.nan])
-                == "/a must be a finite number, but is nan; a key with nonFinite: true stores others")
-        #expect(try refusal([Double].self, #"["NaN"]"#) == "/0 must be a number, but is a string")
+                == "at /a: must be a finite number (got nan); to store such numbers, give the key nonFinite: true")
+        #expect(try refusal([Double].self, #"["NaN"]"#) == "at /0: must be a number (got a string)")
     }
 
     @Test("JSON inside a struct keeps the order of its members and the kind of its numbers")

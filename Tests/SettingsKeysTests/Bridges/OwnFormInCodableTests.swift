@@ -66,13 +66,13 @@ struct OwnFormInCodableTests {
 
     @Test("A refusal by the bridge of a member is an error with the path of the member")
     func errors() throws {
-        #expect(refusal(of: [Hexadecimal(value: 1), Hexadecimal(value: -1)]) == "/1 must not be negative")
+        #expect(refusal(of: [Hexadecimal(value: 1), Hexadecimal(value: -1)]) == "at /1: must not be negative")
         #expect(
             try refusal([String: [Hexadecimal]].self, #"{"a":["0x1",2]}"#)
-                == "/a/1 must be hexadecimal digits, but is an integer")
+                == "at /a/1: must be hexadecimal digits (got an integer)")
         #expect(
-            try refusal([String: Hexadecimal].self, #"{"a":null}"#) == "/a must be hexadecimal digits, but is null")
-        #expect(try refusal([Data].self, #"["?"]"#) == "/0 must be Base64 text with its padding")
+            try refusal([String: Hexadecimal].self, #"{"a":null}"#) == "at /a: must be hexadecimal digits (got null)")
+        #expect(try refusal([Data].self, #"["?"]"#) == "at /0: must be Base64 text with its padding")
     }
 
     @Test("An error inside a value with its own form has the path inside of the value")
@@ -89,7 +89,7 @@ struct OwnFormInCodableTests {
             }
             static var defaultsBridge: Bridge { Bridge() }
         }
-        #expect(refusal(of: ["a": [Pair()]]) == "/a/0/x/0 is odd")
-        #expect(try refusal([Pair].self, "[null]") == "/0/y is odd")
+        #expect(refusal(of: ["a": [Pair()]]) == "at /a/0/x/0: is odd")
+        #expect(try refusal([Pair].self, "[null]") == "at /0/y: is odd")
     }
 }

@@ -55,27 +55,27 @@ struct KeyCodecTests {
     }
 
     static let refusals = [
-        Refusal(\.volume, encoding: 1.5, "player.volume must be at most 1.0, but is 1.5"),
-        Refusal(\.volume, decoding: "loud", "player.volume must be a number, but is a string"),
+        Refusal(\.volume, encoding: 1.5, "player.volume: must be at most 1.0 (got 1.5)"),
+        Refusal(\.volume, decoding: "loud", "player.volume: must be a number (got a string)"),
         Refusal(
             \.volume, encoding: .nan,
-            "player.volume must be a finite number, but is nan; a key with nonFinite: true stores others"),
-        Refusal(\.gain, encoding: 0, "gain must be less than 0.0, but is 0.0"),
-        Refusal(\.retries, encoding: 10, "retries must be less than 10, but is 10"),
-        Refusal(\.retries, decoding: 0, "retries must be at least 1, but is 0"),
-        Refusal(\.ceiling, encoding: 101, "ceiling must be at most 100, but is 101"),
+            "player.volume: must be a finite number (got nan); to store such numbers, give the key nonFinite: true"),
+        Refusal(\.gain, encoding: 0, "gain: must be less than 0.0 (got 0.0)"),
+        Refusal(\.retries, encoding: 10, "retries: must be less than 10 (got 10)"),
+        Refusal(\.retries, decoding: 0, "retries: must be at least 1 (got 0)"),
+        Refusal(\.ceiling, encoding: 101, "ceiling: must be at most 100 (got 101)"),
         Refusal(
             \.code, encoding: "AB12",
-            "code must have at most 3 characters, but has 4; "
-                + #"code must match the pattern ^[A-Z]{2}[0-9]$, but is "AB12""#),
-        Refusal(\.slug, encoding: "No", #"slug must match the pattern ^[a-z-]+$, but is "No""#),
-        Refusal(\.motto, encoding: "longer", "motto must have at most 5 characters, but has 6"),
-        Refusal(\.fruit, encoding: .pear, #"fruit must be one of "apple", but is "pear""#),
-        Refusal(\.size, decoding: 3, "size must be one of 1, 2, 4, but is 3"),
-        Refusal(\.username, decoding: .null, "username must be a string, but is null"),
-        Refusal(\.token, encoding: "hunter2", "token must have at most 4 characters"),
-        Refusal(\.token, decoding: 12_345, "token must be a string"),
-        Refusal(\.window, decoding: ["size": "x"], "window at /size must be an array, but is a string"),
+            "code: must have at most 3 characters (got 4); "
+                + #"code: must match the pattern ^[A-Z]{2}[0-9]$ (got "AB12")"#),
+        Refusal(\.slug, encoding: "No", #"slug: must match the pattern ^[a-z-]+$ (got "No")"#),
+        Refusal(\.motto, encoding: "longer", "motto: must have at most 5 characters (got 6)"),
+        Refusal(\.fruit, encoding: .pear, #"fruit: must be one of "apple" (got "pear")"#),
+        Refusal(\.size, decoding: 3, "size: must be one of 1, 2, 4 (got 3)"),
+        Refusal(\.username, decoding: .null, "username: must be a string (got null)"),
+        Refusal(\.token, encoding: "hunter2", "token: must have at most 4 characters"),
+        Refusal(\.token, decoding: 12_345, "token: must be a string"),
+        Refusal(\.window, decoding: ["size": "x"], "window at /size: must be an array (got a string)"),
     ]
 
     @Test("Values outside of the type or the limits are refused", arguments: refusals)
@@ -99,7 +99,7 @@ struct KeyCodecTests {
             #expect(throws: SchemaError.self) { _ = try KeyCodec(key) }?.problems.first?.detail
         }
         #expect(problem(DefaultsKey<Int?>(""))?.contains("key") == true)
-        #expect(problem(DefaultsKey<Int>("n", defaultValue: 5, in: 0...1)) == "default must be at most 1, but is 5")
+        #expect(problem(DefaultsKey<Int>("n", defaultValue: 5, in: 0...1)) == "default must be at most 1 (got 5)")
         #expect(problem(DefaultsKey<Double>("d", defaultValue: .nan))?.contains("finite") == true)
         #expect(problem(DefaultsKey<String>("s", defaultValue: "", matching: "("))?.hasPrefix("pattern") == true)
         #expect(problem(DefaultsKey<String>("s", defaultValue: "", matching: "(?=a)"))?.contains("look-around") == true)

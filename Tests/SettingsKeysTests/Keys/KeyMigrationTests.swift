@@ -43,9 +43,9 @@ struct KeyMigrationTests {
         let unsuitable = #expect(throws: InvalidValue.self) { try codec.migrated("soon") }
         #expect(
             unsuitable?.description
-                == "timeout cannot be converted from a stored String to Int: the text is not a number")
+                == "timeout: cannot be converted from a stored String to Int: the text is not a number")
         let large = #expect(throws: InvalidValue.self) { try codec.migrated("90") }
-        #expect(large?.description == "timeout must be at most 60, but is 90")
+        #expect(large?.description == "timeout: must be at most 60 (got 90)")
     }
 
     @Test func `An error in the conversion of a secret does not contain the value`() throws {

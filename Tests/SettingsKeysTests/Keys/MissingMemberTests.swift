@@ -62,14 +62,14 @@ struct MissingMemberTests {
         #expect(try decode(whole(without: "retries")).ports == [:])
         let servers = DefaultsKey<[String: Proxy]>("servers", defaultValue: ["a": Proxy()])
         let error = #expect(throws: InvalidValue.self) { try KeyCodec(servers).decode(["b": ["host": "h"]]) }
-        #expect(error?.description == #"servers at /b is missing the member "port""#)
+        #expect(error?.description == #"servers at /b: is missing the member "port""#)
     }
 
     @Test func `An element of an array is not filled in`() throws {
         var stored = whole.object ?? [:]
         stored["mirrors"] = [["host": "h"]]
         let error = #expect(throws: InvalidValue.self) { try decode(.object(stored)) }
-        #expect(error?.description == #"account at /mirrors/0 is missing the member "port""#)
+        #expect(error?.description == #"account at /mirrors/0: is missing the member "port""#)
     }
 
     @Test func `A member of the wrong type is an error, with and without a missing member beside it`() throws {
@@ -77,7 +77,7 @@ struct MissingMemberTests {
             var stored = whole(without: name).object ?? [:]
             stored["name"] = 1
             let error = #expect(throws: InvalidValue.self) { try decode(.object(stored)) }
-            #expect(error?.description == "account at /name must be a string, but is an integer")
+            #expect(error?.description == "account at /name: must be a string (got an integer)")
         }
         #expect(throws: InvalidValue.self) { try decode("text") }
         #expect(throws: InvalidValue.self) { try decode(["proxy": 1]) }
@@ -121,6 +121,6 @@ struct MissingMemberTests {
         let error = #expect(throws: InvalidValue.self) {
             try KeyCodec(DefaultsKey<Demanding>("d", defaultValue: Demanding())).decode([:])
         }
-        #expect(error?.description == #"d is missing the member "secret""#)
+        #expect(error?.description == #"d: is missing the member "secret""#)
     }
 }

@@ -108,7 +108,7 @@ struct SchemaComparisonTests {
             DefaultsKey<Double?>("k", in: ..<1), ["type": "number", "exclusiveMinimum": 0, "multipleOf": 0.5],
             [
                 "k: the program allows ..<1, the server more than 0",
-                "k: other rules of the program and the server differ",
+                "k: rules other than types and limits differ between the program and the server",
             ]
         ),
         (
@@ -123,7 +123,7 @@ struct SchemaComparisonTests {
             DefaultsKey<[Int]?>("k"), ["type": "array", "items": ["type": "string"], "maxItems": 3],
             [
                 "k: the program allows any number of elements, the server at most 3 elements",
-                "k: other rules of the program and the server differ",
+                "k: rules other than types and limits differ between the program and the server",
             ]
         ),
         (
@@ -166,8 +166,8 @@ struct SchemaComparisonTests {
         let differences = try differences(key, ["type": "string", "default": "swordfish"])
         #expect(
             differences.map(\.sentence) == [
-                "token: the program has another default than the server",
-                "token: a secret for the program, none for the server",
+                "token: the default of the program differs from the default of the server",
+                "token: the key is a secret for the program, but not for the server",
             ])
         #expect(try self.differences(key, ["type": "string", "default": "hunter2", "writeOnly": true]) == [])
         #expect(try self.differences(key, ["type": "string", "writeOnly": true]) == [], "the default is hidden")

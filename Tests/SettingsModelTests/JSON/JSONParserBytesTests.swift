@@ -52,7 +52,7 @@ struct JSONParserBytesTests {
         for place in places {
             let bytes = Array(place.before.utf8) + invalid.bytes + Array(place.after.utf8)
             let error = try #require(parseFailure(of: bytes))
-            #expect(error.reason == "these bytes are not UTF-8")
+            #expect(error.reason == "the bytes are not valid UTF-8")
             #expect((error.line, error.column) == (place.line, place.column))
             #expect(error.offset == place.before.utf8.count)
         }

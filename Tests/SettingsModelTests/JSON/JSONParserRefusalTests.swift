@@ -20,9 +20,9 @@ struct JSONParserRefusalTests {
     }
 
     static let values: [Refused] = [
-        Refused("nothing", "", column: 1, "expected a value, found the end"),
-        Refused("only spaces", "   ", column: 4, "expected a value, found the end"),
-        Refused("only line breaks", "\n\r\n\t", line: 3, column: 2, "expected a value, found the end"),
+        Refused("nothing", "", column: 1, "expected a value, found the end of the text"),
+        Refused("only spaces", "   ", column: 4, "expected a value, found the end of the text"),
+        Refused("only line breaks", "\n\r\n\t", line: 3, column: 2, "expected a value, found the end of the text"),
         Refused("a byte order mark", "\u{FEFF}1", column: 1, "byte order mark"),
         Refused("only a byte order mark", "\u{FEFF}", column: 1, "byte order mark"),
         Refused("a byte order mark after a space", " \u{FEFF}1", column: 2, "expected a value"),
@@ -39,24 +39,26 @@ struct JSONParserRefusalTests {
         Refused("single quotes", "'a'", column: 1, "found '''"),
         Refused("a line comment", "// one\n1", column: 1, "found '/'"),
         Refused("a block comment", "[1, /* two */ 2]", column: 5, "found '/'"),
-        Refused("a hash comment", "1 # one", column: 3, "expected the end after the value, found '#'"),
+        Refused("a hash comment", "1 # one", column: 3, "expected the end of the text after the value, found '#'"),
         Refused("a non-breaking space", "\u{A0}1", column: 1, "expected a value, found '\u{A0}'"),
         Refused("a form feed between values", "[1,\u{C}2]", column: 4, "control character U+000C"),
         Refused("a vertical tab before", "\u{B}1", column: 1, "control character U+000B"),
         Refused("NUL", "\u{0}", column: 1, "control character U+0000"),
-        Refused("NUL after the value", "1\u{0}", column: 2, "expected the end after the value"),
-        Refused("two values", "1 2", column: 3, "expected the end after the value, found '2'"),
-        Refused("two values in lines", "{}\n{}", line: 2, column: 1, "expected the end after the value, found '{'"),
-        Refused("a bracket too many", "[]]", column: 3, "expected the end after the value, found ']'"),
-        Refused("a word that goes on", "nulll", column: 5, "expected the end after the value, found 'l'"),
+        Refused("NUL after the value", "1\u{0}", column: 2, "expected the end of the text after the value"),
+        Refused("two values", "1 2", column: 3, "expected the end of the text after the value, found '2'"),
+        Refused(
+            "two values in lines", "{}\n{}", line: 2, column: 1,
+            "expected the end of the text after the value, found '{'"),
+        Refused("a bracket too many", "[]]", column: 3, "expected the end of the text after the value, found ']'"),
+        Refused("a word that goes on", "nulll", column: 5, "expected the end of the text after the value, found 'l'"),
         Refused("a bare word", "é", column: 1, "found 'é'"),
     ]
 
     static let containers: [Refused] = [
-        Refused("an open array", "[", column: 2, "expected a value, found the end"),
+        Refused("an open array", "[", column: 2, "expected a value, found the end of the text"),
         Refused(
             "an open array with an element", "[1", column: 3, "expected ',' or ']' after the element, found the end"),
-        Refused("an open array with a comma", "[1,", column: 4, "expected a value, found the end"),
+        Refused("an open array with a comma", "[1,", column: 4, "expected a value, found the end of the text"),
         Refused("a comma at the end of an array", "[1,]", column: 4, "expected a value, found ']'"),
         Refused("a comma at the start of an array", "[,1]", column: 2, "expected a value, found ','"),
         Refused("two commas", "[1,,2]", column: 4, "expected a value, found ','"),
@@ -66,7 +68,7 @@ struct JSONParserRefusalTests {
         Refused("only a closing bracket", "]", column: 1, "expected a value, found ']'"),
         Refused("an open object", "{", column: 2, "expected a name in quotation marks, found the end"),
         Refused("an open object with a name", #"{"a""#, column: 5, "expected ':' after the name, found the end"),
-        Refused("an open object with a colon", #"{"a":"#, column: 6, "expected a value, found the end"),
+        Refused("an open object with a colon", #"{"a":"#, column: 6, "expected a value, found the end of the text"),
         Refused("an open object with a member", #"{"a":1"#, column: 7, "expected ',' or '}' after the member"),
         Refused("a comma at the end of an object", #"{"a":1,}"#, column: 8, "expected a name in quotation marks"),
         Refused("a comma at the start of an object", #"{,"a":1}"#, column: 2, "expected a name in quotation marks"),
@@ -85,16 +87,16 @@ struct JSONParserRefusalTests {
     ]
 
     static let duplicates: [Refused] = [
-        Refused("a name twice", #"{"a":1,"a":1}"#, column: 8, #"the name "a" stands twice"#),
-        Refused("not next to each other", #"{"a":1,"b":2,"a":3}"#, column: 14, #"the name "a" stands twice"#),
-        Refused("one of them escaped", #"{"a":1,"\u0061":1}"#, column: 8, #"the name "a" stands twice"#),
-        Refused("escaped in two ways", #"{"\n":1,"\u000A":1}"#, column: 9, #"the name "\n" stands twice"#),
-        Refused("a slash with and without", #"{"/":1,"\/":1}"#, column: 8, #"the name "/" stands twice"#),
-        Refused("a pair and the scalar", #"{"😀":1,"\uD83D\uDE00":1}"#, column: 8, "stands twice"),
-        Refused("digits in two cases", #"{"\u00e9":1,"\u00E9":1}"#, column: 13, "stands twice"),
-        Refused("the empty name", #"{"":1,"":2}"#, column: 7, #"the name "" stands twice"#),
+        Refused("a name twice", #"{"a":1,"a":1}"#, column: 8, #"the name "a" occurs twice"#),
+        Refused("not next to each other", #"{"a":1,"b":2,"a":3}"#, column: 14, #"the name "a" occurs twice"#),
+        Refused("one of them escaped", #"{"a":1,"\u0061":1}"#, column: 8, #"the name "a" occurs twice"#),
+        Refused("escaped in two ways", #"{"\n":1,"\u000A":1}"#, column: 9, #"the name "\n" occurs twice"#),
+        Refused("a slash with and without", #"{"/":1,"\/":1}"#, column: 8, #"the name "/" occurs twice"#),
+        Refused("a pair and the scalar", #"{"😀":1,"\uD83D\uDE00":1}"#, column: 8, "occurs twice"),
+        Refused("digits in two cases", #"{"\u00e9":1,"\u00E9":1}"#, column: 13, "occurs twice"),
+        Refused("the empty name", #"{"":1,"":2}"#, column: 7, #"the name "" occurs twice"#),
         Refused(
-            "in an inner object", "[{\"a\":{\n\"b\":1,\"b\":2}}]", line: 2, column: 7, #"the name "b" stands twice"#),
+            "in an inner object", "[{\"a\":{\n\"b\":1,\"b\":2}}]", line: 2, column: 7, #"the name "b" occurs twice"#),
     ]
 
     static let depths: [Refused] = [
@@ -135,12 +137,15 @@ enum JSONRefusedTokens {
     static let all: [Refused] = strings + surrogates + numbers
 
     private static let strings: [Refused] = [
-        Refused("an open string", #""abc"#, column: 5, "expected '\"' at the end of the string, found the end"),
-        Refused("only a quotation mark", "\"", column: 2, "at the end of the string, found the end"),
-        Refused("an open string after an escape", #""a\n"#, column: 5, "at the end of the string, found the end"),
+        Refused(
+            "an open string", #""abc"#, column: 5, "expected '\"' at the end of the string, found the end of the text"),
+        Refused("only a quotation mark", "\"", column: 2, "at the end of the string, found the end of the text"),
+        Refused(
+            "an open string after an escape", #""a\n"#, column: 5, "at the end of the string, found the end of the text"
+        ),
         Refused("an open string with an escaped quotation mark", #""a\""#, column: 5, "found the end"),
-        Refused("a backslash at the end", #""a\"#, column: 4, "at the end of the string, found the end"),
-        Refused("an open string in a name", #"{"a"#, column: 4, "at the end of the string, found the end"),
+        Refused("a backslash at the end", #""a\"#, column: 4, "at the end of the string, found the end of the text"),
+        Refused("an open string in a name", #"{"a"#, column: 4, "at the end of the string, found the end of the text"),
         Refused("NUL in a string", "\"a\u{0}b\"", column: 3, "control character U+0000"),
         Refused("a line feed in a string", "\"a\nb\"", column: 3, "control character U+000A"),
         Refused("a tab in a string", "\"\tb\"", column: 2, "expected an escape such as \\n in the string"),
@@ -187,28 +192,30 @@ enum JSONRefusedTokens {
         Refused("two signs", "--1", column: 2, "expected a digit after '-', found '-'"),
         Refused("a space after the sign", "- 1", column: 2, "expected a digit after '-', found ' '"),
         Refused("a leading plus", "+1", column: 1, "expected a value, found '+'"),
-        Refused("a leading zero", "01", column: 1, "superfluous zero"),
-        Refused("two zeros", "00", column: 1, "superfluous zero"),
-        Refused("a leading zero after the sign", "[-01]", column: 3, "superfluous zero"),
-        Refused("a leading zero before a fraction", "00.5", column: 1, "superfluous zero"),
+        Refused("a leading zero", "01", column: 1, "leading zeros"),
+        Refused("two zeros", "00", column: 1, "leading zeros"),
+        Refused("a leading zero after the sign", "[-01]", column: 3, "leading zeros"),
+        Refused("a leading zero before a fraction", "00.5", column: 1, "leading zeros"),
         Refused("a fraction alone", ".5", column: 1, "expected a value, found '.'"),
         Refused("a fraction after the sign", "-.5", column: 2, "expected a digit after '-', found '.'"),
         Refused("a point alone", "1.", column: 3, "after the decimal point, found the end"),
         Refused("a point before an exponent", "1.e5", column: 3, "after the decimal point, found 'e'"),
         Refused("a point before a comma", "[1.,2]", column: 4, "after the decimal point, found ','"),
-        Refused("two points", "1.2.3", column: 4, "expected the end after the value, found '.'"),
-        Refused("a decimal comma", "1,5", column: 2, "expected the end after the value, found ','"),
+        Refused("two points", "1.2.3", column: 4, "expected the end of the text after the value, found '.'"),
+        Refused("a decimal comma", "1,5", column: 2, "expected the end of the text after the value, found ','"),
         Refused("an exponent without digits", "1e", column: 3, "in the exponent, found the end"),
         Refused("an exponent with only a sign", "1e+", column: 4, "in the exponent, found the end"),
         Refused("an exponent with two signs", "1e--1", column: 4, "in the exponent, found '-'"),
-        Refused("an exponent with a fraction", "1e1.5", column: 4, "expected the end after the value, found '.'"),
+        Refused(
+            "an exponent with a fraction", "1e1.5", column: 4, "expected the end of the text after the value, found '.'"
+        ),
         Refused("an exponent alone", "e5", column: 1, "expected a value, found 'e'"),
-        Refused("hexadecimal", "0x1F", column: 2, "expected the end after the value, found 'x'"),
-        Refused("a hexadecimal double", "0x1p4", column: 2, "expected the end after the value, found 'x'"),
-        Refused("underscores", "1_000", column: 2, "expected the end after the value, found '_'"),
-        Refused("a suffix", "1f", column: 2, "expected the end after the value, found 'f'"),
+        Refused("hexadecimal", "0x1F", column: 2, "expected the end of the text after the value, found 'x'"),
+        Refused("a hexadecimal double", "0x1p4", column: 2, "expected the end of the text after the value, found 'x'"),
+        Refused("underscores", "1_000", column: 2, "expected the end of the text after the value, found '_'"),
+        Refused("a suffix", "1f", column: 2, "expected the end of the text after the value, found 'f'"),
         Refused("an Arabic digit", "\u{661}", column: 1, "expected a value, found"),
-        Refused("a full-width digit", "1\u{FF11}", column: 2, "expected the end after the value"),
+        Refused("a full-width digit", "1\u{FF11}", column: 2, "expected the end of the text after the value"),
         Refused("Int64.max + 1", "9223372036854775808", column: 1, "an integer must be between"),
         Refused("Int64.min - 1", "[-9223372036854775809]", column: 2, "an integer must be between"),
         Refused("UInt64.max", "18446744073709551615", column: 1, "an integer must be between"),

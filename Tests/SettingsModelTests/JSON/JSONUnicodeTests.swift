@@ -143,6 +143,6 @@ struct JSONStringScanTests {
         ])
     func duplicates(text: String) {
         let error = #expect(throws: JSONParseError.self) { try JSONValue(parsing: text) }
-        #expect(error?.reason.hasSuffix("stands twice in this object") == true)
+        #expect(error?.reason.hasSuffix("occurs twice in the object") == true)
     }
 }

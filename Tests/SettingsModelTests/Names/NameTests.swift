@@ -17,14 +17,14 @@ struct NameTests {
     @Test(
         "A suite may not have these names, and the error has the reason",
         arguments: [
-            ("", "a suite name may not be empty"),
-            (".", "a suite name may not start with '.'"),
-            (".hidden", "a suite name may not start with '.'"),
-            ("my app", "a suite name consists of A-Z a-z 0-9 . _ -, but character 3 is ' '"),
-            ("app/x", "a suite name consists of A-Z a-z 0-9 . _ -, but character 4 is '/'"),
-            ("caf\u{E9}", "a suite name consists of A-Z a-z 0-9 . _ -, but character 4 is 'é'"),
-            ("a\u{0}", "a suite name consists of A-Z a-z 0-9 . _ -, but character 2 is U+0000"),
-            (longestSuite + "a", "a suite name has at most 128 bytes, but this has 129"),
+            ("", "a suite name must not be empty"),
+            (".", "a suite name must not start with '.'"),
+            (".hidden", "a suite name must not start with '.'"),
+            ("my app", "a suite name must consist of A-Z a-z 0-9 . _ -, but character 3 is ' '"),
+            ("app/x", "a suite name must consist of A-Z a-z 0-9 . _ -, but character 4 is '/'"),
+            ("caf\u{E9}", "a suite name must consist of A-Z a-z 0-9 . _ -, but character 4 is 'é'"),
+            ("a\u{0}", "a suite name must consist of A-Z a-z 0-9 . _ -, but character 2 is U+0000"),
+            (longestSuite + "a", "a suite name must have at most 128 bytes, but this has 129"),
         ])
     func badSuites(text: String, reason: String) {
         let error = #expect(throws: NameError.self) { try SuiteName(text) }
@@ -41,13 +41,13 @@ struct NameTests {
     @Test(
         "A key may not have these names, and the error has the reason",
         arguments: [
-            ("", "a key may not be empty"),
-            (".", "a key may not be '.' or '..'"),
-            ("..", "a key may not be '.' or '..'"),
-            ("a\nb", "a key may not hold control characters, but character 2 is U+000A"),
-            ("\u{7F}", "a key may not hold control characters, but character 1 is U+007F"),
-            ("ab\u{85}", "a key may not hold control characters, but character 3 is U+0085"),
-            (longestKey + "a", "a key has at most 256 bytes, but this has 257"),
+            ("", "a key must not be empty"),
+            (".", "a key must not be '.' or '..'"),
+            ("..", "a key must not be '.' or '..'"),
+            ("a\nb", "a key must not contain control characters, but character 2 is U+000A"),
+            ("\u{7F}", "a key must not contain control characters, but character 1 is U+007F"),
+            ("ab\u{85}", "a key must not contain control characters, but character 3 is U+0085"),
+            (longestKey + "a", "a key must have at most 256 bytes, but this has 257"),
         ])
     func badKeys(text: String, reason: String) {
         let error = #expect(throws: NameError.self) { try KeyName(text) }

@@ -176,7 +176,7 @@ struct PatternSyntaxTests {
         let escape = try #require(throws: PatternError.self) { try Pattern(#"^\S+\Z"#) }
         #expect(escape.description == #"at offset 4: \Z is not an escape in ECMA-262; use $ for the end of the text"#)
         let group = try #require(throws: PatternError.self) { try Pattern("a(b") }
-        #expect(group.reason == "the group opened here is never closed")
+        #expect(group.reason == "the group that begins here has no closing )")
         let lookAround = try #require(throws: PatternError.self) { try Pattern("(?=a)") }
         #expect(lookAround.reason == "look-around cannot be matched in linear time and is not supported")
     }

@@ -14,26 +14,26 @@ struct DefaultProblemTests {
         arguments: [
             keys(
                 "own limit", #"{"a": {"maximum": 1, "default": 2}}"#,
-                Problem("/properties/a/default", "default", "default must be at most 1, but is 2")),
+                Problem("/properties/a/default", "default", "default must be at most 1 (got 2)")),
             keys(
                 "part of the default", #"{"a": {"items": {"type": "string"}, "default": ["x", 1]}}"#,
-                Problem("/properties/a/default", "default", "at /1 must be a string")),
+                Problem("/properties/a/default", "default", "at /1: must be a string")),
             keys(
                 "below the key", #"{"a": {"properties": {"b": {"type": "string", "default": 1}}}}"#,
                 Problem("/properties/a/properties/b/default", "default", "must be a string")),
             keys(
                 "what the own $ref demands", ##"{"a": {"$ref": "#/properties/b", "default": 9}, "b": {"maximum": 5}}"##,
-                Problem("/properties/a/default", "default", "must be at most 5, but is 9")),
+                Problem("/properties/a/default", "default", "must be at most 5 (got 9)")),
             keys(
                 "a default taken along $ref that the key itself refuses",
                 ##"{"a": {"$ref": "#/properties/b", "maximum": 5}, "b": {"default": 9}}"##,
-                Problem("/properties/a", "default", "must be at most 5, but is 9")),
+                Problem("/properties/a", "default", "must be at most 5 (got 9)")),
             keys(
                 "in a definition", #"{"a": {"$defs": {"d": {"type": "string", "default": 1}}}}"#,
                 Problem("/properties/a/$defs/d/default", "default", "must be a string")),
             keys(
                 "a key that admits nothing", #"{"a": {"not": {}, "default": 1}}"#,
-                Problem("/properties/a/default", "default", "must not fit the schema that is excluded")),
+                Problem("/properties/a/default", "default", "must not match the schema of the keyword not")),
         ])
     func invalidDefault(sample: BadSchema) throws {
         try sample.checkAsSuite()
@@ -47,7 +47,7 @@ struct DefaultProblemTests {
             {"additionalProperties": false, "properties": {"port.http": {"default": 8080}},
              "patternProperties": {"^port": {"maximum": 1024}}}
             """#,
-            Problem("/properties/port.http", "default", "must be at most 1024, but is 8080")
+            Problem("/properties/port.http", "default", "must be at most 1024 (got 8080)")
         ).checkAsSuite()
     }
 
@@ -69,27 +69,27 @@ struct DefaultProblemTests {
                 {"additionalProperties": false, "properties": {"tls": {"default": true}, "certificate": {}},
                  "if": {"properties": {"tls": {"const": true}}}, "then": {"required": ["certificate"]}}
                 """#,
-                Problem("", "required", "the defaults together: certificate is required")),
+                Problem("", "required", "the defaults break a rule of the suite: certificate: is required")),
             BadSchema(
                 "dependence",
                 #"""
                 {"additionalProperties": true, "properties": {"a": {"default": 1}}, "dependentRequired": {"a": ["b"]}}
                 """#,
-                Problem("", "dependentRequired", "must have b, because it has a")),
+                Problem("", "dependentRequired", "must have b, because a is present")),
             BadSchema(
                 "number of keys",
                 #"""
                 {"additionalProperties": true, "properties": {"a": {"default": 1}, "b": {"default": 1}},
                  "maxProperties": 1}
                 """#,
-                Problem("", "maxProperties", "must have at most 1 member, but has 2")),
+                Problem("", "maxProperties", "must have at most 1 member (got 2)")),
             BadSchema(
                 "one key by a rule of all",
                 #"""
                 {"additionalProperties": true, "properties": {"a": {"default": 1}},
                  "allOf": [{"properties": {"a": {"minimum": 2}}}]}
                 """#,
-                Problem("", "minimum", "a must be at least 2, but is 1")),
+                Problem("", "minimum", "a: must be at least 2 (got 1)")),
         ])
     func defaultsTogether(sample: BadSchema) throws {
         try sample.checkAsSuite()
@@ -110,20 +110,20 @@ struct DefaultProblemTests {
         arguments: [
             BadSchema(
                 "silence about other keys", #"{"properties": {}}"#,
-                Problem("", "additionalProperties", "additionalProperties must be said at the top")),
+                Problem("", "additionalProperties", "additionalProperties is missing at the top level")),
             BadSchema(
                 "another type", #"{"type": "array", "additionalProperties": false}"#,
-                Problem("/type", "type", "must be \"object\" at the top")),
+                Problem("/type", "type", "must be \"object\" at the top level")),
             BadSchema(
                 "a list of types", #"{"type": ["object"], "additionalProperties": false}"#,
-                Problem("/type", "type", "must be \"object\" at the top")),
-            BadSchema("true", "true", Problem("", "schema", "must be an object, but is a boolean")),
-            BadSchema("null", "null", Problem("", "schema", "must be an object, but is null")),
+                Problem("/type", "type", "must be \"object\" at the top level")),
+            BadSchema("true", "true", Problem("", "schema", "must be an object (got a boolean)")),
+            BadSchema("null", "null", Problem("", "schema", "must be an object (got null)")),
             BadSchema(
                 "all at once", #"{"maxmum": 1, "type": "string", "properties": {"a": {"type": 1}}}"#,
-                Problem("", "additionalProperties", "must be said at the top"),
+                Problem("", "additionalProperties", "is missing at the top level"),
                 Problem("/maxmum", "maxmum", "maximum", isUnsupported: true),
-                Problem("/type", "type", "must be \"object\" at the top"),
+                Problem("/type", "type", "must be \"object\" at the top level"),
                 Problem("/properties/a/type", "type", "names 1")),
         ])
     func top(sample: BadSchema) throws {

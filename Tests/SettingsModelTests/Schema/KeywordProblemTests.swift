@@ -12,25 +12,25 @@ struct KeywordProblemTests {
     @Test(
         "An unknown keyword is refused by name, with what to write instead",
         arguments: [
-            unknown("maxmum", "maxmum is not a keyword of these schemas; did you mean maximum?"),
+            unknown("maxmum", "maxmum is not a supported keyword; did you mean maximum?"),
             unknown("Type", "did you mean type?"),
             unknown("propertes", "did you mean properties?"),
             unknown("readonly", "did you mean readOnly?"),
-            unknown("X-unit", "is not a keyword of these schemas"),
-            unknown("$id", "only references inside the document"),
-            unknown("id", "only references inside the document"),
-            unknown("$anchor", "refer to the definition by its place"),
+            unknown("X-unit", "is not a supported keyword"),
+            unknown("$id", "within the document, as in #/$defs/name"),
+            unknown("id", "within the document, as in #/$defs/name"),
+            unknown("$anchor", "refer to the definition by its pointer"),
             unknown("$dynamicRef", "use $ref"),
-            unknown("$dynamicAnchor", "refer to the definition by its place"),
-            unknown("$vocabulary", "the vocabulary is fixed"),
-            unknown("definitions", "calls it $defs"),
-            unknown("dependencies", "calls it dependentRequired or dependentSchemas"),
-            unknown("additionalItems", "calls it items, beside prefixItems"),
+            unknown("$dynamicAnchor", "refer to the definition by its pointer"),
+            unknown("$vocabulary", "remove it, because the vocabulary is fixed"),
+            unknown("definitions", "use $defs"),
+            unknown("dependencies", "use dependentRequired or dependentSchemas"),
+            unknown("additionalItems", "use items beside prefixItems"),
             unknown("unevaluatedProperties", "use additionalProperties"),
             unknown("unevaluatedItems", "use items"),
             unknown("nullable", "list null in type"),
-            unknown("contentMediaType", "only contentEncoding is checked"),
-            unknown("contentSchema", "only contentEncoding is checked"),
+            unknown("contentMediaType", "remove it, because only contentEncoding is checked"),
+            unknown("contentSchema", "remove it, because only contentEncoding is checked"),
         ])
     func unknownKeyword(sample: BadSchema) throws {
         try sample.check()
@@ -39,7 +39,7 @@ struct KeywordProblemTests {
     @Test("A keyword that resembles none gets no suggestion")
     func noSuggestion() throws {
         let problem = try #require(BadSchema.problems(of: ["wholly-different": 1]).first)
-        #expect(problem.detail == "wholly-different is not a keyword of these schemas")
+        #expect(problem.detail == "wholly-different is not a supported keyword")
     }
 
     @Test("An annotation x-… is accepted with any value", arguments: ["x-", "x-unit", "x-é"])
@@ -51,34 +51,34 @@ struct KeywordProblemTests {
     /// What each keyword must be, and values that are something else.
     static let wrongKinds: [(keyword: SchemaKeyword, demand: String, values: String)] =
         [.comment, .title, .description, .pattern, .format, .contentEncoding, .reference].map {
-            ($0, "must be a string, but is", #"[null, true, 1, 1.5, [], {}]"#)
+            ($0, "must be a string (got ", #"[null, true, 1, 1.5, [], {}]"#)
         }
         + [.deprecated, .readOnly, .writeOnly, .uniqueItems].map {
-            ($0, "must be true or false, but is", #"[null, 0, "true", [], {}]"#)
+            ($0, "must be true or false (got ", #"[null, 0, "true", [], {}]"#)
         }
         + [.minimum, .maximum, .exclusiveMinimum, .exclusiveMaximum, .multipleOf].map {
-            ($0, "must be a number, but is", #"[null, true, "1", [1], {}]"#)
+            ($0, "must be a number (got ", #"[null, true, "1", [1], {}]"#)
         }
         + [.minLength, .maxLength, .minItems, .maxItems, .minContains, .maxContains, .minProperties, .maxProperties].map
     {
-        ($0, "must be an integer from 0, but is", #"[null, "1", -1, 1.5, -1.0, 1e300, []]"#)
+        ($0, "must be a non-negative integer (got ", #"[null, "1", -1, 1.5, -1.0, 1e300, []]"#)
     }
         + [.allOf, .anyOf, .oneOf, .prefixItems].map {
-            ($0, "must be an array of at least one schema, but is", #"[null, 1, "a", [], {}, true]"#)
+            ($0, "must be an array of at least one schema (got ", #"[null, 1, "a", [], {}, true]"#)
         }
         + [.properties, .patternProperties, .dependentSchemas, .definitions].map {
-            ($0, "must be an object of schemas, but is", #"[null, 1, "a", [], true]"#)
+            ($0, "must be an object of schemas (got ", #"[null, 1, "a", [], true]"#)
         }
         + [.items, .contains, .additionalProperties, .propertyNames, .not, .if, .then, .else].map {
-            ($0, "a schema must be an object, true or false, but is", #"[null, 1, 1.5, "a", []]"#)
+            ($0, "a schema must be an object, true or false (got ", #"[null, 1, 1.5, "a", []]"#)
         }
         + [
-            (.required, "must be an array of strings, each once, but is", #"["a", [1], ["a", "a"], {}, null]"#),
-            (.dependentRequired, "must be an object of arrays of strings, but is", #"[[], "a", null]"#),
-            (.enum, "must be an array, but is", #"[null, "a", 1, {}]"#),
-            (.examples, "must be an array, but is", #"[null, "a", 1, {}]"#),
-            (.type, "which is no type", #"[null, 1, "int", {}, ["string", 1]]"#),
-            (.schema, "must be \"https://json-schema.org/draft/2020-12/schema\", but is", #"[1, null, "x"]"#),
+            (.required, "must be an array of distinct strings (got ", #"["a", [1], ["a", "a"], {}, null]"#),
+            (.dependentRequired, "must be an object of arrays of strings (got ", #"[[], "a", null]"#),
+            (.enum, "must be an array (got ", #"[null, "a", 1, {}]"#),
+            (.examples, "must be an array (got ", #"[null, "a", 1, {}]"#),
+            (.type, "which is not a type", #"[null, 1, "int", {}, ["string", 1]]"#),
+            (.schema, "must be \"https://json-schema.org/draft/2020-12/schema\" (got ", #"[1, null, "x"]"#),
         ]
 
     @Test("A keyword refuses every other kind of value", arguments: wrongKinds.indices)
@@ -123,29 +123,29 @@ struct KeywordProblemTests {
                 Problem("/pattern", "pattern", "(at character 4)", isUnsupported: true)),
             BadSchema(
                 "a pattern too large", #"{"pattern": "(a{99}){99}"}"#,
-                Problem("/pattern", "pattern", "states once counted out", isUnsupported: true)),
+                Problem("/pattern", "pattern", "more than 4000 states", isUnsupported: true)),
             BadSchema(
                 "a bad name pattern", #"{"patternProperties": {"a/[": true}}"#,
                 Problem("/patternProperties/a~1[", "patternProperties", "cannot be used: ")),
             BadSchema(
                 "an unknown format", #"{"format": "datetime"}"#,
-                Problem("/format", "format", "not one that is checked; did you mean date-time?", isUnsupported: true)),
+                Problem("/format", "format", "is not a supported format; did you mean date-time?", isUnsupported: true)),
             BadSchema(
                 "a foreign format", #"{"format": "credit-card-number"}"#,
-                Problem("/format", "format", "credit-card-number is not one that is checked", isUnsupported: true)),
+                Problem("/format", "format", "\"credit-card-number\" is not a supported format", isUnsupported: true)),
             BadSchema(
                 "another encoding", #"{"contentEncoding": "base32"}"#,
-                Problem("/contentEncoding", "contentEncoding", "must be base64, but is base32", isUnsupported: true)),
+                Problem("/contentEncoding", "contentEncoding", "must be base64 (got base32)", isUnsupported: true)),
             BadSchema(
                 "names of one name that are none", #"{"dependentRequired": {"a": ["b"], "c/d": ["b", "b"]}}"#,
-                Problem("/dependentRequired/c~1d", "dependentRequired", "strings, each once, for c/d")),
+                Problem("/dependentRequired/c~1d", "dependentRequired", "distinct strings for c/d")),
             BadSchema(
                 "another dialect", #"{"$schema": "http://json-schema.org/draft-07/schema#"}"#,
                 Problem("/$schema", "$schema", "must be \"\(Schema.dialect)\"", isUnsupported: true)),
             BadSchema(
                 "a dialect further in", #"{"not": {"$schema": "\#(Schema.dialect)"}}"#,
                 Problem("/not/$schema", "$schema", "only at the top", isUnsupported: true)),
-            BadSchema("no schema at all", "[]", Problem("", "schema", "but is an array")),
+            BadSchema("no schema at all", "[]", Problem("", "schema", "(got an array)")),
             BadSchema(
                 "a schema in a definition that nobody uses", #"{"$defs": {"a": {"items": {"minimum": "1"}}}}"#,
                 Problem("/$defs/a/items/minimum", "minimum", "must be a number")),
@@ -160,11 +160,14 @@ struct KeywordProblemTests {
         #expect(problem.detail.hasSuffix("(at character 5)"), "\(problem)")
     }
 
-    @Test("Patterns that are small each but too large together are refused")
+    @Test("Patterns that are small each but size limit for all patterns of the schema together are refused")
     func manyPatterns() throws {
         let patterns = (0..<60).map { JSONValue.object(["pattern": .string("^(ab\($0)){900}$")]) }
         let problems = BadSchema.problems(of: ["anyOf": .array(patterns)])
-        #expect(problems.allSatisfy { $0.isUnsupported && $0.detail.contains("too large together") })
+        #expect(
+            problems.allSatisfy {
+                $0.isUnsupported && $0.detail.contains("size limit for all patterns of the schema together")
+            })
         #expect((1..<60).contains(problems.count))
     }
 
@@ -178,11 +181,11 @@ struct KeywordProblemTests {
             """#,
             Problem("/properties/b/maxmum", "maxmum", "maximum", isUnsupported: true),
             Problem("/properties/b/type", "type", "string"),
-            Problem("/properties/a/items/minItems", "minItems", "integer from 0"),
+            Problem("/properties/a/items/minItems", "minItems", "a non-negative integer"),
             Problem("/properties/a/pattern", "pattern", "cannot be used"),
             Problem("/minimum", "minimum", "must be a number"),
-            Problem("/$defs/c/$ref", "$ref", "nothing at that place"),
-            Problem("/type", "type", "names \"text\", which is no type")
+            Problem("/$defs/c/$ref", "$ref", "which the document does not contain"),
+            Problem("/type", "type", "names \"text\", which is not a type")
         ).check()
     }
 
@@ -193,7 +196,7 @@ struct KeywordProblemTests {
             Issue.record("the schema was taken")
         } catch {
             let lines = [
-                "/minimum: minimum must be a number, but is \"1\"", "/a~1b: a/b is not a keyword of these schemas",
+                "/minimum: minimum must be a number (got \"1\")", "/a~1b: a/b is not a supported keyword",
             ]
             #expect(error.description == lines.joined(separator: "\n"))
         }

@@ -15,12 +15,16 @@ struct ReferenceTests {
     @Test(
         "A reference that leads nowhere is refused",
         arguments: [
-            reference("missing definition", "#/$defs/b", "nothing at that place", isUnsupported: false),
-            reference("missing element", "#/allOf/0", "nothing at that place", isUnsupported: false),
-            reference("other spelling of the name", "#/$defs/A", "nothing at that place", isUnsupported: false),
-            reference("another document", "other.json#/$defs/a", "only places in this document", isUnsupported: true),
-            reference("a URL", "https://example.com/a", "only places in this document", isUnsupported: true),
-            reference("nothing", "", "only places in this document", isUnsupported: true),
+            reference("missing definition", "#/$defs/b", "which the document does not contain", isUnsupported: false),
+            reference("missing element", "#/allOf/0", "which the document does not contain", isUnsupported: false),
+            reference(
+                "other spelling of the name", "#/$defs/A", "which the document does not contain", isUnsupported: false),
+            reference(
+                "another document", "other.json#/$defs/a", "a reference must stay within the document",
+                isUnsupported: true),
+            reference(
+                "a URL", "https://example.com/a", "a reference must stay within the document", isUnsupported: true),
+            reference("nothing", "", "a reference must stay within the document", isUnsupported: true),
             reference("an anchor", "#a", "must be a JSON pointer after '#'", isUnsupported: true),
             reference("a bad escape", "#/$defs/a~2", "must be a JSON pointer", isUnsupported: true),
             reference("a percent sign alone", "#/$defs/%", "must be a JSON pointer", isUnsupported: true),
@@ -36,7 +40,7 @@ struct ReferenceTests {
     func noSchema() throws {
         try BadSchema(
             "a title", ##"{"title": "x", "items": {"$ref": "#/title"}}"##,
-            Problem("/title", "schema", "a schema must be an object, true or false, but is a string")
+            Problem("/title", "schema", "a schema must be an object, true or false (got a string)")
         ).check()
     }
 
@@ -59,7 +63,7 @@ struct ReferenceTests {
     func circle(text: String) throws {
         let problems = BadSchema.problems(of: try JSONValue(parsing: text))
         #expect(problems.count == 1, "\(problems)")
-        #expect(problems.first?.detail.contains("leads in a circle") ?? false, "\(problems)")
+        #expect(problems.first?.detail.contains("in an endless cycle") ?? false, "\(problems)")
         #expect(problems.first?.isUnsupported == false)
     }
 

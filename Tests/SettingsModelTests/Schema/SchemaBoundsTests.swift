@@ -103,7 +103,7 @@ struct ViolationLengthTests {
             as [(JSONValue, String)]
         {
             let violation = try #require(schema.violations(of: value).first)
-            #expect(violation.detail.hasSuffix("but is \(phrase)"))
+            #expect(violation.detail.hasSuffix("(got \(phrase))"))
             #expect(violation.actual == nil)
         }
     }
@@ -115,7 +115,7 @@ struct ViolationLengthTests {
         #expect(schema.violations(of: short).first?.actual == short)
         let longer = JSONValue.string(String(repeating: "é", count: 40) + "x")
         #expect(schema.violations(of: longer).first?.actual == nil)
-        #expect(schema.violations(of: longer).first?.detail == "must be 1, but is a string of 41 characters")
+        #expect(schema.violations(of: longer).first?.detail == "must be 1 (got a string of 41 characters)")
     }
 
     @Test("The expected value is in a violation only if it is short")
@@ -137,7 +137,7 @@ struct ViolationLengthTests {
         let violation = try #require(try KeySchema(schema).violations(of: 2).first)
         #expect(
             violation.detail
-                == "must fit one of 2 alternatives: it must fit one of 2 alternatives, or must fit one of 2 alternatives"
+                == "must match one of 2 alternatives: must match one of 2 alternatives, or must match one of 2 alternatives"
         )
     }
 

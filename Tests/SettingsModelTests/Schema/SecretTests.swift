@@ -156,7 +156,7 @@ struct SecretTests {
         let violations = schema.suiteViolations(of: ["password": "abc", "name": "abcd"])
         #expect(
             violations.map(\.sentence) == [
-                "password must have at most 2 characters", "name must have at most 2 characters, but has 4",
+                "password: must have at most 2 characters", "name: must have at most 2 characters (got 4)",
             ])
         #expect(violations.map(\.actual) == [nil, "abcd"])
     }
@@ -171,7 +171,7 @@ struct SecretTests {
         ])
         let violation = try #require(schema.suiteViolations(of: ["form": ["password": "abc"]]).first)
         #expect(
-            violation.sentence == "form at /password must fit one of 1 alternative: it must be \"x\", but is \"abc\"")
+            violation.sentence == "form at /password: must match one of 1 alternative: must be \"x\" (got \"abc\")")
     }
 }
 

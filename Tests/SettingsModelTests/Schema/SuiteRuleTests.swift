@@ -128,6 +128,6 @@ struct SuiteRuleTests {
         let violation = try #require(schema.suiteViolations(of: ["a/b": [1, 2]]).first)
         #expect(violation.key == "a/b")
         #expect(violation.pointer == ["1"])
-        #expect(violation.sentence == "a/b at /1 must be at most 1, but is 2")
+        #expect(violation.sentence == "a/b at /1: must be at most 1 (got 2)")
     }
 }

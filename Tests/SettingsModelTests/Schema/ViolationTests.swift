@@ -6,147 +6,147 @@ struct ViolationTests {
     typealias Case = ViolationCase
 
     static let scalars: [Case] = [
-        Case(#"{"type": "string"}"#, "1", Violation("type", "must be a string, but is an integer", "string", was: 1)),
+        Case(#"{"type": "string"}"#, "1", Violation("type", "must be a string (got an integer)", "string", was: 1)),
         Case(
-            #"{"type": "integer"}"#, "1.5", Violation("type", "must be an integer, but is 1.5", "integer", was: 1.5)),
-        Case(#"{"type": "boolean"}"#, "{}", Violation("type", "must be a boolean, but is an object", "boolean")),
-        Case(#"{"type": "number"}"#, "[1]", Violation("type", "must be a number, but is an array", "number")),
+            #"{"type": "integer"}"#, "1.5", Violation("type", "must be an integer (got 1.5)", "integer", was: 1.5)),
+        Case(#"{"type": "boolean"}"#, "{}", Violation("type", "must be a boolean (got an object)", "boolean")),
+        Case(#"{"type": "number"}"#, "[1]", Violation("type", "must be a number (got an array)", "number")),
         Case(
             #"{"type": ["null", "integer"]}"#, #""x""#,
-            Violation("type", "must be an integer or null, but is \"x\"", ["integer", "null"], was: "x")),
+            Violation("type", "must be an integer or null (got \"x\")", ["integer", "null"], was: "x")),
         Case("false", "1", Violation("false", "must not be present")),
-        Case(#"{"const": 2}"#, "3", Violation("const", "must be 2, but is 3", 2, was: 3)),
+        Case(#"{"const": 2}"#, "3", Violation("const", "must be 2 (got 3)", 2, was: 3)),
         Case(
             #"{"const": {"a": 1}}"#, #"{"a": 2}"#,
-            Violation("const", "must be exactly what the schema names, but is an object of 1 member", ["a": 1])),
+            Violation("const", "must be equal to the constant in the schema (got an object of 1 member)", ["a": 1])),
         Case(
             #"{"enum": ["a", 1, null]}"#, #""b""#,
-            Violation("enum", "must be one of \"a\", 1, null, but is \"b\"", ["a", 1, .null], was: "b")),
-        Case(#"{"enum": []}"#, "1", Violation("enum", "must be one of no values at all, but is 1", [], was: 1)),
+            Violation("enum", "must be one of \"a\", 1, null (got \"b\")", ["a", 1, .null], was: "b")),
+        Case(#"{"enum": []}"#, "1", Violation("enum", "must be one of no values at all (got 1)", [], was: 1)),
         Case(
             #"{"enum": [0,1,2,3,4,5,6,7,8,9,10,11,12,13]}"#, "14",
             Violation(
-                "enum", "must be one of 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 2 more, but is 14",
+                "enum", "must be one of 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 2 more (got 14)",
                 [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13], was: 14)),
-        Case(#"{"minimum": 1.5}"#, "1", Violation("minimum", "must be at least 1.5, but is 1", 1.5, was: 1)),
-        Case(#"{"maximum": 1}"#, "1.5", Violation("maximum", "must be at most 1, but is 1.5", 1, was: 1.5)),
+        Case(#"{"minimum": 1.5}"#, "1", Violation("minimum", "must be at least 1.5 (got 1)", 1.5, was: 1)),
+        Case(#"{"maximum": 1}"#, "1.5", Violation("maximum", "must be at most 1 (got 1.5)", 1, was: 1.5)),
         Case(
             #"{"exclusiveMinimum": 1}"#, "1.0",
-            Violation("exclusiveMinimum", "must be greater than 1, but is 1.0", 1, was: 1.0)),
+            Violation("exclusiveMinimum", "must be greater than 1 (got 1.0)", 1, was: 1.0)),
         Case(
             #"{"exclusiveMaximum": 1}"#, "1",
-            Violation("exclusiveMaximum", "must be less than 1, but is 1", 1, was: 1)),
+            Violation("exclusiveMaximum", "must be less than 1 (got 1)", 1, was: 1)),
         Case(
             #"{"multipleOf": 0.1}"#, "0.25",
-            Violation("multipleOf", "must be a multiple of 0.1, but is 0.25", 0.1, was: 0.25)),
+            Violation("multipleOf", "must be a multiple of 0.1 (got 0.25)", 0.1, was: 0.25)),
         Case(
             #"{"minLength": 1}"#, #""""#,
-            Violation("minLength", "must have at least 1 character, but has 0", 1, was: "")),
+            Violation("minLength", "must have at least 1 character (got 0)", 1, was: "")),
         Case(
             #"{"maxLength": 2}"#, #""a😀é""#,
-            Violation("maxLength", "must have at most 2 characters, but has 3", 2, was: "a😀é")),
+            Violation("maxLength", "must have at most 2 characters (got 3)", 2, was: "a😀é")),
         Case(
             #"{"pattern": "^a+$"}"#, #""b""#,
-            Violation("pattern", "must match the pattern ^a+$, but is \"b\"", "^a+$", was: "b")),
+            Violation("pattern", "must match the pattern ^a+$ (got \"b\")", "^a+$", was: "b")),
         Case(
             #"{"format": "ipv4"}"#, #""x""#,
-            Violation("format", "must be an IPv4 address such as 192.0.2.1, but is \"x\"", "ipv4", was: "x")),
+            Violation("format", "must be an IPv4 address such as 192.0.2.1 (got \"x\")", "ipv4", was: "x")),
         Case(
             #"{"contentEncoding": "base64"}"#, #""YQ""#,
             Violation(
-                "contentEncoding", "must be Base64 text with its padding, but is \"YQ\"", "base64", was: "YQ")),
+                "contentEncoding", "must be Base64 text with its padding (got \"YQ\")", "base64", was: "YQ")),
     ]
 
     static let containers: [Case] = [
-        Case(#"{"minItems": 2}"#, "[1]", Violation("minItems", "must have at least 2 elements, but has 1", 2)),
-        Case(#"{"maxItems": 1}"#, "[1, 2]", Violation("maxItems", "must have at most 1 element, but has 2", 1)),
+        Case(#"{"minItems": 2}"#, "[1]", Violation("minItems", "must have at least 2 elements (got 1)", 2)),
+        Case(#"{"maxItems": 1}"#, "[1, 2]", Violation("maxItems", "must have at most 1 element (got 2)", 1)),
         Case(
             #"{"uniqueItems": true}"#, "[0, 1, 2, 1.0]",
-            Violation("uniqueItems", "must not repeat an element, but has the same at 1 and 3", true)),
+            Violation("uniqueItems", "must not repeat an element (got equal elements at the indexes 1 and 3)", true)),
         Case(
             #"{"contains": {"const": 1}}"#, "[]",
-            Violation("contains", "must contain at least 1 fitting element, but contains 0", 1)),
+            Violation("contains", "must contain at least 1 matching element (got 0)", 1)),
         Case(
             #"{"contains": {"const": 1}, "minContains": 2}"#, "[1]",
-            Violation("minContains", "must contain at least 2 fitting elements, but contains 1", 2)),
+            Violation("minContains", "must contain at least 2 matching elements (got 1)", 2)),
         Case(
             #"{"contains": {"const": 1}, "maxContains": 1}"#, "[1, 1]",
-            Violation("maxContains", "must contain at most 1 fitting element, but contains 2", 1)),
+            Violation("maxContains", "must contain at most 1 matching element (got 2)", 1)),
         Case(
             #"{"items": {"maximum": 1}}"#, "[1, 2]",
-            Violation(at: "/1", "maximum", "must be at most 1, but is 2", 1, was: 2)),
+            Violation(at: "/1", "maximum", "must be at most 1 (got 2)", 1, was: 2)),
         Case(
             #"{"prefixItems": [true, false], "items": {"const": 0}}"#, "[1, 2, 3]",
             Violation(at: "/1", "false", "must not be present"),
-            Violation(at: "/2", "const", "must be 0, but is 3", 0, was: 3)),
+            Violation(at: "/2", "const", "must be 0 (got 3)", 0, was: 3)),
         Case(
             #"{"properties": {"a/b": {"maximum": 1}}}"#, #"{"a/b": 2}"#,
-            Violation(at: "/a~1b", "maximum", "must be at most 1, but is 2", 1, was: 2)),
+            Violation(at: "/a~1b", "maximum", "must be at most 1 (got 2)", 1, was: 2)),
         Case(
             #"{"patternProperties": {"^a": {"maximum": 1}}}"#, #"{"ab": 2, "b": 3}"#,
-            Violation(at: "/ab", "maximum", "must be at most 1, but is 2", 1, was: 2)),
+            Violation(at: "/ab", "maximum", "must be at most 1 (got 2)", 1, was: 2)),
         Case(
             #"{"properties": {"colour": true}, "additionalProperties": false}"#, #"{"color": 2, "x": 1}"#,
-            Violation(at: "/color", "additionalProperties", "is not a known member; did you mean colour?"),
-            Violation(at: "/x", "additionalProperties", "is not a known member")),
+            Violation(at: "/color", "additionalProperties", "the schema has no such member; did you mean colour?"),
+            Violation(at: "/x", "additionalProperties", "the schema has no such member")),
         Case(
             #"{"additionalProperties": {"maximum": 1}}"#, #"{"b": 3}"#,
-            Violation(at: "/b", "maximum", "must be at most 1, but is 3", 1, was: 3)),
+            Violation(at: "/b", "maximum", "must be at most 1 (got 3)", 1, was: 3)),
         Case(
             #"{"propertyNames": {"maxLength": 1}}"#, #"{"a": 1, "bc": 2}"#,
             Violation(
                 at: "/bc", "propertyNames",
-                "has a name that is not allowed: it must have at most 1 character, but has 2")),
+                "the name is not allowed: must have at most 1 character (got 2)")),
         Case(#"{"required": ["a"]}"#, "{}", Violation("required", "must have a", "a")),
         Case(
             #"{"dependentRequired": {"a": ["b", "c"]}}"#, #"{"a": 1}"#,
-            Violation("dependentRequired", "must have b, because it has a", "b"),
-            Violation("dependentRequired", "must have c, because it has a", "c")),
+            Violation("dependentRequired", "must have b, because a is present", "b"),
+            Violation("dependentRequired", "must have c, because a is present", "c")),
         Case(
             #"{"dependentSchemas": {"a": {"required": ["b"]}, "z": false}}"#, #"{"a": 1}"#,
             Violation("required", "must have b", "b")),
-        Case(#"{"minProperties": 1}"#, "{}", Violation("minProperties", "must have at least 1 member, but has 0", 1)),
+        Case(#"{"minProperties": 1}"#, "{}", Violation("minProperties", "must have at least 1 member (got 0)", 1)),
         Case(
             #"{"maxProperties": 0}"#, #"{"a": 1}"#,
-            Violation("maxProperties", "must have at most 0 members, but has 1", 0)),
+            Violation("maxProperties", "must have at most 0 members (got 1)", 0)),
     ]
 
     static let combinations: [Case] = [
         Case(
             ##"{"$ref": "#/$defs/a", "$defs": {"a": {"maximum": 1}}}"##, "2",
-            Violation("maximum", "must be at most 1, but is 2", 1, was: 2)),
+            Violation("maximum", "must be at most 1 (got 2)", 1, was: 2)),
         Case(
             #"{"allOf": [{"maximum": 1}, true, {"maximum": 0}]}"#, "2",
-            Violation("maximum", "must be at most 1, but is 2", 1, was: 2),
-            Violation("maximum", "must be at most 0, but is 2", 0, was: 2)),
+            Violation("maximum", "must be at most 1 (got 2)", 1, was: 2),
+            Violation("maximum", "must be at most 0 (got 2)", 0, was: 2)),
         Case(
             #"{"anyOf": [{"type": "string"}, {"maximum": 1}]}"#, "2",
             Violation(
                 "anyOf",
-                "must fit one of 2 alternatives: it must be a string, but is an integer, or must be at most 1, but is 2"
+                "must match one of 2 alternatives: must be a string (got an integer), or must be at most 1 (got 2)"
             )),
         Case(
             #"{"anyOf": [{"properties": {"a": {"type": "string"}}}]}"#, #"{"a": 1}"#,
-            Violation("anyOf", "must fit one of 1 alternative: it at /a must be a string, but is an integer")),
+            Violation("anyOf", "must match one of 1 alternative: at /a: must be a string (got an integer)")),
         Case(
             #"{"anyOf": [false, false, false, false, false]}"#, "2",
-            Violation("anyOf", "must fit one of 5 alternatives")),
+            Violation("anyOf", "must match one of 5 alternatives")),
         Case(
             #"{"oneOf": [{"type": "string"}, {"type": "null"}]}"#, "2",
             Violation(
                 "oneOf",
-                "must fit one of 2 alternatives: it must be a string, but is an integer, or must be null, but is an integer"
+                "must match one of 2 alternatives: must be a string (got an integer), or must be null (got an integer)"
             )),
         Case(
             #"{"oneOf": [true, false, {}]}"#, "2",
-            Violation("oneOf", "must fit exactly one of 3 alternatives, but fits those at 0, 2")),
-        Case(#"{"not": {"type": "integer"}}"#, "2", Violation("not", "must not fit the schema that is excluded")),
+            Violation("oneOf", "must match exactly one of 3 alternatives (got 0 and 2, counted from 0)")),
+        Case(#"{"not": {"type": "integer"}}"#, "2", Violation("not", "must not match the schema of the keyword not")),
         Case(
             #"{"if": {"minimum": 5}, "then": {"maximum": 6}, "else": {"minimum": 3}}"#, "7",
-            Violation("maximum", "must be at most 6, but is 7", 6, was: 7)),
+            Violation("maximum", "must be at most 6 (got 7)", 6, was: 7)),
         Case(
             #"{"if": {"minimum": 5}, "then": {"maximum": 6}, "else": {"minimum": 3}}"#, "2",
-            Violation("minimum", "must be at least 3, but is 2", 3, was: 2)),
+            Violation("minimum", "must be at least 3 (got 2)", 3, was: 2)),
     ]
 
     @Test("Each keyword reports its demand and the value found", arguments: scalars + containers + combinations)
@@ -216,10 +216,10 @@ struct ViolationTests {
             "additionalProperties": false, "properties": ["player.volume": ["maximum": 1, "items": ["maximum": 1]]],
         ])
         let key = try #require(schema.key("player.volume"))
-        #expect(key.violations(of: 1.5).map(\.sentence) == ["player.volume must be at most 1, but is 1.5"])
-        #expect(key.violations(of: [2]).map(\.sentence) == ["player.volume at /0 must be at most 1, but is 2"])
-        #expect(Violation(at: "/a", "x", "is bad").sentence == "the value at /a is bad")
-        #expect(Violation("x", "is bad").sentence == "the value is bad")
+        #expect(key.violations(of: 1.5).map(\.sentence) == ["player.volume: must be at most 1 (got 1.5)"])
+        #expect(key.violations(of: [2]).map(\.sentence) == ["player.volume at /0: must be at most 1 (got 2)"])
+        #expect(Violation(at: "/a", "x", "is bad").sentence == "value at /a: is bad")
+        #expect(Violation("x", "is bad").sentence == "value: is bad")
     }
 }
 

@@ -123,7 +123,7 @@ struct ConfigurationFileTests {
     @Test(
         "A mistake is named, with what would be right",
         arguments: [
-            ("", "line 1, column 1: expected a value, found the end: correct the JSON in the file"),
+            ("", "line 1, column 1: expected a value, found the end of the text: correct the JSON in the file"),
             (
                 "{\n  \"log\" \"info\"}",
                 "line 2, column 9: expected ':' after the name, found '\"': correct the JSON in the file"

@@ -23,7 +23,7 @@ final class RemoteBackend: SuiteBackend {
     func load() async throws(BackendError) -> ObservedState {
         let call = Endpoint.observe(watched, since: nil, wait: nil, limit: nil, latest: false)
         guard case .state(let state) = try await sendWithinHistory({ await server.send(call, by: $0) }) else {
-            throw failure("the daemon answers with changes to a request for the state")
+            throw failure("the daemon answered a request for the state with changes")
         }
         guard subscription.map({ $0.history.isAt(state.cursor.epoch) }) ?? true else {
             throw failure(Self.otherHistory)
@@ -143,7 +143,7 @@ final class RemoteBackend: SuiteBackend {
         }
     }
 
-    private static let otherHistory = "the daemon has other data now, and the client has not loaded it in time"
+    private static let otherHistory = "the daemon has a new history, and the client could not load it in time"
 
     private func failure(_ reason: String, outcome: Problem.Outcome = .unknown) -> BackendError {
         .unreachable("\(server.address): \(reason)", outcome: outcome)
@@ -161,7 +161,7 @@ final class RemoteBackend: SuiteBackend {
 }
 
 extension SettingState {
-    /// Creates the setting that a refusal describes: it has no value, or a stored value that does not fit the schema.
+    /// Creates the setting that a refusal describes: it has no value, or a stored value that does not match the schema.
     fileprivate init?(suite: SuiteName, key: KeyName, describedBy error: SettingsError) {
         guard case .problem(let problem, let revision) = error else { return nil }
         let source: Source

@@ -89,7 +89,7 @@ extension SharedServer {
     func read<Output>(_ reply: Reply, of call: Endpoint<Output>) throws(SettingsError) -> Output {
         guard !reply.isFromGateway else {
             throw .unreachable(
-                "a gateway answers \(reply.status) because it gets no answer from the daemon",
+                "a gateway answered \(reply.status): it cannot reach the daemon",
                 outcome: call.isWrite ? .unknown : .notDone)
         }
         return try call.read(reply)

@@ -60,7 +60,7 @@ package struct PastView: PastReading {
                 return try state.recentPast.revision(at: moment, of: suite)
             } catch {
                 guard error.code == .historyGone else { throw error }
-                throw historyGone("what was stored at \(instant)", suite)
+                throw historyGone("the state at \(instant)", suite)
             }
         }
     }
