@@ -80,7 +80,7 @@ struct PageExampleTests {
 private struct PageRun {
     /// The page, the line, the failed command and the output of the block; nil if all commands succeeded.
     let failure: String?
-    /// What the commands wrote to standard output and to standard error.
+    /// The output of the commands on standard output and standard error.
     let output: String
 
     /// Runs the blocks in a shell that stops at the first failed command.

@@ -138,7 +138,7 @@ package final class ChildProcess {
         while waitid(P_PID, id_t(process), &state, WSTOPPED | WEXITED | WNOWAIT) < 0, errno == EINTR {}
     }
 
-    /// Whether a signal is in a signal set of the main thread, such as `SigIgn` or `SigBlk` in /proc.
+    /// True if a signal is in a signal set of the main thread, such as `SigIgn` or `SigBlk` in /proc.
     package func has(_ number: Int32, in set: String) throws -> Bool {
         let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
         let line = status.split(separator: "\n").first { $0.hasPrefix("\(set):") }

@@ -81,7 +81,7 @@ package final class EventStreamReader {
     private var next = 0
     /// All received bytes, for tests of the encoding.
     package private(set) var received: [UInt8] = []
-    /// Whether the body has ended properly.
+    /// True if the body has ended properly.
     package private(set) var hasEnded = false
 
     /// Sends a request and reads the head of its answer.

@@ -106,7 +106,7 @@ package final class RawClient {
         shutdown(descriptor, Int32(SHUT_WR))
     }
 
-    /// Whether the kernel of the peer has acknowledged all sent data, including a half-close.
+    /// True if the kernel of the peer has acknowledged all sent data, including a half-close.
     package var isAllAcknowledged: Bool {
         var bytes: Int32 = 0
         return ioctl(descriptor, UInt(TIOCOUTQ), &bytes) == 0 && bytes == 0
@@ -126,7 +126,7 @@ package final class RawClient {
 
     // MARK: Receiving
 
-    /// Whether data or the end of the connection can be read.
+    /// True if data or the end of the connection can be read.
     package var hasNews: Bool {
         !Self.withNews(among: [self], within: 0).isEmpty
     }

@@ -21,13 +21,13 @@ package struct RawResponse: Equatable, Sendable {
         fields.first { $0.name.lowercased() == name.lowercased() }?.value
     }
 
-    /// Whether the body is chunked.
+    /// True if the body is chunked.
     var isChunked: Bool { field("Transfer-Encoding")?.lowercased() == "chunked" }
 
     /// The length of a body that is not chunked.
     var length: Int { field("Content-Length").flatMap { Int($0) } ?? 0 }
 
-    /// Whether the answer may have a body, unless it is to a HEAD request.
+    /// True if the answer may have a body, unless it is to a HEAD request.
     var mayHaveBody: Bool { status >= 200 && status != 204 && status != 304 }
 
     init(head: ArraySlice<UInt8>) throws {

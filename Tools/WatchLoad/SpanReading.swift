@@ -21,7 +21,7 @@ extension Span<UInt8> {
         return nil
     }
 
-    /// Whether a field of this name, in small letters and with its colon, stands at `start`.
+    /// True if a field of this name, in small letters and with its colon, stands at `start`.
     func hasName(_ name: StaticString, at start: Int) -> Bool {
         name.withUTF8Buffer { name in
             guard start + name.count <= count else { return false }

@@ -198,8 +198,8 @@ struct ReplicaState: Sendable {
 
     /// Returns true if the values of some keys are unknown after a removal of these keys, or of all keys for nil.
     ///
-    /// This is so if the daemon did not change a key that has a value in the replica. The value may be a default
-    /// of the schema, which is still there, or another program may have removed the value before.
+    /// Values are unknown if the daemon did not change a key that has a value in the replica. The replica may contain a
+    /// default of the schema, which the removal does not change, or another program may have removed the value before.
     func leavesValuesUnknown(_ summary: WriteSummary, removalOf keys: [KeyName]?) -> Bool {
         let known = cursor?.revision ?? .zero
         guard summary.revision > known else { return false }

@@ -2,7 +2,7 @@
 ///
 /// An effect is about one change alone: it assumes that the other changes are not made.
 package struct SchemaComparison: Sendable {
-    /// What a change does to the set of allowed values.
+    /// The effect of a change on the set of allowed values.
     package enum Effect: String, Sendable {
         /// The allowed values stay the same.
         case none

@@ -106,7 +106,7 @@ enum EditCommand {
     }
 }
 
-/// What a person edits: a suite or a setting, as it was at a revision.
+/// The document that a person edits: the values of a suite, or one value, at a revision.
 private protocol EditedDocument {
     var suite: SuiteName { get }
     /// The suite or the setting in a message.

@@ -38,7 +38,7 @@ struct OperationReader {
     /// An error that says that another caller changed the suite between two reads. The caller of `change(_:)` tries again.
     struct StaleRead: Error {}
 
-    /// What a word does to a value.
+    /// The operation that an argument does on a value.
     private enum Edit {
         case set(JSONValue)
         case change(InPlaceOperation)

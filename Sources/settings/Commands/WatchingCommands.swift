@@ -243,8 +243,8 @@ extension Observations {
 }
 
 extension DaemonClient {
-    /// Throws if the caller may not read one of the keys, or any suite. The daemon hides such keys and suites, so that
-    /// nothing would ever be observed. Returns false if the daemon does not answer.
+    /// Throws if the caller may not read one of the keys, or any suite. The daemon hides such keys and suites, so
+    /// the command would wait without an end. Returns false if the daemon does not answer.
     fileprivate func checkRights(to selection: SelectedSuites) async throws -> Bool {
         do {
             if let suites = selection.names {

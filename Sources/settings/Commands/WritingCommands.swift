@@ -24,7 +24,8 @@ enum WritingCommands {
 
             KEY[0] is the first element of a list, KEY[name] a member of an object, and KEY[0].name a member of the element.
             The key ends at the first [, so that a key may have dots. A key that contains [ or = is written ["KEY"], and so is
-            a member with such a name. If another caller changes the value meanwhile, the command tries again.
+            a member with such a name. If another caller changes the value meanwhile, the command reads it again and repeats
+            a change that depends on it. A plain VALUE replaces the element that is at the position then.
             """,
         options: [
             Command.Option("json", nil, "VALUE is JSON"), Command.Option("text", nil, "VALUE is a text"),

@@ -65,7 +65,7 @@ struct Call: Sendable {
 }
 
 extension Call {
-    /// Whether the outcome is unknown.
+    /// True if the outcome is unknown.
     var isUnknown: Bool {
         if case .unknown = outcome { true } else { false }
     }

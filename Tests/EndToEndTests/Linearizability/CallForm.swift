@@ -5,7 +5,7 @@ import TestSupport
 /// Translates calls to HTTP requests.
 struct CallForm {
     let settings: TestedSettings
-    /// Whether reads have Settings-Fresh, so that they show all commits that any daemon has acknowledged.
+    /// True if reads have Settings-Fresh, so that they show all commits that any daemon has acknowledged.
     var readsFresh = false
 
     /// The HTTP request of a call.

@@ -102,7 +102,7 @@ struct HistoryCheck {
         return Floor(position: found ?? floor.position, cursor: max(floor.cursor, call.cursor ?? 0))
     }
 
-    /// Whether the answer to a call is correct at a position.
+    /// True if the answer to a call is correct at a position.
     private func explains(_ call: Call, _ position: Int) -> Bool {
         let before = timeline.models[call.commit == nil ? position : position - 1]
         return before.after(call) == timeline.models[position]

@@ -15,7 +15,7 @@ final class HistoryClient {
     private let number: Int
     private let form: CallForm
     private let connect: () throws -> RawClient
-    /// Whether most writes have an idempotency key, so that the client can repeat them.
+    /// True if most writes have an idempotency key, so that the client can repeat them.
     private let namesWrites: Bool
     private var workload: Workload
     private var peer: RawClient?
@@ -115,7 +115,7 @@ final class HistoryClient {
 }
 
 extension RawClient.Failure {
-    /// Whether the connection was lost, as after a kill of the daemon.
+    /// True if the connection was lost, as after a kill of the daemon.
     fileprivate var isLoss: Bool {
         switch self {
         case .system, .closed, .reset: true

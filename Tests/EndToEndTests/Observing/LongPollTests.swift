@@ -9,7 +9,7 @@ struct WaitCase: Sendable, CustomTestStringConvertible {
     let given: [Request]
     /// The waiting request. The test adds `since` to a long poll.
     let request: Request
-    /// Whether the test adds If-None-Match with the current tag to a waiting read.
+    /// True if the test adds If-None-Match with the current tag to a waiting read.
     let knowsTag: Bool
     let quiet: [Request]
     let write: Request

@@ -123,7 +123,7 @@ struct ManualTests {
         #expect(!seen.filter { $0.hasPrefix("set-aside-") }.isEmpty)
     }
 
-    /// Whether a name matches the form in the reference: `<…>` stands for a number, and `…` for any text.
+    /// True if a name matches the form in the reference: `<…>` stands for a number, and `…` for any text.
     private static func matches(_ name: String, _ form: String) throws -> Bool {
         let pattern = NSRegularExpression.escapedPattern(for: form).replacing(/<[a-z]+>/, with: "[0-9]+").replacing(
             "…", with: ".+")

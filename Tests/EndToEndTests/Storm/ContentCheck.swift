@@ -190,7 +190,7 @@ extension TranscriptCheck {
 }
 
 extension Commit {
-    /// Whether the commit drops a suite.
+    /// True if the commit drops a suite.
     func drops(_ suite: SuiteName) -> Bool {
         suiteChanges.contains { $0.suite == suite && $0.kind == .dropped }
     }

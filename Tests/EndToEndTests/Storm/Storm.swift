@@ -13,7 +13,7 @@ final class Storm: Sendable {
     let progress = WriteProgress()
     /// The number of commits in the daemon's history.
     let history: Int
-    /// Whether the writers write so much that the daemon disconnects slow readers.
+    /// True if the writers write so much that the daemon disconnects slow readers.
     let hasLargeWrites: Bool
     private let end: UInt64
     private let seconds: Double
@@ -51,7 +51,7 @@ final class Storm: Sendable {
         end = HistoryClient.now + UInt64(seconds * 1e9)
     }
 
-    /// Whether the writers must stop.
+    /// True if the writers must stop.
     var isLate: Bool { HistoryClient.now >= end }
 
     /// Runs the storm and checks its results.
@@ -180,7 +180,7 @@ final class WriteProgress: Sendable {
 
     private let state = Mutex(State())
 
-    /// Whether all writers have ended.
+    /// True if all writers have ended.
     var isOver: Bool { state.withLock { $0.writers == 0 } }
 
     func countCommit() {

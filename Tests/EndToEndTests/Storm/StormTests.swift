@@ -10,7 +10,7 @@ struct StormTests {
     private static let length = 4.0
     /// The duration of every tenth storm, in which long waits end and quiet streams receive keep-alives.
     private static let (longLength, oneIn) = (40.0, 10)
-    /// Whether three daemons share an etcd, as with `scripts/storm --cluster`.
+    /// True if three daemons share an etcd, as with `scripts/storm --cluster`.
     private static let isShared = getenv("SETTINGSD_TEST_CLUSTER") != nil
 
     @Test(

@@ -10,7 +10,7 @@ final class StormWatcher {
     private(set) var transcript: Transcript
     private var cursor: Cursor?
     private var kept: Cursor?
-    /// Whether the storm is over and the watcher reads all remaining changes.
+    /// True if the storm is over and the watcher reads all remaining changes.
     private var readsRest = false
     /// The connection that the next poll reuses.
     private var connection: (client: RawClient, life: Int)?
@@ -39,7 +39,7 @@ final class StormWatcher {
         return transcript
     }
 
-    /// Whether the watcher receives so much that a slow reader is disconnected.
+    /// True if the watcher receives so much that a slow reader is disconnected.
     private var hasLargeWrites: Bool {
         storm.hasLargeWrites && transcript.watched.suites.contains { $0.text == StormWrites.bulk }
     }

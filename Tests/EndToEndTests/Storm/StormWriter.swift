@@ -124,7 +124,7 @@ extension StormRecord {
 }
 
 extension StormAnswer {
-    /// Whether the answer describes the commit.
+    /// True if the answer describes the commit.
     fileprivate func isTrue(of commit: Commit) -> Bool {
         let changes = commit.changes.map { change in
             var change = change
@@ -165,7 +165,7 @@ struct StormWrites {
     ]
 
     var random: SeededGenerator
-    /// Whether many writes are large.
+    /// True if many writes are large.
     private let hasLargeWrites: Bool
 
     init(_ random: SeededGenerator, hasLargeWrites: Bool) {

@@ -72,9 +72,9 @@ struct Ask: Sendable {
     var form: Form
     /// The time of sending.
     var at: UInt64
-    /// Whether the watcher closed its sending side.
+    /// True if the watcher closed its sending side.
     var isHalfClosed = false
-    /// Whether the watcher reads slowly.
+    /// True if the watcher reads slowly.
     var isSlow = false
 
     /// The longest wait without changes, in seconds.
@@ -82,7 +82,7 @@ struct Ask: Sendable {
         if case .poll(let wait?, _, _) = form { wait } else { 30 }
     }
 
-    /// Whether the request waits until the suite exists.
+    /// True if the request waits until the suite exists.
     var waitsForSuite: Bool {
         if case .poll(.some, _, _) = form { true } else { since != nil }
     }
@@ -121,7 +121,7 @@ struct StormRecord: Sendable {
     /// The times at which writers received their answers.
     var acknowledged: [Revision: UInt64] = [:]
 
-    /// Whether a reset is correct for a watcher with the cursor `known` that is answered at the revision `revision`. Half
+    /// True if a reset is correct for a watcher with the cursor `known` that is answered at the revision `revision`. Half
     /// of the history is reserved for the newest commits of all suites.
     func isForgotten(_ known: Revision, at revision: Revision) -> Bool {
         truth.count(after: known, upTo: revision) > history / 2

@@ -22,7 +22,7 @@ struct TranscriptCheck {
     /// The time of the last received content.
     private var lastReceived: UInt64 = 0
     private var step = 0
-    /// Whether the last event of the stream reported the suite as missing.
+    /// True if the last event of the stream reported the suite as missing.
     var isMissing = false
 
     struct Concern {
@@ -100,7 +100,7 @@ struct TranscriptCheck {
         tally[what, default: 0] += 1
     }
 
-    /// Whether the daemon was asked to stop before the answer arrived.
+    /// True if the daemon was asked to stop before the answer arrived.
     func isStopping(_ received: Received) -> Bool {
         guard received.ask.life < record.lives.count else { return false }
         let life = record.lives[received.ask.life]

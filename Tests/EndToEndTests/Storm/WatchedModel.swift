@@ -13,7 +13,7 @@ struct WatchedModel {
         /// The last commit of each key since the creation of the suite.
         var revisions: [KeyName: Revision] = [:]
 
-        /// Whether a watcher sees no difference between both.
+        /// True if a watcher sees no difference between both.
         func shows(_ other: Contents) -> Bool {
             values == other.values && invalid == other.invalid && schema == other.schema
         }
@@ -68,7 +68,7 @@ struct WatchedModel {
 struct Watched: Sendable, CustomStringConvertible {
     /// The suites, in order.
     var suites: [SuiteName]
-    /// Whether the watcher requests one suite by its path.
+    /// True if the watcher requests one suite by its path.
     var isOne: Bool
     var keys: [KeyName] = []
     var prefixes: [String] = []
@@ -89,7 +89,7 @@ struct Watched: Sendable, CustomStringConvertible {
         suites.contains(change.suite) && admits(change.key)
     }
 
-    /// Whether the watcher must receive a commit. Changes of a watched suite itself always count.
+    /// True if the watcher must receive a commit. Changes of a watched suite itself always count.
     func concerns(_ commit: Commit) -> Bool {
         commit.suiteChanges.contains { suites.contains($0.suite) } || commit.changes.contains(where: admits)
     }

@@ -172,7 +172,7 @@ extension DescribedAnswers {
         return deviations
     }
 
-    /// Whether a schema allows the value of a parameter. A nil value stands for a parameter without `=`.
+    /// True if a schema allows the value of a parameter. A nil value stands for a parameter without `=`.
     private func allows(_ text: String?, ofParameter schema: JSONValue?) -> Bool {
         guard let text else { return schema?["type"]?.string == "boolean" }
         var readings: [JSONValue] = [.string(text)]

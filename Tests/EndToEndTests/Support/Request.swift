@@ -124,7 +124,7 @@ extension RawResponse {
     var revision: Revision? { field("Settings-Cursor").flatMap { Cursor($0)?.revision } }
     /// The media type without its parameters.
     var type: String { String((field("Content-Type") ?? "").prefix { $0 != ";" }) }
-    /// Whether the answer reports that a write changed something.
+    /// True if the answer reports that a write changed something.
     var reportsChange: Bool { json?["changed"] == true && json?["dryRun"] == nil && json?["replayed"] == nil }
 }
 

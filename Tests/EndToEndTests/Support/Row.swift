@@ -168,7 +168,7 @@ extension Row {
 }
 
 extension JSONValue {
-    /// Whether a value contains this pattern: all members of its objects, and the same number of elements in its
+    /// True if a value contains this pattern: all members of its objects, and the same number of elements in its
     /// arrays.
     func isFound(in value: JSONValue?) -> Bool {
         switch (self, value) {

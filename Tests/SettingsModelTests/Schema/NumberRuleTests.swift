@@ -189,7 +189,7 @@ struct BigNatural: Equatable {
         return product
     }
 
-    /// Whether this is the other number times a natural number, by long division.
+    /// True if this is the other number times a natural number, by long division.
     func isMultiple(of divisor: BigNatural) -> Bool {
         var rest = BigNatural(0)
         for digit in digits.reversed() {

@@ -41,7 +41,7 @@ final class LogHarness {
     /// The commits that were acknowledged, by epoch and revision.
     private(set) var known: [String: String] = [:]
     private(set) var isStopped = false
-    /// Whether a stop was tried, after which the log takes nothing any more.
+    /// True if a stop was tried, after which the log takes nothing any more.
     private(set) var wasClosed = false
     let pastCharge = PastCharge()
     private let clock = ManualClock()
@@ -168,7 +168,7 @@ final class LogHarness {
         isStopped = log != nil
     }
 
-    /// Whether a write is taken now that nothing goes wrong any more, without a restart.
+    /// True if a write is taken now that nothing goes wrong any more, without a restart.
     func worksAgain() throws -> Bool {
         disk.heal()
         performMaintenance(after: 200_000_000_000)

@@ -32,9 +32,9 @@ final class SimulatedDisk: FileSystem {
 
     /// How many calls there were.
     var calls: Int { storage.withLock { $0.calls } }
-    /// Whether the power is gone.
+    /// True if the power is gone.
     var isDown: Bool { storage.withLock { $0.isDown } }
-    /// Whether calls go wrong from now on.
+    /// True if calls go wrong from now on.
     var isFailing: Bool { storage.withLock { $0.failingAll != nil } }
     /// The names in the directory.
     var names: [String] { storage.withLock { $0.names.keys.sorted() } }
