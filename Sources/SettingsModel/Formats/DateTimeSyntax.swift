@@ -1,4 +1,4 @@
-/// A reader of an RFC 3339 `date-time` that keeps it as written.
+/// Parses an RFC 3339 `date-time` and keeps its parts as written.
 package struct DateTimeSyntax {
     package let date: CivilDate
     package let time: ClockTime
@@ -12,7 +12,7 @@ package struct DateTimeSyntax {
         self.time = time
     }
 
-    /// Whole seconds since 2001-01-01T00:00:00Z. A leap second counts as the second after it.
+    /// Whole seconds since 2001-01-01T00:00:00Z. A leap second has the same number as the second after it.
     package var secondsSince2001: Int {
         date.daysSince2001 * 86_400 + (time.hour * 60 + time.minute - time.offset) * 60 + time.second
     }
@@ -33,15 +33,15 @@ extension CivilDate {
 package struct ClockTime {
     let hour: Int
     let minute: Int
-    /// 60 in a leap second.
+    /// The second; 60 in a leap second.
     let second: Int
-    /// The digits after the decimal point, as many as were written.
+    /// All digits after the decimal point.
     package let fraction: ArraySlice<UInt8>
-    /// Minutes ahead of UTC.
+    /// The distance from UTC in minutes; positive east of Greenwich.
     let offset: Int
 
-    /// Reads a `full-time`. Accepts second 60 wherever UTC shows 23:59: the list of leap seconds grows, and a `time` has no
-    /// day.
+    /// Reads a `full-time`. Accepts the second 60 whenever it is 23:59 in UTC, because future leap seconds are unknown
+    /// and a `time` has no date.
     init?(reading cursor: inout ByteCursor) {
         guard let hour = cursor.takeNumber(digits: 2), hour < 24, cursor.take(":"),
             let minute = cursor.takeNumber(digits: 2), minute < 60, cursor.take(":"),
@@ -57,7 +57,7 @@ package struct ClockTime {
         self.offset = offset
     }
 
-    /// Reads the digits behind a decimal point. Returns nil if there is a point without digits.
+    /// Reads the digits after a decimal point. Returns nil if there is a point without digits.
     private static func takeFraction(_ cursor: inout ByteCursor) -> ArraySlice<UInt8>? {
         guard cursor.take(".") else { return [] }
         let digits = cursor.take(while: .digits)
@@ -81,7 +81,7 @@ package struct CivilDate: Equatable {
     package let month: Int
     package let day: Int
 
-    /// Returns nil for a day that the calendar does not have.
+    /// Returns nil if the calendar does not have the day.
     package init?(year: Int, month: Int, day: Int) {
         guard 1...12 ~= month, day >= 1, day <= Self.daysInMonth(month, year: year) else { return nil }
         self.year = year
@@ -89,10 +89,11 @@ package struct CivilDate: Equatable {
         self.day = day
     }
 
-    /// Makes the day that is `days` after 2001-01-01.
+    /// Makes the date that is `days` after 2001-01-01.
     ///
-    /// Counts years from 1 March, so that the leap day ends its year and the lengths of months follow one formula: from
-    /// March they repeat as 31 30 31 30 31, which is 153 days in five months.
+    /// The computation begins each year on 1 March. The leap day is then the last day of a year, and one formula gives
+    /// the lengths of the months: from March on, they repeat the pattern 31 30 31 30 31, which is 153 days in five
+    /// months.
     package init(daysSince2001 days: Int) {
         let (era, dayOfEra) = (days + Self.daysFromYear0To2001).flooringDivision(by: Self.daysInEra)
         let yearOfEra =
@@ -115,9 +116,9 @@ package struct CivilDate: Equatable {
 
     private static let daysIn4Years = 1_461
     private static let daysInCentury = 36_524
-    /// 400 years, after which the calendar repeats.
+    /// The number of days in 400 years, after which the calendar repeats.
     private static let daysInEra = 146_097
-    /// From 1 March of the year 0, the first day of an era, to 2001-01-01.
+    /// The number of days from 1 March of the year 0, the first day of a 400-year period, to 2001-01-01.
     private static let daysFromYear0To2001 = 730_791
 
     private static func daysBefore(yearOfEra: Int) -> Int {
@@ -142,7 +143,7 @@ package struct CivilDate: Equatable {
 }
 
 extension Int {
-    /// Returns the quotient rounded down and its remainder, which is never negative. `divisor` is positive.
+    /// Returns the quotient, rounded down, and the remainder, which is never negative. The divisor must be positive.
     package func flooringDivision(by divisor: Int) -> (quotient: Int, remainder: Int) {
         let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)

@@ -1,19 +1,22 @@
-/// A checker for the labels of internationalized host names in the form that DNS sees: `xn--` and Punycode (IDNA 2008).
+/// Validates the labels of internationalized host names in the form that DNS uses: `xn--` followed by Punycode (IDNA
+/// 2008).
 ///
-/// Swift knows most of the Unicode properties that the rules need, so a newer Swift permits the characters that Unicode added.
-/// Scripts, joining types, directions and composition are in tables below, as of Unicode 17. Only permitted characters are
-/// looked up in them, so a range may include others.
+/// The Swift library has most of the Unicode properties that the rules need, so a newer library also allows the
+/// characters that Unicode has added. The library lacks scripts, joining types, directions and composition: the tables
+/// below have this data of Unicode 17. Only permitted characters are looked up in the tables, so a range may also
+/// contain other characters.
 enum InternationalHostName {
     static func isInternational(_ label: ArraySlice<UInt8>) -> Bool {
         label.prefix(4).map(ASCII.lowercased).elementsEqual("xn--".utf8)
     }
 
-    /// True if IDNA 2008 allows a host name, of which at least one label is international.
+    /// True if IDNA 2008 allows a host name. At least one label must begin with `xn--`.
     static func accepts(_ labels: [ArraySlice<UInt8>]) -> Bool {
         var unicodeLabels: [[Unicode.Scalar]] = []
         for label in labels {
             if isInternational(label) {
-                // Lower-case Punycode that decodes is the only encoding of what it decodes to, so nothing is encoded again.
+                // A text has only one encoding in lower-case Punycode, so the decoded text need not be encoded again
+                // for comparison.
                 let bytes = label.dropFirst(4).map(ASCII.lowercased)
                 guard let decoded = Punycode.decoded(bytes), isAllowed(decoded) else { return false }
                 unicodeLabels.append(decoded)
@@ -21,13 +24,13 @@ enum InternationalHostName {
                 unicodeLabels.append(label.map { Unicode.Scalar(ASCII.lowercased($0)) })
             }
         }
-        // One right-to-left character puts all labels under the bidi rule.
+        // If one label has a right-to-left character, the bidi rule applies to all labels.
         let classes = unicodeLabels.map { $0.map(bidiClass) }
         let hasRightToLeft = classes.contains { $0.contains(.rightToLeft) || $0.contains(.arabicNumber) }
         return !hasRightToLeft || classes.allSatisfy(obeysBidiRule)
     }
 
-    /// True for a label in Unicode that RFC 5891 allows (sections 4.2 and 5.4).
+    /// True if RFC 5891 allows the decoded label (sections 4.2 and 5.4).
     private static func isAllowed(_ label: [Unicode.Scalar]) -> Bool {
         guard let first = label.first, label.contains(where: { !$0.isASCII }), !isMark(first),
             first != "-", label.last != "-", !label.dropFirst(2).prefix(2).elementsEqual(["-", "-"])
@@ -46,12 +49,12 @@ enum InternationalHostName {
 
 /// The derived property of RFC 5892 section 3.
 extension InternationalHostName {
-    /// True for a character that is PVALID, or CONTEXTJ or CONTEXTO and so subject to a context rule. The first rule that
-    /// applies decides.
+    /// True if the derived property of a character is PVALID, CONTEXTJ or CONTEXTO. A context rule further restricts
+    /// characters with the last two properties. The first rule that applies decides.
     private static func isPermitted(_ scalar: Unicode.Scalar) -> Bool {
         let properties = scalar.properties
         switch scalar {
-        // Section 2.6, exceptions to the general rules.
+        // RFC 5892 section 2.6: exceptions to the general rules.
         case "\u{DF}", "\u{3C2}", "\u{6FD}", "\u{6FE}", "\u{F0B}", "\u{3007}": return true
         case "\u{B7}", "\u{375}", "\u{5F3}", "\u{5F4}", "\u{30FB}": return true
         case "\u{660}"..."\u{669}", "\u{6F0}"..."\u{6F9}": return true
@@ -59,9 +62,9 @@ extension InternationalHostName {
         case "a"..."z", "0"..."9", "-": return true
         case "\u{200C}", "\u{200D}": return true
         case _ where scalar.isASCII: return false
-        // Conjoining letters of Hangul, which would look the same as syllables.
+        // Conjoining Hangul letters, which look like syllables when they are combined.
         case "\u{1100}"..."\u{11FF}", "\u{A960}"..."\u{A97C}", "\u{D7B0}"..."\u{D7FB}": return false
-        // Symbols that combine, musical and Greek.
+        // Combining musical and Greek symbols.
         case "\u{20D0}"..."\u{20FF}", "\u{1D100}"..."\u{1D1FF}", "\u{1D200}"..."\u{1D24F}": return false
         default: break
         }
@@ -73,7 +76,7 @@ extension InternationalHostName {
         }
     }
 
-    /// True if a character has the neighbours that RFC 5892 appendix A demands, if any.
+    /// True if a character has the neighbours that RFC 5892 appendix A demands. Most characters need no neighbours.
     private static func obeysContextRule(at index: Int, in label: [Unicode.Scalar]) -> Bool {
         let before = label[..<index]
         let after = label[(index + 1)...]
@@ -103,11 +106,12 @@ extension InternationalHostName {
         before.last?.properties.canonicalCombiningClass == .virama
     }
 
-    /// True if a non-joiner stands between two letters that would join without it. Marks in between do not count.
+    /// True if a zero-width non-joiner is between two letters that would be joined without it. Marks between the
+    /// letters are ignored.
     private static func separatesJoiningLetters(
         _ before: ArraySlice<Unicode.Scalar>, _ after: ArraySlice<Unicode.Scalar>
     ) -> Bool {
-        // One modifier letter of Adlam is transparent, too.
+        // U+1E94B, a modifier letter of Adlam, is also transparent.
         func isOpaque(_ scalar: Unicode.Scalar) -> Bool {
             scalar.properties.generalCategory != .nonspacingMark && scalar != "\u{1E94B}"
         }
@@ -131,7 +135,7 @@ extension InternationalHostName {
         0x1B164...0x1B167, 0x20000...0x2FA1F, 0x30000...0x3347F,
     ])
 
-    /// Joining types L and D: joined to the letter that follows.
+    /// Joining types L and D: the letter joins to the following letter.
     private static let joinsFollowing = ScalarSet([
         0x620...0x620, 0x626...0x626, 0x628...0x628, 0x62A...0x62E, 0x633...0x647, 0x649...0x64A, 0x66E...0x66F,
         0x679...0x687, 0x69A...0x6BF, 0x6C1...0x6C2, 0x6CC...0x6CC, 0x6CE...0x6CE, 0x6D0...0x6D1, 0x6FA...0x6FC,
@@ -147,7 +151,7 @@ extension InternationalHostName {
         0x10FBE...0x10FBF, 0x10FC1...0x10FC1, 0x10FC4...0x10FC4, 0x1E922...0x1E943,
     ])
 
-    /// Joining types R and D: joined to the letter that precedes.
+    /// Joining types R and D: the letter joins to the preceding letter.
     private static let joinsPreceding = ScalarSet([
         0x620...0x620, 0x622...0x64A, 0x66E...0x66F, 0x671...0x673, 0x679...0x6D5, 0x6EE...0x6EF, 0x6FA...0x6FC,
         0x6FF...0x77F, 0x7CA...0x7EA, 0x840...0x858, 0x860...0x860, 0x862...0x865, 0x867...0x882, 0x886...0x886,
@@ -161,8 +165,9 @@ extension InternationalHostName {
 
 /// The bidi rule of RFC 5893 section 2.
 ///
-/// Swift does not know Bidi_Class. Right-to-left letters are recognized by their block, marks by their category, and
-/// all else counts as left-to-right. For permitted characters this is what Unicode says, up to unassigned ones.
+/// The Swift library does not have the property Bidi_Class. The code recognises right-to-left letters by their block
+/// and marks by their category, and treats all other characters as left-to-right. For permitted characters, this agrees
+/// with Unicode except for unassigned characters.
 extension InternationalHostName {
     private enum BidiClass {
         case leftToRight
@@ -170,7 +175,7 @@ extension InternationalHostName {
         case europeanNumber
         case arabicNumber
         case mark
-        /// Hyphens, joiners and punctuation, which the rule treats alike.
+        /// Hyphens, joiners and punctuation, for which the rule is the same.
         case neutral
     }
 
@@ -205,17 +210,18 @@ extension InternationalHostName {
 
 /// Normalization Form C, which RFC 5891 demands.
 ///
-/// Swift compares texts by canonical equivalence, so a letter and a mark compose exactly when they equal a text of one
-/// character. That suffices because characters that normalization always replaces are not permitted.
+/// Swift compares strings by canonical equivalence, so a letter and a mark compose if and only if they equal a string
+/// of one character. This test is sufficient, because characters that normalization always replaces are not permitted.
 extension InternationalHostName {
-    /// True if the characters of a label, each of them permitted, are in order and leave nothing to compose.
+    /// True if a label of permitted characters is in Normalization Form C.
     private static func isComposed(_ label: [Unicode.Scalar]) -> Bool {
         var starter: Unicode.Scalar?
         var previousClass: UInt8 = 0
         for scalar in label {
             let combiningClass = scalar.properties.canonicalCombiningClass.rawValue
             guard combiningClass == 0 || previousClass <= combiningClass else { return false }
-            // A mark behind another of its own class, or anything behind a second starter, cannot reach the letter.
+            // A preceding mark of the same or a higher class, or a preceding starter, keeps a character from composing
+            // with the letter.
             let isAdjacent = previousClass == 0 || previousClass < combiningClass
             if let starter, isAdjacent, !scalar.isASCII, composites.contains(String(starter) + String(scalar)) {
                 return false
@@ -226,12 +232,13 @@ extension InternationalHostName {
         return true
     }
 
-    /// The permitted characters that a letter and a mark compose to, among others that equal no such pair.
+    /// The permitted characters to which a letter and a mark compose. The set also has some characters that no letter
+    /// and mark compose to.
     private static let composites = Set(
         compositeRanges.joined().compactMap(Unicode.Scalar.init)
             .filter { !$0.properties.isFullCompositionExclusion }.map { String($0) })
 
-    /// The blocks of those characters, without Hangul syllables.
+    /// The blocks of the characters in ``composites``, without Hangul syllables.
     private static let compositeRanges: [ClosedRange<UInt32>] = [
         0xE0...0x17E, 0x1A1...0x1B0, 0x1CE...0x233, 0x390...0x390, 0x3AC...0x3B0, 0x3CA...0x3CE, 0x439...0x439,
         0x450...0x45E, 0x477...0x477, 0x4C2...0x4F9, 0x622...0x626, 0x6C0...0x6C2, 0x6D3...0x6D3, 0x929...0x934,
@@ -243,13 +250,13 @@ extension InternationalHostName {
     ]
 }
 
-/// The decoder of RFC 3492. Takes quadratic time, which is enough for labels of at most 63 bytes.
+/// The decoder of RFC 3492. It takes quadratic time, which is acceptable because a label has at most 63 bytes.
 private enum Punycode {
     private static let base = 36
     private static let smallestThreshold = 1
     private static let largestThreshold = 26
 
-    /// Returns the text that lower-case ASCII bytes stand for, or nil if they are no Punycode.
+    /// Decodes lower-case ASCII bytes. Returns nil if they are not valid Punycode.
     static func decoded(_ bytes: [UInt8]) -> [Unicode.Scalar]? {
         var output: [Unicode.Scalar] = []
         var input = bytes[...]
@@ -275,7 +282,8 @@ private enum Punycode {
         return output
     }
 
-    /// Reads one variable-length number; nil if it is cut off or exceeds `limit`, which keeps sum and weight from overflow.
+    /// Reads one variable-length number. Returns nil if the number is incomplete or exceeds `limit`, which prevents an
+    /// overflow.
     private static func takeDelta(_ input: inout ArraySlice<UInt8>, bias: Int, limit: Int) -> Int? {
         var delta = 0
         var weight = 1

@@ -1,8 +1,8 @@
-/// A checker for host names: RFC 1123 section 2.1, and IDNA 2008 for labels that begin with `xn--`.
+/// Validates host names: RFC 1123 section 2.1, and IDNA 2008 for labels that begin with `xn--`.
 ///
-/// A label such as `ab--cd`, which IDNA reserves but DNS allows, is an ordinary label, as such hosts exist.
+/// IDNA reserves labels such as `ab--cd`, but DNS allows them and such hosts exist, so they count as ordinary labels.
 enum HostNameSyntax {
-    /// The 255 bytes of RFC 1035 include a length before the first label and a zero at the end.
+    /// RFC 1035 allows 255 bytes, including a length byte before the first label and a zero byte at the end.
     private static let longestName = 253
     private static let longestLabel = 63
     private static let characters = ByteSet.lettersAndDigits.union("-")
@@ -21,16 +21,16 @@ enum HostNameSyntax {
         return bytes.allSatisfy(characters.contains)
     }
 
-    /// RFC 1123: a host name never has the form of an IPv4 address, its numbers in range or not.
+    /// RFC 1123: a host name must not have the form of an IPv4 address, even if the numbers are out of range.
     private static func isDottedDecimal(_ labels: [ArraySlice<UInt8>]) -> Bool {
         labels.count == 4 && labels.allSatisfy { $0.allSatisfy(ASCII.isDigit) }
     }
 }
 
-/// A checker for e-mail addresses: the `Mailbox` of RFC 5321 section 4.1.2.
+/// Validates e-mail addresses: `Mailbox` in RFC 5321 section 4.1.2.
 ///
-/// The domain must be a host name, as no mail could be delivered otherwise. The local part has no limit of 64 bytes, which
-/// the RFC demands of servers rather than of addresses.
+/// The domain must be a valid host name, because no mail could be delivered otherwise. The local part may have more
+/// than 64 bytes, because this limit of the RFC applies to servers and not to addresses.
 enum MailboxSyntax {
     private static let atomText = ByteSet.lettersAndDigits.union("!#$%&'*+-/=?^_`{|}~")
     private static let printable = ByteSet(0x20...0x7E)
@@ -52,7 +52,7 @@ enum MailboxSyntax {
         return true
     }
 
-    /// Reads from behind the opening quote past the closing one.
+    /// Reads a quoted text and the closing quote. Begins after the opening quote.
     private static func takeQuotedText(_ cursor: inout ByteCursor) -> Bool {
         while true {
             _ = cursor.take(while: plainQuotedText)
@@ -61,7 +61,7 @@ enum MailboxSyntax {
         }
     }
 
-    /// True for an IPv4 address or one with the tag `IPv6`, the only tag ever registered.
+    /// True for an IPv4 address, and for an IPv6 address with the tag `IPv6`. No other tag is registered.
     private static func isAddressLiteral(_ bytes: ArraySlice<UInt8>) -> Bool {
         if IPv4Syntax.accepts(bytes, allowingLeadingZeros: true) { return true }
         var cursor = ByteCursor(bytes)
@@ -71,10 +71,10 @@ enum MailboxSyntax {
     }
 }
 
-/// A checker for IPv4 addresses in dotted decimal.
+/// Validates IPv4 addresses in dotted decimal.
 enum IPv4Syntax {
-    /// True for four decimal numbers up to 255, the `IPv4address` of RFC 3986. Leading zeros are allowed in RFC 5321 only, as
-    /// many programs take such numbers for octal.
+    /// True for four decimal numbers up to 255 (`IPv4address` in RFC 3986). Only RFC 5321 allows leading zeros; many
+    /// programs read a number with a leading zero as octal.
     static func accepts(_ bytes: ArraySlice<UInt8>, allowingLeadingZeros: Bool = false) -> Bool {
         var cursor = ByteCursor(bytes)
         for position in 0..<4 {
@@ -92,13 +92,13 @@ enum IPv4Syntax {
     }
 }
 
-/// A checker for IPv6 addresses, without brackets and without a zone.
+/// Validates IPv6 addresses without brackets and without a zone.
 enum IPv6Syntax {
-    /// A standard; the two differ in details.
+    /// A standard that defines IPv6 addresses. The standards differ in details.
     enum Dialect {
-        /// RFC 4291 section 2.2, and the same language in RFC 3986: `::` stands for one group or more.
+        /// RFC 4291 section 2.2 and RFC 3986: `::` represents at least one group.
         case plain
-        /// RFC 5321 section 4.1.3: `::` stands for two groups or more, and the octets of an embedded IPv4 address may
+        /// RFC 5321 section 4.1.3: `::` represents at least two groups, and the numbers of an embedded IPv4 address may
         /// have leading zeros.
         case mail
     }
@@ -134,8 +134,8 @@ enum IPv6Syntax {
     }
 }
 
-/// A checker for URIs and relative references, RFC 3986 appendix A. `http://999.999.999.999/` is a URI: what is no IPv4
-/// address is still a `reg-name`.
+/// Validates URIs and relative references, RFC 3986 appendix A. `http://999.999.999.999/` is a URI, because a host that
+/// is not an IPv4 address is a `reg-name`.
 enum URISyntax {
     private static let scheme = ByteSet.lettersAndDigits.union("+-.")
     private static let registeredName = ByteSet.lettersAndDigits.union("-._~!$&'()*+,;=")
@@ -151,7 +151,7 @@ enum URISyntax {
         if let authority = takeAuthority(&cursor) {
             guard isAuthority(authority) else { return false }
         } else if !hasScheme {
-            // Otherwise `1:b`, whose `1` is no scheme, would pass for a path.
+            // A colon in the first segment would be the end of a scheme, and `1` in `1:b` is not a valid scheme.
             guard cursor.skip(segmentWithoutColon), cursor.next != UInt8(ascii: ":") else { return false }
         }
         guard cursor.skip(path) else { return false }
@@ -164,7 +164,7 @@ enum URISyntax {
         return cursor.isAtEnd
     }
 
-    /// Moves past a scheme and its colon, or not at all.
+    /// Advances past a scheme and its colon, or does not advance.
     private static func takeScheme(_ cursor: inout ByteCursor) -> Bool {
         var ahead = cursor
         let name = ahead.take(while: scheme)
@@ -173,7 +173,7 @@ enum URISyntax {
         return true
     }
 
-    /// Moves past `//` and what follows it up to the path, or not at all.
+    /// Advances past `//` and the authority up to the path, or does not advance.
     private static func takeAuthority(_ cursor: inout ByteCursor) -> ArraySlice<UInt8>? {
         var ahead = cursor
         guard ahead.take("/"), ahead.take("/") else { return nil }
@@ -200,7 +200,7 @@ enum URISyntax {
         return cursor.isAtEnd
     }
 
-    /// True for `IPvFuture`, which RFC 3986 reserves for later address families.
+    /// True for `IPvFuture`, which RFC 3986 reserves for future kinds of addresses.
     private static func isFutureAddress(_ bytes: ArraySlice<UInt8>) -> Bool {
         var cursor = ByteCursor(bytes)
         guard cursor.take(ignoringCase: "v"), !cursor.take(while: .hexDigits).isEmpty, cursor.take(".") else {
@@ -211,7 +211,8 @@ enum URISyntax {
 }
 
 extension ByteCursor {
-    /// Moves past bytes of the set and past percent-encoded ones. Returns false at a `%` that encodes nothing.
+    /// Advances past bytes of the set and past percent-encoded bytes. Returns false at a `%` without two hexadecimal
+    /// digits.
     fileprivate mutating func skip(_ set: ByteSet) -> Bool {
         while true {
             _ = take(while: set)

@@ -1,4 +1,4 @@
-/// A string format of JSON Schema draft 2020-12 that schemas may demand. Checking a text takes linear time.
+/// A string format of JSON Schema draft 2020-12 that a schema may demand. Validation takes linear time.
 package enum StringFormat: String, CaseIterable, Sendable {
     case dateTime = "date-time"
     case date
@@ -34,7 +34,7 @@ package enum StringFormat: String, CaseIterable, Sendable {
         }
     }
 
-    /// The words behind "must be" in a message.
+    /// The end of the message "must be …".
     package var expectation: String {
         switch self {
         case .dateTime: "an RFC 3339 date and time such as 2026-11-20T10:00:00Z"
@@ -54,10 +54,11 @@ package enum StringFormat: String, CaseIterable, Sendable {
     }
 }
 
-/// A checker for the ISO 8601 durations of RFC 3339 appendix A.
+/// Validates ISO 8601 durations in the grammar of RFC 3339 appendix A.
 ///
-/// The grammar is narrower than ISO 8601: whole numbers only, weeks only alone, and no unit skipped between the first and
-/// the last, so `P1Y2D` is refused. Lower-case letters are allowed, as literals of ABNF ignore case (RFC 5234 section 2.3).
+/// The grammar is narrower than ISO 8601: numbers are whole, weeks cannot be combined with other units, and no unit
+/// between the first and the last unit may be missing, so `P1Y2D` is not valid. Lower-case letters are valid, because
+/// literals of ABNF are case-insensitive (RFC 5234 section 2.3).
 enum DurationSyntax {
     static func accepts(_ bytes: ArraySlice<UInt8>) -> Bool {
         var cursor = ByteCursor(bytes)
@@ -75,7 +76,7 @@ enum DurationSyntax {
         return !cursor.take(while: .digits).isEmpty && cursor.take(ignoringCase: "w") && cursor.isAtEnd
     }
 
-    /// Reads at least one number with its unit, the units being neighbours in `units` and in that order.
+    /// Reads one or more numbers with their units. The units must be adjacent in `units` and in the same order.
     private static func takeUnits(_ units: String, from cursor: inout ByteCursor) -> Bool {
         var remaining = units.unicodeScalars[...]
         var isFirst = true
@@ -90,7 +91,7 @@ enum DurationSyntax {
     }
 }
 
-/// A checker for UUIDs in the hexadecimal form of RFC 4122, of any version and variant.
+/// Validates UUIDs of any version and variant in the hexadecimal form of RFC 4122.
 enum UUIDSyntax {
     static func accepts(_ bytes: ArraySlice<UInt8>) -> Bool {
         var cursor = ByteCursor(bytes)

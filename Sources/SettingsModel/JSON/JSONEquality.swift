@@ -1,6 +1,6 @@
 extension JSONValue: Hashable {
-    /// True for numbers of one kind with the same bits, strings of the same bytes, arrays of equal elements, and objects with
-    /// equal members in any order.
+    /// True if two values are equal: numbers of the same kind with the same bits, strings with the same bytes, arrays
+    /// with equal elements, objects with equal members in any order.
     @inline(never)
     public static func == (left: JSONValue, right: JSONValue) -> Bool {
         switch (left, right) {
@@ -15,7 +15,7 @@ extension JSONValue: Hashable {
         }
     }
 
-    /// Hashes what `==` compares.
+    /// Hashes the value consistently with `==`.
     public func hash(into hasher: inout Hasher) {
         switch self {
         case .null: hasher.combine(0 as UInt8)
@@ -28,7 +28,8 @@ extension JSONValue: Hashable {
         }
     }
 
-    /// True if JSON Schema takes both for one value: as `==`, but numbers are compared by size, without rounding.
+    /// True if JSON Schema regards two values as equal. Unlike `==`, it compares numbers by their mathematical value,
+    /// without rounding.
     @inline(never)
     public func isMathematicallyEqual(to other: JSONValue) -> Bool {
         switch (self, other) {
@@ -45,20 +46,21 @@ extension JSONValue: Hashable {
 }
 
 extension JSONObject: Hashable {
-    /// True if both have the same names with unchanged values, in any order.
+    /// True if both objects have the same names with equal values, in any order.
     public static func == (left: JSONObject, right: JSONObject) -> Bool {
         left.matches(right, by: ==)
     }
 
-    /// Hashes the members without regard to their order.
+    /// Hashes the members independently of their order.
     public func hash(into hasher: inout Hasher) {
         hashMembers(into: &hasher) { $0.hash(into: &$1) }
     }
 
-    /// True if each name of one is a name of the other with a value that `isSame` accepts.
+    /// True if both objects have the same names, and `isSame` returns true for the two values of each name.
     package func matches(_ other: JSONObject, by isSame: (JSONValue, JSONValue) -> Bool) -> Bool {
         guard count == other.count else { return false }
-        // Objects with one history have their members mostly in one order, and need few look-ups.
+        // Versions of the same object mostly have their members in the same order, so comparing positions avoids most
+        // lookups by name.
         var shift = 0
         for (position, member) in members.enumerated() {
             var place = position + shift
@@ -85,7 +87,7 @@ extension JSONObject: Hashable {
     }
 }
 
-/// A value that is compared and hashed mathematically, so that a set of `1` contains `1.0`.
+/// A value that is compared and hashed as JSON Schema demands: a set with `1` contains `1.0`.
 package struct MathematicalJSON: Hashable, Sendable {
     package let value: JSONValue
 
@@ -117,11 +119,12 @@ package struct MathematicalJSON: Hashable, Sendable {
 }
 
 extension [JSONValue] {
-    /// Returns the elements in canonical order, which makes the text of a set stable.
+    /// Returns the elements in canonical order, so that the same set always gives the same text.
     ///
-    /// Values are ordered by kind (null, booleans, numbers, strings, arrays, objects), then numbers by size, strings by
-    /// bytes, arrays and the sorted members of objects element by element. Of numbers of one size an integer comes before a
-    /// double and a negative zero before a positive one, so that different values never tie.
+    /// The order is: first by kind (null, booleans, numbers, strings, arrays, objects); then numbers by their
+    /// mathematical value, strings by their bytes, arrays and the sorted members of objects element by element. If two
+    /// numbers have the same mathematical value, an integer comes before a double, and a negative zero before a
+    /// positive zero. Different values are therefore never at the same position.
     package func canonicallySorted() -> [JSONValue] {
         sorted { $0.precedesCanonically($1) }
     }
@@ -132,7 +135,8 @@ extension JSONValue {
         canonicalOrder(other) < 0
     }
 
-    /// Returns a negative number if this value comes first, zero if both are the same, else a positive number.
+    /// Returns a negative number if this value comes before the other value, zero if they are at the same position, and
+    /// a positive number otherwise.
     private func canonicalOrder(_ other: JSONValue) -> Int {
         switch (self, other) {
         case (.bool(let left), .bool(let right)):
@@ -184,7 +188,7 @@ extension String {
 }
 
 extension JSONObject {
-    /// The members ordered by the bytes of their names.
+    /// The members, sorted by the bytes of their names.
     package var sortedMembers: [Member] {
         members.sorted { $0.name.precedesInBytes($1.name) }
     }

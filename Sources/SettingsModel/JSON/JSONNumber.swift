@@ -1,13 +1,13 @@
-/// A number of either kind that is compared exactly. Converting an Int64 to a Double first would make 9007199254740993
-/// equal to 9007199254740992.0.
+/// A number that is compared exactly. After a conversion of an Int64 to a Double, 9007199254740993 would be equal to
+/// 9007199254740992.0.
 package enum JSONNumber: Hashable, Sendable {
     case integer(Int64)
     case double(Double)
 
-    /// 2⁶³, the first double beyond every Int64.
+    /// 2⁶³, the smallest double that is larger than every Int64.
     private static let beyondInt64 = 9_223_372_036_854_775_808.0
 
-    /// Makes an integer of a double that is exactly an Int64, so that equal numbers have one form.
+    /// Makes an integer if the double is exactly an Int64, so that equal numbers have the same representation.
     init(reduced value: Double) {
         if let exact = Int64(exactly: value) { self = .integer(exact) } else { self = .double(value) }
     }
@@ -27,7 +27,7 @@ package enum JSONNumber: Hashable, Sendable {
         }
     }
 
-    /// True if this number is less than the other. NaN is less than nothing.
+    /// True if this number is less than the other number. Comparisons with NaN return false.
     package func isLess(than other: JSONNumber) -> Bool {
         switch (self, other) {
         case (.integer(let left), .integer(let right)): left < right
@@ -62,13 +62,14 @@ extension JSONValue {
     }
 }
 
-/// A number that is taken as the decimal that was written, digits times a power of ten, not as the binary fraction near it.
+/// A number as a decimal: digits times a power of ten. A double becomes the decimal that JSON writes for it, not the
+/// binary fraction that it stores.
 package struct DecimalDigits {
-    /// At most 19 digits, without sign.
+    /// The digits without the sign; at most 19.
     package let digits: UInt64
     package let exponent: Int
 
-    /// Makes the decimal with the fewest digits that reads back to a double; nil for anything but a number.
+    /// Makes the shortest decimal that converts back to the same double. Returns nil if the value is not a number.
     package init?(_ value: JSONValue) {
         switch value {
         case .integer(let integer):
@@ -79,7 +80,7 @@ package struct DecimalDigits {
             let whole = cursor.take(while: .digits)
             let fraction = cursor.take(".") ? cursor.take(while: .digits) : []
             let written = cursor.take("e") ? Int(String(decoding: cursor.rest, as: UTF8.self)) ?? 0 : 0
-            // At most 17 digits, of which a last zero may be written out.
+            // At most 17 digits. The last digit can be zero, because the fraction always has a digit.
             digits = (whole + fraction).reduce(0) { $0 &* 10 &+ UInt64($1 &- UInt8(ascii: "0")) }
             exponent = written - fraction.count
         default:
@@ -87,7 +88,8 @@ package struct DecimalDigits {
         }
     }
 
-    /// True if this is an integer times the other, decided on the digits: 0.3 is a multiple of 0.1.
+    /// True if this number is an integer times the step. The method computes with the decimal digits, so 0.3 is a
+    /// multiple of 0.1.
     func isMultiple(of step: DecimalDigits) -> Bool {
         if digits == 0 { return true }
         if step.digits == 0 { return false }
@@ -96,12 +98,14 @@ package struct DecimalDigits {
         if shift >= 0 {
             return UInt128(digits) % modulus * Self.powerOfTen(shift, modulo: modulus) % modulus == 0
         }
-        // More than 19 further digits cannot divide any 64-bit number.
+        // If the difference of the exponents is greater than 19, the power of ten is larger than the digits of any step
+        // and cannot divide them.
         guard shift >= -19 else { return false }
         return UInt128(digits).isMultiple(of: modulus * Self.powerOfTen(-shift, modulo: .max))
     }
 
-    /// Returns ten to a power, by squaring. No product exceeds 128 bits, as the modulus has 64 or is not reached.
+    /// Returns a power of ten modulo a number, by repeated squaring. The modulus has 64 bits, so no product exceeds 128
+    /// bits.
     private static func powerOfTen(_ power: Int, modulo modulus: UInt128) -> UInt128 {
         var result: UInt128 = 1 % modulus
         var square: UInt128 = 10 % modulus
@@ -116,7 +120,7 @@ package struct DecimalDigits {
 }
 
 extension JSONValue {
-    /// True if this is an integer times the other number, both taken as the decimals they are written as.
+    /// True if this number is an integer times the step. Both count as the decimals that JSON writes for them.
     func isMultiple(of step: JSONValue) -> Bool {
         guard let digits = DecimalDigits(self), let step = DecimalDigits(step) else { return false }
         return digits.isMultiple(of: step)
@@ -124,14 +128,15 @@ extension JSONValue {
 }
 
 extension JSONValue {
-    /// The integer that this number stands for, as `1` also for `1.0`; nil for any other value.
+    /// The integer that is mathematically equal to this number: `1` for `1.0`. Nil for any other value.
     package var exactInteger: Int64? {
         if case .double(let double) = self { double.exactInteger } else { integer }
     }
 }
 
 extension Double {
-    /// The integer that this number stands for, as `1` for `1.0`; nil beyond 2⁵³, where a double stands for several.
+    /// The integer that is mathematically equal to this double: `1` for `1.0`. Nil beyond 2⁵³, where one double
+    /// represents several integers.
     package var exactInteger: Int64? {
         magnitude <= 0x1p53 ? Int64(exactly: self) : nil
     }

@@ -1,12 +1,14 @@
-/// A JSON object that keeps its members in order, each name once. Names are compared by their UTF-8 bytes.
+/// A JSON object. It keeps the order of its members, and has each name at most once. Names are compared by their UTF-8
+/// bytes.
 ///
-/// Finding a name scans a small object and uses an index in a larger one. Only removing takes linear time there.
+/// A small object is searched linearly. A larger object has an index of its names; in it, only removing a member takes
+/// linear time.
 public struct JSONObject: Sendable {
-    /// One name with its value.
+    /// A name with its value.
     public struct Member: Sendable {
-        /// The name, unique in its object by its UTF-8 bytes.
+        /// The name. No other member of the object has a name with the same UTF-8 bytes.
         public let name: String
-        /// The value of the name.
+        /// The value.
         public var value: JSONValue
 
         /// Makes a member.
@@ -16,10 +18,10 @@ public struct JSONObject: Sendable {
         }
     }
 
-    /// The members in their order.
+    /// The members in order.
     public private(set) var members: [Member]
 
-    /// The positions of the names; nil for an object that is small enough to be searched without an index.
+    /// The positions of the names; nil for an object that is small enough for a linear search.
     private var index: JSONNameIndex?
 
     /// Makes an object without members.
@@ -27,7 +29,7 @@ public struct JSONObject: Sendable {
         members = []
     }
 
-    /// Makes an object of members; `nil` if two of them have one name.
+    /// Makes an object of members. Returns `nil` if two members have the same name.
     public init?(_ members: [Member]) {
         self.init()
         self.members.reserveCapacity(members.count)
@@ -41,7 +43,7 @@ public struct JSONObject: Sendable {
         members.count
     }
 
-    /// True without members.
+    /// True if the object has no members.
     public var isEmpty: Bool {
         members.isEmpty
     }
@@ -51,7 +53,8 @@ public struct JSONObject: Sendable {
         members.lazy.map(\.name)
     }
 
-    /// The value of a name. Setting appends a new name, keeps the place of a known one, and removes it for nil.
+    /// The value of a name. Setting a value replaces the value of an existing member and keeps its position, or appends
+    /// a new member. Setting nil removes the member.
     public subscript(name: String) -> JSONValue? {
         get {
             position(of: name).map { members[$0].value }
@@ -66,7 +69,7 @@ public struct JSONObject: Sendable {
         }
     }
 
-    /// Appends a member. Returns false, and changes nothing, if its name is taken.
+    /// Appends a member. If the object already has the name, returns false and changes nothing.
     @discardableResult
     public mutating func append(_ member: Member) -> Bool {
         guard position(of: member.name) == nil else { return false }
@@ -74,13 +77,13 @@ public struct JSONObject: Sendable {
         return true
     }
 
-    /// Removes the members that a predicate picks, in one pass; none if it throws.
+    /// Removes the members for which a predicate returns true. If the predicate throws, removes no member.
     package mutating func removeAll(where shouldRemove: (Member) throws -> Bool) rethrows {
         members = try members.filter { try !shouldRemove($0) }
         rebuildIndex()
     }
 
-    /// Returns an object of the same names in the same order with other values.
+    /// Returns an object with the same names in the same order and with other values.
     package func mapValues<Failure: Error>(
         _ transform: (JSONValue) throws(Failure) -> JSONValue
     ) throws(Failure) -> JSONObject {
@@ -91,7 +94,8 @@ public struct JSONObject: Sendable {
         return mapped
     }
 
-    /// Returns the position of a name in ``members``. Not inlined, as most of this module looks up names.
+    /// Returns the position of a name in ``members``. Not inlined, because inlining it at its many call sites would
+    /// enlarge the program.
     @inline(never)
     func position(of name: String) -> Int? {
         if let index { return index.position(of: name, in: members) }
@@ -102,7 +106,7 @@ public struct JSONObject: Sendable {
         return nil
     }
 
-    /// Appends a member whose name must be new.
+    /// Appends a member. The object must not have the name yet.
     mutating func appendNew(_ member: Member) {
         if members.isEmpty { members.reserveCapacity(4) }
         members.append(member)
@@ -125,14 +129,15 @@ public struct JSONObject: Sendable {
 }
 
 extension JSONObject: Sequence {
-    /// Makes an iterator over the members in their order.
+    /// Makes an iterator over the members in order.
     public func makeIterator() -> IndexingIterator<[Member]> {
         members.makeIterator()
     }
 }
 
 extension JSONObject: ExpressibleByDictionaryLiteral {
-    /// Makes an object with its members in the order of the literal. The last of two members with one name wins.
+    /// Makes an object with its members in the order of the literal. If the literal repeats a name, the last value
+    /// counts.
     public init(dictionaryLiteral elements: (String, JSONValue)...) {
         self.init(literal: elements)
     }
@@ -143,15 +148,16 @@ extension JSONObject: ExpressibleByDictionaryLiteral {
     }
 }
 
-/// A hash table that maps the names of a large object to their positions, probed linearly.
+/// A hash table with linear probing that maps the names of a large object to their positions.
 ///
-/// Holds positions only, as the members hold the names. The hash is seeded for each process, so that names that all fall
-/// into one slot cannot be prepared.
+/// The table stores positions only, because the members store the names. Each process uses a random seed for the hash,
+/// so a client cannot prepare names that all hash to the same slot.
 struct JSONNameIndex: Sendable {
-    /// The largest object that is searched without an index.
+    /// The maximum number of members of an object without an index.
     static let threshold = 16
 
-    /// A position plus one, or zero for a free slot. The count is a power of two and at least twice the number of members.
+    /// A position plus one, or zero for a free slot. The number of slots is a power of two, and at least twice the
+    /// number of members.
     private var slots: [UInt32]
 
     init(_ members: [JSONObject.Member]) {
@@ -159,7 +165,7 @@ struct JSONNameIndex: Sendable {
         rebuild(for: members)
     }
 
-    /// Returns the position of a name in the members that this index was built from.
+    /// Returns the position of a name. `members` must be the members from which this index was built.
     func position(of name: String, in members: [JSONObject.Member]) -> Int? {
         var slot = firstSlot(of: name)
         while slots[slot] != 0 {
@@ -170,7 +176,7 @@ struct JSONNameIndex: Sendable {
         return nil
     }
 
-    /// Adds the last of the members, whose name must be new.
+    /// Adds the last member. Its name must be new.
     mutating func insertLast(of members: [JSONObject.Member]) {
         if members.count * 2 > slots.count {
             rebuild(for: members)
@@ -179,11 +185,13 @@ struct JSONNameIndex: Sendable {
         }
     }
 
-    /// Removes a member and moves those behind it up by one. To be called while it still is among the members.
+    /// Removes a member, and decrements the positions of the members after it. The caller removes the member from
+    /// `members` afterwards.
     mutating func remove(_ position: Int, of members: [JSONObject.Member]) {
         var hole = firstSlot(of: members[position].name)
         while slots[hole] != UInt32(position + 1) { hole = (hole + 1) & (slots.count - 1) }
-        // What was pushed on by the one that goes moves back, so that it is still found.
+        // Moves back the entries that linear probing had placed after the removed entry, so that lookups still find
+        // them.
         var slot = (hole + 1) & (slots.count - 1)
         while slots[slot] != 0 {
             let first = firstSlot(of: members[Int(slots[slot]) - 1].name)

@@ -1,46 +1,50 @@
 extension JSONValue {
-    /// The levels of arrays and objects that a document may nest. A scalar is at level 0.
+    /// The maximum nesting of arrays and objects in a value. A scalar is at level 0.
     public static let maximumDepth = 128
 
-    /// The levels of a document that contains stored values: an answer, a line of the journal, a snapshot. Each value is a few
-    /// levels down in it and may itself have ``maximumDepth`` levels.
+    /// The maximum nesting of a document that contains stored values, such as an answer, a line of the journal or a
+    /// snapshot. Each value is a few levels below the root of the document, and may itself have ``maximumDepth``
+    /// levels.
     package static let maximumDepthAroundValues = maximumDepth + 16
 
-    /// Reads one whole JSON document.
+    /// Parses a complete JSON document.
     ///
-    /// Strict: RFC 8259 and nothing beyond it. Throws for integers beyond Int64 and numbers beyond a finite Double instead of
-    /// rounding, and for a name that occurs twice in its object. Takes linear time for any input.
+    /// Accepts exactly the syntax of RFC 8259. Throws for an integer that does not fit Int64 and for a number that is
+    /// larger than every finite Double, instead of rounding them, and for an object with a repeated name. Takes linear
+    /// time for any input.
     ///
     /// - Parameters:
     ///   - bytes: the document in UTF-8.
-    ///   - maximumDepth: the levels of nesting that are allowed, at most 256.
+    ///   - maximumDepth: the maximum nesting, at most 256.
     public init(parsing bytes: Span<UInt8>, maximumDepth: Int = JSONValue.maximumDepth) throws(JSONParseError) {
         try JSONParser.checkUTF8(bytes)
         var parser = JSONParser(maximumDepth: maximumDepth)
         self = try parser.document(bytes)
     }
 
-    /// Reads one JSON document from bytes.
+    /// Parses a complete JSON document.
     public init(parsing bytes: [UInt8], maximumDepth: Int = JSONValue.maximumDepth) throws(JSONParseError) {
         try self.init(parsing: bytes.span, maximumDepth: maximumDepth)
     }
 
-    /// Reads one JSON document from text.
+    /// Parses a complete JSON document.
     public init(parsing text: String, maximumDepth: Int = JSONValue.maximumDepth) throws(JSONParseError) {
         var parser = JSONParser(maximumDepth: maximumDepth)
         self = try parser.document(text.utf8Span.span)
     }
 }
 
-/// A Bloom filter that tells which names an object surely does not have yet, so that most need no comparison.
+/// A Bloom filter of the names of an object. For most names, it shows that the object does not have the name yet, so
+/// that no comparison is needed.
 private struct NameFilter {
     private var bits: UInt64 = 0
-    /// True after a name with escapes, as equal names can then have different bits.
+    /// True if a name was written with escapes. Equal names can then have different bits in the filter.
     private var hasEscapes = false
 
-    /// Adds a name, also given as it is written with its quotation marks. Returns true if it is surely new.
+    /// Adds a name. Returns true if the object certainly does not have it yet. `quoted` is the name as the document
+    /// writes it, with its quotation marks.
     mutating func insert(_ name: String, writtenAs quoted: Span<UInt8>) -> Bool {
-        // Every escape is longer than what it stands for.
+        // An escape is always longer than the character that it represents.
         if quoted.count != name.utf8.count + 2 { hasEscapes = true }
         let middle = quoted[quoted.count / 2]
         let bit: UInt64 = 1 << ((UInt64(quoted.count) &* 7 &+ UInt64(middle) &+ UInt64(quoted[1]) &* 3) & 63)
@@ -50,21 +54,21 @@ private struct NameFilter {
     }
 }
 
-/// A parser that reads JSON by recursive descent. The bytes, which must be valid UTF-8, are an argument of each method, as an
-/// escapable struct cannot hold a span.
+/// A recursive descent parser. The bytes must be valid UTF-8. They are a parameter of each method, because an escapable
+/// struct cannot store a span.
 struct JSONParser {
     let maximumDepth: Int
     var position = 0
     private var depth = 0
 
-    /// The limit that no caller can exceed, as parsing recurses.
+    /// The upper limit of `maximumDepth`. Parsing is recursive, so a larger value could overflow the stack.
     private static let deepest = 256
 
     init(maximumDepth: Int) {
         self.maximumDepth = min(maximumDepth, Self.deepest)
     }
 
-    /// Throws if bytes are not UTF-8, at the first that is wrong.
+    /// Throws if the bytes are not valid UTF-8. The error has the offset of the first invalid byte.
     static func checkUTF8(_ bytes: Span<UInt8>) throws(JSONParseError) {
         do {
             _ = try UTF8Span(validating: bytes)
@@ -180,7 +184,7 @@ struct JSONParser {
         }
     }
 
-    /// Moves past an opening bracket.
+    /// Advances past an opening bracket.
     private mutating func enter(_ bytes: Span<UInt8>) throws(JSONParseError) {
         guard depth < maximumDepth else {
             throw JSONParseError(
@@ -215,7 +219,7 @@ struct JSONParser {
         JSONParseError(at: position, in: bytes, reason)
     }
 
-    /// Describes the character at the position for an error message.
+    /// Describes the character at the current position for an error message.
     func found(_ bytes: Span<UInt8>) -> String {
         guard position < bytes.count else { return "the end of the text" }
         var end = position + 1
@@ -229,26 +233,26 @@ struct JSONParser {
         }
     }
 
-    /// Makes a string of bytes, which must be valid UTF-8.
+    /// Makes a string of bytes. The bytes must be valid UTF-8.
     static func text(_ bytes: Span<UInt8>) -> String {
         String(copying: UTF8Span(unchecked: bytes))
     }
 }
 
-/// An error that says why a text is not JSON, and where.
+/// The reason why a text is not valid JSON, with the position of the error.
 public struct JSONParseError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The first wrong byte, from 0.
+    /// The offset of the first invalid byte, counted from 0.
     public let offset: Int
-    /// The line of that byte, from 1; a line ends with a line feed.
+    /// The line of the first invalid byte, counted from 1. A line ends with a line feed.
     public let line: Int
-    /// The column of that byte, from 1, in Unicode scalars.
+    /// The column of the first invalid byte in Unicode scalars, counted from 1.
     public let column: Int
-    /// The cause without the position.
+    /// The reason without the position.
     public let reason: String
-    /// True if the text is JSON by its grammar up to here, but a ``JSONValue`` cannot hold it.
+    /// True if the text is valid JSON up to the error, but a ``JSONValue`` cannot represent it.
     package let isUnrepresentable: Bool
 
-    /// The reason with its place, as `line 3, column 14: expected ':' after the name, found '='`.
+    /// The position and the reason, such as `line 3, column 14: expected ':' after the name, found '='`.
     public var description: String {
         "line \(line), column \(column): \(reason)"
     }
@@ -257,7 +261,7 @@ public struct JSONParseError: Error, Equatable, Sendable, CustomStringConvertibl
         var line = 1
         var column = 1
         var index = 0
-        // Bytes that continue a scalar (0b10xxxxxx) take no column.
+        // Continuation bytes (0b10xxxxxx) do not count as a column.
         while index < min(offset, bytes.count) {
             if bytes[index] == UInt8(ascii: "\n") {
                 line += 1

@@ -1,17 +1,17 @@
-/// A place inside a JSON value that consists of the names and positions leading to it (RFC 6901).
+/// The position of a value inside another JSON value: the names and array indices that lead to it (RFC 6901).
 public struct JSONPointer: Hashable, Sendable {
-    /// The steps from the outside in, unescaped; the position in an array is its decimal digits.
+    /// The names and indices without escapes, outermost first. An array index is in decimal digits.
     public private(set) var tokens: [String]
 
-    /// The whole value.
+    /// The pointer to the whole value.
     public static let root = JSONPointer([])
 
-    /// Makes a pointer of its steps.
+    /// Makes a pointer of names and indices.
     public init(_ tokens: [String]) {
         self.tokens = tokens
     }
 
-    /// Reads the text form, as `/player/volume`; nil for any other text.
+    /// Parses the text form, such as `/player/volume`. Returns nil if the text is not a pointer.
     public init?(_ text: String) {
         tokens = []
         var rest = Array(text.utf8)[...]
@@ -24,7 +24,8 @@ public struct JSONPointer: Hashable, Sendable {
         }
     }
 
-    /// Reads a reference inside a document, as `#/$defs/name`: a percent-encoded pointer after `#`; nil for any other text.
+    /// Parses a reference inside a document, such as `#/$defs/name`: `#` and a percent-encoded pointer. Returns nil for
+    /// any other text.
     package init?(reference: String) {
         guard reference.utf8.first == UInt8(ascii: "#"),
             let pointer = PercentEncoding.decoded(Array(reference.utf8).dropFirst()).flatMap({ JSONPointer($0) })
@@ -32,7 +33,7 @@ public struct JSONPointer: Hashable, Sendable {
         self = pointer
     }
 
-    /// Returns the pointer to a member of the value here.
+    /// Returns the pointer to a member of the object at this position.
     @inline(never)
     package func appending(_ token: String) -> JSONPointer {
         var longer = self
@@ -40,22 +41,23 @@ public struct JSONPointer: Hashable, Sendable {
         return longer
     }
 
-    /// Returns the pointer to an element of the array here.
+    /// Returns the pointer to an element of the array at this position.
     package func appending(_ index: Int) -> JSONPointer {
         appending(String(index))
     }
 
-    /// True if both pointers take the same steps, name by name in bytes.
+    /// True if both pointers have the same tokens, compared byte by byte.
     public static func == (left: JSONPointer, right: JSONPointer) -> Bool {
         left.tokens.count == right.tokens.count && zip(left.tokens, right.tokens).allSatisfy { $0.hasSameBytes(as: $1) }
     }
 
-    /// Hashes the bytes of all steps.
+    /// Hashes the bytes of all tokens.
     public func hash(into hasher: inout Hasher) {
         for token in tokens { token.hashBytes(into: &hasher) }
     }
 
-    /// Returns the array position that a token names: decimal digits without a leading zero.
+    /// Returns the array index that a token represents: decimal digits without a leading zero. Returns nil for any
+    /// other token.
     package static func arrayIndex(_ token: String) -> Int? {
         guard let first = token.utf8.first, first != UInt8(ascii: "0") || token.utf8.count == 1,
             token.utf8.allSatisfy(ASCII.isDigit)
@@ -82,7 +84,7 @@ public struct JSONPointer: Hashable, Sendable {
 }
 
 extension JSONPointer: CustomStringConvertible {
-    /// The text form: a slash before each step, `~` and `/` in a name as `~0` and `~1`; empty for the whole value.
+    /// The text form: a slash before each token, with `~` written as `~0` and `/` as `~1`. Empty for the whole value.
     public var description: String {
         var bytes: [UInt8] = []
         for token in tokens {
@@ -100,14 +102,14 @@ extension JSONPointer: CustomStringConvertible {
 }
 
 extension JSONPointer: ExpressibleByArrayLiteral {
-    /// Makes a pointer of its steps.
+    /// Makes a pointer of names and indices.
     public init(arrayLiteral elements: String...) {
         self.init(elements)
     }
 }
 
 extension JSONValue {
-    /// The value at a place inside this one; nil if the pointer leads nowhere.
+    /// The value at a position inside this value; nil if there is none.
     public subscript(pointer: JSONPointer) -> JSONValue? {
         var value = self
         for token in pointer.tokens {

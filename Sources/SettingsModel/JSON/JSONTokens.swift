@@ -1,6 +1,6 @@
-/// Numbers: exact integers, and doubles rounded once and correctly.
+/// Numbers: exact integers, and correctly rounded doubles.
 extension JSONParser {
-    /// Reads a number from its sign or first digit on.
+    /// Reads a number. Begins at its sign or first digit.
     mutating func number(_ bytes: Span<UInt8>) throws(JSONParseError) -> JSONValue {
         let start = position
         let isNegative = bytes[position] == UInt8(ascii: "-")
@@ -46,7 +46,8 @@ extension JSONParser {
         }
     }
 
-    /// Reads an exponent from its `e` on. Stops counting at 10¹⁷: no text has enough digits to make up for that.
+    /// Reads an exponent. Begins at its `e`. Values above 10¹⁷ are not distinguished: no text has enough digits to
+    /// compensate for them.
     private mutating func readExponent(_ bytes: Span<UInt8>) throws(JSONParseError) -> Int {
         position += 1
         var isNegative = false
@@ -76,7 +77,7 @@ extension JSONParser {
                 "an integer must be between \(Int64.min) and \(Int64.max); "
                     + "write a fraction or an exponent for a floating-point number", isUnrepresentable: true)
         }
-        // The magnitude of Int64.min does not fit Int64, so the sign is applied to the bits.
+        // The magnitude of Int64.min does not fit Int64, so the code negates the bit pattern.
         return .integer(isNegative ? Int64(bitPattern: 0 &- digits.value) : Int64(digits.value))
     }
 
@@ -93,7 +94,7 @@ extension JSONParser {
     }
 }
 
-/// An accumulator that makes an integer of the digits of a number.
+/// Accumulates the digits of a number as an integer.
 private struct Significand {
     private(set) var value: UInt64 = 0
     private(set) var overflowed = false
@@ -109,15 +110,15 @@ private struct Significand {
         }
     }
 
-    /// Returns the nearest double where one operation on two exact doubles gives it, which IEEE 754 rounds correctly; nil
-    /// where the general conversion is needed.
+    /// Returns the nearest double if one operation on two exactly represented doubles computes it, because IEEE 754
+    /// rounds such an operation correctly. Returns nil if the general conversion is needed.
     func exactDouble(exponent: Int) -> Double? {
         guard !overflowed, value <= 1 << 53, abs(exponent) < Self.powersOfTen.count else { return nil }
         let power = Self.powersOfTen[abs(exponent)]
         return exponent < 0 ? Double(value) / power : Double(value) * power
     }
 
-    /// The powers of ten that a double holds exactly.
+    /// The powers of ten that a double represents exactly.
     private static let powersOfTen: [Double] = [
         1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
         1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
@@ -126,7 +127,7 @@ private struct Significand {
 
 /// Strings, with their escapes.
 extension JSONParser {
-    /// Reads a string from its opening quotation mark on. One without escapes is copied as one slice.
+    /// Reads a string. Begins at its opening quotation mark. A string without escapes is copied at once.
     mutating func string(_ bytes: Span<UInt8>) throws(JSONParseError) -> String {
         position += 1
         let start = position
@@ -139,7 +140,7 @@ extension JSONParser {
         return try escapedString(from: start, bytes)
     }
 
-    /// Moves to the next quotation mark or backslash.
+    /// Advances to the next quotation mark or backslash.
     private mutating func skipPlain(_ bytes: Span<UInt8>) throws(JSONParseError) {
         position = Self.endOfPlain(bytes, from: position)
         if position == bytes.count {
@@ -150,7 +151,7 @@ extension JSONParser {
         }
     }
 
-    /// Returns the place of the next quotation mark, backslash or control character; the end if there is none.
+    /// Returns the position of the next quotation mark, backslash or control character; the end if there is none.
     @inline(__always)
     static func endOfPlain(_ bytes: Span<UInt8>, from start: Int) -> Int {
         var index = start
@@ -169,9 +170,10 @@ extension JSONParser {
 
     /// True if none of eight bytes is a quotation mark, a backslash or a control character.
     ///
-    /// Subtracting one from each byte borrows into its highest bit if it was zero, as it is after an exclusive or with the
-    /// byte to find. Subtracting a space borrows if the byte was less. A borrow from a neighbour can only give a wrong false,
-    /// after which the bytes are checked one by one.
+    /// The function tests all bytes with a few operations on one word. An exclusive or makes a searched byte zero;
+    /// subtracting one from a zero byte borrows into its highest bit. Subtracting a space from a byte borrows if the
+    /// byte is less than a space. A borrow of a neighbouring byte can only make the result false by mistake; the caller
+    /// then checks the bytes one by one.
     static func isPlain(_ word: UInt64) -> Bool {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let quotes = word ^ (ones &* UInt64(UInt8(ascii: "\"")))
@@ -196,7 +198,7 @@ extension JSONParser {
         }
     }
 
-    /// Reads one escape from its backslash on.
+    /// Reads one escape. Begins at its backslash.
     private mutating func escape(into text: inout [UInt8], _ bytes: Span<UInt8>) throws(JSONParseError) {
         guard position + 1 < bytes.count else {
             position = bytes.count
@@ -221,7 +223,7 @@ extension JSONParser {
         position += 2
     }
 
-    /// Reads an escape `\uXXXX`, or two such escapes that are a surrogate pair.
+    /// Reads an escape `\uXXXX`, or two such escapes that form a surrogate pair.
     private mutating func unicodeEscape(_ bytes: Span<UInt8>) throws(JSONParseError) -> Unicode.Scalar {
         let start = position
         let first = try codeUnit(bytes)

@@ -1,16 +1,17 @@
-/// A JSON value that is kept exactly as it was written.
+/// A JSON value that keeps what was written.
 ///
-/// Integers and floating-point numbers stay apart, and objects keep the order of their members. A value reads back equal
-/// after it was written.
+/// Integers and floating-point numbers are different, and objects keep the order of their members. Parsing the text of
+/// a value gives an equal value.
 ///
-/// There are two equalities. `==` compares the kinds and bits of numbers, the UTF-8 bytes of strings and the members of
-/// objects in any order. ``isMathematicallyEqual(to:)`` is JSON Schema's: `1` and `1.0` are one number there.
+/// There are two kinds of equality. `==` compares numbers by kind and bits, strings by their UTF-8 bytes, and the
+/// members of objects in any order. ``isMathematicallyEqual(to:)`` is the equality of JSON Schema, which treats `1` and
+/// `1.0` as equal.
 ///
-/// Parsed values nest to a limit (``maximumDepth``), as comparing, writing and freeing a value recurse. Values made in code
-/// should keep to it.
+/// The nesting of parsed values is limited (``maximumDepth``), because comparing, writing and freeing a value is
+/// recursive. Values made by a program should not exceed the limit.
 ///
-/// Literals of Swift are values, except `nil`: write `.null`. A missing value and `null` are different, and
-/// `condition ? value : nil` must never turn one into the other.
+/// Swift literals except `nil` make values; for null, write `.null`. A missing value is different from `null`: an
+/// expression such as `condition ? value : nil` must not convert one into the other.
 public enum JSONValue: Sendable {
     /// `null`.
     case null
@@ -18,7 +19,8 @@ public enum JSONValue: Sendable {
     case bool(Bool)
     /// A number written without fraction and exponent.
     case integer(Int64)
-    /// A number written with a fraction or an exponent. Always finite in a parsed value; any other is written as `null`.
+    /// A number written with a fraction or an exponent. A parsed number is always finite. A number that is not finite
+    /// is written as `null`.
     case double(Double)
     /// Text.
     case string(String)
@@ -34,17 +36,17 @@ extension JSONValue {
         if case .null = self { true } else { false }
     }
 
-    /// The boolean, if this is one.
+    /// The boolean; nil for any other value.
     public var bool: Bool? {
         if case .bool(let value) = self { value } else { nil }
     }
 
-    /// The integer, if this is one. A double is not, even `1.0`.
+    /// The integer; nil for any other value, including a double such as `1.0`.
     public var integer: Int64? {
         if case .integer(let value) = self { value } else { nil }
     }
 
-    /// The number as a double, if this is a number; an integer beyond 2⁵³ gives the nearest double.
+    /// The number as a double; nil for any other value. An integer beyond 2⁵³ gives the nearest double.
     public var number: Double? {
         switch self {
         case .integer(let value): Double(value)
@@ -53,22 +55,22 @@ extension JSONValue {
         }
     }
 
-    /// The text, if this is a string.
+    /// The string; nil for any other value.
     public var string: String? {
         if case .string(let value) = self { value } else { nil }
     }
 
-    /// The elements, if this is an array.
+    /// The elements of an array; nil for any other value.
     public var array: [JSONValue]? {
         if case .array(let value) = self { value } else { nil }
     }
 
-    /// The members, if this is an object.
+    /// The object; nil for any other value.
     public var object: JSONObject? {
         if case .object(let value) = self { value } else { nil }
     }
 
-    /// The member of this name, if this is an object that has one.
+    /// The member of an object with a name; nil if the object has no such member or the value is not an object.
     public subscript(name: String) -> JSONValue? {
         object?[name]
     }
@@ -87,7 +89,7 @@ extension JSONValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
         self = .integer(value)
     }
 
-    /// Makes a floating-point number, also of `1.0`.
+    /// Makes a floating-point number, even if the literal is an integral number such as `1.0`.
     public init(floatLiteral value: Double) {
         self = .double(value)
     }
@@ -102,7 +104,8 @@ extension JSONValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
         self = .array(elements)
     }
 
-    /// Makes an object with its members in the order of the literal. The last of two members with one name wins.
+    /// Makes an object with its members in the order of the literal. If the literal repeats a name, the last value
+    /// counts.
     public init(dictionaryLiteral elements: (String, JSONValue)...) {
         self = .object(JSONObject(literal: elements))
     }
@@ -116,7 +119,7 @@ extension JSONValue: CustomStringConvertible {
 }
 
 extension JSONValue {
-    /// The kind in a sentence: `an integer`, `a string`.
+    /// The kind with an article, for messages: `an integer`, `a string`.
     package var kindPhrase: String {
         switch self {
         case .null: "null"
@@ -129,7 +132,7 @@ extension JSONValue {
         }
     }
 
-    /// The value in a sentence: its JSON if that is short, else its kind and size.
+    /// The value for messages: its JSON text if that is short, and otherwise its kind and its size.
     package var briefPhrase: String {
         switch self {
         case .string(let text) where text.utf8.count > Self.briefLength:
@@ -143,7 +146,7 @@ extension JSONValue {
         }
     }
 
-    /// The value if it is a scalar that is short enough for a message.
+    /// The value if it is a scalar that is short enough for a message; otherwise nil.
     var briefScalar: JSONValue? {
         switch self {
         case .string(let text) where text.utf8.count > Self.briefLength: nil
@@ -155,7 +158,7 @@ extension JSONValue {
     private static let briefLength = 80
 }
 
-/// Measures of a value. Each stops as soon as the answer is known.
+/// Measures of a value. Each method stops as soon as its result is known.
 extension JSONValue {
     /// An error that names the limit that a value exceeds.
     package enum Excess: Error {
@@ -187,7 +190,7 @@ extension JSONValue {
         if remaining < 0 { throw .extent }
     }
 
-    /// True if the value nests at most so many levels, a scalar being at level 0.
+    /// True if the value has at most this number of nested levels. A scalar is at level 0.
     package func isNested(atMost levels: Int) -> Bool {
         var remaining = Int.max
         return levels >= 0 && (try? measure(levels: levels, subtractingFrom: &remaining)) != nil
@@ -198,7 +201,7 @@ extension JSONValue {
         (try? measure(levels: .max, subtractingFrom: &remaining)) != nil
     }
 
-    /// The extent of the value. If the extent exceeds a limit, returns any number above the limit.
+    /// The extent of the value. If the extent exceeds a limit, returns some number above the limit.
     package func extent(upTo limit: Int) -> Int {
         var remaining = limit
         _ = subtractExtent(from: &remaining)
@@ -211,6 +214,6 @@ extension JSONValue {
         return subtractExtent(from: &remaining)
     }
 
-    /// The extent of the whole value.
+    /// The complete extent of the value.
     var extent: Int { extent(upTo: .max) }
 }

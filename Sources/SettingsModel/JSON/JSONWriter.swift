@@ -1,7 +1,7 @@
-/// A writer that appends JSON text to bytes piece by piece.
+/// Appends JSON text to bytes, piece by piece.
 ///
-/// The calls mirror the document: `beginObject`, then for each member its `name` and a value, then `endObject`. The writer
-/// adds commas, line breaks and escapes. The caller must nest the calls properly.
+/// The calls follow the structure of the document: `beginObject`, then for each member `name` and a value, then
+/// `endObject`. The writer adds commas, line breaks and escapes. The caller must nest the calls correctly.
 ///
 ///     var writer = JSONWriter()
 ///     writer.beginObject()
@@ -9,20 +9,21 @@
 ///     writer.write(integer: 17)
 ///     writer.endObject()
 public struct JSONWriter: Sendable {
-    /// A style that says how the text is laid out.
+    /// The layout of the text.
     public struct Style: Equatable, Sendable {
-        /// True for each member and element on a line of its own, indented by two spaces a level.
+        /// True to write each member and element on its own line, indented by two spaces for each level.
         public var isPretty: Bool
-        /// True to order the members of whole values by the bytes of their names. Pieces keep the order of the calls.
+        /// True to sort the members of whole values by the bytes of their names. Members written one by one keep the
+        /// order of the calls.
         public var sortsMembers: Bool
 
-        /// One line without spaces, members in their order.
+        /// One line without spaces; members in their order.
         public static let compact = Style(isPretty: false, sortsMembers: false)
-        /// For reading, members in their order.
+        /// Several lines for people; members in their order.
         public static let pretty = Style(isPretty: true, sortsMembers: false)
-        /// For comparing byte by byte: equal values give equal text.
+        /// One line with sorted members: equal values give equal bytes.
         public static let canonical = Style(isPretty: false, sortsMembers: true)
-        /// For files that people compare line by line.
+        /// Several lines with sorted members, for files that people compare line by line.
         public static let canonicalPretty = Style(isPretty: true, sortsMembers: true)
     }
 
@@ -30,16 +31,17 @@ public struct JSONWriter: Sendable {
     package let style: Style
     private var depth = 0
     private var place = Place.opening
-    /// A name that is written together with its value, in one step: nearly all of an answer is such.
+    /// A name that the writer has not written yet. It writes the name together with the value in one step, because most
+    /// of an answer consists of such pairs.
     private var owedName: StaticString?
 
-    /// What the next name or value comes behind.
+    /// The kind of the text before the next name or value.
     private enum Place {
-        /// An opening bracket, or nothing.
+        /// An opening bracket, or the beginning of the document.
         case opening
-        /// A name that is written.
+        /// A name.
         case name
-        /// Another value, so that a comma comes first.
+        /// A value, so a comma must follow.
         case value
     }
 
@@ -49,7 +51,7 @@ public struct JSONWriter: Sendable {
         bytes.reserveCapacity(capacity)
     }
 
-    /// Begins another document, in the same memory if `keepingCapacity`.
+    /// Begins another document. Keeps the allocated memory if `keepingCapacity`.
     package mutating func removeAll(keepingCapacity: Bool = false) {
         bytes.removeAll(keepingCapacity: keepingCapacity)
         (depth, place, owedName) = (0, .opening, nil)
@@ -92,7 +94,7 @@ public struct JSONWriter: Sendable {
         close(UInt8(ascii: "]"))
     }
 
-    /// Writes the name of the member whose value comes next.
+    /// Writes the name of the next member.
     package mutating func name(_ name: String) {
         appendQuoted(name)
         bytes.append(UInt8(ascii: ":"))
@@ -100,7 +102,7 @@ public struct JSONWriter: Sendable {
         place = .name
     }
 
-    /// Writes a name that the program says, which has no byte to escape.
+    /// Writes a name from a literal of the program, which must not need escapes.
     package mutating func name(literal name: StaticString) {
         if style.isPretty { self.name(name.description) } else { owedName = name }
     }
@@ -109,7 +111,7 @@ public struct JSONWriter: Sendable {
         appendQuoted(string)
     }
 
-    /// Writes a string that the program says, which has no byte to escape.
+    /// Writes a string from a literal of the program, which must not need escapes.
     package mutating func write(literal text: StaticString) {
         append(upTo: text.utf8CodeUnitCount + 2) { room in
             room.append("\"")
@@ -122,8 +124,8 @@ public struct JSONWriter: Sendable {
         append(upTo: 20) { $0.append(decimal: integer) }
     }
 
-    /// Writes a double with the fewest digits that read back equal, always with a fraction or an exponent, so that it stays a
-    /// double. Writes `null` for one that is not finite.
+    /// Writes the shortest decimal that converts back to the same double. The text always has a fraction or an
+    /// exponent, so that it is parsed as a double again. Writes `null` for a number that is not finite.
     package mutating func write(double: Double) {
         guard double.isFinite else { return writeNull() }
         write(rendered: double.description.utf8Span.span)
@@ -137,7 +139,7 @@ public struct JSONWriter: Sendable {
         append(upTo: 4) { $0.append("null") }
     }
 
-    /// Writes bytes that already are one JSON value.
+    /// Writes the bytes of one JSON value.
     package mutating func write(rendered: Span<UInt8>) {
         append(upTo: rendered.count) { $0.append(copying: rendered) }
     }
@@ -160,7 +162,7 @@ public struct JSONWriter: Sendable {
         place = .value
     }
 
-    /// Adds a value of at most so many bytes, and what comes before it.
+    /// Appends a value of at most this number of bytes, with the separator before it.
     @inline(__always)
     private mutating func append(upTo length: Int, _ value: (inout Room) -> Void) {
         if style.isPretty { separate() }
@@ -177,7 +179,7 @@ public struct JSONWriter: Sendable {
         (place, owedName) = (.value, nil)
     }
 
-    /// Writes the comma and the line break before a name or a value.
+    /// Writes the separator before a name or a value: a comma and, in a pretty style, a line break.
     private mutating func separate() {
         if place == .value { bytes.append(UInt8(ascii: ",")) }
         if place != .name && depth > 0 { breakLine() }
@@ -189,7 +191,7 @@ public struct JSONWriter: Sendable {
         for _ in 0..<depth { bytes.append(copying: "  ".utf8Span.span) }
     }
 
-    /// Writes a name or a string, and what comes before it.
+    /// Writes a quoted string with the separator before it.
     private mutating func appendQuoted(_ text: String) {
         let text = text.utf8Span.span
         guard JSONParser.endOfPlain(text, from: 0) == text.count else { return appendEscaped(text) }
@@ -200,7 +202,7 @@ public struct JSONWriter: Sendable {
         }
     }
 
-    // Not inlined, so that no registers are saved for it where there is nothing to escape.
+    // Not inlined, so that the common case without escapes saves no registers for this code.
     @inline(never)
     private mutating func appendEscaped(_ text: Span<UInt8>) {
         append(upTo: 1) { $0.append("\"") }
@@ -232,7 +234,7 @@ public struct JSONWriter: Sendable {
 }
 
 extension [UInt8] {
-    /// Adds at most so many bytes, piece by piece: the array makes room once for all of them.
+    /// Appends at most this number of bytes in several pieces. The array reserves memory for all of them at once.
     @inline(__always)
     fileprivate mutating func append(upTo length: Int, _ write: (inout Room) -> Void) {
         append(addingCapacity: length) { output in
@@ -246,14 +248,15 @@ extension [UInt8] {
     }
 }
 
-/// Room behind the bytes of an array, which is filled from left to right. Adding more than fits traps.
+/// Reserved memory after the bytes of an array. It is filled from the beginning to the end. Appending more bytes than
+/// reserved traps.
 ///
-/// HTTPWire has one like it, as neither module may import the other.
+/// HTTPWire has a similar type, because neither module may import the other.
 private struct Room {
     var end: UnsafeMutablePointer<UInt8>
     let limit: UnsafeMutablePointer<UInt8>
 
-    /// Returns the place of the next bytes, which the caller fills.
+    /// Returns the position of the next bytes, which the caller must initialize.
     @inline(__always)
     private mutating func take(_ count: Int) -> UnsafeMutablePointer<UInt8> {
         precondition(count <= limit - end)
@@ -264,13 +267,13 @@ private struct Room {
     @inline(__always)
     mutating func append(_ byte: UInt8) { take(1).pointee = byte }
 
-    /// Adds text that stands in the program.
+    /// Appends a literal of the program.
     @inline(__always)
     mutating func append(_ text: StaticString) {
         take(text.utf8CodeUnitCount).initialize(from: text.utf8Start, count: text.utf8CodeUnitCount)
     }
 
-    /// Adds all bytes of a span at once.
+    /// Appends all bytes of a span.
     @inline(__always)
     mutating func append(copying bytes: Span<UInt8>) {
         bytes.withUnsafeBufferPointer { bytes in
@@ -279,7 +282,7 @@ private struct Room {
         }
     }
 
-    /// Adds a number in decimal digits.
+    /// Appends a number in decimal digits.
     mutating func append(decimal number: Int64) {
         if number < 0 { append("-") }
         var (count, bound) = (1, UInt64(10))

@@ -1,4 +1,4 @@
-/// A code of an error as it is on the wire. Its ``title`` says what it means.
+/// The code of an error in a response of the HTTP API. ``title`` describes the error.
 public enum ErrorCode: String, CaseIterable, Hashable, Sendable {
     case badRequest = "bad_request"
     case unauthorized
@@ -36,7 +36,7 @@ public enum ErrorCode: String, CaseIterable, Hashable, Sendable {
 }
 
 extension ErrorCode {
-    /// The statuses that the code may have, the usual one first, and its title.
+    /// The HTTP statuses that an error with this code may have, the most frequent first, and the title.
     private var row: (statuses: [Int], title: String) {
         switch self {
         case .badRequest: ([400], "Bad request")
@@ -75,17 +75,17 @@ extension ErrorCode {
         }
     }
 
-    /// The HTTP statuses that an error with this code may have, the usual one first.
+    /// The HTTP statuses that an error with this code may have, the most frequent first.
     public var statuses: [Int] {
         row.statuses
     }
 
-    /// The usual HTTP status of an error with this code.
+    /// The most frequent HTTP status of an error with this code.
     public var defaultStatus: Int {
         row.statuses.first ?? 400
     }
 
-    /// The kind of error in a few words.
+    /// A short description of the error.
     public var title: String {
         row.title
     }

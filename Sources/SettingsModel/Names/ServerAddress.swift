@@ -1,13 +1,13 @@
-/// An address of a daemon: `http://127.0.0.1:7070`, `http://[::1]:7070`, `unix:/run/settingsd.sock`, or
-/// `https://settings.example.com` behind a proxy that speaks TLS.
+/// The address of a daemon: `http://127.0.0.1:7070`, `http://[::1]:7070`, `unix:/run/settingsd.sock`, or
+/// `https://settings.example.com` for a proxy that terminates TLS.
 ///
-/// `https://` needs OpenSSL 3 on the machine.
+/// `https://` needs OpenSSL 3 on the machine of the client.
 public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
     package enum Kind: Hashable, Sendable {
-        /// A name or a numeric address, IPv6 without its brackets.
+        /// TCP. The host is a name or a numeric address; an IPv6 address has no brackets.
         case tcp(host: String, port: UInt16)
         case unix(path: String)
-        /// The same as TCP, with TLS in between.
+        /// TCP with TLS.
         case https(host: String, port: UInt16)
     }
 
@@ -17,17 +17,17 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
     private static let usualSecurePort: UInt16 = 443
     /// The default address of a daemon on this machine.
     public static let usual = ServerAddress(.tcp(host: "127.0.0.1", port: usualPort))
-    /// The environment variable with the address.
+    /// The environment variable that contains the address.
     package static let variable = "SETTINGS_URL"
 
-    /// The longest path that fits into `sun_path` of Linux, without the zero at its end.
+    /// The maximum length of a path in `sun_path` on Linux, without the final zero byte.
     package static let maximumPathLength = 107
 
     package init(_ kind: Kind) {
         self.kind = kind
     }
 
-    /// Reads an address. Throws the reason if the text is not valid.
+    /// Parses an address. If the text is not valid, throws an error with the reason.
     public init(_ text: String) throws(ServerAddressError) {
         var cursor = ByteCursor(text)
         let letters = cursor.take(while: ByteSet(":").inverted)
@@ -37,7 +37,7 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
             kind = .unix(path: try Self.path(cursor.rest, text))
             return
         }
-        // Without slashes it may be a host before its port.
+        // Text without `//` after the colon may be a host and a port.
         guard hasScheme, cursor.take("/"), cursor.take("/") else {
             throw ServerAddressError(
                 address: text, reason: "it must begin with http://, https:// or unix:, as in http://127.0.0.1:7070")
@@ -51,7 +51,7 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
             kind = .tcp(host: host, port: port ?? Self.usualPort)
             return
         }
-        // A zone has a meaning on this machine only, so no certificate can be for it.
+        // A zone identifies a network interface of this machine, so a certificate cannot contain it.
         guard !host.utf8.contains(UInt8(ascii: "%")) else {
             throw ServerAddressError(
                 address: text,
@@ -66,7 +66,7 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
     }
 
     private static func path(_ rest: ArraySlice<UInt8>, _ text: String) throws(ServerAddressError) -> String {
-        // `unix:///path` is the same as a URL.
+        // The URL `unix:///path` is equivalent to `unix:/path`.
         let path = rest.starts(with: "///".utf8) ? rest.dropFirst(2) : rest
         guard path.first == UInt8(ascii: "/"), path.count > 1, !path.contains(0) else {
             throw ServerAddressError(
@@ -79,7 +79,7 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
         return String(decoding: path, as: UTF8.self)
     }
 
-    /// Reads a host and an optional port.
+    /// Parses a host with an optional port.
     private static func authority(
         _ rest: ArraySlice<UInt8>, _ text: String
     ) throws(ServerAddressError) -> (host: String, port: UInt16?) {
@@ -107,7 +107,7 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
             throw bad("an IPv6 address must be in brackets, as in http://[::1]:7070")
         }
         guard !host.isEmpty else { throw bad("the host is missing; use 127.0.0.1 for this machine") }
-        // The host is sent in a field of each request, where nothing may end the line.
+        // The host becomes a header field of each request, so it must not contain a line end.
         guard host.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             throw bad("the host must consist of printable ASCII; write an international name in its xn-- form")
         }
@@ -120,22 +120,22 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
         return port
     }
 
-    /// The host that the server's certificate has to be for; nil for an address without TLS.
+    /// The host name that the certificate of the server must contain; nil for an address without TLS.
     package var secureHost: String? {
         if case .https(let host, _) = kind { host } else { nil }
     }
 
-    /// The value of `Host` in requests.
+    /// The value of the field `Host` in requests.
     package var hostField: String {
         switch kind {
         case .tcp(let host, let port), .https(let host, let port):
-            // The zone of an address has a meaning on this machine only.
+            // A zone identifies a network interface of this machine, so it is not sent.
             return "\(Self.bracketed(String(host.prefix { $0 != "%" }))):\(port)"
         case .unix: return "localhost"
         }
     }
 
-    /// The text that reads back as this address.
+    /// The text form, which parses to the same address.
     public var description: String {
         switch kind {
         case .tcp(let host, let port): "http://\(Self.bracketed(host)):\(port)"
@@ -149,14 +149,14 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// An error that says why a text is not the address of a daemon.
+/// The reason why a text is not the address of a daemon.
 public struct ServerAddressError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The text.
+    /// The invalid text.
     public let address: String
-    /// The cause, and what to write instead.
+    /// The reason, and the correct form.
     public let reason: String
 
-    /// The text with the reason.
+    /// The invalid text and the reason.
     public var description: String {
         "\(address): \(reason)"
     }

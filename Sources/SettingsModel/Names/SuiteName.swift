@@ -1,13 +1,13 @@
-/// A name of a suite: 1 to 128 of `A-Z a-z 0-9 . _ -`, not starting with a dot.
+/// The name of a suite: 1 to 128 characters `A-Z a-z 0-9 . _ -`; the first character is not a dot.
 ///
-/// None of these needs escaping in a path, a file name or a shell.
+/// None of these characters needs escaping in a path, a file name or a shell.
 public struct SuiteName: Hashable, Sendable {
-    /// The longest name in bytes.
+    /// The maximum length in bytes.
     package static let maximumLength = 128
 
     private let bytes: UTF8Text
 
-    /// Makes a name. Throws the reason if the text is not valid.
+    /// Makes a name. If the text is not valid, throws an error with the reason.
     public init(_ text: String) throws(NameError) {
         guard !text.isEmpty else { throw NameError("a suite name must not be empty") }
         guard text.utf8.first != UInt8(ascii: ".") else { throw NameError("a suite name must not start with '.'") }
@@ -23,7 +23,7 @@ public struct SuiteName: Hashable, Sendable {
         bytes = UTF8Text(text)
     }
 
-    /// The name as it was given.
+    /// The name as text.
     public var text: String {
         bytes.string
     }
@@ -43,28 +43,28 @@ public struct SuiteName: Hashable, Sendable {
 }
 
 extension SuiteName: Comparable, CustomStringConvertible {
-    /// True if the bytes of the first name come before those of the second.
+    /// True if the first name comes before the second name in the order of their bytes.
     public static func < (left: SuiteName, right: SuiteName) -> Bool {
         left.bytes < right.bytes
     }
 
-    /// The name itself.
+    /// The name as text.
     public var description: String {
         text
     }
 }
 
-/// A name of a key: 1 to 256 bytes of UTF-8 without control characters, not `.` or `..`.
+/// The name of a key: 1 to 256 bytes of UTF-8 without control characters, and not `.` or `..`.
 ///
-/// Names are compared by their bytes, so two Unicode forms of a letter make two names. `.` and `..` are excluded because
-/// clients and proxies resolve them in a path.
+/// Names are compared by their bytes, so two Unicode forms of a letter are different. `.` and `..` are not valid,
+/// because clients and proxies resolve them in a path.
 public struct KeyName: Hashable, Sendable {
-    /// The longest name in bytes.
+    /// The maximum length in bytes.
     public static let maximumLength = 256
 
     private let bytes: UTF8Text
 
-    /// Makes a name. Throws the reason if the text is not valid.
+    /// Makes a name. If the text is not valid, throws an error with the reason.
     public init(_ text: String) throws(NameError) {
         let count = text.utf8.count
         guard count > 0 else { throw NameError("a key must not be empty") }
@@ -82,12 +82,12 @@ public struct KeyName: Hashable, Sendable {
         bytes = UTF8Text(text)
     }
 
-    /// The name as it was given.
+    /// The name as text.
     public var text: String {
         bytes.string
     }
 
-    /// True if the text is printable ASCII, as most names are.
+    /// True if the text is printable ASCII.
     private static func isPlain(_ text: String) -> Bool {
         let bytes = text.utf8Span.span
         for index in 0..<bytes.count where bytes[index] &- 0x20 >= 0x5F { return false }
@@ -96,20 +96,20 @@ public struct KeyName: Hashable, Sendable {
 }
 
 extension KeyName: Comparable, CustomStringConvertible {
-    /// True if the bytes of the first name come before those of the second.
+    /// True if the first name comes before the second name in the order of their bytes.
     public static func < (left: KeyName, right: KeyName) -> Bool {
         left.bytes < right.bytes
     }
 
-    /// The name itself.
+    /// The name as text.
     public var description: String {
         text
     }
 }
 
-/// An error that says why a text is not the name of a suite or a key.
+/// The reason why a text is not a valid name of a suite or a key.
 public struct NameError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The reason as a sentence, as `a suite name must not start with '.'`.
+    /// The reason as a sentence, such as `a suite name must not start with '.'`.
     public let description: String
 
     fileprivate init(_ description: String) {
@@ -123,7 +123,7 @@ public struct NameError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Unicode.Scalar {
-    /// True for the control characters of ASCII and U+0080 to U+009F.
+    /// True for ASCII control characters and for U+0080 to U+009F.
     fileprivate var isControl: Bool {
         value < 0x20 || (0x7F...0x9F).contains(value)
     }

@@ -1,12 +1,12 @@
-/// A regular expression that matches text in ECMA-262 syntax and Unicode mode (the `u` flag): the `pattern` of JSON Schema.
+/// A compiled regular expression in the syntax of ECMA-262 with the `u` flag: the keyword `pattern` of JSON Schema.
 ///
-/// Matches anywhere in the text, by a nondeterministic automaton, which takes linear time without captures and priorities.
-/// Look-around and back-references, which an automaton cannot match, are refused.
+/// A pattern matches if some part of the text matches. The search runs a nondeterministic automaton, so it takes linear
+/// time. An automaton cannot match look-around and back-references; patterns with these constructs are refused.
 struct Pattern: Sendable {
     let source: String
     private let program: PatternProgram
 
-    /// - Parameter allowsAnyProperty: takes a Unicode property that is not supported as every scalar.
+    /// - Parameter allowsAnyProperty: true to compile an unsupported Unicode property as a class of all scalars.
     init(_ source: String, allowsAnyProperty: Bool = false) throws(PatternError) {
         let syntax = try PatternParser.parse(source, allowsAnyProperty: allowsAnyProperty)
         if let unsupported = syntax.unsupported {
@@ -19,30 +19,32 @@ struct Pattern: Sendable {
         self.program = PatternCompiler.compile(syntax)
     }
 
-    /// Throws if the text is no pattern of ECMA-262, or exceeds the limits on length and nesting. Unsupported patterns pass.
+    /// Throws if the text is not valid ECMA-262 syntax, or if it exceeds the limits on length and nesting. Does not
+    /// throw for valid syntax that `init` cannot compile.
     static func checkSyntax(_ source: String) throws(PatternError) {
         _ = try PatternParser.parse(source)
     }
 
-    /// The number of states, which bounds the memory of the pattern and the work for a scalar of text.
+    /// The number of states of the automaton. It bounds the memory of the pattern and the work for each scalar of a
+    /// text.
     var stateCount: Int {
         program.states.count
     }
 
-    /// Returns nil if the budget of steps is spent before the answer is known; the budget is then zero.
+    /// Returns whether the text matches; nil if the budget of steps reaches zero before the search ends.
     ///
-    /// A step follows one edge. The same pattern and text always take the same number of steps: at least one for each scalar,
-    /// and at most a number that the size of the pattern bounds.
+    /// A step follows one edge of the automaton. The number of steps depends only on the pattern and the text: at least
+    /// one for each scalar, and at most a number that the size of the pattern bounds.
     func matches(_ text: String, budget: inout Int) -> Bool? {
         var search = PatternSearch(program)
         return search.run(text, budget: &budget)
     }
 }
 
-/// An error that says why a pattern is refused, and at which offset in Unicode scalars.
+/// The reason why a pattern is refused, and the offset of the error in Unicode scalars.
 struct PatternError: Error, Equatable, Sendable, CustomStringConvertible {
     enum Kind: Equatable, Sendable {
-        /// The text is no pattern of ECMA-262.
+        /// The text is not valid ECMA-262 syntax.
         case syntax
         /// The pattern is valid, but cannot be matched in linear time or needs Unicode data that is not supported.
         case unsupported
@@ -69,12 +71,14 @@ struct PatternError: Error, Equatable, Sendable, CustomStringConvertible {
     }
 }
 
-/// The limits that keep a hostile pattern cheap.
+/// The limits of a pattern. They bound the time and the memory that a hostile pattern can take.
 enum PatternLimits {
-    /// The longest pattern, which bounds the time and memory of reading it.
+    /// The maximum length of a pattern. It bounds the time and the memory of parsing.
     static let sourceBytes = 65_536
-    /// The deepest syntax tree, as freeing it recurses. Nothing else does.
+    /// The maximum depth of the syntax tree. The compiler frees the tree by recursion, so an unlimited depth could
+    /// overflow the stack.
     static let nesting = 200
-    /// The largest automaton, which bounds the work for one scalar of text. Checked before repetitions are written out.
+    /// The maximum number of states of an automaton. It bounds the work for one scalar of a text. The limit is checked
+    /// before repetitions are expanded.
     static let states = 4_000
 }

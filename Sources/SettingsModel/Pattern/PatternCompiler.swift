@@ -1,4 +1,4 @@
-/// A nondeterministic automaton in flat arrays, which a search reads without touching the heap.
+/// A nondeterministic automaton in flat arrays, so that a search does not allocate memory.
 struct PatternProgram: Sendable {
     enum State: UInt8, Sendable {
         /// Consumes the scalar in `operands`.
@@ -7,7 +7,7 @@ struct PatternProgram: Sendable {
         case oneOf
         /// Consumes nothing.
         case epsilon
-        /// Consumes nothing, and is entered only where the assertion holds.
+        /// Consumes nothing. The search enters the state only where the assertion holds.
         case start
         case end
         case wordBoundary
@@ -27,10 +27,11 @@ struct PatternProgram: Sendable {
     let isAnchored: Bool
 }
 
-/// A compiler that makes an automaton of a syntax tree (Thompson's construction).
+/// Compiles a syntax tree into an automaton (Thompson's construction).
 ///
-/// Keeps a list of pending nodes, each with the states before and behind it, instead of recursing. The size that was checked
-/// beforehand bounds the copies of counted repetitions.
+/// The compiler keeps a list of pending nodes, each with the state before it and the state after it, instead of
+/// recursing. The parser has checked the size of the expanded tree, which bounds the number of copies of a counted
+/// repetition.
 struct PatternCompiler {
     private var states: [PatternProgram.State] = []
     private var operands: [UInt32] = []
@@ -123,7 +124,7 @@ struct PatternCompiler {
         }
     }
 
-    /// Writes the copies of a repetition without a maximum, the last of which loops.
+    /// Emits the copies of a repetition without a maximum. The last copy loops.
     private mutating func emit(_ body: PatternNode, atLeast minimum: Int, from first: Int32, to next: Int32) {
         var state = first
         for _ in 1..<max(1, minimum) {
@@ -151,10 +152,11 @@ extension PatternCompiler {
             classes: classes.map { ScalarClass($0) }, entry: entry, isAnchored: isAnchored(entry))
     }
 
-    /// Replaces edges to epsilon states by the edges out of them where few result. A loop over a class then follows one edge
-    /// for each scalar.
+    /// Replaces an edge to an epsilon state by the edges that leave the epsilon state, if there are few. A loop over a
+    /// class then follows only one edge for each scalar.
     ///
-    /// Where many would result the state stays: (a?){1000} has half a million edges without its epsilon states.
+    /// If there are many, the epsilon state stays: without its epsilon states, (a?){1000} would have half a million
+    /// edges.
     private func shortened(_ direct: [Int32]) -> [Int32] {
         let limit = 8
         guard direct.count <= limit else { return direct }
@@ -173,8 +175,8 @@ extension PatternCompiler {
         return targets
     }
 
-    /// True if every path from the entry to a state that consumes or accepts passes `^`. Other assertions are taken to hold,
-    /// which costs time but never changes a result.
+    /// True if every path from the entry to a consuming or accepting state passes `^`. The method assumes that all
+    /// other assertions hold. A wrong assumption makes the search slower, but does not change its result.
     private func isAnchored(_ entry: Int) -> Bool {
         var seen = [Bool](repeating: false, count: states.count)
         var pending = [entry]

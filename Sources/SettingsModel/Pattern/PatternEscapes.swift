@@ -1,5 +1,5 @@
 extension PatternParser {
-    /// Reads an escape outside of a class, from the backslash on.
+    /// Reads an escape outside of a class. Begins at the backslash.
     mutating func readEscapedTerm() throws(PatternError) {
         let start = position
         position += 1
@@ -33,7 +33,8 @@ extension PatternParser {
         try append(.empty)
     }
 
-    /// Reads an escape that stands for a class, behind its backslash. Returns nil for any other.
+    /// Reads an escape that denotes a class, such as `\d`. Begins after the backslash. Returns nil for any other
+    /// escape.
     mutating func readClassEscape(from start: Int) throws(PatternError) -> ClassContents? {
         let set: ScalarSet
         switch peek() {
@@ -96,7 +97,7 @@ extension PatternParser {
         scalar?.decimalValue != nil
     }
 
-    /// Reads an escape that stands for one code point, behind its backslash, in and outside of classes.
+    /// Reads an escape that denotes one code point, inside or outside of a class. Begins after the backslash.
     mutating func readCharacterEscape(from start: Int) throws(PatternError) -> UInt32 {
         guard let scalar = peek() else {
             throw .syntax("the pattern ends with a single backslash", at: start)
@@ -128,7 +129,7 @@ extension PatternParser {
         }
     }
 
-    /// Reads the digits behind `\u`. Two escapes that make a surrogate pair are one code point.
+    /// Reads the digits after `\u`. Two escapes that form a surrogate pair denote one code point.
     mutating func readUnicodeEscape(from start: Int) throws(PatternError) -> UInt32 {
         if consume("{") {
             return try readBracedCodePoint(from: start)
@@ -149,7 +150,7 @@ extension PatternParser {
     private mutating func readBracedCodePoint(from start: Int) throws(PatternError) -> UInt32 {
         var value: UInt32?
         while let digit = peek()?.hexadecimalValue {
-            // Every larger number counts as one past the last code point, so that nothing overflows.
+            // Stores every larger number as one more than the last code point, so that the sum cannot overflow.
             value = min((value ?? 0) * 16 + digit, ScalarSet.maximum + 1)
             position += 1
         }
@@ -162,7 +163,7 @@ extension PatternParser {
         return value
     }
 
-    /// Reads a number of digits. Returns nil, and consumes nothing, if there are fewer.
+    /// Reads exactly `digits` hexadecimal digits. If there are fewer, returns nil and consumes nothing.
     private mutating func readHexadecimal(digits: Int) -> UInt32? {
         var value: UInt32 = 0
         for distance in 0..<digits {
@@ -198,7 +199,7 @@ extension PatternParser {
         case contents(ClassContents)
     }
 
-    /// Reads a class from its opening bracket on.
+    /// Reads a class. Begins at the opening bracket.
     mutating func readClass() throws(PatternError) -> ClassContents {
         let start = position
         position += 1
@@ -217,8 +218,8 @@ extension PatternParser {
     private mutating func readClassMember(into contents: inout ClassContents) throws(PatternError) {
         let start = position
         let first = try readClassAtom()
-        // A hyphen before the closing bracket stands for itself, and so does one at the end of an unclosed class,
-        // which is an error soon enough.
+        // A hyphen before the closing bracket is an ordinary character. So is a hyphen at the end of the pattern, where
+        // the missing bracket is reported later.
         guard peek() == "-", let end = peek(1), end != "]" else {
             switch first {
             case .scalar(let value): contents.ranges.append(value...value)

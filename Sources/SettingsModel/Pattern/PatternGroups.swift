@@ -2,7 +2,7 @@ extension PatternParser {
     /// A group that is not closed yet.
     struct OpenGroup {
         let offset: Int
-        /// False for look-around, which is an assertion though it looks like a group.
+        /// False for look-around: an assertion cannot be repeated.
         var isRepeatable = true
         var alternatives: [PatternNode] = []
         var terms: [PatternNode] = []
@@ -67,7 +67,8 @@ extension PatternParser {
         }
     }
 
-    /// Reads `ims-ims:`. Throws for the syntax of other dialects, with what ECMA-262 has instead.
+    /// Reads the modifiers `ims-ims:`. If they are syntax of another dialect, throws an error that names the ECMA-262
+    /// syntax.
     private mutating func readModifiers() throws(PatternError) {
         var seen: [Unicode.Scalar] = []
         while let flag = peek(), "ims-".unicodeScalars.contains(flag) {
@@ -111,24 +112,26 @@ extension PatternParser {
     }
 }
 
-/// A register of the group names of a pattern. ECMA-262 allows one name in several alternatives, as only one of them matches.
+/// The names of the groups of a pattern. Several alternatives may use the same name, because only one alternative
+/// matches.
 ///
-/// A name is taken while a group of that name can take part in the same match as the group that is read. Names are released
-/// at each | and taken again when the group around it closes.
+/// A name is reserved while a group with this name can take part in the same match as the group that is being read.
+/// Each `|` releases the names of the alternative before it. The end of the enclosing group reserves them again.
 struct GroupNames {
-    /// The names that an open group has declared so far.
+    /// The names that an open group has declared up to the present position.
     struct Scope {
         fileprivate var alternativeStart = 0
         fileprivate var released: [Int] = []
     }
 
-    /// The number of each name. Names in deep nests are released and taken often, which needs the number only.
+    /// The number of reservations of each name. Deeply nested groups release and reserve names often, which changes
+    /// only this number.
     private var numbers: [UTF8Text: Int] = [:]
     private var isTaken: [Bool] = []
-    /// The taken names in the order they were taken, so that those of one alternative are at the end.
+    /// The reserved names in the order of their reservation. The names of one alternative are therefore at the end.
     private var order: [Int] = []
 
-    /// Takes a name. Returns false if it is taken.
+    /// Reserves a name. Returns false if the name is reserved already.
     mutating func declare(_ name: UTF8Text) -> Bool {
         if let number = numbers[name] { return take(number) }
         numbers[name] = isTaken.count
@@ -140,7 +143,7 @@ struct GroupNames {
         numbers[name] != nil
     }
 
-    /// Opens the scope of a group, to which the group's own name does not belong.
+    /// Opens the scope of a group. The name of the group itself belongs to the enclosing scope.
     func openScope() -> Scope {
         Scope(alternativeStart: order.count)
     }
@@ -168,7 +171,7 @@ struct GroupNames {
 }
 
 extension PatternParser {
-    /// Reads the name of a group and the > behind it, from behind the <.
+    /// Reads the name of a group and the closing `>`. Begins after the `<`.
     mutating func readGroupName() throws(PatternError) -> UTF8Text {
         let start = position
         var name = String.UnicodeScalarView()

@@ -1,18 +1,19 @@
-/// A parser for the patterns of ECMA-262 in Unicode mode, without the leniency of the web's Annex B.
+/// Parses patterns in the syntax of ECMA-262 with the `u` flag, without the additional web syntax of Annex B.
 ///
-/// Keeps open groups in a list instead of recursing. The nesting is limited all the same, as freeing the tree recurses.
+/// The parser keeps the open groups in a list instead of recursing. The nesting has a limit nevertheless, because
+/// freeing the tree recurses.
 struct PatternParser {
     let scalars: [Unicode.Scalar]
-    /// True to take a Unicode property that is not supported as every scalar.
+    /// True to parse an unsupported Unicode property as a class of all scalars.
     let allowsAnyProperty: Bool
     var position = 0
-    /// The group that is being read. The pattern itself counts as one.
+    /// The innermost open group. The whole pattern counts as a group.
     var group = OpenGroup(offset: 0)
-    /// The groups around it, outermost first.
+    /// The groups that enclose ``group``, outermost first.
     var enclosing: [OpenGroup] = []
     var names = GroupNames()
     var captures = 0
-    /// The back-references. They are checked at the end, as one may come before its group.
+    /// The back-references. The parser checks them at the end, because a back-reference may come before its group.
     var references: [(target: Reference, offset: Int)] = []
     var unsupported: PatternError?
     private var classes: [ClassContents] = []
@@ -78,7 +79,7 @@ struct PatternParser {
         }
     }
 
-    /// Adds a term together with the quantifier that follows it.
+    /// Appends a term with the quantifier that follows the term.
     mutating func append(_ node: PatternNode, repeatable: Bool = true) throws(PatternError) {
         let start = position
         guard let quantifier = try readQuantifier() else {
@@ -91,13 +92,14 @@ struct PatternParser {
         group.terms.append(.repeating(node, quantifier))
     }
 
-    /// Adds a class to those of the pattern.
+    /// Adds a class to the classes of the pattern, and returns the node that refers to it.
     mutating func node(for contents: ClassContents) -> PatternNode {
         classes.append(contents)
         return .oneOf(classes.count - 1)
     }
 
-    /// Remembers the first unsupported construct. A syntax error further on is reported instead of it.
+    /// Records the first unsupported construct. The parser continues, and reports a later syntax error instead of the
+    /// construct.
     mutating func noteUnsupported(_ reason: String, at offset: Int) {
         unsupported = unsupported ?? .unsupported(reason, at: offset)
     }
@@ -112,7 +114,7 @@ struct PatternParser {
         return true
     }
 
-    /// Consumes all of a text, or nothing.
+    /// Consumes `expected` completely, or consumes nothing.
     mutating func consume(all expected: String) -> Bool {
         guard scalars[position...].starts(with: expected.unicodeScalars) else { return false }
         position += expected.unicodeScalars.count
@@ -121,7 +123,7 @@ struct PatternParser {
 }
 
 extension PatternParser {
-    /// Reads a quantifier. Returns nil, and consumes nothing, if none follows.
+    /// Reads a quantifier. If none follows, returns nil and consumes nothing.
     mutating func readQuantifier() throws(PatternError) -> Quantifier? {
         let quantifier: Quantifier
         switch peek() {
@@ -139,7 +141,7 @@ extension PatternParser {
         default:
             return nil
         }
-        // A lazy quantifier finds another match first, but never decides if there is one.
+        // A lazy quantifier changes which match is found first, but not whether there is a match.
         _ = consume("?")
         return quantifier
     }
@@ -161,7 +163,7 @@ extension PatternParser {
         return Quantifier(minimum: minimum, maximum: maximum)
     }
 
-    /// Reads a number, Int.max for any that is larger. Returns nil if no digit follows.
+    /// Reads a decimal number. Returns `Int.max` for a number that is too large, and nil if no digit follows.
     mutating func readNumber() -> Int? {
         var number: Int?
         while let digit = peek()?.decimalValue {
@@ -175,7 +177,7 @@ extension PatternParser {
 }
 
 extension Unicode.Scalar {
-    /// The value of an ASCII digit, the only digits in the grammar.
+    /// The value of an ASCII digit. The grammar has no other digits.
     var decimalValue: Int? {
         ("0"..."9").contains(self) ? Int(value - 0x30) : nil
     }
@@ -185,14 +187,15 @@ extension Unicode.Scalar {
     }
 }
 
-/// A node of the syntax tree that has only what a yes-or-no search needs: no groups, and lazy quantifiers are greedy.
+/// A node of the syntax tree. It represents only what decides whether a text matches: it has no groups, and it treats a
+/// lazy quantifier as a greedy quantifier.
 struct PatternNode: Sendable {
     indirect enum Shape: Sendable {
-        /// A code point, which may be a surrogate: a valid pattern can name one, though no text contains it.
+        /// A code point. It may be a surrogate, because a valid pattern can contain one, although no text does.
         case scalar(UInt32)
         /// An index into the classes of the pattern.
         case oneOf(Int)
-        /// A state that is entered only where its assertion holds.
+        /// A position at which the assertion must hold.
         case assertion(PatternProgram.State)
         case sequence([PatternNode])
         case alternation([PatternNode])
@@ -200,8 +203,8 @@ struct PatternNode: Sendable {
     }
 
     let shape: Shape
-    /// The number of states with repetitions written out, at most one more than the limit, so that it cannot overflow. Only
-    /// the empty node needs none.
+    /// The number of states of the node with expanded repetitions. Numbers above the limit are stored as the limit plus
+    /// one, so that sums cannot overflow. Only the empty node has no state.
     let size: Int
 
     private init(_ shape: Shape, size: Int) {
@@ -233,14 +236,15 @@ extension PatternNode {
         return PatternNode(.sequence(terms), size: terms.reduce(0) { min(ceiling, $0 + $1.size) })
     }
 
-    /// Counts one more for each alternative, as even an empty one is an edge.
+    /// Adds one state for each alternative, because even an empty alternative needs an edge.
     static func choosing(_ alternatives: [PatternNode]) -> PatternNode {
         if let alternative = alternatives.first, alternatives.count == 1 { return alternative }
         return PatternNode(
             .alternation(alternatives), size: alternatives.reduce(0) { min(ceiling, $0 + $1.size + 1) })
     }
 
-    /// Drops repetitions of nothing: (?:){1000000000} has no states, but would take forever to write out.
+    /// Removes repetitions of an empty node: (?:){1000000000} needs no state, but its expansion would not end in a
+    /// reasonable time.
     static func repeating(_ body: PatternNode, _ quantifier: Quantifier) -> PatternNode {
         guard body.size > 0, quantifier.maximum != 0 else { return .empty }
         let copies = min(ceiling, quantifier.maximum ?? max(quantifier.minimum, 1))
@@ -249,10 +253,10 @@ extension PatternNode {
     }
 }
 
-/// A range of numbers of times that a term occurs.
+/// The minimum and maximum number of repetitions of a term.
 struct Quantifier: Sendable {
     let minimum: Int
-    /// Nil without an upper bound; never less than the minimum.
+    /// The maximum, which is at least the minimum; nil if there is no maximum.
     let maximum: Int?
 }
 
@@ -260,6 +264,7 @@ struct Quantifier: Sendable {
 struct PatternSyntax: Sendable {
     let root: PatternNode
     let classes: [ClassContents]
-    /// The first construct that is valid but not supported. The tree has nothing in its place.
+    /// The first construct that is valid but not supported; nil if there is none. The tree does not contain the
+    /// construct.
     let unsupported: PatternError?
 }

@@ -1,15 +1,17 @@
-/// A search of one text that follows all states of the automaton at once, scalar by scalar.
+/// Searches one text for a match. The search follows all states of the automaton at the same time, one scalar after
+/// another.
 ///
-/// Enters a state at most once at each place in the text, so that the size of the automaton bounds the work there. Allocates
-/// all memory up front.
+/// At each position, the search enters a state at most once, so the size of the automaton bounds the work for a
+/// position. The search allocates all memory at its beginning.
 struct PatternSearch {
     private let program: PatternProgram
-    /// The states entered at this place, which is also the queue of those whose edges are still to be followed.
+    /// The states entered at the present position. The search also uses the array as the queue of the states whose
+    /// edges it has not followed yet.
     private var reached: [Int32] = []
     private var previous: [Int32] = []
-    /// The place at which each state was entered last, so that no set has to be cleared for every scalar.
+    /// The position at which each state was last entered. With these positions, no set must be cleared for each scalar.
     private var enteredAt: [Int]
-    /// The number of scalars before this place.
+    /// The number of scalars before the present position.
     private var place = 0
     private var before: Unicode.Scalar?
     private var after: Unicode.Scalar?
@@ -42,7 +44,7 @@ struct PatternSearch {
         }
     }
 
-    /// Finds the states at this place. Returns true as soon as one of them accepts.
+    /// Enters all states that are reachable at the present position. Returns true if one of them accepts.
     private mutating func move() -> Bool {
         swap(&previous, &reached)
         reached.removeAll(keepingCapacity: true)
@@ -76,7 +78,7 @@ struct PatternSearch {
         }
     }
 
-    /// Enters the states that follow this one. Returns true if one of them accepts.
+    /// Enters the states that follow a state. Returns true if one of them accepts.
     private mutating func follow(_ state: Int) -> Bool {
         for edge in Int(program.edgeOffsets[state])..<Int(program.edgeOffsets[state + 1]) {
             steps += 1

@@ -1,18 +1,20 @@
-/// The contents of a class as written: `[a-z\d\p{L}]`.
+/// The contents of a character class in a pattern, such as `[a-z\d\p{L}]`.
 struct ClassContents: Sendable {
-    /// True for a class of all other scalars, as `[^a-z]`.
+    /// True for a class that contains all other scalars, such as `[^a-z]`.
     var isInverted = false
     var ranges: [ClosedRange<UInt32>] = []
     var categories: GeneralCategories = []
 
-    /// Adds the contents of an escape in the class. Escapes are never inverted: \D has the ranges it stands for.
+    /// Adds the contents of an escape. The contents of an escape are never inverted: for `\D`, they are the ranges of
+    /// all scalars that are not digits.
     mutating func formUnion(_ other: ClassContents) {
         ranges += other.ranges
         categories.formUnion(other.categories)
     }
 }
 
-/// A class that decides on a scalar: by a bit test for ASCII, else by a binary search and a look-up of the category.
+/// A compiled character class. It looks up an ASCII scalar in a bit set, and another scalar by a binary search and by
+/// its general category.
 struct ScalarClass: Sendable {
     private var asciiLow: UInt64 = 0
     private var asciiHigh: UInt64 = 0
@@ -46,15 +48,15 @@ struct ScalarClass: Sendable {
     }
 }
 
-/// A set of code points that keeps sorted ranges which neither touch nor overlap.
+/// A set of code points, stored as sorted ranges that neither touch nor overlap.
 ///
-/// It has code points rather than scalars, as [\uD800-\uDFFF] is a valid class.
+/// The set contains code points instead of scalars, because [\uD800-\uDFFF] is a valid class.
 struct ScalarSet: Sendable {
     static let maximum: UInt32 = 0x10FFFF
 
     let ranges: [ClosedRange<UInt32>]
 
-    /// Takes ranges in any order, overlapping or not.
+    /// Makes a set from ranges in any order, which may overlap.
     init(_ unordered: [ClosedRange<UInt32>]) {
         var merged: [ClosedRange<UInt32>] = []
         for range in unordered.sorted(by: { $0.lowerBound < $1.lowerBound }) {
@@ -107,14 +109,15 @@ extension ScalarSet {
     /// \w without the `i` flag: ASCII only.
     static let word = ScalarSet([0x30...0x39, 0x41...0x5A, 0x5F...0x5F, 0x61...0x7A])
     static let lineTerminators = ScalarSet([0x0A...0x0A, 0x0D...0x0D, 0x2028...0x2029])
-    /// \s: WhiteSpace and LineTerminator of ECMA-262, which is White_Space less U+0085 and with U+FEFF.
+    /// \s, as ECMA-262 defines it: the Unicode property White_Space without U+0085 and with U+FEFF.
     static let space = ScalarSet([
         0x09...0x0D, 0x20...0x20, 0xA0...0xA0, 0x1680...0x1680, 0x2000...0x200A, 0x2028...0x2029, 0x202F...0x202F,
         0x205F...0x205F, 0x3000...0x3000, 0xFEFF...0xFEFF,
     ])
 }
 
-/// A set of Unicode's general categories that has one bit for each, so that a class of many categories needs one test.
+/// A set of Unicode general categories. It has one bit for each category, so a test against many categories takes one
+/// operation.
 struct GeneralCategories: OptionSet, Sendable {
     let rawValue: UInt32
 
@@ -164,7 +167,7 @@ struct GeneralCategories: OptionSet, Sendable {
 }
 
 extension GeneralCategories {
-    /// Makes the categories of a name that ECMA-262 lists for General_Category, in its letter case.
+    /// Makes the set that a name denotes in ECMA-262. The name is case-sensitive.
     init?(named name: String) {
         guard let row = Self.names.firstIndex(where: { $0.contains(Substring(name)) }) else { return nil }
         switch Self.names[row][0] {
@@ -172,7 +175,7 @@ extension GeneralCategories {
         case "LC": self = [Self(.uppercaseLetter), Self(.lowercaseLetter), Self(.titlecaseLetter)]
         case let short where row < Self.count && short.utf8.count == 2: self.init(rawValue: 1 << UInt32(row))
         case let letter:
-            // A group has all categories that begin with its letter.
+            // A name of one letter denotes all categories whose names begin with this letter.
             self = []
             for bit in 0..<Self.count where Self.names[bit][0].hasPrefix(letter) {
                 insert(Self(rawValue: 1 << UInt32(bit)))
@@ -182,7 +185,7 @@ extension GeneralCategories {
 
     private static let count = 30
 
-    /// The names of each category in the order of the bits, then those of groups.
+    /// The names of the categories in the order of the bits, followed by the names of the groups of categories.
     private static let names = """
         Lu Uppercase_Letter, Ll Lowercase_Letter, Lt Titlecase_Letter, Lm Modifier_Letter, Lo Other_Letter,
         Mn Nonspacing_Mark, Mc Spacing_Mark, Me Enclosing_Mark,

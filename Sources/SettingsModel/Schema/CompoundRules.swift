@@ -19,17 +19,17 @@ final class ArrayRules: Sendable {
         if prefixItems.isEmpty, items == nil, contains == nil, count == nil, !isUnique { return nil }
     }
 
-    /// The schemas of all keywords.
+    /// The sub-schemas of all keywords.
     var nodes: [SchemaNodeID] {
         prefixItems + [items, contains].compactMap { $0 }
     }
 
-    /// True if an array may be refused because elements of it fit a schema.
+    /// True if an array can be refused because some of its elements are valid under a sub-schema.
     var refusesFitting: Bool {
         maxContains != nil
     }
 
-    /// Returns the schema of the element at a position; nil if it has none.
+    /// Returns the sub-schema of the element at a position; nil if no sub-schema applies.
     func node(at index: Int) -> SchemaNodeID? {
         index < prefixItems.count ? prefixItems[index] : items
     }
@@ -89,7 +89,7 @@ final class ObjectRules: Sendable {
     private let dependentRequired: [(name: String, strings: [String])]
     let dependentSchemas: [(name: String, node: SchemaNodeID)]
     private let count: CountRule?
-    /// False for the rules about the defaults of a suite, which need not be complete.
+    /// False for the rules about the defaults of a suite: keys without a default may be missing.
     private let demandsMembers: Bool
 
     init?(_ source: SchemaSource, _ compiler: inout SchemaCompiler) {
@@ -110,7 +110,7 @@ final class ObjectRules: Sendable {
         if isTrivial { return nil }
     }
 
-    /// Makes the rules about a suite as a whole: those of its schema without the rules for each member.
+    /// Makes the rules about a suite as a whole: the rules of its schema without the sub-schemas of single keys.
     init?(ofSuiteFrom rules: ObjectRules, forDefaults: Bool) {
         properties = [:]
         patternProperties = []
@@ -129,17 +129,17 @@ final class ObjectRules: Sendable {
             && dependentSchemas.isEmpty && count == nil
     }
 
-    /// The schemas of all keywords.
+    /// The sub-schemas of all keywords.
     var nodes: [SchemaNodeID] {
         memberNodes + dependentSchemas.map(\.node) + [propertyNames].compactMap { $0 }
     }
 
-    /// The schemas of members.
+    /// The sub-schemas of members.
     var memberNodes: [SchemaNodeID] {
         Array(properties.values) + patternProperties.map(\.node) + [additionalProperties].compactMap { $0 }
     }
 
-    /// The names of the members that the rules look at, unless they look at all.
+    /// The names of the members that the rules use. Only valid if ``allMembersKeyword`` is nil.
     var names: [String] {
         properties.keys.map(\.string) + required + dependentRequired.flatMap { [$0.name] + $0.strings }
             + dependentSchemas.map(\.name)
@@ -153,7 +153,8 @@ final class ObjectRules: Sendable {
         return additionalProperties == nil ? nil : "additionalProperties"
     }
 
-    /// Returns the schemas of a member. `matches` tries a pattern and may charge for it.
+    /// Returns the sub-schemas of a member. `matches` returns whether a pattern matches the name, and may count the
+    /// steps of the search.
     func nodes(for name: String, matches: (Pattern) -> Bool) -> [SchemaNodeID] {
         var nodes: [SchemaNodeID] = []
         if let listed = properties[UTF8Text(name)] { nodes.append(listed) }
@@ -183,7 +184,8 @@ final class ObjectRules: Sendable {
         }
     }
 
-    /// Checks that a member is there. Returns false if further checks would not change the result.
+    /// Checks that the object has a required member. Returns false if further checks cannot change the result of the
+    /// validation.
     @inline(never)
     private func demands(
         _ name: String, because other: String? = nil, of object: JSONObject, _ value: JSONValue,
@@ -212,7 +214,7 @@ final class ObjectRules: Sendable {
     }
 }
 
-/// The rules that combine schemas; shorten the chain of references.
+/// The rules that combine sub-schemas: `allOf`, `anyOf`, `oneOf`, `not`, `if` and the like.
 final class CombinationRules: Sendable {
     let reference: SchemaNodeID?
     let allOf: [SchemaNodeID]
@@ -237,12 +239,12 @@ final class CombinationRules: Sendable {
         if nodes.isEmpty { return nil }
     }
 
-    /// The schemas of all keywords.
+    /// The sub-schemas of all keywords.
     var nodes: [SchemaNodeID] {
         allOf + anyOf + oneOf + [reference, not, condition, consequence, alternative].compactMap { $0 }
     }
 
-    /// True if a value may be refused because it fits one of the schemas.
+    /// True if a value can be refused because it is valid under a sub-schema, as with `not`.
     var refusesFitting: Bool {
         !oneOf.isEmpty || not != nil || condition != nil
     }
@@ -276,7 +278,8 @@ final class CombinationRules: Sendable {
         }
     }
 
-    /// Adds a violation by a value that fits none of the alternatives, with the reasons if there are few.
+    /// Adds a violation for a value that is not valid under any alternative. If there are few alternatives, the message
+    /// says why each refuses the value.
     private func failAll(
         _ keyword: String, _ nodes: [SchemaNodeID], _ value: JSONValue, _ validator: inout SchemaValidator
     ) {

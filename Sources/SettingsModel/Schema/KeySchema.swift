@@ -1,22 +1,22 @@
-/// A compiled JSON Schema (draft 2020-12) that judges the values of one key.
+/// A compiled JSON Schema (draft 2020-12) for the values of one key.
 public struct KeySchema: Sendable {
-    /// The key; empty for a schema that stands alone.
+    /// The key; empty for a standalone schema.
     public let name: String
-    /// The key's part of the document, as listings and generators show it.
+    /// The schema of the key in the document of the suite, as lists of settings and code generators show it.
     public let document: JSONValue
-    /// The value that is in force while none is stored, normalised.
+    /// The default: the normalised value that the key has while no value is stored.
     public let defaultValue: JSONValue?
-    /// True if the key is locked against ordinary writes (`readOnly`).
+    /// True if the key is locked (`readOnly`): ordinary writes cannot change it.
     package let isLocked: Bool
-    /// True if the value is a secret (`writeOnly`), of which messages repeat nothing.
+    /// True if the value is a secret (`writeOnly`): messages never contain it.
     public let isSecret: Bool
 
     let nodes: [SchemaNode]
     let roots: [SchemaNodeID]
 
-    /// Compiles a document that stands alone. Throws everything that is wrong with it: unknown keywords, values that a
-    /// keyword cannot have, patterns that cannot be matched in linear time, invalid defaults, references that lead nowhere
-    /// or in a circle.
+    /// Compiles a standalone document. Throws all problems: unknown keywords, values that a keyword does not allow,
+    /// patterns that cannot be matched in linear time, invalid defaults, and references that are circular or refer to
+    /// nothing.
     package init(_ document: JSONValue, named name: String = "") throws(SchemaError) {
         self.init(
             name: name, document: document, defaultValue: document["default"],
@@ -36,21 +36,22 @@ public struct KeySchema: Sendable {
         isSecret = nodes.isSecret(roots)
     }
 
-    /// Lists the violations of a value, at most a thousand; empty if it is valid.
+    /// Returns the violations of a value, at most a thousand; empty if the value is valid.
     ///
-    /// Pointers lead into the value. For a secret they stay at its root and nothing of the value is repeated.
+    /// The pointers are relative to the value. For a secret, they point to the whole value, and messages do not contain
+    /// the value.
     public func violations(of value: JSONValue) -> [Violation] {
         violations(of: value, isSecret: isSecret)
     }
 
-    /// Lists the violations of a value that is a secret or not, whatever the schema says.
+    /// Returns the violations of a value. `isSecret` replaces what the schema says about secrecy.
     package func violations(of value: JSONValue, isSecret: Bool) -> [Violation] {
         var steps = Int.max
         return violations(of: value, isSecret: isSecret, steps: &steps)
     }
 
-    /// Lists the violations, and takes the steps of checking from those that are left for several values. If no steps are
-    /// left, the list is not what it would be with more.
+    /// Returns the violations, and subtracts the steps of the validation from `steps`, a budget for several values. If
+    /// the budget is exhausted, the list can be incomplete.
     package func violations(of value: JSONValue, isSecret: Bool, steps: inout Int) -> [Violation] {
         var validator = SchemaValidator(nodes: nodes, steps: SchemaValidator.budget(for: value), of: steps)
         validator.validate(value, against: roots, isSecret: isSecret)
@@ -62,7 +63,7 @@ public struct KeySchema: Sendable {
         }
     }
 
-    /// True if the key asks for integers, so that `1.0` is taken as `1`.
+    /// True if the schema demands integers, so that `1.0` is stored as `1`.
     package var holdsIntegers: Bool {
         nodes.conjunction(of: roots).contains { nodes[$0].types?.prefersIntegers ?? false }
     }
@@ -72,7 +73,7 @@ public struct KeySchema: Sendable {
         return allows(value, steps: &steps)
     }
 
-    /// True if the value fits. Takes the steps of checking from those that are left for several values.
+    /// True if the value is valid. Subtracts the steps of the validation from `steps`, a budget for several values.
     package func allows(_ value: JSONValue, steps: inout Int) -> Bool {
         var validator = SchemaValidator(nodes: nodes, steps: SchemaValidator.budget(for: value), of: steps)
         let allows = validator.allows(value, roots)
@@ -80,7 +81,7 @@ public struct KeySchema: Sendable {
         return allows
     }
 
-    /// True if the key allows a value as it is; nil if that takes more than some steps to find out.
+    /// Returns whether the value is valid without normalisation; nil if the validation takes more than `steps`.
     package func allows(_ value: JSONValue, within steps: Int) -> Bool? {
         let steps = min(steps, SchemaValidator.budget(for: value))
         guard let isNormal = SchemaNormalizer.isNormal(value, under: roots, in: nodes, steps: steps) else { return nil }
@@ -90,13 +91,14 @@ public struct KeySchema: Sendable {
         return validator.isExhausted ? nil : allows
     }
 
-    /// Returns the value with integers for integral doubles wherever the key asks for integers. Done before checking.
+    /// Returns the value with integral doubles replaced by integers where the schema demands integers. Callers
+    /// normalise a value before they validate it.
     package func normalized(_ value: JSONValue) -> JSONValue {
         var steps = Int.max
         return normalized(value, steps: &steps)
     }
 
-    /// Returns the normalised value. Takes the steps from those that are left for several values.
+    /// Returns the normalised value. Subtracts the steps from `steps`, a budget for several values.
     package func normalized(_ value: JSONValue, steps: inout Int) -> JSONValue {
         SchemaNormalizer.normalized(value, under: roots, in: nodes, steps: &steps)
     }

@@ -1,4 +1,4 @@
-/// The rules `enum` and `const`, which compare values mathematically.
+/// The rules `enum` and `const`, which compare values by the equality of JSON Schema.
 package final class ValueRules: Sendable {
     private let listed: [JSONValue]?
     private let listedSet: Set<MathematicalJSON>
@@ -18,7 +18,8 @@ package final class ValueRules: Sendable {
     func check(_ value: JSONValue, _ validator: inout SchemaValidator) {
         guard validator.spend(value.extent) else { return }
         if let constant, !value.isMathematicallyEqual(to: constant) {
-            // A container in a message is only its size, which does not say what it must hold.
+            // A message would show only the size of an array or object, which does not help, so the message refers to
+            // the schema.
             let demand = constant.briefScalar == nil ? "equal to the constant in the schema" : constant.description
             validator.fail("const", "must be \(demand)", value, expected: constant)
         }
@@ -28,7 +29,7 @@ package final class ValueRules: Sendable {
         }
     }
 
-    /// Lists the first few values in a sentence.
+    /// Lists the first values for a message.
     package static func listing(_ values: [JSONValue]) -> String {
         let most = 12
         let shown = values.prefix(most).map(\.briefPhrase).joined(separator: ", ")
@@ -36,12 +37,12 @@ package final class ValueRules: Sendable {
     }
 }
 
-/// The rules for numbers. Limits are compared exactly, also between an Int64 and a Double.
+/// The rules for numbers. Limits are compared exactly, even if one number is an Int64 and the other a Double.
 final class NumberRules: Sendable {
     private struct Limit {
         let keyword: SchemaKeyword
         let demand: String
-        /// The limit as written, for messages.
+        /// The limit as the schema writes it, for messages.
         let json: JSONValue
         let number: JSONNumber
     }
@@ -114,7 +115,7 @@ final class StringRules: Sendable {
 
     func check(_ value: JSONValue, _ validator: inout SchemaValidator) {
         guard case .string(let text) = value else { return }
-        // Reading a text as a format takes several times as long as counting or decoding it.
+        // Validating a format takes several times as long as counting characters.
         guard validator.spend(format == nil ? text.utf8.count / 8 : text.utf8.count) else { return }
         if let length { length.check(text.unicodeScalars.count, value, &validator) }
         if let pattern, !validator.matches(text, pattern) {
@@ -165,7 +166,7 @@ struct CountRule: Sendable {
     }
 }
 
-/// A set of types that the keyword `type` names.
+/// A set of JSON types: the value of the keyword `type`.
 package struct JSONTypeSet: OptionSet, Sendable {
     package let rawValue: UInt8
 
@@ -177,7 +178,7 @@ package struct JSONTypeSet: OptionSet, Sendable {
     package static let array = JSONTypeSet(rawValue: 32)
     package static let object = JSONTypeSet(rawValue: 64)
 
-    /// The names in the order in which messages list them.
+    /// The names in the order of messages.
     package static let names: [(name: String, type: JSONTypeSet, phrase: String)] = [
         ("boolean", .boolean, "a boolean"), ("integer", .integer, "an integer"), ("number", .number, "a number"),
         ("string", .string, "a string"), ("array", .array, "an array"), ("object", .object, "an object"),
@@ -193,8 +194,8 @@ package struct JSONTypeSet: OptionSet, Sendable {
         self.rawValue = rawValue
     }
 
-    /// True if a value is of one of these types. A double is an integer if `Double.exactInteger` finds one: beyond 2⁵³ no
-    /// double stands for one integer alone.
+    /// True if the type of the value is in the set. A double counts as an integer if `Double.exactInteger` is not nil:
+    /// beyond 2⁵³, a double represents several integers.
     package func admits(_ value: JSONValue) -> Bool {
         switch value {
         case .null: contains(.null)
@@ -208,17 +209,17 @@ package struct JSONTypeSet: OptionSet, Sendable {
         }
     }
 
-    /// True if an integral double is to be stored as an integer.
+    /// True if an integral double is stored as an integer.
     package var prefersIntegers: Bool {
         contains(.integer) && !contains(.number)
     }
 
-    /// The types in a sentence: `an integer or null`.
+    /// The types for messages: `an integer or null`.
     package var phrase: String {
         Self.names.filter { contains($0.type) }.map(\.phrase).joined(separator: " or ")
     }
 
-    /// The value of `type` that names these types.
+    /// The value of the keyword `type` for these types.
     package var json: JSONValue {
         let names = Self.names.filter { contains($0.type) }.map { JSONValue.string($0.name) }
         return names.count == 1 ? names[0] : .array(names)

@@ -1,7 +1,7 @@
-/// A schema that describes a suite's keys: types, limits, defaults and descriptions.
+/// The schema of a suite: the types, limits, defaults and descriptions of its keys.
 ///
-/// A schema is a JSON Schema (draft 2020-12) whose `properties` are the keys. It is compiled from such a document or made
-/// from typed keys, by the module SettingsKeys; ``document`` is the document.
+/// A schema is a JSON Schema (draft 2020-12) whose `properties` are the keys. It is compiled from a JSON document, or
+/// the module SettingsKeys makes it from typed keys. In both cases, ``document`` is the JSON document.
 ///
 ///     let schema = try Schema(JSONValue(parsing: #"""
 ///         {"type": "object", "additionalProperties": false,
@@ -9,14 +9,14 @@
 ///         """#))
 ///     schema.key("launchCount")?.violations(of: -1)   // must be at least 0 (got -1)
 public struct Schema: Sendable {
-    /// The dialect that `$schema` may name.
+    /// The only allowed value of `$schema`.
     package static let dialect = "https://json-schema.org/draft/2020-12/schema"
 
-    /// The document as it was given.
+    /// The JSON document from which the schema was compiled.
     public let document: JSONValue
-    /// The text of the document as it was sent; nil if writing the document gives the same.
+    /// The text that a client sent; nil if writing the document gives the same text.
     package let text: String?
-    /// The listed keys with their schemas, in the order of the names' bytes.
+    /// The keys of `properties` with their schemas, sorted by the bytes of their names.
     public let keys: [KeySchema]
 
     private let positions: [UTF8Text: Int]
@@ -24,23 +24,23 @@ public struct Schema: Sendable {
     private let properties: ObjectRules?
     private let suiteRules: SuiteRules?
     private let listedSecrets: Set<UTF8Text>
-    /// True if a key that is not listed can be a secret, so that each must be looked up.
+    /// True if a key that `properties` does not list can be a secret, so that each such key must be looked up.
     private let admitsUnlistedSecrets: Bool
     private let admitsUnlistedLocks: Bool
 
-    /// Compiles a document. Throws everything that is wrong with it. Beyond what a JSON Schema needs, a suite's schema
-    /// must say `additionalProperties`, and its defaults must be valid together.
+    /// Compiles a document. Throws all problems. In addition to the rules of JSON Schema, the schema of a suite must
+    /// have `additionalProperties`, and its defaults must be valid together.
     ///
     /// - Parameters:
     ///   - document: the JSON Schema.
-    ///   - text: the document as it was sent, if that is known.
+    ///   - text: the text that a client sent, if it is known.
     public init(_ document: JSONValue, text: String? = nil) throws(SchemaError) {
         try self.init(document, text: text, isStored: false)
     }
 
-    /// Compiles a document that a daemon stores. Unlike a new document, it may have two features that only earlier
-    /// versions accepted: `writeOnly` inside a key, and further Unicode properties in patterns, which match every
-    /// character.
+    /// Compiles a document that a daemon has stored. It may have two features that earlier versions accepted and that a
+    /// new document must not have: `writeOnly` inside the schema of a key, and more Unicode properties in patterns,
+    /// which then match every character.
     package init(stored document: JSONValue, text: String? = nil) throws(SchemaError) {
         try self.init(document, text: text, isStored: true)
     }
@@ -77,22 +77,24 @@ public struct Schema: Sendable {
         if !problems.isEmpty { throw SchemaError(problems, of: document) }
     }
 
-    /// Returns the schema of a key; nil if the key is not admitted.
+    /// Returns the schema of a key; nil if the schema does not allow the key.
     ///
-    /// A listed key is found in one step. For others the patterns are tried, then `additionalProperties` decides.
+    /// A key of `properties` is looked up by its name. For any other key, the method tries `patternProperties`, then
+    /// `additionalProperties`.
     public func key(_ name: String) -> KeySchema? {
         var steps = Int.max
         return key(name, steps: &steps)
     }
 
-    /// The budget for trying patterns on a name: some tenths of a millisecond. It takes most patterns a few steps a byte.
+    /// The budget for matching all patterns against one name. It takes some tenths of a millisecond; most patterns take
+    /// a few steps for each byte.
     private static let mostStepsForName = 20_000
 
-    /// Returns the schema of a key. Takes the steps of matching patterns from those that are left for a write.
+    /// Returns the schema of a key. Subtracts the steps of matching patterns from `steps`, the budget of a write.
     package func key(_ name: String, steps: inout Int) -> KeySchema? {
         if let position = positions[UTF8Text(name)] { return keys[position] }
         guard let properties else { return nil }
-        // A name that the patterns do not settle within the budget is not admitted.
+        // If the patterns exhaust the budget, the schema does not allow the key.
         var budget = Self.mostStepsForName
         defer { steps -= (Self.mostStepsForName - max(0, budget)) / SchemaValidator.patternStepsPerStep }
         let roots = properties.nodes(for: name) { $0.matches(name, budget: &budget) ?? false }
@@ -107,7 +109,7 @@ public struct Schema: Sendable {
         return KeySchema(name: name, document: document, defaultValue: nil, nodes: nodes, roots: roots)
     }
 
-    /// Returns the schemas of the patterns that match a key.
+    /// Returns the sub-schemas of `patternProperties` whose patterns match a key.
     package func patternDocuments(for name: String) -> [JSONValue] {
         var budget = SchemaValidator.mostSteps
         let patterns = document["patternProperties"]?.object ?? [:]
@@ -120,31 +122,31 @@ public struct Schema: Sendable {
         positions[UTF8Text(name)] != nil
     }
 
-    /// Returns the listed names nearest to one that is not admitted.
+    /// Returns the keys of `properties` that are most similar to a name that the schema does not allow.
     public func suggestions(for name: String, limit: Int = 3) -> [String] {
         NameSuggestion.nearest(to: name, amongOrdered: keys.lazy.map { $0.name }, limit: limit)
     }
 
-    /// True if there are rules about the suite as a whole, beyond those for each key.
+    /// True if the schema has rules about the suite as a whole, in addition to the rules for each key.
     package var hasSuiteRules: Bool {
         suiteRules != nil
     }
 
-    /// True if checking those rules may take long, however few keys there are.
+    /// True if checking the rules about the suite as a whole can take long even for a few keys.
     package var hasExpensiveSuiteRules: Bool { suiteRules?.hasExpensiveRules ?? false }
 
-    /// The keys that those rules look at; nil if they look at all.
+    /// The keys that the rules about the suite as a whole use; nil if they use all keys.
     package var suiteRuleKeys: Set<UTF8Text>? { suiteRules?.keys }
 
     /// A keyword of the rules about the suite as a whole, such as `propertyNames`, that must be checked on all keys for
     /// each write; nil if the rules have no such keyword.
     package var allKeysKeyword: String? { suiteRules?.allKeysKeyword }
 
-    /// The maximum number of keys of a suite whose schema has an ``allKeysKeyword``. A check of so many keys takes
+    /// The maximum number of keys of a suite whose schema has an ``allKeysKeyword``. Checking that many keys takes
     /// about ten milliseconds.
     package static let maximumKeysForAllKeysKeyword = 10_000
 
-    /// True if a key can be a secret.
+    /// True if the suite can have a secret.
     package var hasSecrets: Bool {
         admitsUnlistedSecrets || !listedSecrets.isEmpty
     }
@@ -155,20 +157,21 @@ public struct Schema: Sendable {
         return isSecret(name, steps: &steps)
     }
 
-    /// True if the key is a secret. Takes the steps of matching patterns from those that are left for a write.
+    /// True if the key is a secret. Subtracts the steps of matching patterns from `steps`, the budget of a write.
     package func isSecret(_ name: String, steps: inout Int) -> Bool {
         listedSecrets.contains(UTF8Text(name)) || admitsUnlistedSecrets && key(name, steps: &steps)?.isSecret ?? false
     }
 
-    /// True if the key is locked. Takes the steps of matching patterns from those that are left for a write.
+    /// True if the key is locked. Subtracts the steps of matching patterns from `steps`, the budget of a write.
     package func isLocked(_ name: String, steps: inout Int) -> Bool {
         if let position = positions[UTF8Text(name)] { return keys[position].isLocked }
         return admitsUnlistedLocks && key(name, steps: &steps)?.isLocked ?? false
     }
 
-    /// Returns the effective values of a suite: those stored, valid or not, and the defaults of other keys.
+    /// Returns the effective values of a suite: all stored values, valid or not, and the defaults of keys without a
+    /// stored value.
     ///
-    /// - Parameter names: the keys that are wanted; nil for all.
+    /// - Parameter names: the keys to include; nil for all keys.
     package func effectiveValues(stored: JSONObject, of names: Set<UTF8Text>? = nil) -> JSONObject {
         var values = stored
         let keys = names.map { $0.compactMap { name in positions[name].map { self.keys[$0] } } } ?? self.keys
@@ -178,17 +181,18 @@ public struct Schema: Sendable {
         return values
     }
 
-    /// Lists the violations of the rules about the suite as a whole.
+    /// Returns the violations of the rules about the suite as a whole.
     ///
     /// - Parameters:
     ///   - effective: the effective values of all keys.
-    ///   - secrets: keys whose values are secrets in addition to those of the schema.
+    ///   - secrets: keys that are secrets in addition to the secrets of the schema.
     package func suiteViolations(of effective: JSONObject, secrets: [KeyName] = []) -> [Violation] {
         var steps = Int.max
         return suiteViolations(of: effective, secrets: secrets, steps: &steps)
     }
 
-    /// Lists the violations. Takes the steps of checking from those that are left.
+    /// Returns the violations of the rules about the suite as a whole. Subtracts the steps of the validation from
+    /// `steps`.
     package func suiteViolations(
         of effective: JSONObject, secrets: [KeyName], steps: inout Int
     ) -> [Violation] {
@@ -197,7 +201,7 @@ public struct Schema: Sendable {
         return suiteRules.findings(effective, secrets, steps: &steps).map(\.violation)
     }
 
-    /// Lists the violations that the values before a commit did not have: the reasons to refuse the commit.
+    /// Returns the violations that a commit would add, which are the reasons to refuse it.
     package func newSuiteViolations(
         before: JSONObject, after: JSONObject, secrets: [KeyName] = []
     ) -> [Violation] {
@@ -205,8 +209,8 @@ public struct Schema: Sendable {
         return newSuiteViolations(before: before, after: after, secrets: secrets, steps: &steps)
     }
 
-    /// Lists the violations that the values before a commit did not have. Takes the steps of checking from those that are
-    /// left for the commit. If none are left, the list is not what it would be with more.
+    /// Returns the violations that a commit would add. Subtracts the steps of the validation from `steps`, the budget
+    /// of the commit. If the budget is exhausted, the list can be incomplete.
     package func newSuiteViolations(
         before: JSONObject, after: JSONObject, secrets: [KeyName] = [], steps: inout Int
     ) -> [Violation] {
@@ -233,13 +237,13 @@ public struct Schema: Sendable {
 }
 
 extension Schema: Equatable {
-    /// True if both were compiled from equal documents.
+    /// True if both schemas were compiled from equal documents.
     public static func == (left: Schema, right: Schema) -> Bool {
         left.document == right.document
     }
 }
 
-/// The checks of a suite's schema beyond those of any JSON Schema.
+/// The checks of the schema of a suite that JSON Schema does not demand.
 extension Schema {
     private static func shapeProblems(of source: JSONObject) -> [SchemaError.Problem] {
         var problems: [SchemaError.Problem] = []
@@ -264,7 +268,7 @@ extension Schema {
         return problems
     }
 
-    /// Compiles the listed keys. Patterns apply to them too, so each is tried on each, within one budget.
+    /// Compiles the keys of `properties`. Each pattern of `patternProperties` is tried on each key, within one budget.
     private static func listedKeys(
         _ sources: JSONObject, _ nodes: [SchemaNode], _ problems: inout [SchemaError.Problem]
     ) -> [KeySchema] {
@@ -288,7 +292,7 @@ extension Schema {
         return keys
     }
 
-    /// Returns the default of a key's own schema, else of the one that it refers to.
+    /// Returns the default in the schema of a key, or else the default in the schema that it refers to.
     private static func defaultValue(of id: SchemaNodeID, _ nodes: [SchemaNode]) -> JSONValue? {
         var next: SchemaNodeID? = id
         while let id = next {
@@ -298,8 +302,8 @@ extension Schema {
         return nil
     }
 
-    /// Lists problems of defaults that are valid where they are written: under `$ref`, under patterns for their key, and
-    /// all together.
+    /// Returns the problems of defaults that only the whole schema reveals: a default that a `$ref`, a pattern for its
+    /// key, or the other defaults together do not allow.
     private func defaultProblems(
         _ compiled: SchemaCompiler.Result, besides known: [SchemaError.Problem]
     ) -> [SchemaError.Problem] {
@@ -323,12 +327,12 @@ extension Schema {
     }
 }
 
-/// A policy that says what happens to stored values that a new schema does not allow.
+/// What happens to stored values that a new schema does not allow.
 public enum ConflictPolicy: String, Hashable, Sendable {
-    /// The schema is refused with all conflicts.
+    /// The daemon refuses the schema and lists the values.
     case refuse
-    /// The values stay as they are, invalid until a schema allows them again.
+    /// The values stay stored. They are invalid until a schema allows them again.
     case keep
-    /// The values are removed.
+    /// The daemon removes the values.
     case reset
 }

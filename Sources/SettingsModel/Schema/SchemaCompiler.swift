@@ -1,37 +1,39 @@
-/// A compiler that makes nodes of a schema document and collects everything wrong with it.
+/// Compiles a schema document into nodes, and collects all problems.
 ///
-/// Keeps a list of places to compile instead of recursing along references, so that a long chain of them needs no stack.
+/// The compiler keeps a list of pending positions instead of recursing along references, so a long chain of references
+/// does not overflow the stack.
 struct SchemaCompiler {
     private let document: JSONValue
-    /// True for a document that a daemon stores, whose patterns may have Unicode properties that are no longer supported.
+    /// True for a document that a daemon has stored. Its patterns may have Unicode properties that are no longer
+    /// supported.
     private let isStored: Bool
     private(set) var nodes: [SchemaNode] = []
     private(set) var problems: [SchemaError.Problem] = []
     private var nodeIDs: [JSONPointer: SchemaNodeID] = [:]
     private var pending: [(pointer: JSONPointer, schema: JSONValue)] = []
     private var defaults: [(pointer: JSONPointer, node: SchemaNodeID)] = []
-    /// The schemas that have a problem, and those of them whose rules may refuse too much because of it.
+    /// The schemas with a problem, and of these the schemas that may refuse valid values because of the problem.
     private var flawed: Set<SchemaNodeID> = []
     private var misleading: Set<SchemaNodeID> = []
     private var current: SchemaNodeID = 0
-    /// The states that the document's patterns may still take together.
+    /// The number of states that further patterns of the document may have together.
     private var patternStates = 50_000
 
-    /// The longest chain of `$ref`, `allOf` and the like for one value.
+    /// The maximum length of a chain of sub-schemas, such as `$ref` and `allOf`, that validate the same value.
     private static let longestChain = 64
 
-    /// A result that has the nodes of a document, its own first. They may be used if there are no problems.
+    /// The nodes of a document, beginning with the root. Only the nodes of a document without problems are correct.
     struct Result {
         var nodes: [SchemaNode] = []
         var problems: [SchemaError.Problem] = []
-        /// True if no schema leads in a circle, so that validating against the nodes ends.
+        /// True if no schema refers to itself in a circle, so that a validation against the nodes ends.
         var isFinite = false
         fileprivate(set) var places: [JSONPointer: SchemaNodeID] = [:]
         fileprivate(set) var flawed: Set<SchemaNodeID> = []
         fileprivate(set) var misleading: Set<SchemaNodeID> = []
     }
 
-    /// Compiles the document as far as possible.
+    /// Compiles a document. Continues after problems.
     static func result(of document: JSONValue, isStored: Bool = false) -> Result {
         guard document.isNested(atMost: JSONValue.maximumDepth) else {
             let detail = "a schema may nest at most \(JSONValue.maximumDepth) levels deep"
@@ -60,7 +62,7 @@ struct SchemaCompiler {
         self.isStored = isStored
     }
 
-    /// Returns the node for a place of the document and queues the place for compiling.
+    /// Returns the node for a position in the document, and queues the position for compilation.
     mutating func node(at pointer: JSONPointer, _ schema: JSONValue) -> SchemaNodeID {
         if let known = nodeIDs[pointer] { return known }
         let id = nodes.count
@@ -70,7 +72,7 @@ struct SchemaCompiler {
         return id
     }
 
-    /// Returns the node that a `$ref` leads to.
+    /// Returns the node that a `$ref` refers to.
     mutating func node(referredToBy reference: String, at place: JSONPointer) -> SchemaNodeID? {
         guard reference.utf8.first == UInt8(ascii: "#") else {
             unsupported(
@@ -88,20 +90,20 @@ struct SchemaCompiler {
         return node(at: pointer, target)
     }
 
-    /// Reports a contradiction to JSON Schema.
+    /// Reports that the document is not a valid JSON Schema.
     mutating func report(_ pointer: JSONPointer, _ keyword: String, _ detail: String) {
         note(keyword)
         problems.append(SchemaError.Problem(pointer, keyword, "\(keyword) \(detail)"))
     }
 
-    /// Reports a part of JSON Schema that these schemas do not have.
+    /// Reports a feature of JSON Schema that schemas of settings do not support.
     mutating func unsupported(_ pointer: JSONPointer, _ keyword: String, _ detail: String) {
         note(keyword)
         problems.append(SchemaError.Problem(pointer, keyword, "\(keyword) \(detail)", isUnsupported: true))
     }
 
-    /// Marks the current schema. A keyword that cannot be read demands nothing; if others depend on it, they may refuse too
-    /// much without it.
+    /// Marks the current schema as incorrect. A keyword with a problem imposes no rule, and other keywords that depend
+    /// on it may then refuse valid values.
     private mutating func note(_ keyword: String) {
         flawed.insert(current)
         switch SchemaKeyword(rawValue: keyword) {
@@ -110,9 +112,9 @@ struct SchemaCompiler {
         }
     }
 
-    /// Compiles a pattern. All patterns of a document share a limit of states.
+    /// Compiles a pattern. The number of states of all patterns of a document is limited.
     mutating func pattern(_ source: String, at pointer: JSONPointer, _ keyword: String) -> Pattern? {
-        // Beyond the limit none is compiled: each takes memory and time.
+        // If the limit is exceeded, compiles no further pattern, because each takes memory and time.
         guard patternStates >= 0 else { return nil }
         do {
             let pattern = try Pattern(source, allowsAnyProperty: isStored)
@@ -136,7 +138,7 @@ struct SchemaCompiler {
     }
 
     private mutating func compilePending() {
-        // Compiling one schema appends its sub-schemas to the list.
+        // Compiling a schema appends its sub-schemas to the list.
         var next = 0
         while next < pending.count {
             let (pointer, schema) = pending[next]
@@ -219,7 +221,8 @@ struct SchemaCompiler {
         _ = namedSubschemas("$defs", source)
     }
 
-    /// Refuses circles, which would never end, and chains too long for the stack. Returns false if there are any.
+    /// Reports circles, along which a validation would not end, and chains that would overflow the stack. Returns false
+    /// if there are any.
     private mutating func refuseCircles() -> Bool {
         var pointers = [JSONPointer](repeating: .root, count: nodes.count)
         for (pointer, id) in nodeIDs { pointers[id] = pointer }
@@ -253,7 +256,8 @@ struct SchemaCompiler {
 }
 
 extension SchemaCompiler.Result {
-    /// Lists each `writeOnly` that would be ignored: those elsewhere than on keys and the schemas that hold together with them.
+    /// Returns a problem for each `writeOnly` that would have no effect: only `writeOnly` in the schema of a key, or in
+    /// a schema that it includes by `$ref` or `allOf`, makes the key a secret.
     func nestedSecrets() -> [SchemaError.Problem] {
         guard let root = nodes.first, nodes.contains(where: \.isSecret) else { return [] }
         let keys = root.objects?.memberNodes ?? []
@@ -272,9 +276,10 @@ extension SchemaCompiler.Result {
         return problems
     }
 
-    /// True if a refusal by these schemas cannot come from a keyword that could not be read.
+    /// True if none of these schemas refuses a valid value because of a problem in the document.
     ///
-    /// Such a keyword demands nothing, so that too little is refused; too much only where fitting values are refused.
+    /// A keyword with a problem imposes no rule, so a schema with such a keyword allows too much. It refuses too much
+    /// only if it refuses values that are valid under a sub-schema, as with `not`.
     func judgesFairly(_ ids: [SchemaNodeID]) -> Bool {
         if flawed.isEmpty { return true }
         let all = nodes.descendants(of: ids)

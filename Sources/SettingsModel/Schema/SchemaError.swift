@@ -1,15 +1,16 @@
-/// An error that lists everything wrong with a schema document.
+/// The problems of a schema document.
 public struct SchemaError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// A problem at one place of the document.
+    /// A problem at one position of the document.
     public struct Problem: Hashable, Sendable, CustomStringConvertible {
-        /// The place in the document.
+        /// The position in the document.
         public let pointer: JSONPointer
-        /// The keyword that is wrong, or that is unknown.
+        /// The incorrect or unknown keyword.
         public let keyword: String
-        /// The cause and what to do.
+        /// The cause, and what to do.
         public let detail: String
-        /// True if the document uses a part of JSON Schema that schemas for settings do not have: a keyword, a format, a
-        /// reference elsewhere, an expression beyond the matcher. Otherwise it contradicts JSON Schema or itself.
+        /// True if the document uses a feature of JSON Schema that schemas of settings do not support: a keyword, a
+        /// format, a reference to another document, or a pattern that cannot be matched in linear time. False if the
+        /// document is not a valid JSON Schema, or contradicts itself.
         public let isUnsupported: Bool
 
         package init(_ pointer: JSONPointer, _ keyword: String, _ detail: String, isUnsupported: Bool = false) {
@@ -19,16 +20,16 @@ public struct SchemaError: Error, Hashable, Sendable, CustomStringConvertible {
             self.isUnsupported = isUnsupported
         }
 
-        /// The detail after its place.
+        /// The position and the detail.
         public var description: String {
             "\(pointer == .root ? "the schema" : pointer.description): \(detail)"
         }
     }
 
-    /// Each problem, in the order of the document.
+    /// The problems in the order of the document.
     public let problems: [Problem]
 
-    /// All problems, one a line.
+    /// One line for each problem.
     public var description: String {
         problems.map(\.description).joined(separator: "\n")
     }
@@ -41,7 +42,7 @@ public struct SchemaError: Error, Hashable, Sendable, CustomStringConvertible {
         problems = [Problem(pointer, keyword, detail)]
     }
 
-    /// Sorts problems by their places in the document.
+    /// Sorts problems by their positions in the document.
     init(_ problems: [Problem], of document: JSONValue) {
         let places = problems.map { document.positions(along: $0.pointer) }
         let order = problems.indices.sorted { left, right in
@@ -52,7 +53,8 @@ public struct SchemaError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension JSONValue {
-    /// The position of each step of a pointer among its neighbours, as far as the steps lead.
+    /// The index of each token of a pointer among the members or elements at its level. Ends at the first token that
+    /// does not exist in the value.
     fileprivate func positions(along pointer: JSONPointer) -> [Int] {
         var positions: [Int] = []
         var value: JSONValue? = self
@@ -65,21 +67,21 @@ extension JSONValue {
     }
 }
 
-/// A rule of a schema that a value breaks. For a secret it says what is demanded but not what was there.
+/// A rule of a schema that a value violates. For a secret, it contains the rule but not the value.
 public struct Violation: Hashable, Sendable {
-    /// The suite, where there may be several.
+    /// The suite; nil if the context names it.
     public var suite: String?
-    /// The key whose value breaks the rule; nil for the suite as a whole.
+    /// The key whose value violates the rule; nil for a rule about the suite as a whole.
     public var key: String?
-    /// The place inside the key's value.
+    /// The position inside the value of the key.
     public var pointer: JSONPointer
-    /// The keyword of the schema, as `maximum`.
+    /// The keyword of the rule, such as `maximum`.
     public let keyword: String
-    /// The cause with its numbers, as `must be at most 1 (got 1.5)`.
+    /// The rule with its numbers, such as `must be at most 1 (got 1.5)`.
     public let detail: String
-    /// The keyword's value in the schema, if it is short.
+    /// The value of the keyword in the schema; nil if it is long.
     public let expected: JSONValue?
-    /// The value that was found, if it is short and no secret.
+    /// The refused value; nil if it is long or secret.
     public let actual: JSONValue?
 
     package init(
@@ -95,7 +97,7 @@ public struct Violation: Hashable, Sendable {
         self.actual = actual
     }
 
-    /// The detail with its subject, as `player.volume: must be at most 1 (got 1.5)`.
+    /// The detail with its subject, such as `player.volume: must be at most 1 (got 1.5)`.
     public var sentence: String {
         "\(key ?? suite ?? "value")\(pointer == .root ? "" : " at \(pointer)"): \(detail)"
     }

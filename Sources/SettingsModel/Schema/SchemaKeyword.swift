@@ -1,4 +1,5 @@
-/// A keyword of schemas for settings. Any other is refused: a typo must not switch a check off.
+/// The keywords that schemas of settings may have. Any other keyword is refused, because a misspelt keyword would
+/// silently have no effect.
 package enum SchemaKeyword: String, CaseIterable {
     case schema = "$schema"
     case comment = "$comment"
@@ -13,7 +14,7 @@ package enum SchemaKeyword: String, CaseIterable {
     case allOf, anyOf, oneOf, not, `if`, then, `else`
     case title, description, examples, deprecated, readOnly, writeOnly
 
-    /// A kind of value that a keyword has.
+    /// The kind of value that a keyword takes.
     package enum Operand {
         case schema
         case schemas
@@ -30,7 +31,7 @@ package enum SchemaKeyword: String, CaseIterable {
         }
     }
 
-    /// True if the keyword has no say in which values are allowed.
+    /// True if the keyword does not affect which values are valid.
     package var isAnnotation: Bool {
         switch self {
         case .schema, .comment, .definitions, .default: true
@@ -39,7 +40,7 @@ package enum SchemaKeyword: String, CaseIterable {
         }
     }
 
-    /// True if the keyword is about elements or members rather than the value as a whole.
+    /// True if the keyword concerns elements or members instead of the value as a whole.
     package var describesParts: Bool {
         switch self {
         case .items, .prefixItems, .properties, .patternProperties, .additionalProperties, .required: true
@@ -47,12 +48,12 @@ package enum SchemaKeyword: String, CaseIterable {
         }
     }
 
-    /// True if a member of a schema is a keyword or an annotation of the author's own.
+    /// True if a member of a schema is a supported keyword, or an annotation that the author of the schema has defined.
     static func isKnown(_ name: String) -> Bool {
         SchemaKeyword(rawValue: name) != nil || name.hasBytePrefix("x-")
     }
 
-    /// Returns advice on what to write instead of an unknown keyword.
+    /// Returns advice about what to write instead of an unknown keyword.
     static func hint(for name: String) -> String {
         if let hint = hints[name] { return "; \(hint)" }
         return NameSuggestion.phrase(for: name, among: allCases.map(\.rawValue))
@@ -76,13 +77,13 @@ package enum SchemaKeyword: String, CaseIterable {
     ]
 }
 
-/// A schema object of a document whose keywords are read.
+/// A schema object in the document whose keywords are being read.
 struct SchemaSource {
     let object: JSONObject
     let pointer: JSONPointer
 }
 
-/// Reads keywords. Each method reports a value of the wrong kind and returns nil for it.
+/// Reading keywords. If the value of a keyword has the wrong type, each method reports the problem and returns nil.
 extension SchemaCompiler {
     mutating func string(_ keyword: String, _ source: SchemaSource) -> String? {
         read(keyword, source, "a string", \.string)
@@ -149,7 +150,7 @@ extension SchemaCompiler {
 }
 
 extension JSONValue {
-    /// The integer from 0, also one written as `2.0`.
+    /// The value as an integer that is not negative, also if it is written as `2.0`; nil for any other value.
     package var naturalNumber: Int? {
         exactInteger.flatMap { $0 < 0 ? nil : Int($0) }
     }

@@ -1,12 +1,13 @@
 /// The position of a node in a compiled schema.
 typealias SchemaNodeID = Int
 
-/// A compiled schema that has its rules in groups by type of value, so that checking a value touches only those of its type.
+/// A compiled schema. Its rules are grouped by the type of the value, so that a validation reads only the rules for
+/// that type.
 ///
-/// Sub-schemas are named by their position among the nodes, as references may form circles. A class, as checking recurses,
-/// and copying a node for each value would retain all its rules.
+/// A node refers to sub-schemas by their index among the nodes, because references can be circular. The node is a
+/// class, because validation passes nodes along a recursion, and a copy of a structure would retain all its rules.
 final class SchemaNode: Sendable {
-    /// True for the schema `false`: no value is valid.
+    /// True for the schema `false`, which allows no value.
     let refusesAll: Bool
     let types: JSONTypeSet?
     let values: ValueRules?
@@ -39,53 +40,54 @@ final class SchemaNode: Sendable {
         self.isSecret = isSecret
     }
 
-    /// Returns the rules about a suite as a whole: without its type, and with other rules for its members.
+    /// Returns the rules about a suite as a whole: this node without the rule about the type, and with other rules for
+    /// its members.
     func ofSuite(_ objects: ObjectRules?) -> SchemaNode {
         SchemaNode(
             refusesAll: refusesAll, values: values, numbers: numbers, strings: strings, arrays: arrays,
             objects: objects, combination: combination)
     }
 
-    /// True if every value is valid.
+    /// True if the schema allows every value.
     var isTrivial: Bool {
         !refusesAll && types == nil && values == nil && numbers == nil && strings == nil && arrays == nil
             && objects == nil && combination == nil
     }
 
-    /// The sub-schemas that judge the same value.
+    /// The sub-schemas that validate the same value.
     var inPlaceNodes: [SchemaNodeID] {
         (combination?.nodes ?? []) + (objects?.dependentSchemas.map(\.node) ?? [])
     }
 
-    /// The sub-schemas that the value must always be valid under.
+    /// The sub-schemas under which every valid value is also valid (`$ref`, `allOf`).
     var conjunctiveNodes: [SchemaNodeID] {
         guard let combination else { return [] }
         return combination.allOf + (combination.reference.map { [$0] } ?? [])
     }
 
-    /// All sub-schemas, for the value and for parts of it, except definitions.
+    /// All sub-schemas for the value and for its parts, without definitions.
     var children: [SchemaNodeID] {
         (combination?.nodes ?? []) + (arrays?.nodes ?? []) + (objects?.nodes ?? [])
     }
 
-    /// True if a value can be refused because a part of the schema refuses too little.
+    /// True if a value can be refused because it is valid under a sub-schema.
     var refusesFitting: Bool {
         combination?.refusesFitting ?? false || arrays?.refusesFitting ?? false
     }
 }
 
 extension [SchemaNode] {
-    /// The nodes that hold together with these by `$ref` and `allOf`, these included, each once.
+    /// The given nodes, and all nodes under which a valid value is also valid by `$ref` and `allOf`. Each node once.
     func conjunction(of ids: [SchemaNodeID]) -> [SchemaNodeID] {
         reachable(from: ids) { self[$0].conjunctiveNodes }
     }
 
-    /// The nodes that judge the same value as these, these included, each once.
+    /// The given nodes, and all nodes that validate the same value. Each node once.
     func conjoined(from ids: [SchemaNodeID]) -> [SchemaNodeID] {
         reachable(from: ids) { self[$0].inPlaceNodes }
     }
 
-    /// All nodes that these and their sub-schemas lead to, each once.
+    /// All nodes that are reachable from the given nodes. Each node once.
     func descendants(of ids: [SchemaNodeID]) -> [SchemaNodeID] {
         reachable(from: ids) { self[$0].children }
     }
@@ -104,18 +106,18 @@ extension [SchemaNode] {
         return reached
     }
 
-    /// True if a value under these nodes is a secret.
+    /// True if a value is a secret under these nodes.
     func isSecret(_ ids: [SchemaNodeID]) -> Bool {
         conjunction(of: ids).contains { self[$0].isSecret }
     }
 
-    /// True if a key under these nodes is locked.
+    /// True if a key is locked under these nodes.
     func isLocked(_ ids: [SchemaNodeID]) -> Bool {
         conjunction(of: ids).contains { self[$0].isLocked }
     }
 }
 
-/// A search for schemas that judge one value in a circle, or in a chain too long to recurse along.
+/// Finds circles of schemas that validate the same value, and chains of such schemas that would overflow the stack.
 enum SchemaChains {
     enum Finding {
         case sound
@@ -123,9 +125,10 @@ enum SchemaChains {
         case tooLong(SchemaNodeID)
     }
 
-    /// Walks from each node along its in-place sub-schemas, depth first with a stack of its own.
+    /// Visits the sub-schemas that validate the same value, depth first, with an explicit stack.
     static func examine(_ nodes: [SchemaNode], longest: Int) -> Finding {
-        /// For each node: nil before it was reached, 0 while it is on the way, then the length of its longest chain.
+        /// The state of each node: nil if it was not visited, 0 while it is on the stack, and afterwards the length of
+        /// its longest chain.
         var lengths = [Int?](repeating: nil, count: nodes.count)
         for start in nodes.indices where lengths[start] == nil {
             lengths[start] = 0

@@ -1,19 +1,22 @@
-/// A converter that makes integers of integral doubles where a schema's `type` is integer: `1.0` was meant as `1`.
+/// Replaces integral doubles by integers where the `type` of a schema is integer, because a client that sends `1.0`
+/// means `1`.
 ///
-/// Follows `properties`, `items`, `prefixItems`, `additionalProperties`, `$ref` and `allOf`, and no alternatives. Visits
-/// each schema once for each part of the value, however the schemas refer to each other.
+/// The normalizer follows `properties`, `items`, `prefixItems`, `additionalProperties`, `$ref` and `allOf`, but no
+/// alternatives such as `anyOf`. It visits each schema once for each part of the value, even if several references lead
+/// to the schema.
 struct SchemaNormalizer {
     private let nodes: [SchemaNode]
-    /// The steps that may still be taken. When they are used up the rest stays as it is, which is as valid.
+    /// The remaining budget of steps. When it is exhausted, further parts stay unchanged, which does not affect whether
+    /// they are valid.
     private var steps: Int
 
-    /// Returns the normalised value. Copies nothing if nothing changes.
+    /// Returns the normalised value. If nothing changes, copies nothing.
     ///
-    /// - Parameter steps: the steps of checking that are left, of which this takes some.
+    /// - Parameter steps: the remaining budget of a validation, from which the method subtracts its steps.
     static func normalized(
         _ value: JSONValue, under roots: [SchemaNodeID], in nodes: [SchemaNode], steps: inout Int
     ) -> JSONValue {
-        // Most steps are those of patterns, or as cheap.
+        // The cost of a step here is about the cost of a step of pattern matching.
         let scale = SchemaValidator.patternStepsPerStep
         let budget = scale * max(0, min(steps, SchemaValidator.mostSteps / scale))
         var normalizer = SchemaNormalizer(nodes: nodes, steps: budget)
@@ -27,14 +30,14 @@ struct SchemaNormalizer {
         self.steps = steps
     }
 
-    /// True if a value is normalised already; nil if that takes more than some steps to find out.
+    /// Returns whether a value is already normalised; nil if the check takes more than `steps`.
     static func isNormal(_ value: JSONValue, under roots: [SchemaNodeID], in nodes: [SchemaNode], steps: Int) -> Bool? {
         var normalizer = SchemaNormalizer(nodes: nodes, steps: steps)
         let changed = normalizer.normalized(value, under: nodes.conjunction(of: roots), depth: 0)
         return normalizer.steps > 0 ? changed == nil : nil
     }
 
-    /// Returns nil for a value that stays as it is.
+    /// Returns the changed value; nil if it stays unchanged.
     private mutating func normalized(_ value: JSONValue, under ids: [SchemaNodeID], depth: Int) -> JSONValue? {
         steps -= 1
         guard !ids.isEmpty, depth <= JSONValue.maximumDepth, steps > 0 else { return nil }
@@ -81,7 +84,8 @@ struct SchemaNormalizer {
         return changed
     }
 
-    /// The schemas that a member is normalised under. A member whose name matches a pattern is not an additional one.
+    /// The schemas by which a member is normalised. If the name of a member matches a pattern, `additionalProperties`
+    /// does not apply to it.
     private mutating func nodesBelow(_ rules: ObjectRules, _ name: String) -> [SchemaNodeID] {
         if let listed = rules.properties[UTF8Text(name)] { return [listed] }
         guard let additional = rules.additionalProperties else { return [] }

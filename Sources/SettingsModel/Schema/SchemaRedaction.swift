@@ -1,9 +1,10 @@
-/// Documents for callers that may not see secrets.
+/// Schema documents for callers that may not read secrets.
 ///
-/// `default` and `examples` may hold the value of a secret. The rules stay, `enum` and `const` included: a caller that may
-/// write the key learns the rules from refusals.
+/// `default` and `examples` can contain the value of a secret and are omitted. Rules stay, including `enum` and
+/// `const`: a caller that may write the key can find them out from refusals anyway.
 extension Schema {
-    /// The document without `default` and `examples`, except in the schemas of listed keys that are shown.
+    /// The document without `default` and `examples`. The schemas of keys for which `isShown` returns true stay
+    /// complete.
     package func document(showing isShown: (String) -> Bool) -> JSONValue {
         guard var object = document.withoutSampleValues.object, var keys = object["properties"]?.object else {
             return document.withoutSampleValues
@@ -15,9 +16,9 @@ extension Schema {
         return .object(object)
     }
 
-    /// The standalone document of a key without the values of secrets.
+    /// The standalone schema of a key without the values of secrets.
     ///
-    /// - Parameter isShown: false if the key is a secret that the caller may not see.
+    /// - Parameter isShown: false if the key is a secret that the caller may not read.
     package func standaloneDocument(of key: KeySchema, showing isShown: Bool) -> JSONValue {
         let document = standaloneDocument(of: key)
         guard isShown else { return document.withoutSampleValues }
@@ -28,7 +29,7 @@ extension Schema {
 }
 
 extension JSONValue {
-    /// A schema without `default` and `examples`, in the schemas inside it neither.
+    /// The schema without `default` and `examples`, also without them in its sub-schemas.
     fileprivate var withoutSampleValues: JSONValue {
         guard case .object(var object) = self else { return self }
         object.removeAll { [SchemaKeyword.default, .examples].contains(SchemaKeyword(rawValue: $0.name)) }

@@ -1,24 +1,24 @@
-/// A validator that checks a value against compiled schemas and lists every violation.
+/// Validates a value against compiled schemas and collects all violations.
 ///
-/// The work has a budget of steps: schemas that refer to each other can ask for exponentially many checks, and a pattern
-/// for many steps a character. A value that exceeds the budget is not valid.
+/// The work has a budget of steps: schemas that refer to each other can need exponentially many checks, and a pattern
+/// many steps for each character. A value that exhausts the budget is not valid.
 struct SchemaValidator {
-    /// A violation with the node that demands it.
+    /// A violation, and the node whose rule the value violates.
     struct Finding {
         let node: SchemaNodeID
         let violation: Violation
     }
 
-    /// One step into a value.
+    /// One level of the path from the root of the value to the part that is being validated.
     enum Step {
         case name(String)
         case index(Int)
     }
 
     private(set) var findings: [Finding] = []
-    /// True if messages may repeat nothing of the value at hand.
+    /// True if messages must not contain the part of the value that is being validated.
     private(set) var isSecret = false
-    /// True where only the answer counts, not the reasons: inside `anyOf`, `not`, `if` and the like.
+    /// True if only the result counts and not the violations: inside `anyOf`, `not`, `if` and the like.
     private(set) var isQuiet = false
 
     let nodes: [SchemaNode]
@@ -31,38 +31,38 @@ struct SchemaValidator {
     private var failed = false
     private(set) var steps: Int
     private let budget: Int
-    /// True if the budget would be larger if other values had left more.
+    /// True if a shared budget, which other values have reduced, limits the budget for this value.
     private var isBoundByOthers = false
-    /// The steps of matching patterns that may still be taken.
+    /// The remaining steps of pattern matching.
     private var patternSteps: Int
     private(set) var isExhausted = false
-    /// The bytes of names and texts in the findings.
+    /// The total number of bytes of names and texts in the findings.
     private var listedText = 0
-    /// The steps that reasons and suggestions may still take. When they are used up, messages do without.
+    /// The remaining steps for reasons and suggestions in messages. When they are exhausted, messages omit them.
     private(set) var reasonSteps: Int
-    /// True for a validator that looks for a reason. It gives none itself, as reasons of alternatives inside alternatives
-    /// would make a text of exponential length.
+    /// True while the validator searches for the reason why an alternative refuses a value. It then adds no reasons
+    /// itself, because reasons of alternatives inside alternatives could make a message exponentially long.
     private var isForReason = false
 
-    /// The deepest nesting of schemas and values together: 128 levels of a value with four schemas for each, which fits a
-    /// thread with 512 KiB of stack.
+    /// The maximum depth of the recursion: 128 levels of a value with about five schemas for each level. This depth
+    /// fits a thread with a stack of 512 KiB.
     private static let deepest = 640
-    /// The most that the budget for one value may be.
+    /// The upper limit of the budget for one value.
     static let mostSteps = 5_000_000
-    /// The budget for matching patterns while one value is checked: some ten milliseconds.
+    /// The budget for matching patterns during the validation of one value. It takes some ten milliseconds.
     static let mostPatternSteps = 1_000_000
-    /// The steps of matching a pattern that cost one step of checking.
+    /// The number of steps of pattern matching that cost as much as one step of validation.
     static let patternStepsPerStep = 8
     /// The budget for reasons and suggestions.
     static let mostReasonSteps = 300_000
-    /// The number of violations that are listed.
+    /// The maximum number of violations in the list.
     static let mostListed = 1_000
-    /// The bytes of names and texts that the list may take. Violations repeat them.
+    /// The maximum number of bytes of names and texts in the list. Several violations can repeat the same text.
     static let mostTextListed = 1_000_000
-    /// The keyword of the violation for an exceeded budget.
+    /// The keyword of the violation that reports an exhausted budget.
     static let tooComplex = "limit"
 
-    /// Makes a validator for one value. The members of it that `secretKeys` names are secrets.
+    /// Makes a validator for one value. The members that `secretKeys` names are secrets.
     init(
         nodes: [SchemaNode], mostFindings: Int = Self.mostListed, mostText: Int = Self.mostTextListed,
         secretKeys: Set<UTF8Text> = [], steps: Int = Self.mostSteps, patternSteps: Int = Self.mostPatternSteps
@@ -78,7 +78,7 @@ struct SchemaValidator {
         self.secretKeys = secretKeys
     }
 
-    /// Makes a validator for one of several values. The steps that are left for all of them bound those for this one.
+    /// Makes a validator for one of several values that share a budget. `steps` is what remains of the shared budget.
     init(
         nodes: [SchemaNode], mostFindings: Int = Self.mostListed, mostText: Int = Self.mostTextListed,
         secretKeys: Set<UTF8Text> = [], steps: Int, of rest: Int, patternSteps: Int = Self.mostPatternSteps
@@ -89,13 +89,14 @@ struct SchemaValidator {
         isBoundByOthers = rest < steps
     }
 
-    /// Takes the steps that were taken from those that are left for several values; all of them if they did not suffice.
+    /// Subtracts the steps of this validation from a shared budget. If the budget did not suffice, nothing remains
+    /// of it.
     func charge(_ rest: inout Int) {
         let spent = budget - steps + min(Self.mostReasonSteps, budget) - reasonSteps
         rest = isExhausted && isBoundByOthers ? min(0, rest - spent) : rest - spent
     }
 
-    /// Checks a value against schemas that must all hold.
+    /// Validates a value. It must be valid under all given schemas.
     mutating func validate(_ value: JSONValue, against roots: [SchemaNodeID], isSecret: Bool = false) {
         self.isSecret = isSecret
         for root in roots where !isSettled { check(value, root) }
@@ -109,17 +110,17 @@ struct SchemaValidator {
         }
     }
 
-    /// The budget for checking a value: some fifty milliseconds, and more for a large one.
+    /// The budget for a value: some fifty milliseconds, and more for a large value.
     static func budget(for value: JSONValue) -> Int {
         min(mostSteps, 1_000_000 + 4 * value.extent(upTo: mostSteps))
     }
 
-    /// True if further checks would not change the result.
+    /// True if further checks cannot change the result.
     var isSettled: Bool {
         isExhausted || (isQuiet ? failed : findings.count >= mostFindings || listedText >= mostText)
     }
 
-    /// Checks the value at hand against a node.
+    /// Validates the current part of the value against a node.
     mutating func check(_ value: JSONValue, _ id: SchemaNodeID) {
         guard depth < Self.deepest, spend(1) else {
             isExhausted = true
@@ -133,7 +134,7 @@ struct SchemaValidator {
         depth -= 1
     }
 
-    /// Checks a part of the value at hand.
+    /// Validates a member or an element of the current part.
     @inline(never)
     mutating func descend(to step: Step, _ value: JSONValue, _ id: SchemaNodeID) {
         let wasSecret = isSecret
@@ -146,20 +147,20 @@ struct SchemaValidator {
         isSecret = wasSecret
     }
 
-    /// Checks the name of a member as the string that it is.
+    /// Validates the name of a member as a string.
     mutating func checkName(_ name: String, _ id: SchemaNodeID) {
         guard !isValid(.string(name), id), !isExhausted else { return }
         let reason = isSecret ? "" : firstReason(.string(name), id).map { ": \($0)" } ?? ""
         fail(at: .name(name), "propertyNames", "the name is not allowed\(reason)")
     }
 
-    /// True if a value fits schemas that must all hold. Lists no violations.
+    /// True if a value is valid under all given schemas. Adds no violations.
     mutating func allows(_ value: JSONValue, _ roots: [SchemaNodeID]) -> Bool {
         for root in roots where !isValid(value, root) || isExhausted { return false }
         return true
     }
 
-    /// True if a value fits a node. Lists no violations.
+    /// True if a value is valid under a node. Adds no violations.
     mutating func isValid(_ value: JSONValue, _ id: SchemaNodeID) -> Bool {
         let outer = (isQuiet, failed)
         isQuiet = true
@@ -170,7 +171,8 @@ struct SchemaValidator {
         return isValid
     }
 
-    /// Returns the reason that the value at hand, or a name in it, does not fit a node; nil if that may not be said.
+    /// Returns the reason why a node refuses the current part or a name in it; nil if the message must not contain the
+    /// reason.
     @inline(never)
     mutating func firstReason(_ value: JSONValue, _ id: SchemaNodeID) -> String? {
         guard !isQuiet, !isForReason, reasonSteps > 0 else { return nil }
@@ -183,7 +185,8 @@ struct SchemaValidator {
         return validator.isExhausted ? nil : validator.findings.first?.violation.detailWithPlace
     }
 
-    /// Returns `; did you mean …?`, or nothing if that may not be said or would take too long to find.
+    /// Returns `; did you mean …?`. Returns an empty string if the message must not contain a suggestion, or if the
+    /// search would take too long.
     mutating func suggestion(for name: String, among known: some Collection<String>) -> String {
         let cost = known.count * 32
         guard !isQuiet, !isSecret, !isForReason, cost <= Self.mostReasonSteps else { return "" }
@@ -191,9 +194,9 @@ struct SchemaValidator {
         return reasonSteps >= 0 ? NameSuggestion.phrase(for: name, among: known) : ""
     }
 
-    /// True if a pattern matches. Spends the steps that the match takes.
+    /// True if a pattern matches. Subtracts the steps of the search from the budget.
     mutating func matches(_ text: String, _ pattern: Pattern) -> Bool {
-        // A search begins by making room for all states.
+        // A search begins with an allocation for all states.
         guard spend(pattern.stateCount / 16) else { return true }
         var budget = patternSteps
         let matches = pattern.matches(text, budget: &budget)
@@ -203,15 +206,15 @@ struct SchemaValidator {
         return matches ?? true
     }
 
-    /// Takes steps from the budget. Returns false when it is used up.
+    /// Subtracts steps from the budget. Returns false if the budget is exhausted.
     mutating func spend(_ cost: Int) -> Bool {
         steps -= cost
         if steps < 0 { isExhausted = true }
         return !isExhausted
     }
 
-    /// Adds a violation by the value at hand, with the value found. Not inlined, as every rule calls it and few values fail.
-    /// The texts are closures: where only the answer counts they are not made, which took most of the time.
+    /// Adds a violation that shows the current part. Not inlined, because every rule calls it and few values are
+    /// invalid. The texts are closures, because computing texts that are not needed took most of the time.
     @inline(never)
     mutating func fail(
         _ keyword: String, _ demand: @autoclosure () -> String, _ value: JSONValue,
@@ -220,7 +223,7 @@ struct SchemaValidator {
         fail(keyword, demand(), value, found: value.briefPhrase, expected: expected())
     }
 
-    /// Adds a violation by the value at hand, with a phrase for what was found.
+    /// Adds a violation of the current part with a description of the value.
     @inline(never)
     mutating func fail(
         _ keyword: String, _ demand: @autoclosure () -> String, _ value: JSONValue,
@@ -234,7 +237,7 @@ struct SchemaValidator {
             expected: expected?.isShort ?? false ? expected : nil, actual: isSecret ? nil : value.briefScalar)
     }
 
-    /// Adds a violation by the value at hand, or by a part of it, that only names its demand.
+    /// Adds a violation that shows only the rule, for the current part or a part of it.
     @inline(never)
     mutating func fail(at step: Step? = nil, _ keyword: String, _ demand: @autoclosure () -> String) {
         failed = true
@@ -251,7 +254,7 @@ struct SchemaValidator {
             case .index(let index): String(index)
             }
         }
-        // Of a place inside a secret only the key is shown, if the path begins with it.
+        // For a part of a secret, the message shows only the key.
         let shown = isSecret ? Array(tokens.prefix(secretKeys.isEmpty ? 0 : 1)) : tokens
         let violation = Violation(
             pointer: JSONPointer(shown), keyword: keyword, detail: detail, expected: expected, actual: actual)

@@ -1,23 +1,24 @@
 extension Schema {
-    /// The key's part of the document with the definitions that it refers to: a schema that stands alone.
+    /// The schema of a key with all definitions that it refers to, as a document of its own.
     ///
-    /// References keep their names where they lead to an entry of `$defs`. Those that lead elsewhere get an entry named by
-    /// their place, as `#/$defs/properties.volume`; one to the key itself becomes `#`.
+    /// A reference to an entry of `$defs` keeps its name. A reference to another position gets a new entry of `$defs`,
+    /// named after the position, such as `#/$defs/properties.volume`. A reference to the schema of the key itself
+    /// becomes `#`.
     package func standaloneDocument(of key: KeySchema) -> JSONValue {
         var maker = StandaloneSchemaMaker(of: key, in: document)
         return maker.make()
     }
 }
 
-/// A copier of one part of a schema document that collects the definitions the part refers to.
+/// Copies one part of a schema document, and collects the definitions to which the part refers.
 private struct StandaloneSchemaMaker {
     private let part: JSONValue
-    /// The part's place in the document; nil if it was merged from several.
+    /// The position of the part in the document; nil if the part was merged from several positions.
     private let place: JSONPointer?
     private let document: JSONValue
-    /// The definitions by their names in the copy, null until they are copied.
+    /// The definitions by their names in the copy. A definition is null until it is copied.
     private var definitions = JSONObject()
-    /// The position of each target among the definitions.
+    /// The index of each referenced position among the definitions.
     private var positions: [JSONPointer: Int] = [:]
     private var targets: [JSONPointer] = []
 
@@ -37,12 +38,13 @@ private struct StandaloneSchemaMaker {
             definitions[definitions.members[next].name] = definition
             next += 1
         }
-        // The part's own definitions are reached by their place in the whole document only, so they are among these.
+        // References to the definitions of the part itself also use positions in the whole document, so `definitions`
+        // contains them.
         object["$defs"] = .object(definitions)
         return .object(object)
     }
 
-    /// Copies a schema and those inside it with new references.
+    /// Copies a schema and its sub-schemas, and replaces their references.
     private mutating func rewritten(_ schema: JSONValue) -> JSONValue {
         guard case .object(var object) = schema else { return schema }
         for member in object {
@@ -59,7 +61,7 @@ private struct StandaloneSchemaMaker {
         return .object(object)
     }
 
-    /// The reference to the same schema in the copy. The schema was compiled, so the reference can be read.
+    /// The reference to the same schema in the copy. The compiler has verified that the reference is valid.
     private mutating func renamed(_ reference: String) -> String {
         guard let target = JSONPointer(reference: reference) else { return reference }
         if target == place { return "#" }

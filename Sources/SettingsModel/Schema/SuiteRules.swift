@@ -1,15 +1,16 @@
-/// The rules of a schema that are about the suite as a whole: those at its top level beside the rules for each key.
+/// The rules about the suite as a whole: the top-level rules of a schema without the rules for single keys.
 struct SuiteRules: Sendable {
-    /// The schema's nodes, then the rules for effective values, then the same for defaults alone, which need not be complete.
+    /// The nodes of the schema, then the root of the rules for effective values, then the root of the rules for
+    /// defaults alone, which do not demand that a key exists.
     private let nodes: [SchemaNode]
-    /// The keys that the rules look at; nil if they look at all.
+    /// The keys that the rules use; nil if they use all keys.
     let keys: Set<UTF8Text>?
     /// A keyword of the rules that must be checked on all keys of the suite; nil if the rules have no such keyword.
     let allKeysKeyword: String?
-    /// True if checking them may take long for few and small values.
+    /// True if checking the rules can take long even for a few small values.
     let hasExpensiveRules: Bool
 
-    /// Returns nil if the schema has no rules beyond its keys.
+    /// Returns nil if the schema has no rules about the suite as a whole.
     init?(of nodes: [SchemaNode]) {
         let objects = nodes[0].objects
         let rules = nodes[0].ofSuite(objects.flatMap { ObjectRules(ofSuiteFrom: $0, forDefaults: false) })
@@ -28,19 +29,19 @@ struct SuiteRules: Sendable {
         self.allKeysKeyword = allKeysKeyword
     }
 
-    /// Returns those findings after a commit that were not there before it.
+    /// Returns the findings of the values after a commit that the values before the commit did not have.
     func new(_ findings: [SchemaValidator.Finding], after old: [SchemaValidator.Finding]) -> [Violation] {
         let known = Set(old.compactMap(Self.identity))
         let new = findings.filter { finding in Self.identity(of: finding).map { !known.contains($0) } ?? true }
         return new.prefix(SchemaValidator.mostListed).map(\.violation)
     }
 
-    /// Returns a text that equal violations have in common, without the numbers in it: a suite that had three keys too many
-    /// and has four now breaks no further rule. Returns nil for a check that was given up.
+    /// Returns a text that is the same for equal violations. It omits the numbers of counting rules: a suite with four
+    /// keys too many violates the same rule as with three. Returns nil for a validation that exhausted its budget.
     private static func identity(of finding: SchemaValidator.Finding) -> UTF8Text? {
         let violation = finding.violation
         guard violation.keyword != SchemaValidator.tooComplex else { return nil }
-        // One key can be missing because of several others.
+        // The same key can be missing because of several other keys.
         let cause = violation.keyword == "dependentRequired" ? violation.detail : ""
         let parts: JSONValue = [
             .integer(Int64(finding.node)), .string(violation.key ?? ""), .string(violation.pointer.description),
@@ -49,15 +50,16 @@ struct SuiteRules: Sendable {
         return UTF8Text(parts.text())
     }
 
-    /// The further steps that patterns may take for each key.
+    /// The additional steps of pattern matching for each key.
     private static let patternStepsForKey = 500
 
-    /// Lists what is wrong with effective values, with the key of each violation. Takes the steps of checking from those
-    /// that are left.
+    /// Returns the violations of effective values, each with its key. Subtracts the steps of the validation from
+    /// `steps`.
     ///
     /// - Parameters:
-    ///   - areDefaults: true for values that need not be complete.
-    ///   - isComplete: lists everything. A comparison of lists that end early would confuse old and new.
+    ///   - areDefaults: true for defaults, of which some keys may be missing.
+    ///   - isComplete: true to list all violations. A comparison needs complete lists, because a truncated list would
+    /// hide old violations.
     @inline(never)
     func findings(
         _ values: JSONObject, _ secretKeys: Set<UTF8Text>, areDefaults: Bool = false, isComplete: Bool = false,
@@ -73,7 +75,7 @@ struct SuiteRules: Sendable {
         return validator.findings.map { SchemaValidator.Finding(node: $0.node, violation: attributed($0.violation)) }
     }
 
-    /// Adds the key: the first step of the place, or the key that is missing.
+    /// Adds the key to a violation: the first token of the pointer, or the missing key.
     private func attributed(_ violation: Violation) -> Violation {
         var violation = violation
         if let key = violation.pointer.tokens.first {

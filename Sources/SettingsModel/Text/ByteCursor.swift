@@ -1,4 +1,4 @@
-/// The character classes of ASCII. Bytes from 0x80 belong to none.
+/// The character classes of ASCII. No class contains a byte from 0x80 on.
 enum ASCII {
     static func isDigit(_ byte: UInt8) -> Bool {
         0x30...0x39 ~= byte
@@ -28,7 +28,7 @@ enum ASCII {
     }
 }
 
-/// A set of bytes that has one bit for each byte of ASCII, and one for all others together.
+/// A set of bytes. It has one bit for each ASCII byte, and one bit for all other bytes together.
 package struct ByteSet: Sendable, ExpressibleByStringLiteral {
     private var low: UInt64 = 0
     private var high: UInt64 = 0
@@ -38,12 +38,12 @@ package struct ByteSet: Sendable, ExpressibleByStringLiteral {
     package static let hexDigits: ByteSet = "0123456789ABCDEFabcdef"
     package static let lettersAndDigits: ByteSet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-    /// Makes a set of characters of ASCII.
+    /// Makes a set of ASCII characters.
     package init(_ characters: String) {
         for byte in characters.utf8 { insert(byte) }
     }
 
-    /// Makes a set of a range of ASCII.
+    /// Makes a set of a range of ASCII characters.
     package init(_ range: ClosedRange<UInt8>) {
         for byte in range { insert(byte) }
     }
@@ -56,7 +56,7 @@ package struct ByteSet: Sendable, ExpressibleByStringLiteral {
         if byte < 64 { low |= 1 << UInt64(byte) } else { high |= 1 << UInt64(byte & 63) }
     }
 
-    /// Returns the set of all bytes that are not in this one.
+    /// Returns the set of all bytes that are not in this set.
     package var inverted: ByteSet {
         var set = self
         set.low = ~low
@@ -82,10 +82,10 @@ package struct ByteSet: Sendable, ExpressibleByStringLiteral {
     }
 }
 
-/// A cursor that reads the bytes of a text. A copy of it remembers a place to return to.
+/// Reads the bytes of a text one after another. A copy of a cursor stores a position to return to.
 ///
-/// The grammars that it reads are ASCII. No byte of a longer UTF-8 sequence equals an ASCII byte, so reading bytes refuses
-/// all other characters.
+/// The grammars that use the cursor contain only ASCII. No byte of a multi-byte UTF-8 character equals an ASCII byte,
+/// so every other character is refused.
 package struct ByteCursor {
     package private(set) var rest: ArraySlice<UInt8>
 
@@ -101,28 +101,28 @@ package struct ByteCursor {
 
     package var next: UInt8? { rest.first }
 
-    /// Moves past a byte of the set if one comes next.
+    /// Advances past a byte of the set. Returns false if the next byte is not in the set.
     package mutating func take(oneOf set: ByteSet) -> Bool {
         guard let byte = rest.first, set.contains(byte) else { return false }
         rest.removeFirst()
         return true
     }
 
-    /// Moves past `character` if it comes next; `character` is ASCII.
+    /// Advances past `character`, an ASCII character. Returns false if another byte comes next.
     package mutating func take(_ character: Unicode.Scalar) -> Bool {
         guard let byte = rest.first, byte == UInt8(ascii: character) else { return false }
         rest.removeFirst()
         return true
     }
 
-    /// Moves past `letter`, an ASCII letter in lower case, if it comes next in either case.
+    /// Advances past `letter`, a lower-case ASCII letter, in either case. Returns false if another byte comes next.
     package mutating func take(ignoringCase letter: Unicode.Scalar) -> Bool {
         guard let byte = rest.first, ASCII.lowercased(byte) == UInt8(ascii: letter) else { return false }
         rest.removeFirst()
         return true
     }
 
-    /// Moves past the longest run of bytes in the set, which may be empty.
+    /// Advances past all bytes up to the first byte that is not in the set. Returns these bytes; there may be none.
     package mutating func take(while set: ByteSet) -> ArraySlice<UInt8> {
         var end = rest.startIndex
         while end < rest.endIndex, set.contains(rest[end]) { end += 1 }
@@ -131,7 +131,7 @@ package struct ByteCursor {
         return run
     }
 
-    /// Reads a decimal number of exactly `count` digits, few enough for an `Int`. Leaves a further digit unread.
+    /// Reads a decimal number of exactly `count` digits. The number must fit an `Int`. Does not read digits after it.
     package mutating func takeNumber(digits count: Int) -> Int? {
         var number = 0
         for _ in 0..<count {

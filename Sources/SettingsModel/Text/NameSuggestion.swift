@@ -1,11 +1,14 @@
-/// A search for the names nearest to a misspelt one.
+/// Finds the names that are most similar to a misspelt name, for messages such as `did you mean volume?`.
 ///
-/// The work is bounded: names over 64 bytes get no suggestion, and of very many candidates only some are compared.
+/// The work is limited: a name of more than 64 bytes gets no suggestion, and of very many candidates only some are
+/// compared.
 package enum NameSuggestion {
-    /// Returns the nearest names, nearest first, then in byte order; none that differ in more than a third of the name.
+    /// Returns the nearest names: the nearest first, and names at the same distance in byte order. Omits names whose
+    /// distance is more than a third of the length of the name.
     ///
-    /// The distance counts insertions, deletions, substitutions and swaps of neighbours in bytes, ignoring the case of ASCII
-    /// letters. Then follow names whose last part is as near to a name without dots: `player.volume` for `volume`.
+    /// The distance is the number of insertions, deletions, substitutions and transpositions of bytes that change one
+    /// name into the other, ignoring the case of ASCII letters. After these names follow names with dots whose last
+    /// part is near to a name without dots: `player.volume` for `volume`.
     package static func nearest(to name: String, among candidates: some Sequence<String>, limit: Int = 3) -> [String] {
         guard var search = Search(for: name, limit: limit) else { return [] }
         for candidate in candidates {
@@ -14,8 +17,8 @@ package enum NameSuggestion {
         return search.names
     }
 
-    /// Searches names that are ordered by their bytes. Of very many it compares those around the place of the name and
-    /// around the places of likely misspellings.
+    /// Returns the nearest of names that are sorted by their bytes. If there are very many names, compares only the
+    /// names around the position of the misspelt name, and around the positions of likely corrections.
     package static func nearest(
         to name: String, amongOrdered names: some RandomAccessCollection<String>, limit: Int = 3
     ) -> [String] {
@@ -38,7 +41,7 @@ package enum NameSuggestion {
         }
     }
 
-    /// Searches ordered names that the caller looks up.
+    /// Returns the nearest of sorted names that the caller looks up.
     ///
     /// - Parameter neighbours: returns up to `count` names around the position of `place` in the order, the nearest
     ///   first. `place` is the misspelt name or, if there are very many names, a likely correction of it.
@@ -48,7 +51,7 @@ package enum NameSuggestion {
         guard var search = Search(for: name, limit: limit) else { return [] }
         let nearby = neighbours(name, mostNearby)
         var isTaken = nearby.prefix(mostFirst).allSatisfy { search.look(at: $0) }
-        // Misspellings come before the many that are only further away.
+        // Compares likely corrections before further neighbours.
         if nearby.count == mostNearby {
             for place in slips(of: Array(name.utf8)) where isTaken {
                 isTaken = neighbours(place, mostAroundSlip).allSatisfy { search.look(at: $0) }
@@ -58,7 +61,7 @@ package enum NameSuggestion {
         return search.names
     }
 
-    /// Returns `"; did you mean …?"` for the nearest name, or nothing.
+    /// Returns `"; did you mean …?"` with the nearest name; an empty string if no name is near.
     package static func phrase(for name: String, among candidates: some Sequence<String>) -> String {
         phrase(nearest(to: name, among: candidates, limit: 1))
     }
@@ -76,7 +79,8 @@ package enum NameSuggestion {
     private static let mostAroundSlip = 2
     private static let mostSlips = 32
 
-    /// Returns likely originals of a misspelt name: the first letter in the other case, two neighbours swapped, one byte removed.
+    /// Returns likely corrections of a misspelt name: the first letter in the other case, two adjacent bytes
+    /// transposed, one byte removed.
     private static func slips(of name: [UInt8]) -> [String] {
         var slips: [[UInt8]] = []
         if let first = name.first, ASCII.isLetter(first) {
@@ -93,13 +97,14 @@ package enum NameSuggestion {
     }
 }
 
-/// A search that keeps the nearest names so far.
+/// Compares candidates with a misspelt name and keeps the nearest candidates.
 private struct Search {
     private static let longestName = 64
-    /// About 150 µs.
+    /// The limit of ``EditDistance/steps``; comparing that many takes about 150 µs.
     private static let mostSteps = 40_000
 
-    /// A rank that orders names by nearness. Names that are near as a whole come before those of which only the last part is.
+    /// The order of candidates. A candidate that is near as a whole comes before a candidate of which only the last
+    /// part is near.
     private struct Rank: Comparable {
         let isLastPart: Bool
         let distance: Int
@@ -111,7 +116,7 @@ private struct Search {
 
     private var distances: EditDistance
     private let limit: Int
-    /// True if the name may be the last part of another one.
+    /// True if the name may be the last part of a candidate with dots.
     private let mayBePart: Bool
     private var matches: [(rank: Rank, name: String)] = []
 
@@ -124,9 +129,9 @@ private struct Search {
 
     var names: [String] { matches.map(\.name) }
 
-    /// Compares a candidate. Returns false when the time is used up.
+    /// Compares a candidate with the name. Returns false when the limit of steps is reached.
     mutating func look(at candidate: String) -> Bool {
-        // Once the limit is reached, only nearer names matter.
+        // If `limit` matches are known, a further match must be nearer than the last of them.
         let worst = matches.count == limit ? matches[limit - 1].rank : Rank(isLastPart: true, distance: .max)
         let letters = candidate.utf8Span.span
         let tolerance = worst.isLastPart ? distances.tolerance : worst.distance
@@ -160,7 +165,7 @@ extension Span<UInt8> {
 }
 
 extension RandomAccessCollection<String> {
-    /// Returns the first position whose name does not come before this one.
+    /// Returns the first position whose name does not come before the given name.
     fileprivate func position(of name: String) -> Index {
         var (low, count) = (startIndex, self.count)
         while count > 0 {
@@ -176,15 +181,16 @@ extension RandomAccessCollection<String> {
     }
 }
 
-/// A calculator of optimal string alignment distances from one name of at most 64 bytes to many.
+/// Computes optimal string alignment distances between one name of at most 64 bytes and many candidates.
 ///
-/// Keeps a column of the table of distances in the bits of a few words (Hyyrö, "A bit-vector algorithm for computing
-/// Levenshtein and Damerau edit distances", 2003), so that the cost of a candidate does not depend on the name.
+/// The bits of a few words represent a column of the table of distances (Hyyrö, "A bit-vector algorithm for computing
+/// Levenshtein and Damerau edit distances", 2003). The cost of a candidate is therefore independent of the length of
+/// the name.
 struct EditDistance {
-    /// The bytes of candidates that were compared.
+    /// The number of candidate bytes that were compared, plus a constant for each candidate.
     private(set) var steps = 0
     private let count: Int
-    /// For each byte its places in the name.
+    /// For each byte value, a bit mask of its positions in the name.
     private var places = [UInt64](repeating: 0, count: 256)
 
     init(from name: String) {
@@ -192,13 +198,14 @@ struct EditDistance {
         for (position, byte) in name.utf8.enumerated() { places[Int(ASCII.lowercased(byte))] |= 1 << UInt64(position) }
     }
 
-    /// The greatest distance of a suggestion.
+    /// The maximum distance of a suggestion.
     var tolerance: Int { max(1, count / 3) }
 
-    /// The greatest distance of the last part of a suggestion. Short words must be equal, as many names end in similar ones.
+    /// The maximum distance of the last part of a suggestion. A short name must be equal, because many names end in
+    /// similar short words.
     var partTolerance: Int { count / 3 }
 
-    /// Returns the distance, or nil if it is beyond the tolerance.
+    /// Returns the distance; nil if it exceeds the tolerance.
     mutating func distance(to letters: Span<UInt8>, within tolerance: Int) -> Int? {
         steps += Self.overhead
         guard abs(letters.count - count) <= tolerance else { return nil }
@@ -206,7 +213,7 @@ struct EditDistance {
         steps += letters.count
         let last: UInt64 = 1 << UInt64(count - 1)
         var distance = count
-        // Where a column of the table grows and where it shrinks, from one row to the next.
+        // Bit masks of the rows in which a column of the table increases and decreases from one row to the next.
         var (grows, shrinks) = (UInt64.max, UInt64(0))
         var (isDiagonal, previous) = (UInt64(0), UInt64(0))
         for index in letters.indices {
@@ -217,7 +224,7 @@ struct EditDistance {
             var decreases = isDiagonal & grows
             if increases & last != 0 { distance += 1 }
             if decreases & last != 0 { distance -= 1 }
-            // It falls by one with each byte at most.
+            // Each further byte decreases the distance by at most one.
             if distance - (letters.count - index - 1) > tolerance { return nil }
             increases = increases << 1 | 1
             decreases <<= 1
@@ -228,6 +235,6 @@ struct EditDistance {
         return distance <= tolerance ? distance : nil
     }
 
-    /// The cost of a candidate beside its bytes.
+    /// The constant cost of a candidate in steps.
     private static let overhead = 8
 }

@@ -1,15 +1,15 @@
 extension Sequence {
-    /// Returns the elements in order. Those that tie keep theirs.
+    /// Returns the elements in order. Equal elements keep their order.
     ///
-    /// The standard library's sort is compiled for each type and each comparison, a tenth of a second each. This one sorts
-    /// positions, and is compiled once.
+    /// The compiler specialises the sort of the standard library for each element type and each comparison, which takes
+    /// a tenth of a second of compile time each. This method sorts positions, so its sort is compiled only once.
     package func ordered(by precedes: (Element, Element) -> Bool) -> [Element] {
         let elements = Array(self)
         return positions(elements.count) { precedes(elements[$0], elements[$1]) }.map { elements[$0] }
     }
 }
 
-/// Returns the positions from 0 to below `count` in the order that a comparison of two of them gives.
+/// Returns the positions from 0 up to but excluding `count`, sorted by a comparison of two positions.
 @inline(never)
 private func positions(_ count: Int, by precedes: (Int, Int) -> Bool) -> [Int] {
     (0..<count).sorted(by: precedes)

@@ -1,11 +1,11 @@
-/// A checker for Base64 (RFC 4648 section 4): the plain alphabet, padded, nothing between.
+/// Validates Base64 (RFC 4648 section 4): standard alphabet, with padding, without line breaks.
 package enum Base64Text {
     private static let digits = ByteSet.lettersAndDigits.union("+/")
-    /// The digits whose last two bits, and whose last four bits, are zero.
+    /// The digits whose last two bits are zero, and the digits whose last four bits are zero.
     private static let lastOfThree = ByteSet("AEIMQUYcgkosw048")
     private static let lastOfTwo = ByteSet("AQgw")
 
-    /// True if the text is complete and canonical: the unused bits of the last group are zero.
+    /// True if the text is complete and canonical: the unused bits of the last digit are zero.
     package static func isValid(_ text: String) -> Bool {
         var cursor = ByteCursor(text)
         let digits = cursor.take(while: digits)
@@ -20,7 +20,8 @@ package enum Base64Text {
 
 /// A decoder of percent-encoding (RFC 3986).
 enum PercentEncoding {
-    /// Returns the text with each `%XX` decoded; nil if one is cut short or the bytes are no UTF-8.
+    /// Returns the text with each `%XX` decoded. Returns nil if an escape is incomplete, or if the bytes are not valid
+    /// UTF-8.
     static func decoded(_ encoded: ArraySlice<UInt8>) -> String? {
         var bytes: [UInt8] = []
         var rest = encoded

@@ -1,12 +1,13 @@
-/// Comparing, hashing and ordering by UTF-8 bytes. Swift's own `==` takes two Unicode spellings of é for one string, where
-/// programs in other languages see two names.
+/// Comparison, hashing and order by UTF-8 bytes. Swift's `==` treats two Unicode spellings of é as equal, but programs
+/// in other languages treat them as different names.
 extension String {
     /// True if both strings consist of the same UTF-8 bytes.
     package func hasSameBytes(as other: String) -> Bool {
         utf8.count == other.utf8.count && utf8Span.span.hasSameBytes(as: other.utf8Span.span)
     }
 
-    /// True if the bytes of this string come before those of the other. A prefix comes first.
+    /// True if the bytes of this string come before the bytes of the other string. A prefix of a string comes before
+    /// the string.
     package func precedesInBytes(_ other: String) -> Bool {
         let mine = utf8Span.span
         let theirs = other.utf8Span.span
@@ -19,14 +20,14 @@ extension String {
         return mine.count < theirs.count
     }
 
-    /// Adds the bytes and their number to a hasher.
+    /// Adds the number of bytes and the bytes to a hasher.
     func hashBytes(into hasher: inout Hasher) {
         let span = utf8Span.span
         span.withUnsafeBytes { hasher.combine(bytes: $0) }
         hasher.combine(span.count)
     }
 
-    /// True if the bytes of this string begin with those of `prefix`.
+    /// True if the bytes of this string begin with the bytes of `prefix`.
     package func hasBytePrefix(_ prefix: String) -> Bool {
         let span = utf8Span.span
         let wanted = prefix.utf8Span.span
@@ -35,7 +36,7 @@ extension String {
 }
 
 extension Span<UInt8> {
-    /// True if both spans hold the same bytes.
+    /// True if both spans have the same bytes.
     package func hasSameBytes(as other: Span<UInt8>) -> Bool {
         guard count == other.count else { return false }
         var index = 0
@@ -69,14 +70,14 @@ package struct UTF8Text: Hashable, Comparable, Sendable {
 }
 
 extension [UInt8] {
-    /// Adds all bytes of a span at once.
+    /// Appends all bytes of a span.
     mutating func append(copying bytes: Span<UInt8>) {
         bytes.withUnsafeBufferPointer { append(contentsOf: $0) }
     }
 }
 
 extension Unicode.Scalar {
-    /// The scalar as `U+0009`, for messages about characters that cannot be shown.
+    /// The scalar in the form `U+0009`, for messages about characters that cannot be displayed.
     var codePointText: String {
         let digits = String(value, radix: 16, uppercase: true)
         return "U+" + String(repeating: "0", count: max(0, 4 - digits.utf8.count)) + digits
@@ -84,14 +85,14 @@ extension Unicode.Scalar {
 }
 
 package enum Plural {
-    /// Returns `1 character`, `2 characters`.
+    /// Returns the number with its noun: `1 character`, `2 characters`.
     package static func count(_ count: Int, _ noun: String) -> String {
         count == 1 ? "1 \(noun)" : "\(count) \(noun)s"
     }
 }
 
 extension String {
-    /// Returns the text, cut after a number of Unicode scalars.
+    /// Returns at most this number of Unicode scalars from the beginning of the text.
     package func cut(to longest: Int) -> String {
         guard let end = unicodeScalars.index(startIndex, offsetBy: longest, limitedBy: endIndex), end < endIndex else {
             return self
