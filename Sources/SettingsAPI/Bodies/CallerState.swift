@@ -1,12 +1,12 @@
 public import SettingsModel
 
-/// A caller as the daemon knows it: the name that its commits carry, and its grants.
+/// The caller of a request: its name and its grants.
 public struct CallerState: Equatable, Sendable {
-    /// The name, as `token:ci`, `user:alice` or `anonymous`.
+    /// The name, such as `token:ci`, `user:alice` or `anonymous`. Commits store it.
     public var name: String
-    /// The grants, as `app.*:read,write`.
+    /// The grants, such as `app.*:read,write`.
     public var grants: [String]
-    /// The instant from which on the credential is not valid; nil if there is none.
+    /// The time from which the credential is no longer valid; nil if it does not expire.
     public var expires: Timestamp?
 
     package init(name: String, grants: [String], expires: Timestamp? = nil) {
@@ -30,11 +30,11 @@ extension CallerState: JSONBody {
     }
 }
 
-/// A report on a configuration that was read again.
+/// The result of reading the configuration again.
 public struct ReloadReport: Equatable, Sendable {
-    /// The options that have another value now, which counts from the next start on.
+    /// The options whose value has changed and takes effect only after a restart.
     public var needsRestart: [String]
-    /// The suites whose schema files were refused: they keep what they store and the schemas that they have.
+    /// The suites whose schema files were refused, with the reason. They keep their values and their schemas.
     public var refusedSchemas: [SuiteName: Problem]
 
     package init(needsRestart: [String] = [], refusedSchemas: [SuiteName: Problem] = [:]) {

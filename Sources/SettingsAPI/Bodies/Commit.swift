@@ -1,24 +1,26 @@
 package import SettingsModel
 
-/// A record of everything that one write did, in one or several suites. The journal keeps it, the state applies it.
+/// Everything that one write changed, in one or several suites. The journal stores commits, and `State.apply` applies
+/// them.
 ///
-/// Applying it needs nothing but the state that its predecessor left.
+/// Applying a commit needs only the state after the previous commit.
 package struct Commit: Equatable, Sendable {
     package var revision: Revision
     package var time: Timestamp
-    /// The changes of suites as a whole, in this order and before the changes of keys.
+    /// The changes of suites as a whole, in order. They apply before the changes of keys.
     package var suiteChanges: [SuiteChange]
     /// The changes of keys, each key at most once.
     package var changes: [Change]
     package var origin: CommitOrigin?
     package var requestKey: RequestKey?
-    /// A digest of the request, to tell a repeat from another request under the same key.
+    /// A digest of the request. It distinguishes a repeated request from another request with the same key.
     package var requestDigest: String?
-    /// The answer to a write that changed nothing. Such a commit is kept for its request key alone: a repeat must not do
-    /// later what changed nothing before.
+    /// The answer to a write that changed nothing. The commit exists only because of its request key: a repeat must not
+    /// change something later.
     package var answer: Answer?
 
-    /// The answer to a write. Indirect, as hardly any commit has one and each would have the room for it.
+    /// The answer to a write. The enum is indirect, because few commits have an answer and an inline value would
+    /// enlarge every commit.
     package indirect enum Answer: Equatable, Sendable {
         case setting(SettingState)
         case summary(WriteSummary)
@@ -26,7 +28,8 @@ package struct Commit: Equatable, Sendable {
 }
 
 extension Commit {
-    /// By the memberwise initialiser, as one of a change is; the label `by` keeps it apart from that.
+    /// Initialises the stored properties in the same way as the memberwise initialiser. The label `by` distinguishes it
+    /// from that initialiser.
     package init(
         revision: Revision, time: Timestamp, suiteChanges: [SuiteChange] = [], changes: [Change] = [],
         by origin: CommitOrigin? = nil, requestKey: RequestKey? = nil, requestDigest: String? = nil,
@@ -58,10 +61,11 @@ extension Commit: JSONBody {
         writeMembers(to: &writer, as: .ofCommit)
     }
 
-    /// Writes the form of a line of a journal.
+    /// Writes the commit as a line of a journal.
     package func writeForJournal(to writer: inout JSONWriter) {
         writer.beginObject()
-        // A schema that is set changes what is known of the values before.
+        // A change of a schema changes the old values that a replay can take from the state, so the line then contains
+        // them.
         writeMembers(to: &writer, as: suiteChanges.isEmpty ? .ofJournal : .ofCommit)
         writer.endObject()
     }
@@ -91,15 +95,16 @@ extension Commit.Answer: JSONReadable, JSONWritable {
     }
 }
 
-/// A caller's name for a write, so that sending it twice does it once: 1 to 64 printable bytes of ASCII.
+/// The value of the field `Idempotency-Key`: 1 to 64 printable ASCII characters. A client that repeats a request with
+/// the same key makes the change only once.
 public struct RequestKey: Hashable, Sendable, CustomStringConvertible {
-    /// The longest key in bytes.
+    /// The maximum length in bytes.
     public static let maximumLength = 64
 
-    /// The key as it was given.
+    /// The text of the key.
     public let text: String
 
-    /// Makes a key; nil for any other text. A space is printable.
+    /// Makes a key. Returns nil if the text is not valid. A space is a printable character.
     public init?(_ text: some StringProtocol) {
         let text = String(text)
         let bytes = text.utf8Span.span
@@ -108,7 +113,7 @@ public struct RequestKey: Hashable, Sendable, CustomStringConvertible {
         self.text = text
     }
 
-    /// Makes a new key of 128 random bits.
+    /// Makes a key with 128 random bits.
     public static func unique() -> RequestKey {
         while true {
             let halves = [UInt64.random(in: 0 ... .max), UInt64.random(in: 0 ... .max)]
@@ -116,7 +121,7 @@ public struct RequestKey: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The key itself.
+    /// The text of the key.
     public var description: String {
         text
     }

@@ -1,6 +1,6 @@
 package import SettingsModel
 
-/// A key of a suite as OpenFeature's protocol has it: a flag with its value.
+/// A setting in the protocol of OpenFeature: a flag with its value.
 package struct Flag: JSONWritable {
     private let suite: SuiteName
     private let key: KeyName
@@ -8,7 +8,7 @@ package struct Flag: JSONWritable {
     private let source: Source
     private let revision: Revision
 
-    /// - Parameter value: nil if the key is not set and has no default: the default of the program applies.
+    /// - Parameter value: nil if the setting is unset. The program then uses its own default.
     package init(_ suite: SuiteName, _ key: KeyName, _ value: JSONValue?, source: Source, revision: Revision) {
         self.suite = suite
         self.key = key
@@ -32,9 +32,9 @@ package struct Flag: JSONWritable {
     }
 }
 
-/// An error as OpenFeature's protocol has it.
+/// An error in the protocol of OpenFeature.
 package struct EvaluationFailure: JSONWritable {
-    /// The place in a request of a context that is missing or no object.
+    /// The location of an evaluation context that is missing or not an object.
     package static let context: JSONPointer = ["context"]
 
     private let key: String?

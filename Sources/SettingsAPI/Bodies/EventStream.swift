@@ -1,14 +1,15 @@
 package import SettingsModel
 
-/// One server-sent event of a stream of changes. The event's `id` is the cursor.
+/// A server-sent event of a stream of changes. The `id` of the event is the cursor.
 package enum StreamEvent: Equatable, Sendable {
-    /// The state: `state` at the beginning, `reset` where the observer has to begin anew.
+    /// The state: the event `state` at the beginning of the stream, the event `reset` if the watcher must replace its
+    /// state.
     case state(ObservedState)
     case commit(StreamCommit)
-    /// The observed suite does not exist at this place; a `reset` follows when it does.
+    /// The watched suite does not exist. The event `reset` follows when it exists.
     case missing(SuiteName, Cursor)
 
-    /// The value of `event:`.
+    /// The value of the line `event:`.
     package var name: String {
         switch self {
         case .state(let state): state.isReset ? "reset" : "state"
@@ -17,7 +18,7 @@ package enum StreamEvent: Equatable, Sendable {
         }
     }
 
-    /// The place in history after this event.
+    /// The cursor after this event.
     package var cursor: Cursor {
         switch self {
         case .state(let state): state.cursor
@@ -26,8 +27,8 @@ package enum StreamEvent: Equatable, Sendable {
         }
     }
 
-    /// Reads an event of a stream about one suite, or about several for nil. Returns nil for an event of a newer server,
-    /// which clients ignore.
+    /// Reads an event of a stream about one suite; nil for a stream about several suites. Returns nil for an event of a
+    /// newer server, which clients ignore.
     package init?(name: String, data: JSONValue, ofSuite suite: SuiteName?) throws(BodyError) {
         switch name {
         case "state", "reset":
@@ -59,20 +60,20 @@ extension StreamEvent: JSONWritable {
     }
 }
 
-/// The matching part of one commit in a stream of changes.
+/// The part of one commit that a stream of changes reports.
 package struct StreamCommit: Equatable, Sendable {
-    /// The observed suites, with the commit's changes of suites as a whole.
+    /// The watched suites, with the changes of suites as a whole.
     package enum Scope: Equatable, Sendable {
-        /// The schema's revision if the commit changed the schema.
+        /// One suite. `schemaRevision` is nil unless the commit changed the schema.
         case one(schemaRevision: Revision?, isDropped: Bool)
-        /// The suites whose schema the commit changed, and those that it dropped.
+        /// Several suites: the suites whose schema the commit changed, and the suites that it dropped.
         case several(schemas: [SuiteRevision], dropped: [SuiteName])
     }
 
     package var scope: Scope
-    /// The place in history after the commit.
+    /// The cursor after the commit.
     package var cursor: Cursor
-    /// The matching changes of keys; none where only the schema changed.
+    /// The reported changes of keys; empty if the commit changed only the schema.
     package var changes: [Change]
 
     package init(_ scope: Scope, cursor: Cursor, changes: [Change]) {
@@ -83,7 +84,7 @@ package struct StreamCommit: Equatable, Sendable {
 }
 
 extension StreamCommit: JSONWritable {
-    /// Reads an event about one suite, or about several for nil.
+    /// Reads an event about one suite; nil for an event about several suites.
     package init(json: JSONValue, ofSuite suite: SuiteName?) throws(BodyError) {
         let reader = try ObjectReader(json)
         if suite == nil {

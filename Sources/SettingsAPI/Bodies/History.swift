@@ -1,13 +1,13 @@
 public import SettingsModel
 
-/// A place in the past: after a commit, or at an instant.
+/// A time in the past: after a commit, or an instant.
 public enum Moment: Hashable, Sendable {
     /// After this commit.
     case revision(Revision)
-    /// After the last commit that was not later than this.
+    /// After the last commit whose time is not later than the instant.
     case instant(Timestamp)
 
-    /// Reads a revision, or an instant as RFC 3339 has it; nil for any other text.
+    /// Parses a revision, or an instant in the form of RFC 3339. Returns nil for any other text.
     package init?(_ text: String) {
         if let revision = Revision(text) {
             self = .revision(revision)
@@ -18,7 +18,7 @@ public enum Moment: Hashable, Sendable {
         }
     }
 
-    /// The text that reads back.
+    /// The text form, which parses to the same moment.
     package var text: String {
         switch self {
         case .revision(let revision): revision.description
@@ -47,7 +47,7 @@ extension Moment: JSONReadable, JSONWritable {
 }
 
 extension Timestamp {
-    /// Reads any `date-time` of RFC 3339; parts of a millisecond are cut off.
+    /// Parses any `date-time` of RFC 3339. Truncates it to milliseconds.
     package init?(dateTime text: String) {
         guard let read = DateTimeSyntax(text) else { return nil }
         let digits = read.time.fraction.prefix(3).map { Int64($0 - UInt8(ascii: "0")) }
@@ -58,15 +58,15 @@ extension Timestamp {
     }
 }
 
-/// A page of the commits that touched a suite, the newest first.
+/// A page of the commits that affected a suite, the newest first.
 public struct SuiteHistory: Equatable, Sendable {
     /// The suite.
     public var suite: SuiteName
     /// The commits.
     public var commits: [HistoryCommit]
-    /// Where the next page begins: the commits before this one; nil if there are no more.
+    /// The revision before which the next page begins; nil if this page is the last.
     public var next: Revision?
-    /// How far back the history goes: every commit after this one is kept.
+    /// The oldest available revision: the history has every later commit.
     public var oldest: Revision
 
     package init(suite: SuiteName, commits: [HistoryCommit], next: Revision?, oldest: Revision) {
@@ -77,17 +77,17 @@ public struct SuiteHistory: Equatable, Sendable {
     }
 }
 
-/// A commit, as far as it touched one suite.
+/// The part of a commit that affected one suite.
 public struct HistoryCommit: Equatable, Sendable {
     /// The revision.
     public var revision: Revision
-    /// When it was made.
+    /// The time of the commit.
     public var time: Timestamp
-    /// The caller, and the reason that it gave.
+    /// The caller of the write, and its reason.
     package var origin: CommitOrigin?
-    /// True if it set or removed the schema.
+    /// True if the commit set or removed the schema.
     public var hasSchema: Bool
-    /// True if it dropped the suite.
+    /// True if the commit dropped the suite.
     public var isDrop: Bool
     /// The changes of keys of the suite.
     public var changes: [Change]
@@ -103,9 +103,9 @@ public struct HistoryCommit: Equatable, Sendable {
         self.changes = changes
     }
 
-    /// The name of the caller that made it; nil if it is not known.
+    /// The name of the caller; nil if it is not known.
     public var by: String? { origin?.by }
-    /// The reason that the caller gave; nil if it gave none.
+    /// The reason of the caller; nil if it gave none.
     public var note: String? { origin?.note }
 }
 
@@ -148,17 +148,17 @@ extension HistoryCommit: JSONWritable {
     }
 }
 
-/// The net changes of a suite between two places. The first may be the later one.
+/// The net changes of a suite between two moments. The first moment may be the later one.
 public struct SuiteDifference: Equatable, Sendable {
     /// The suite.
     public var suite: SuiteName
-    /// The place after the changes.
+    /// The cursor of the second moment.
     public var cursor: Cursor
-    /// The revision of the schema there; zero without one.
+    /// The revision of the schema at the second moment; zero without a schema.
     public var schemaRevision: Revision
-    /// True if the two places have different schemas.
+    /// True if the schemas at the two moments are different.
     public var isSchemaChanged: Bool
-    /// One change of each key that differs, ordered by key.
+    /// The changes, one for each key with different values, ordered by key.
     public var changes: [Change]
 
     package init(
@@ -192,7 +192,7 @@ extension SuiteDifference: JSONBody {
 /// A request to undo a commit.
 package struct UndoRequest: Equatable, Sendable, JSONReadable, JSONWritable {
     package var revision: Revision
-    /// True to undo it though keys were changed since.
+    /// True to undo the commit even if later commits changed the same keys.
     package var isForced: Bool
 
     package init(_ revision: Revision, isForced: Bool = false) {
@@ -213,7 +213,7 @@ package struct UndoRequest: Equatable, Sendable, JSONReadable, JSONWritable {
     }
 }
 
-/// A request to make what is stored what it was: of all keys, or of those that are named or begin with a prefix.
+/// A request to restore earlier values: of all keys, of the given keys, or of the keys that begin with a prefix.
 package struct RestoreRequest: Equatable, Sendable, JSONReadable, JSONWritable {
     package var moment: Moment
     package var prefix: String?

@@ -1,15 +1,15 @@
 public import SettingsModel
 
-/// A daemon's description of itself.
+/// The description of a daemon.
 public struct ServiceDescription: Equatable, Sendable {
     /// The version of the programs of this package.
     package static let programVersion = "1.0.0"
 
-    /// A resource by the name of its relation.
+    /// A resource with the name of its relation.
     public struct Link: Equatable, Sendable {
-        /// The relation, as `suites`.
+        /// The relation, such as `suites`.
         public var name: String
-        /// The path, or a template of it.
+        /// The path, or a template of the path.
         public var target: String
 
         package init(name: String, target: String) {
@@ -22,7 +22,7 @@ public struct ServiceDescription: Equatable, Sendable {
     public var name: String
     /// The version of the program.
     public var version: String
-    /// The place in history.
+    /// The cursor of the published state.
     public var cursor: Cursor
     /// The resources.
     public var links: [Link]
@@ -58,15 +58,15 @@ extension ServiceDescription: JSONBody {
     }
 }
 
-/// The suites of a daemon, or a page of them.
+/// A page of the suites of a daemon.
 public struct SuiteListing: Equatable, Sendable {
     /// One suite.
     public struct Entry: Equatable, Sendable {
         /// The suite.
         public var suite: SuiteName
-        /// The number of keys that have something stored or that the schema lists.
+        /// The number of keys that have a stored value or that the schema lists.
         public var keyCount: Int64
-        /// The last commit of the suite, its schema included.
+        /// The last commit that changed the suite or its schema.
         public var revision: Revision
         /// True if the suite has a schema.
         public var hasSchema: Bool
@@ -81,9 +81,9 @@ public struct SuiteListing: Equatable, Sendable {
 
     /// The suites, ordered by name.
     public var suites: [Entry]
-    /// The last commit of all.
+    /// The last commit of the daemon.
     public var revision: Revision
-    /// The value of `after` for the next page; nil if this is the last.
+    /// The value of `after` for the next page; nil if this page is the last.
     public var next: SuiteName?
 
     package init(suites: [Entry], revision: Revision, next: SuiteName? = nil) {
@@ -122,15 +122,15 @@ extension SuiteListing.Entry: JSONBody {
     }
 }
 
-/// The keys of a suite, or a page of them.
+/// A page of the settings of a suite.
 public struct KeyListing: Equatable, Sendable {
     /// One key.
     public struct Entry: Equatable, Sendable {
         /// The setting.
         public var setting: SettingState
-        /// The key's part of the schema; nil if there is none.
+        /// The schema of the key; nil if there is none.
         public var schema: JSONValue?
-        /// True if the caller may write the key.
+        /// True if the caller has the right to write the key.
         public var isWritable: Bool
 
         package init(setting: SettingState, schema: JSONValue?, isWritable: Bool) {
@@ -142,11 +142,11 @@ public struct KeyListing: Equatable, Sendable {
 
     /// The suite.
     public var suite: SuiteName
-    /// The last commit of the suite, its schema included.
+    /// The last commit that changed the suite or its schema.
     public var revision: Revision
     /// The keys, ordered by name.
     public var keys: [Entry]
-    /// The value of `after` for the next page; nil if this is the last.
+    /// The value of `after` for the next page; nil if this page is the last.
     public var next: KeyName?
 
     package init(suite: SuiteName, revision: Revision, keys: [Entry], next: KeyName? = nil) {
@@ -179,7 +179,7 @@ extension KeyListing.Entry: JSONBody {
             isWritable: try reader.required("writable"))
     }
 
-    /// Writes the setting with two more members.
+    /// Writes the members of the setting and the two members of the listing.
     package func writeMembers(to writer: inout JSONWriter) {
         setting.writeMembers(to: &writer)
         writer.member("schema", schema)

@@ -1,13 +1,13 @@
 public import SettingsModel
 
-/// The answer to observing: the state, or the changes since the cursor that was sent.
+/// The answer to a request that watches: the state, or the changes after the given cursor.
 public enum SettingsObservation: Equatable, Sendable {
-    /// The state, as the first answer or because the observer has to begin anew.
+    /// The state. It is the first answer, or it replaces changes that are not available.
     case state(ObservedState)
-    /// The changes since the cursor that was sent.
+    /// The changes after the given cursor.
     case changes(ObservedChanges)
 
-    /// The place in history to go on from.
+    /// The cursor for the next request.
     public var cursor: Cursor {
         switch self {
         case .state(let state): state.cursor
@@ -18,7 +18,7 @@ public enum SettingsObservation: Equatable, Sendable {
 
 extension SettingsObservation: JSONReadable, JSONWritable {
     package init(json: JSONValue) throws(BodyError) {
-        // Only a state has values.
+        // Only a state has the member `values`.
         if json["values"] == nil {
             self = .changes(try ObservedChanges(json: json))
         } else {
@@ -34,21 +34,21 @@ extension SettingsObservation: JSONReadable, JSONWritable {
     }
 }
 
-/// The state of everything that an observer watches, at one place in history.
+/// The state of everything that a watcher watches, at one cursor.
 public struct ObservedState: Equatable, Sendable {
-    /// The observed suites.
+    /// The watched suites.
     public enum Scope: Equatable, Sendable {
         /// One suite.
         case one(SuiteContents)
-        /// Several suites, ordered by name, and the names of those that do not exist.
+        /// Several suites, ordered by name, and the names of suites that do not exist.
         case several([SuiteContents], missing: [SuiteName])
     }
 
-    /// The matching part of the observed suites.
+    /// The watched parts of the suites.
     public var scope: Scope
-    /// The place in history.
+    /// The cursor of the state.
     public var cursor: Cursor
-    /// True in place of changes, if history does not reach back to the observer's place.
+    /// True if the state replaces changes that are not available.
     public var isReset: Bool
 
     package init(_ scope: Scope, cursor: Cursor, isReset: Bool = false) {
@@ -73,7 +73,7 @@ extension ObservedState: JSONBody {
             cursor: try reader.required("cursor"), isReset: try reader.flag("reset"))
     }
 
-    /// Writes an empty list of changes, too, so that a client may always go through those.
+    /// Also writes an empty list of changes, so that a client needs no check before it reads the changes.
     package func writeMembers(to writer: inout JSONWriter) {
         if case .one(let contents) = scope { writer.member("suite", contents.suite) }
         writer.place(cursor)
@@ -89,7 +89,7 @@ extension ObservedState: JSONBody {
         writer.member("changes", [], as: .ofOneSuite)
     }
 
-    /// Reads the form for several suites: the members of one suite, each a map from suites.
+    /// Reads the form for several suites: each member of the form for one suite is a map with the names of the suites.
     private static func several(_ reader: ObjectReader) throws(BodyError) -> Scope {
         var suites: [SuiteContents] = try reader.required("values") { json throws(BodyError) in
             try json.map { member throws(BodyError) in
@@ -126,7 +126,7 @@ extension ObservedState: JSONBody {
         write("violations", of: suites.filter { !$0.violations.isEmpty }, to: &writer) { $0.violations.write(to: &$1) }
     }
 
-    /// Writes a map from suites; leaves it out if there are none, save that of values.
+    /// Writes a map with the names of the suites. Omits an empty map, unless it is the map of values.
     private static func write(
         _ member: String, of suites: [SuiteContents], to writer: inout JSONWriter,
         _ write: (SuiteContents, inout JSONWriter) -> Void
@@ -142,26 +142,27 @@ extension ObservedState: JSONBody {
     }
 }
 
-/// The changes since an observer's last answer: those of none, one or several commits.
+/// The changes after the cursor of a watcher, from any number of commits.
 public struct ObservedChanges: Equatable, Sendable {
-    /// The observed suites.
+    /// The watched suites.
     public enum Scope: Equatable, Sendable {
-        /// One suite with the revision of its schema.
+        /// One suite, with the revision of its schema.
         case one(schema: SuiteRevision, isDropped: Bool)
-        /// Several suites with the revisions of their schemas, ordered by name; those that were dropped; and those that
+        /// Several suites with the revisions of their schemas, ordered by name; the dropped suites; and the suites that
         /// do not exist.
         case several(schemas: [SuiteRevision], dropped: [SuiteName], missing: [SuiteName])
     }
 
-    /// The observed suites.
+    /// The watched suites.
     public var scope: Scope
-    /// The place in history to go on from.
+    /// The cursor for the next request.
     public var cursor: Cursor
-    /// The changes in order of their revisions.
+    /// The changes in the order of their revisions.
     public var changes: [Change]
-    /// True if there were more changes than asked for: ask again from the cursor at once.
+    /// True if more changes exist than the limit of the request allows. The client should repeat the request with the
+    /// new cursor at once.
     public var hasMore: Bool
-    /// The milliseconds to wait before asking again, where the daemon is shutting down.
+    /// The milliseconds after which the client should repeat the request; nil unless the daemon is stopping.
     public var retryAfterMs: Int64?
 
     package init(
@@ -213,7 +214,7 @@ extension ObservedChanges: JSONBody {
 }
 
 extension ObjectReader {
-    /// Reads the changes of one suite, or for nil changes that each name their suite.
+    /// Reads the changes of one suite. If `suite` is nil, each change names its suite.
     func changes(ofSuite suite: SuiteName?) throws(BodyError) -> [Change] {
         try required("changes") { json throws(BodyError) in
             try json.list { json throws(BodyError) in

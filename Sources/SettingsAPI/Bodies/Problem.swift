@@ -1,12 +1,13 @@
 public import SettingsModel
 
-/// A body of RFC 9457 that answers a request with an error.
+/// The body of an error response (RFC 9457).
 ///
-/// The daemon makes problems from codes. A client also meets those of newer servers and of proxies, so the code is kept by its
-/// name, and an unknown one is judged by its status.
+/// The daemon makes problems from an ``ErrorCode``. A client also receives problems of newer servers and of proxies, so
+/// it stores the name of the code. It treats an unknown code according to the status.
 @dynamicMemberLookup
 public struct Problem: Error, Equatable, Sendable, CustomStringConvertible {
-    /// One pointer: a problem has twenty members, and many functions pass it on when it is thrown.
+    /// An indirect enum stores the members behind one pointer, because a problem has twenty members and many functions
+    /// throw it.
     private indirect enum Box: Equatable, Sendable {
         case details(Details)
     }
@@ -17,44 +18,44 @@ public struct Problem: Error, Equatable, Sendable, CustomStringConvertible {
     public struct Details: Equatable, Sendable {
         /// The HTTP status.
         public var status: Int
-        /// The code by its name on the wire; empty if the answer is none of the contract's.
+        /// The name of the code in the response; empty if the response has no code of the HTTP API.
         public var codeName: String
-        /// The kind of error, the same for each of its occurrences.
+        /// The title of the code.
         public var title: String
-        /// The cause, for people.
+        /// The cause and the remedy, for people.
         public var detail: String
 
-        /// All violations of the schema.
+        /// The violations of the schema.
         public var errors: [Violation] = []
-        /// The names that may have been meant, nearest first.
+        /// The names that were probably meant, the nearest first.
         public var didYouMean: [String] = []
-        /// The line of the body at which it is not JSON, from 1.
+        /// The line of the body at which it is not valid JSON, counted from 1.
         public var line: Int64?
-        /// The column of that line, from 1.
+        /// The column in that line, counted from 1.
         public var column: Int64?
-        /// The place in the request's body, or for an operation in its result.
+        /// The location in the body of the request, or the location in the result of an operation.
         public var pointer: JSONPointer?
-        /// The stored values that a new schema does not fit.
+        /// The stored values that a new schema does not allow.
         public var conflicts: [SchemaConflict] = []
-        /// The later changes that keep a commit from being undone.
+        /// The later changes because of which a commit cannot be undone.
         public var changes: [Change] = []
-        /// The stored value, where it does not match the schema in force.
+        /// The stored value if the schema does not allow it.
         public var stored: JSONValue?
-        /// The oldest revision that history goes back to.
+        /// The oldest available revision of the history.
         public var oldest: Revision?
-        /// The place in history that the daemon has, where that is not the one asked for.
+        /// The cursor of the daemon, if the request names a cursor that the daemon does not have.
         public var cursor: Cursor?
-        /// The present state of what a guard was about.
+        /// The present state of the subject of a guard.
         public var current: Problem.Current?
         /// The conditions of a transaction that do not hold.
         public var failed: [Problem.FailedCondition] = []
         /// The limit that was exceeded.
         public var limit: Int64?
-        /// The outcome of a write that failed on the server's side.
+        /// The outcome of a write that failed because of the server.
         public var outcome: Problem.Outcome?
-        /// The methods of the resource, as in `Allow`.
+        /// The methods that the resource supports, as in the field `Allow`.
         public var allow: [String] = []
-        /// The milliseconds to wait before a retry, as in `Retry-After`.
+        /// The milliseconds after which a retry makes sense, as in the field `Retry-After`.
         public var retryAfterMs: Int64?
     }
 
@@ -80,7 +81,7 @@ public struct Problem: Error, Equatable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Makes a problem of the contract. A status that the code may not have is replaced by its usual one.
+    /// Makes a problem of the HTTP API. If the code does not allow the status, uses the usual status of the code.
     package init(
         _ code: ErrorCode, status: Int? = nil, outcome: Outcome? = nil, retryAfterMs: Int64? = nil, _ detail: String
     ) {
@@ -91,27 +92,28 @@ public struct Problem: Error, Equatable, Sendable, CustomStringConvertible {
                 retryAfterMs: retryAfterMs))
     }
 
-    /// The outcome of a write that the server could not finish.
+    /// The outcome of a write that the server could not complete.
     public enum Outcome: String, Hashable, Sendable {
-        /// The write was not done and will not be.
+        /// The write was not done, and the server will not do it later.
         case notDone = "not_done"
-        /// The write may have been done: read, or repeat it with its idempotency key.
+        /// The write may have been done. The client should read the setting, or repeat the request with its idempotency
+        /// key.
         case unknown
     }
 
-    /// The subject of a guard in its present state.
+    /// The present state of the subject of a guard.
     public enum Current: Equatable, Sendable {
         /// A setting.
         case setting(SettingState)
-        /// A suite and its revision; zero if there is none.
+        /// A suite with its revision; zero if it does not exist.
         case suite(SuiteRevision)
     }
 
-    /// A condition of a transaction that does not hold, or an operation of it that failed.
+    /// A condition of a transaction that does not hold, or an operation of a transaction that failed.
     public struct FailedCondition: Equatable, Sendable {
-        /// The position among the conditions or operations, from 0.
+        /// The index among the conditions or operations, counted from 0.
         public var index: Int64
-        /// The present state of its subject.
+        /// The present state of the subject of the condition or operation.
         public var current: Current
 
         package init(index: Int64, current: Current) {
@@ -120,17 +122,17 @@ public struct Problem: Error, Equatable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Status, code and detail in one line.
+    /// The status, the code and the detail in one line.
     public var description: String {
         self.codeName.isEmpty ? "\(self.status): \(self.detail)" : "\(self.status) \(self.codeName): \(self.detail)"
     }
 
-    /// The code, if it is one of the contract as this version knows it.
+    /// The code; nil if this version does not know it.
     public var code: ErrorCode? {
         ErrorCode(rawValue: self.codeName)
     }
 
-    /// True if a retry of the same request may succeed. It could be done twice then: see ``isKnownNotDone``.
+    /// True if the same request may succeed later. A retry may then do a write twice: see ``isKnownNotDone``.
     public var isTransient: Bool {
         switch self.status {
         case 408, 425, 429, 502, 503, 504: true
@@ -138,8 +140,8 @@ public struct Problem: Error, Equatable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// True if the request certainly changed nothing: it was refused, or the server says so. A failure without an outcome may
-    /// have happened after the write.
+    /// True if the request certainly changed nothing: the daemon refused it, or the response says so. A server error
+    /// without an outcome may have occurred after the write.
     public var isKnownNotDone: Bool {
         switch (self.outcome, self.status) {
         case (.notDone, _): true
@@ -149,7 +151,7 @@ public struct Problem: Error, Equatable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The value of `Retry-After`: whole seconds, rounded up.
+    /// The value of the field `Retry-After`: whole seconds, rounded up.
     package var retryAfterSeconds: Int64? {
         self.retryAfterMs.map { max(0, $0) / 1000 + (max(0, $0) % 1000 > 0 ? 1 : 0) }
     }
@@ -160,7 +162,8 @@ extension Problem: JSONWritable {
         details.write(to: &writer)
     }
 
-    /// Reads as much as possible of an error's answer. The status of the answer counts, not the one in the body.
+    /// Reads an error response. Ignores members that cannot be read. The status of the response takes precedence over
+    /// the status in the body.
     package init(status: Int, body: JSONValue?) {
         self.init(Details(status: status, members: body?.object ?? [:]))
     }
@@ -210,13 +213,13 @@ extension Problem.Details {
         current = members["current"].flatMap { try? Problem.Current(json: $0) }
         failed = Self.list(members["failed"], Problem.FailedCondition.init(json:))
         limit = members["limit"]?.integer
-        // An unknown word is no promise that nothing was done.
+        // An unknown outcome does not promise that nothing was done.
         outcome = members["outcome"]?.string.map { Problem.Outcome(rawValue: $0) ?? .unknown }
         allow = Self.list(members["allow"], String.init(json:))
         retryAfterMs = members["retryAfterMs"]?.integer
     }
 
-    /// Reads the elements that can be read: the error must get through, whatever else came with it.
+    /// Reads the elements that can be read, so that an unreadable element does not hide the error.
     private static func list<Element>(
         _ json: JSONValue?, _ read: (JSONValue) throws(BodyError) -> Element
     ) -> [Element] {
@@ -270,7 +273,7 @@ extension Problem {
         self.init(.badRequest, error.description)
     }
 
-    /// Makes a problem of a failed operation. Of a secret it repeats nothing that comes from the value.
+    /// Makes a problem of a failed operation. The problem of a secret contains nothing of its value.
     package init(_ error: OperationError, ofSecret isSecret: Bool = false) {
         self.init(error.code, isSecret ? error.detailWithoutValues : error.detail)
         self.pointer = isSecret ? nil : error.pointer
@@ -290,8 +293,8 @@ extension Problem {
 }
 
 extension Problem {
-    /// The extent of the body: that of its values, eight units for each violation, and one for each eight bytes of text. If the extent exceeds a
-    /// limit, returns any number above the limit.
+    /// The extent of the body: the extent of its values, plus eight for each violation, plus one for each eight bytes
+    /// of text. If the extent exceeds a limit, returns some number above the limit.
     package func extent(upTo limit: Int) -> Int {
         var remaining = limit
         func subtract(_ errors: [Violation]) {

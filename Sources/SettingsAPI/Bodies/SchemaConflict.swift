@@ -1,6 +1,6 @@
 public import SettingsModel
 
-/// A stored value, or a suite as a whole, that does not fit a schema.
+/// A stored value, or a suite as a whole, that a schema does not allow.
 public struct SchemaConflict: Equatable, Sendable {
     /// The key; nil for the suite as a whole.
     public var key: KeyName?
@@ -21,7 +21,7 @@ extension SchemaConflict: JSONBody {
         try self.init(reader, key: reader.optional("key"))
     }
 
-    /// Reads an entry of a map from keys.
+    /// Reads a member of a map whose names are keys.
     init(json: JSONValue, ofKey key: KeyName) throws(BodyError) {
         try self.init(ObjectReader(json), key: key)
     }
@@ -41,11 +41,11 @@ extension SchemaConflict: JSONBody {
     }
 }
 
-/// The conflicts between a suite's stored values and a schema that is to be set.
+/// The stored values of a suite that a new schema does not allow.
 package struct StoredConflicts: Equatable, Sendable {
-    /// The keys that are not admitted or whose values are not allowed, in the order given.
+    /// The keys that the schema does not allow, and the keys with values that it does not allow, in the given order.
     package let keys: [SchemaConflict]
-    /// Further such keys, beyond those that are listed.
+    /// Further keys with conflicts, without the violations.
     package var unlisted: [KeyName] = []
     /// The violations of the rules about the suite as a whole.
     package let suite: [Violation]
@@ -56,12 +56,12 @@ package struct StoredConflicts: Equatable, Sendable {
         self.suite = suite
     }
 
-    /// True without conflicts.
+    /// True if there is no conflict.
     package var isEmpty: Bool {
         keys.isEmpty && suite.isEmpty && unlisted.isEmpty
     }
 
-    /// All conflicts by key, then those about no key.
+    /// The conflicts of keys, followed by the conflicts of the suite as a whole.
     package var all: [SchemaConflict] {
         var conflicts = keys
         for violation in suite {
@@ -76,11 +76,11 @@ package struct StoredConflicts: Equatable, Sendable {
     }
 }
 
-/// A stored value that is to be checked against a schema.
+/// A stored value to validate against a schema.
 package struct StoredSetting: Equatable, Sendable {
     package let key: KeyName
     package let value: JSONValue
-    /// True if the value is a secret whatever the schema says.
+    /// True if the value is a secret independently of the schema.
     package let isSecret: Bool
 
     package init(key: KeyName, value: JSONValue, isSecret: Bool = false) {
@@ -91,13 +91,14 @@ package struct StoredSetting: Equatable, Sendable {
 }
 
 extension Schema {
-    /// Returns the conflict of a stored value; nil if the value fits. The value of a secret is left out.
+    /// Returns the conflict of a stored value; nil if the schema allows the value. The conflict does not contain the
+    /// value of a secret.
     package func conflict(of setting: StoredSetting, suggestsName: Bool = false) -> SchemaConflict? {
         var steps = Int.max
         return conflict(of: setting, suggestsName: suggestsName, steps: &steps)
     }
 
-    /// Returns the conflict. Takes the steps of checking from those that are left.
+    /// Returns the conflict. Subtracts the steps of the validation from `steps`, a budget for all values.
     package func conflict(
         of setting: StoredSetting, suggestsName: Bool = false, steps: inout Int
     ) -> SchemaConflict? {
@@ -116,9 +117,9 @@ extension Schema {
         return SchemaConflict(key: setting.key, stored: isSecret ? nil : setting.value, errors: violations)
     }
 
-    /// Lists the conflicts of a suite's stored values, at most a thousand, the first few with the names that were probably
-    /// meant. Takes the steps of checking from those that are left. If none are left, the list is not what it would be with
-    /// more.
+    /// Returns the conflicts of the stored values of a suite, at most a thousand. The first conflicts suggest similar
+    /// names. Subtracts the steps of the validation from `steps`. If the budget is exhausted, the list can be
+    /// incomplete.
     package func conflicts(storing settings: some Sequence<StoredSetting>, steps: inout Int) -> StoredConflicts {
         let mostSuggestions = 16
         let mostListed = 1000

@@ -1,6 +1,6 @@
 public import SettingsModel
 
-/// One setting in an answer: its effective value and the source of that.
+/// A setting in an answer: its effective value, and the source of the value.
 public struct SettingState: Equatable, Sendable {
     /// The suite.
     public var suite: SuiteName
@@ -10,28 +10,28 @@ public struct SettingState: Equatable, Sendable {
     public var value: JSONValue?
     /// The source of the value.
     public var source: Source
-    /// The last commit that changed value, source or validity.
+    /// The last commit that changed the value, the source or the validity.
     public var revision: Revision
-    /// The time of that commit; nil if there never was one.
+    /// The time of the last change; nil if the setting never changed.
     public var modified: Timestamp?
-    /// The caller that made that commit, and the reason that it gave.
+    /// The caller that made the last change, and its reason.
     package var origin: CommitOrigin?
     /// True if the key is a secret.
     public var isSecret = false
-    /// True if the values were taken out: the caller may not read secrets, or wants no values.
+    /// True if the values were removed because the caller may not read secrets, or because it asked for no values.
     public internal(set) var isConcealed = false
-    /// The stored value, where it does not match the schema.
+    /// The stored value if the schema does not allow it.
     public var stored: JSONValue?
-    /// The reasons why it does not fit.
+    /// The violations of the stored value.
     public var errors: [Violation] = []
 
-    /// In the answer to a write: true if it changed anything.
+    /// Whether the write changed anything; nil unless this is the answer to a write.
     public var changed: Bool?
-    /// In the answer to a write: the state before it.
+    /// The state before the write; nil unless this is the answer to a write.
     public var previous: Previous?
-    /// True for the answer to a dry run.
+    /// True if this is the answer to a dry run.
     public var isDryRun = false
-    /// True if this repeats the first answer to a write.
+    /// True if this repeats the answer to an earlier request with the same idempotency key.
     public var isReplayed = false
 
     /// The state of a setting before a write.
@@ -63,15 +63,16 @@ public struct SettingState: Equatable, Sendable {
 
     /// The name of the caller that made the last change; nil if it is not known.
     public var by: String? { origin?.by }
-    /// The reason that the caller gave; nil if it gave none.
+    /// The reason of the last change; nil if the caller gave none.
     public var note: String? { origin?.note }
 
-    /// The setting as errors show it to any caller: a secret without its value.
+    /// The setting without the value of a secret, for an error that any caller may read.
     package var shownInErrors: SettingState {
         isSecret ? concealed() : self
     }
 
-    /// Returns the setting for a caller that may not read secrets. Violations repeat values, so they go, too.
+    /// Returns the setting for a caller that may not read secrets. Also removes the violations, because they can
+    /// contain the value.
     package func concealed() -> SettingState {
         var setting = withoutValues()
         setting.stored = nil
@@ -80,7 +81,7 @@ public struct SettingState: Equatable, Sendable {
         return setting
     }
 
-    /// Returns the setting for a writer that wants no values back.
+    /// Returns the setting for a client that asked for no values.
     package func withoutValues() -> SettingState {
         var setting = self
         setting.value = nil
@@ -91,7 +92,7 @@ public struct SettingState: Equatable, Sendable {
 }
 
 extension Change {
-    /// The setting after the change, as the write that made it is answered.
+    /// The setting after the change, as the answer to the write shows it.
     package var settingAfter: SettingState {
         var setting = SettingState(
             suite: suite, key: key, value: new, source: source, revision: revision, modified: modified)
@@ -103,8 +104,8 @@ extension Change {
         return setting
     }
 
-    /// Renders ``settingAfter`` of the first change without making it: most writes are answered so. Takes the array, as a
-    /// method of the change would copy that.
+    /// Renders ``settingAfter`` of the first change without making it, because most answers to writes consist of it.
+    /// The parameter is the array, because a method of the change would copy the change.
     package static func settingBytes(afterFirstChangeOf changes: [Change]) -> [UInt8] {
         let changes = changes.span
         var writer = JSONWriter(reservingCapacity: 256)
@@ -156,7 +157,7 @@ extension SettingState: JSONBody {
 }
 
 extension JSONWriter {
-    /// Writes what every setting begins with.
+    /// Writes the members with which every setting begins.
     fileprivate mutating func members(
         ofSetting key: KeyName, of suite: SuiteName, _ value: JSONValue?, _ source: Source, _ revision: Revision,
         _ modified: Timestamp?, by origin: CommitOrigin?, isSecret: Bool
@@ -193,21 +194,23 @@ extension SettingState.Previous: JSONBody {
 
 /// The answer to a write to several keys, or to a schema.
 public struct WriteSummary: Equatable, Sendable {
-    /// The commit. Where nothing changed, the revision of the suite or schema; after a transaction, the last commit before.
+    /// The revision of the commit. If nothing changed, the revision of the suite or the schema, or of the daemon for a
+    /// transaction.
     public var revision: Revision
     /// True if anything changed.
     public var changed: Bool
-    /// The changes of keys, each naming its suite. A change of a schema alone may have none.
+    /// The changes of keys with the names of their suites. Empty if only a schema changed.
     public var changes: [Change]
-    /// The revision of the schema, in the answer to a write of it.
+    /// The revision of the schema; nil unless this is the answer to a write of a schema.
     public var schemaRevision: Revision?
-    /// The keys that a restore left as they are, with what the schema has against the values of then.
+    /// The keys that a restore did not change, because the schema does not allow their earlier values, with the
+    /// violations.
     public var skipped: [SchemaConflict] = []
-    /// True for the answer to a dry run.
+    /// True if this is the answer to a dry run.
     public var isDryRun: Bool
-    /// True if this repeats the first answer to a write.
+    /// True if this repeats the answer to an earlier request with the same idempotency key.
     public var isReplayed: Bool
-    /// True if the changes were taken out, for a caller that wants none.
+    /// True if the changes were removed because the client asked for no values.
     private var lacksChanges = false
 
     package init(
@@ -222,7 +225,7 @@ public struct WriteSummary: Equatable, Sendable {
         self.isReplayed = isReplayed
     }
 
-    /// Returns the summary for a writer that wants no changes back.
+    /// Returns the summary for a client that asked for no values.
     package func withoutChanges() -> WriteSummary {
         var summary = self
         summary.changes = []

@@ -1,6 +1,6 @@
 public import SettingsModel
 
-/// The contents of a suite for one reader: its values, and the keys that have none to show.
+/// The contents of a suite for one caller: its values, and the keys whose values it does not show.
 public struct SuiteContents: Equatable, Sendable {
     /// A key with its effective value.
     public struct Entry: Equatable, Sendable {
@@ -17,18 +17,18 @@ public struct SuiteContents: Equatable, Sendable {
 
     /// The suite.
     public var suite: SuiteName
-    /// The last commit that set or removed the schema; zero without one.
+    /// The last commit that set or removed the schema; zero if there is none.
     public var schemaRevision: Revision
-    /// Every effective value, ordered by key.
+    /// The effective values, ordered by key.
     public var values: [Entry]
-    /// The keys whose stored value does not match the schema.
+    /// The keys whose stored value the schema does not allow.
     public var invalid: [SchemaConflict]
-    /// The secrets that this reader may not see.
+    /// The secrets that this caller may not read.
     public var secrets: [KeyName]
     /// The violations of the rules about the suite as a whole.
     public var violations: [Violation]
 
-    /// Lists are written in the order that they have here, which should be that of the keys.
+    /// The lists are written in the given order, which should be the order of the keys.
     package init(
         suite: SuiteName, schemaRevision: Revision, values: [Entry], invalid: [SchemaConflict] = [],
         secrets: [KeyName] = [], violations: [Violation] = []
@@ -43,18 +43,18 @@ public struct SuiteContents: Equatable, Sendable {
 }
 
 extension SuiteContents {
-    /// The effective value of a key; nil if the suite shows none.
+    /// The effective value of a key; nil if the contents do not show one.
     public subscript(key: KeyName) -> JSONValue? {
         values.first { $0.key == key }?.value
     }
 
-    /// The effective value of the key of this name; nil if the suite shows none.
+    /// The effective value of the key with a name; nil if the contents do not show one.
     public subscript(name: String) -> JSONValue? {
         values.first { $0.key.text.hasSameBytes(as: name) }?.value
     }
 }
 
-/// The parts of the contents, as bodies for one suite and for several have them in different places.
+/// The parts of the contents, which bodies for one suite and bodies for several suites write in different positions.
 extension SuiteContents {
     static func entries(_ json: JSONValue) throws(BodyError) -> [Entry] {
         try json.map { member throws(BodyError) in
@@ -87,7 +87,7 @@ extension SuiteContents {
     }
 }
 
-/// The form that bodies for one suite share.
+/// The members that all bodies for one suite have in common.
 extension SuiteContents {
     init(_ reader: ObjectReader) throws(BodyError) {
         self.init(
@@ -113,9 +113,9 @@ extension SuiteContents {
 public struct SuiteState: Equatable, Sendable {
     /// The contents.
     public var contents: SuiteContents
-    /// The last commit of the suite, its schema included.
+    /// The last commit that changed the suite or its schema.
     public var revision: Revision
-    /// The place in history of this state: observe from here.
+    /// The cursor of the state, from which a client can watch.
     public var cursor: Cursor
 
     package init(contents: SuiteContents, revision: Revision, cursor: Cursor) {
@@ -126,12 +126,12 @@ public struct SuiteState: Equatable, Sendable {
 }
 
 extension SuiteState {
-    /// The effective value of a key; nil if the suite shows none.
+    /// The effective value of a key; nil if the contents do not show one.
     public subscript(key: KeyName) -> JSONValue? {
         contents[key]
     }
 
-    /// The effective value of the key of this name; nil if the suite shows none.
+    /// The effective value of the key with a name; nil if the contents do not show one.
     public subscript(name: String) -> JSONValue? {
         contents[name]
     }
@@ -151,7 +151,7 @@ extension SuiteState: JSONReadable, JSONWritable {
         writer.endObject()
     }
 
-    /// Returns the beginning of the JSON form, up to the cursor. What follows depends on the contents alone.
+    /// Returns the beginning of the JSON form, up to the cursor. Only the contents determine the text after it.
     package func headBytes() -> [UInt8] {
         var writer = JSONWriter()
         writeHead(to: &writer)

@@ -1,10 +1,10 @@
 public import SettingsModel
 
-/// A list of operations on keys of one or several suites that are done together or not at all.
+/// A list of operations on keys of one or several suites. The daemon does all of them, or none.
 public struct Transaction: Equatable, Sendable {
-    /// The conditions, which must all hold.
+    /// The conditions. All must hold.
     public var conditions: [Condition]
-    /// The operations in their order, each on the result of the one before.
+    /// The operations in order. Each operation applies to the result of the operations before it.
     public var operations: [Operation]
 
     /// Makes a transaction.
@@ -31,7 +31,7 @@ extension Transaction: JSONReadable, JSONWritable {
 extension Transaction {
     /// A condition of a transaction.
     public enum Condition: Equatable, Sendable {
-        /// The suite has this revision; zero is that of a suite that does not exist.
+        /// The suite has this revision. The revision of a suite that does not exist is zero.
         case suite(SuiteName, Revision)
         /// The setting passes the test.
         case setting(SuiteName, KeyName, Test)
@@ -40,9 +40,9 @@ extension Transaction {
         public enum Test: Equatable, Sendable {
             /// The setting has this revision.
             case revision(Revision)
-            /// Something is stored, or nothing is.
+            /// `true`: a value is stored. `false`: no value is stored.
             case stored(Bool)
-            /// The effective value is mathematically equal to this one.
+            /// The effective value is mathematically equal to this value.
             case value(JSONValue)
         }
     }

@@ -1,25 +1,25 @@
 package import SettingsModel
 
-/// A value that is read from its form in JSON.
+/// A value that can be read from its JSON form.
 ///
-/// Answers ignore members that they do not know, as a newer server may send more. Requests refuse them, as a misspelt member
-/// must not be taken for one that was left out.
+/// Reading an answer ignores unknown members, because a newer server may send more members. Reading a request refuses
+/// them, because a misspelt member would otherwise be ignored silently.
 package protocol JSONReadable: SendableMetatype {
-    /// Reads the value. The pointer of the error leads from `json` to the fault.
+    /// Reads the value. The pointer of the error is relative to `json`.
     init(json: JSONValue) throws(BodyError)
 }
 
-/// A value that writes its form in JSON piece by piece, without a tree of `JSONValue` on the way.
+/// A value that writes its JSON form piece by piece, without making a `JSONValue` first.
 package protocol JSONWritable {
     /// Writes exactly one JSON value.
     func write(to writer: inout JSONWriter)
 }
 
-/// A value that is an object in JSON, which is read and written member by member.
+/// A value whose JSON form is an object.
 package protocol JSONBody: JSONReadable, JSONWritable {
     init(_ reader: ObjectReader) throws(BodyError)
 
-    /// Writes the members without the braces, for bodies with more of them.
+    /// Writes the members without the braces, so that another body can contain them.
     func writeMembers(to writer: inout JSONWriter)
 }
 
@@ -37,7 +37,7 @@ extension JSONBody {
 
 extension JSONWritable {
     package func jsonBytes(style: JSONWriter.Style = .compact) -> [UInt8] {
-        // Most bodies are about one setting; longer ones grow.
+        // Reserves enough bytes for a body about one setting. A longer body grows.
         var writer = JSONWriter(style: style, reservingCapacity: 256)
         write(to: &writer)
         return writer.bytes
@@ -48,9 +48,9 @@ extension JSONWritable {
     }
 }
 
-/// A value that is a string in JSON.
+/// A value whose JSON form is a string.
 package protocol JSONText: JSONReadable, JSONWritable, CustomStringConvertible {
-    /// The form in a sentence, as `a cursor such as 7f3a.40`.
+    /// A description of the form for messages, such as `a cursor such as 7f3a.40`.
     static var expectedText: String { get }
 
     init?(_ text: String)
@@ -172,7 +172,7 @@ extension Violation: JSONBody {
     }
 }
 
-/// Members in one call. A member without a value is left out.
+/// Writes a member with its name. Omits a member without a value.
 extension JSONWriter {
     package mutating func member(_ name: StaticString, _ value: (some JSONWritable)?) {
         guard let value else { return }
@@ -189,21 +189,21 @@ extension JSONWriter {
         if !list.isEmpty { member(name, list) }
     }
 
-    /// Writes a flag that is left out when it is off.
+    /// Writes a flag if it is true. Omits it otherwise.
     mutating func flag(_ name: StaticString, _ isOn: Bool) {
         if isOn { member(name, true) }
     }
 }
 
-/// An error that says where a JSON body does not have the form that was asked for, and why.
+/// The reason why a JSON body does not have the expected form, with the location of the error.
 ///
-/// The detail names kinds and members, never values, so that it may be logged.
+/// The detail contains types and names of members, but no values, so that it may be logged.
 package struct BodyError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The place in the body. A missing member is reported at the object that lacks it.
+    /// The location in the body. For a missing member, the location of the object without it.
     package let pointer: JSONPointer
-    /// The cause, as `expected an integer, found a string`.
+    /// The reason, such as `expected an integer, found a string`.
     package let detail: String
-    /// The names that may have been meant, nearest first.
+    /// The names that were probably meant, the nearest first.
     package let didYouMean: [String]
 
     package init(_ detail: String, at pointer: JSONPointer = .root, didYouMean: [String] = []) {
@@ -212,7 +212,7 @@ package struct BodyError: Error, Equatable, Sendable, CustomStringConvertible {
         self.didYouMean = didYouMean
     }
 
-    /// Returns the same error seen from the object or array around the value.
+    /// Returns the error with a pointer relative to the enclosing object or array.
     func under(_ token: String) -> BodyError {
         BodyError(detail, at: JSONPointer([token] + pointer.tokens), didYouMean: didYouMean)
     }
@@ -221,14 +221,14 @@ package struct BodyError: Error, Equatable, Sendable, CustomStringConvertible {
         BodyError("expected \(what), found \(value.kindPhrase)")
     }
 
-    /// An error about a word that is none of a list: `unknown op "ad"; did you mean add?`.
+    /// The error for a word that is not in a list: `unknown op "ad"; did you mean add?`.
     static func unknown(_ what: String, _ word: String, among known: [String]) -> BodyError {
         let nearest = NameSuggestion.nearest(to: word, among: known)
         let advice = nearest.first.map { "; did you mean \($0)?" } ?? "; use one of \(known.joined(separator: ", "))"
         return BodyError("unknown \(what) \(quoted(word))\(advice)", didYouMean: nearest)
     }
 
-    /// Quotes a name, cut where it is too long for a message.
+    /// Returns the name in quotation marks. Truncates a name that is too long for a message.
     static func quoted(_ name: String) -> String {
         JSONValue.string(name.cut(to: 64)).text()
     }
@@ -240,7 +240,7 @@ package struct BodyError: Error, Equatable, Sendable, CustomStringConvertible {
 }
 
 extension JSONPointer {
-    /// The text form, cut where it is too long for a message.
+    /// The text form. Truncates a text that is too long for a message.
     var phrase: String {
         description.cut(to: 160)
     }

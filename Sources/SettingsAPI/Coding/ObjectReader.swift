@@ -1,8 +1,8 @@
 package import SettingsModel
 
-/// A reader of the members of one JSON object. The type that a member is read as follows from where it goes.
+/// Reads the members of a JSON object. The type of the result determines which type of value a member must have.
 ///
-/// Errors name the member. Their pointer is put together only when something is wrong.
+/// An error names the member. The reader computes the pointer only for an error.
 package struct ObjectReader {
     package let object: JSONObject
 
@@ -10,13 +10,13 @@ package struct ObjectReader {
         object = try json.members
     }
 
-    /// Reads an object that may have these members and no other.
+    /// Makes a reader of an object that must have no other members than the given ones.
     package init(_ json: JSONValue, only known: [String]) throws(BodyError) {
         try self.init(json)
         try allow(only: known)
     }
 
-    /// Refuses the first member that is none of these.
+    /// Throws if the object has a member that is not in the list.
     package func allow(only known: [String]) throws(BodyError) {
         for name in object.names where !known.contains(where: { $0.hasSameBytes(as: name) }) {
             throw BodyError.unknown("member", name, among: known).under(name)
@@ -51,19 +51,19 @@ package struct ObjectReader {
         try optional(name, Value.init(json:))
     }
 
-    /// Reads a list that is empty where it is left out.
+    /// Reads a list. A missing member means an empty list.
     package func list<Element: JSONReadable>(_ name: String) throws(BodyError) -> [Element] {
         try optional(name) ?? []
     }
 
-    /// Reads a flag that is off where it is left out.
+    /// Reads a flag. A missing member means false.
     package func flag(_ name: String) throws(BodyError) -> Bool {
         try optional(name) ?? false
     }
 }
 
 extension JSONValue {
-    /// The members. Throws if this is no object.
+    /// The members. Throws if the value is not an object.
     var members: JSONObject {
         get throws(BodyError) {
             guard case .object(let object) = self else { throw .expected("an object", found: self) }
@@ -82,7 +82,7 @@ extension JSONValue {
         return list
     }
 
-    /// Reads the members of an object, each as one element.
+    /// Reads the members of an object. Each member becomes one element.
     func map<Element>(of read: (JSONObject.Member) throws(BodyError) -> Element) throws(BodyError) -> [Element] {
         var list: [Element] = []
         for member in try members {
@@ -92,7 +92,7 @@ extension JSONValue {
     }
 }
 
-/// A closed set of words that name operations.
+/// A fixed set of words that are the names of operations.
 protocol OperationWord: JSONReadable, RawRepresentable<String>, CaseIterable {}
 
 extension OperationWord {

@@ -1,16 +1,17 @@
 public import SettingsModel
 
-/// A record of what one commit did to one key. The journal, watchers and clients share it.
+/// What one commit changed in one setting. Journals, watchers and clients use this type.
 ///
-/// Values are effective ones: removing a key reports the default as `new`, or none with the source ``Source/unset``.
+/// The values are effective values: after the removal of a stored value, `new` is the default, or nil with the source
+/// ``Source/unset``.
 public struct Change: Equatable, Sendable {
     /// The suite of the key.
     public var suite: SuiteName
     /// The key.
     public var key: KeyName
-    /// The effective value before; nil if there was none, or if it is concealed.
+    /// The effective value before the change; nil if there was none, or if it is concealed.
     public var old: JSONValue?
-    /// The effective value after; nil if there is none, or if it is concealed.
+    /// The effective value after the change; nil if there is none, or if it is concealed.
     public var new: JSONValue?
     /// The source of `old`.
     public var oldSource: Source
@@ -20,29 +21,29 @@ public struct Change: Equatable, Sendable {
     public var revision: Revision
     /// The time of the commit.
     public var modified: Timestamp
-    /// True if the key is a secret, or was one at the time.
+    /// True if the key is a secret, or was a secret before the change.
     public var isSecret: Bool
-    /// True if the values were taken out, for a reader that may not read secrets.
+    /// True if the values were removed because the reader may not read secrets.
     public internal(set) var isConcealed: Bool
 
-    /// The caller that made the change, and the reason that it gave.
+    /// The caller that made the change, and its reason.
     package var origin: CommitOrigin?
-    /// What undoes the change, and repeats the first answer to a request.
+    /// Data for undoing the change, and for repeating the answer to the write.
     package var record: Record
 
-    /// The part of a change that the wire does not show.
+    /// The part of a change that the HTTP API does not show.
     package struct Record: Equatable, Sendable {
-        /// The stored value before the change if the schema did not allow it; otherwise nil: see ``Change/oldStored``.
+        /// The stored value before the change if the schema did not allow it; otherwise nil. See ``Change/oldStored``.
         package var oldInvalidValue: JSONValue?
-        /// The stored value after the change if the schema does not allow it; otherwise nil: see ``Change/stored``.
+        /// The stored value after the change if the schema does not allow it; otherwise nil. See ``Change/stored``.
         package var invalidValue: JSONValue?
-        /// The revision of the setting before.
+        /// The revision of the setting before the change.
         package var oldRevision: Revision?
-        /// The time of that revision.
+        /// The time of the change before this change.
         package var oldModified: Timestamp?
-        /// True if the value stored before was a secret, whatever the schema says.
+        /// True if the stored value before the change was marked as a secret. The mark stays when the schema changes.
         package var wasSecret: Bool
-        /// True if the stored value is a secret, whatever the schema says.
+        /// True if the stored value is marked as a secret. The mark stays when the schema changes.
         package var isSecret: Bool
 
         package init(
@@ -60,7 +61,8 @@ public struct Change: Equatable, Sendable {
 }
 
 extension Change {
-    /// By the memberwise initialiser: an assignment for each member would make the change in one place and copy it to another.
+    /// Initialises all stored properties with one expression. One assignment for each property would build the change
+    /// in one place and copy it to another.
     package init(
         suite: SuiteName, key: KeyName, old: JSONValue?, new: JSONValue?, oldSource: Source, source: Source,
         revision: Revision, modified: Timestamp, isSecret: Bool = false, origin: CommitOrigin? = nil,
@@ -75,25 +77,25 @@ extension Change {
 extension Change {
     /// The name of the caller that made the change; nil if it is not known.
     public var by: String? { origin?.by }
-    /// The reason that the caller gave; nil if it gave none.
+    /// The reason of the caller; nil if it gave none.
     public var note: String? { origin?.note }
 
-    /// The value stored after the change, valid or not.
+    /// The stored value after the change, valid or not.
     package var stored: JSONValue? {
         source == .stored ? new : record.invalidValue
     }
 
-    /// The value stored before the change, valid or not.
+    /// The stored value before the change, valid or not.
     package var oldStored: JSONValue? {
         oldSource == .stored ? old : record.oldInvalidValue
     }
 
-    /// True if the change was read from a line of a journal that leaves out the stored value before it.
+    /// True if the change was read from a journal line that omits the stored value before the change.
     package var lacksOld: Bool {
         oldSource == .stored && old == nil && !isConcealed
     }
 
-    /// Returns the change without values, for a reader that may not read secrets.
+    /// Returns the change without its values, for a reader that may not read secrets.
     package func concealed() -> Change {
         var change = self
         change.old = nil
@@ -104,7 +106,7 @@ extension Change {
         return change
     }
 
-    /// Merges this change with an earlier one of the same key: from before the first to after the last.
+    /// Returns one change that combines an earlier change of the same key and this change.
     package func following(_ earlier: Change) -> Change {
         var change = self
         change.old = earlier.old
@@ -119,17 +121,17 @@ extension Change {
 }
 
 extension Change: JSONReadable, JSONWritable {
-    /// A form of a change, by what the JSON around it says already.
+    /// The JSON forms of a change. They differ in the members that the surrounding JSON already contains.
     package enum Form: Equatable, Sendable {
         /// For watchers of one suite: without the name of the suite.
         case ofOneSuite
-        /// For watchers of several suites and answers to transactions.
+        /// For watchers of several suites, and for answers to transactions.
         case ofSeveralSuites
-        /// For a commit in a file: with the record, without revision and time, which the commit has once for all, and without
-        /// the source of what is stored.
+        /// For a commit in a file: with the record, without the revision and the time of the commit, and without a
+        /// source that is `stored`.
         case ofCommit
-        /// For a line of a journal: as `ofCommit`, but without a stored value that the change replaces and without its
-        /// revision and time. A replay takes them from the state.
+        /// For a line of a journal: like `ofCommit`, but without the replaced stored value, its revision and its time.
+        /// A replay takes these from the state.
         case ofJournal
     }
 
@@ -137,7 +139,7 @@ extension Change: JSONReadable, JSONWritable {
         write(to: &writer, as: .ofSeveralSuites)
     }
 
-    /// Writes one of the forms. A concealed change, which lacks its values, is not to be written to a file.
+    /// Writes one of the forms. A concealed change must not be written to a file, because it lacks its values.
     package func write(to writer: inout JSONWriter, as form: Form) {
         let changes = [self]
         writer.write(changes.span, at: 0, as: form)
@@ -151,7 +153,7 @@ extension Change: JSONReadable, JSONWritable {
         origin = try .read(reader)
     }
 
-    /// Reads a change of a suite that is known already. Throws if the change names another suite.
+    /// Reads a change of the given suite. Throws if the change names another suite.
     package init(json: JSONValue, ofSuite suite: SuiteName) throws(BodyError) {
         let reader = try ObjectReader(json)
         let named: SuiteName? = try reader.optional("suite")
@@ -163,7 +165,7 @@ extension Change: JSONReadable, JSONWritable {
         origin = try .read(reader)
     }
 
-    /// Reads the forms of commits and journals.
+    /// Reads the forms for commits and for journals.
     init(
         json: JSONValue, ofCommit revision: Revision, at time: Timestamp, by origin: CommitOrigin?
     ) throws(BodyError) {
@@ -210,7 +212,8 @@ extension JSONWriter {
         endArray()
     }
 
-    /// Writes a change of a span in place. Passing it on would copy it, which retains all that it refers to.
+    /// Writes a change of a span. Passing the change as a value would copy it, and retain every object that it refers
+    /// to.
     fileprivate mutating func write(_ changes: Span<Change>, at index: Int, as form: Change.Form) {
         beginObject()
         if form != .ofOneSuite { member("suite", changes[index].suite) }
@@ -245,7 +248,7 @@ extension JSONWriter {
         member("oldStored", changes[index].record.oldInvalidValue)
         member("oldRevision", changes[index].record.oldRevision)
         member("oldModified", changes[index].record.oldModified)
-        // Mostly it follows from the mark.
+        // In most changes, both flags have the same value.
         let (wasStored, wasSecret) = (changes[index].oldStored != nil, changes[index].record.wasSecret)
         if wasSecret != (changes[index].isSecret && wasStored) { member("oldSecret", wasSecret) }
     }
@@ -259,9 +262,9 @@ public enum Source: Hashable, Sendable, CustomStringConvertible {
     case `default`
     /// There is no value.
     case unset
-    /// The stored value does not match the schema, so there is no value.
+    /// The schema does not allow the stored value, so there is no effective value.
     case invalid
-    /// A source of a newer server, by its name.
+    /// A source that this version does not know, with its name.
     case unknown(String)
 
     package init(_ name: String) {
@@ -274,7 +277,7 @@ public enum Source: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The name on the wire.
+    /// The name in JSON.
     public var name: String {
         switch self {
         case .stored: "stored"
@@ -285,17 +288,17 @@ public enum Source: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// True if there is a value to read.
+    /// True if there is an effective value.
     public var isReadable: Bool {
         self == .stored || self == .default
     }
 
-    /// True if something is stored, valid or not.
+    /// True if a value is stored, valid or not.
     public var isStored: Bool {
         self == .stored || self == .invalid
     }
 
-    /// The name on the wire.
+    /// The name in JSON.
     public var description: String {
         name
     }
@@ -304,14 +307,15 @@ public enum Source: Hashable, Sendable, CustomStringConvertible {
 extension Source: JSONText {
     package static let expectedText = "a source"
 
-    /// Writes the name; that of nearly all settings as one that has no byte to escape.
+    /// Writes the name. A known name needs no escaping.
     package func write(to writer: inout JSONWriter) {
         if case .stored = self { writer.write(literal: "stored") } else { writer.write(string: name) }
     }
 }
 
 extension ObjectReader {
-    /// Reads the value of a setting with a known source: null means no value, unless the source has one.
+    /// Reads the value of a setting with a known source. For a source without a value, JSON null means that there is
+    /// none.
     func effectiveValue(_ name: String, _ source: Source) -> JSONValue? {
         guard let value = object[name], !value.isNull || source.isReadable else { return nil }
         return value

@@ -1,8 +1,8 @@
 internal import SettingsModel
 
-/// An origin that says who made a commit, and why. A commit, its changes and the settings that it wrote share one object.
+/// Who made a commit, and why. A commit, its changes and the settings that it changed share one object.
 package final class CommitOrigin: Hashable, Sendable {
-    /// The name of the caller; nil if the daemon did not ask for one.
+    /// The name of the caller; nil without access control.
     package let by: String?
     /// The reason that the caller gave.
     package let note: String?
@@ -12,16 +12,16 @@ package final class CommitOrigin: Hashable, Sendable {
         self.note = note
     }
 
-    /// Makes an origin; nil if there is nothing in it.
+    /// Makes an origin. Returns nil if both values are nil.
     package convenience init?(by: String?, note: String?) {
         guard by != nil || note != nil else { return nil }
         self.init(named: by, note)
     }
 
-    /// The origin without the note; nil if there is nothing else in it.
+    /// The origin without the note; nil if it has no name of a caller.
     package var withoutNote: CommitOrigin? { note == nil ? self : CommitOrigin(by: by, note: nil) }
 
-    /// The most bytes of a note.
+    /// The maximum length of a note in bytes.
     package static let maximumNoteLength = 256
 
     package static func == (first: CommitOrigin, second: CommitOrigin) -> Bool {
@@ -35,14 +35,14 @@ package final class CommitOrigin: Hashable, Sendable {
 }
 
 extension CommitOrigin {
-    /// Reads the members `by` and `note`; nil if neither is there.
+    /// Reads the members `by` and `note`. Returns nil if both are missing.
     static func read(_ reader: ObjectReader) throws(BodyError) -> CommitOrigin? {
         CommitOrigin(by: try reader.optional("by"), note: try reader.optional("note"))
     }
 }
 
 extension JSONWriter {
-    /// Writes the members `by` and `note`, as far as they are known.
+    /// Writes the members `by` and `note`, unless they are nil.
     mutating func members(of origin: CommitOrigin?) {
         guard let origin else { return }
         member("by", origin.by)

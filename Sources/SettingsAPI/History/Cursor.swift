@@ -1,14 +1,14 @@
 internal import SettingsModel
 
-/// A short random name of one history. Revisions of two epochs cannot be compared.
+/// The short random name of a history. Revisions of different epochs cannot be compared.
 public struct Epoch: Hashable, Sendable, CustomStringConvertible {
-    /// The longest epoch in letters.
+    /// The maximum length in characters.
     public static let maximumLength = 32
 
     /// 1 to 32 of `a-z 0-9`.
     public let text: String
 
-    /// Makes an epoch; nil for any other text.
+    /// Makes an epoch. Returns nil if the text is not valid.
     public init?(_ text: some StringProtocol) {
         let text = String(text)
         self.init(utf8: text.utf8Span.span)
@@ -20,7 +20,7 @@ public struct Epoch: Hashable, Sendable, CustomStringConvertible {
         text = bytes.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Returns a name for a history that begins.
+    /// Returns a random epoch for a new history.
     package static func random() -> Epoch {
         let letters = Array("0123456789abcdefghijklmnopqrstuvwxyz")
         while true {
@@ -28,15 +28,15 @@ public struct Epoch: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The number of letters in a digest of grants.
+    /// The number of characters of a digest of grants.
     package static let digestLength = 7
 
-    /// The epoch with a digest of grants at its end: the epoch in the cursors of a caller with these grants.
+    /// Returns the epoch followed by a digest of grants: the epoch in the cursors of a caller with these grants.
     package func appending(digest: String) -> Epoch {
         Epoch(unchecked: text + digest)
     }
 
-    /// True if another epoch is this epoch, or this epoch with a digest of grants.
+    /// True if the other epoch is this epoch, with or without a digest of grants.
     package func isBase(of other: Epoch) -> Bool {
         let more = other.text.utf8.count - text.utf8.count
         return (more == 0 || more == Self.digestLength) && other.text.utf8.starts(with: text.utf8)
@@ -46,7 +46,7 @@ public struct Epoch: Hashable, Sendable, CustomStringConvertible {
         self.text = text
     }
 
-    /// The name itself.
+    /// The text of the epoch.
     public var description: String {
         text
     }
@@ -59,14 +59,14 @@ public struct Epoch: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// A place in the history of a daemon, as `7f3a.40`: the epoch and the last commit.
+/// A position in the history of a daemon, such as `7f3a.40`: an epoch and the revision of a commit.
 public struct Cursor: Hashable, Sendable, CustomStringConvertible {
     /// The history.
     public let epoch: Epoch
-    /// The last commit before this place.
+    /// The last commit before the position.
     public let revision: Revision
 
-    /// Makes the place after a commit.
+    /// Makes the cursor after a commit.
     public init(epoch: Epoch, revision: Revision) {
         self.epoch = epoch
         self.revision = revision
@@ -77,7 +77,7 @@ public struct Cursor: Hashable, Sendable, CustomStringConvertible {
         "\(epoch).\(revision)"
     }
 
-    /// Reads `<epoch>.<revision>`; nil for any other text.
+    /// Parses `<epoch>.<revision>`. Returns nil for any other text.
     public init?(_ text: some StringProtocol) {
         let text = String(text)
         let bytes = text.utf8Span.span
@@ -95,21 +95,21 @@ extension Cursor: JSONText {
 }
 
 extension JSONWriter {
-    /// Writes a place in history: the bare revision and the cursor.
+    /// Writes the members `revision` and `cursor`.
     mutating func place(_ cursor: Cursor) {
         member("revision", cursor.revision)
         member("cursor", cursor)
     }
 }
 
-/// A place where an observer resumes: the value of `since`.
+/// The position from which a watcher resumes: the value of `since`.
 public enum ResumePoint: Equatable, Sendable, CustomStringConvertible {
-    /// A place in a history that is checked to be the same.
+    /// A cursor. The daemon checks that its history is the same.
     case cursor(Cursor)
-    /// A bare revision. The caller trusts that the history is the same.
+    /// A revision without an epoch. The daemon cannot check that the history is the same.
     case revision(Revision)
 
-    /// Reads a cursor or a bare revision; nil for any other text.
+    /// Parses a cursor or a revision. Returns nil for any other text.
     package init?(_ text: String) {
         if let cursor = Cursor(text) {
             self = .cursor(cursor)
@@ -120,7 +120,7 @@ public enum ResumePoint: Equatable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The last commit that the observer knows.
+    /// The last commit that the watcher knows.
     public var revision: Revision {
         switch self {
         case .cursor(let cursor): cursor.revision
@@ -128,7 +128,7 @@ public enum ResumePoint: Equatable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The text that reads back as this.
+    /// The text form, which parses to the same value.
     public var description: String {
         switch self {
         case .cursor(let cursor): cursor.description

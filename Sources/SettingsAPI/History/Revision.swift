@@ -1,20 +1,20 @@
 public import SettingsModel
 
-/// A number of a commit that grows with each, over all suites. Numbers may be skipped.
+/// The number of a commit. Revisions increase over all suites; some numbers are skipped.
 public struct Revision: Hashable, Sendable, Comparable, CustomStringConvertible {
-    /// The number, never negative.
+    /// The number, which is not negative.
     public let number: Int64
 
-    /// The revision before any commit, and of a suite that does not exist.
+    /// The revision before the first commit, and the revision of a suite that does not exist.
     public static let zero = Revision(unchecked: 0)
 
-    /// Makes a revision; nil for a negative number.
+    /// Makes a revision. Returns nil for a negative number.
     public init?(_ number: Int64) {
         guard number >= 0 else { return nil }
         self.number = number
     }
 
-    /// Reads decimal digits without sign and superfluous zeros; nil for any other text.
+    /// Parses decimal digits without a sign and without leading zeros. Returns nil for any other text.
     public init?(_ text: some StringProtocol) {
         let text = String(text)
         self.init(utf8: text.utf8Span.span)
@@ -33,7 +33,7 @@ public struct Revision: Hashable, Sendable, Comparable, CustomStringConvertible 
         self.number = number
     }
 
-    /// Returns the revision at a distance; nil beyond the last or before the first.
+    /// Returns the revision at a distance. Returns nil if the number would be negative or too large.
     package func advanced(by distance: Int64) -> Revision? {
         let (sum, overflow) = number.addingReportingOverflow(distance)
         return overflow ? nil : Revision(sum)
@@ -43,7 +43,7 @@ public struct Revision: Hashable, Sendable, Comparable, CustomStringConvertible 
         self.number = number
     }
 
-    /// True if the first commit came before the second.
+    /// True if the first commit was before the second commit.
     public static func < (left: Revision, right: Revision) -> Bool {
         left.number < right.number
     }
@@ -67,7 +67,7 @@ extension Revision: JSONReadable, JSONWritable {
     }
 }
 
-/// A suite and a revision of it or of its schema.
+/// A suite with a revision of the suite or of its schema.
 public struct SuiteRevision: Hashable, Sendable {
     /// The suite.
     public var suite: SuiteName
@@ -90,7 +90,7 @@ extension SuiteRevision: JSONBody {
         writer.member("revision", revision)
     }
 
-    /// Reads a map from suites to revisions.
+    /// Reads a map from the names of suites to revisions.
     static func map(_ json: JSONValue) throws(BodyError) -> [SuiteRevision] {
         try json.map { member throws(BodyError) in
             SuiteRevision(suite: try SuiteName(json: .string(member.name)), revision: try Revision(json: member.value))
@@ -107,12 +107,12 @@ extension JSONWriter {
     }
 }
 
-/// A revision in the form that HTTP compares: the number in quotation marks, as `"17"`.
+/// The value of the field `ETag`: a revision in quotation marks, such as `"17"`.
 ///
-/// If an answer depends on the grants of the caller, the tag ends in a digest of the grants, as `"17-0k3f9a2"`. So a cache
-/// cannot use the answer for a caller with other grants.
+/// If an answer depends on the grants of the caller, the tag ends in a digest of the grants, such as `"17-0k3f9a2"`. A
+/// cache then does not reuse the answer for a caller with other grants.
 public struct EntityTag: Hashable, Sendable, CustomStringConvertible {
-    /// The revision that the tag names.
+    /// The revision in the tag.
     public let revision: Revision
     /// The digest of the caller's grants; nil if the answer does not depend on them.
     package let digest: String?
@@ -127,7 +127,7 @@ public struct EntityTag: Hashable, Sendable, CustomStringConvertible {
         self.digest = digest
     }
 
-    /// Reads a strong tag; nil for any other text.
+    /// Parses a strong tag. Returns nil for any other text.
     package init?(_ text: some StringProtocol) {
         let quote = UInt8(ascii: "\"")
         let bytes = Substring(text).utf8
@@ -140,7 +140,8 @@ public struct EntityTag: Hashable, Sendable, CustomStringConvertible {
         self.init(revision, digest: digest)
     }
 
-    /// Reads a strong or a weak tag (`W/"17"`), as in `If-None-Match`: proxies that compress weaken tags.
+    /// Parses a strong tag or a weak tag (`W/"17"`). `If-None-Match` accepts both, because a proxy that compresses an
+    /// answer makes its tag weak.
     package init?(weakOrStrong text: some StringProtocol) {
         let bytes = Substring(text).utf8
         self.init(Substring(bytes.starts(with: "W/".utf8) ? bytes.dropFirst(2) : bytes))
@@ -159,7 +160,7 @@ public enum EntityTagPattern: Equatable, Sendable, CustomStringConvertible {
     /// One tag.
     case tag(EntityTag)
 
-    /// The text that reads back as this.
+    /// The text form, which parses to the same pattern.
     public var description: String {
         switch self {
         case .any: "*"

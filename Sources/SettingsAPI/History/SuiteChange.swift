@@ -1,6 +1,6 @@
 package import SettingsModel
 
-/// A record of what one commit did to a suite as a whole, beside the changes of its keys.
+/// What one commit changed in a suite as a whole, in addition to the changes of its keys.
 package struct SuiteChange: Equatable, Sendable {
     package enum Kind: Equatable, Sendable {
         /// The suite was created without a schema.
@@ -13,21 +13,21 @@ package struct SuiteChange: Equatable, Sendable {
 
     package var suite: SuiteName
     package var kind: Kind
-    /// The text of the schema that was set, if writing the document gives another.
+    /// The text of the new schema; nil if writing the document gives the same text.
     package var schemaText: String?
-    /// The schema that was in force before, to undo the change.
+    /// The previous schema, for undoing the change.
     package var replaced: ReplacedSchema?
-    /// The revision of the suite before; nil if it did not exist.
+    /// The previous revision of the suite; nil if the suite did not exist.
     package var oldRevision: Revision?
-    /// The commit that removed an earlier schema, if none was in force before.
+    /// The commit that removed an earlier schema; nil if the suite had a schema.
     package var oldSchemaRevision: Revision?
-    /// The keys without a value in a suite that was dropped.
+    /// The keys without a value in a dropped suite.
     package var forgotten: ForgottenKeys?
 
-    /// A schema that is no longer in force.
+    /// A schema that was replaced or removed.
     package struct ReplacedSchema: Equatable, Sendable {
         package var document: JSONValue
-        /// The text, if writing the document gives another.
+        /// The text of the schema; nil if writing the document gives the same text.
         package var text: String?
         package var revision: Revision
 
@@ -115,7 +115,7 @@ extension SuiteChange.ReplacedSchema: JSONBody {
 }
 
 extension JSONWriter {
-    /// Writes a schema into a file: its text if that is known, else the document.
+    /// Writes a schema to a file: its text if that is known, otherwise the document.
     package mutating func member(schema document: JSONValue, orText text: String?) {
         if let text { member("schemaText", text) } else { member("schema", document) }
     }
@@ -129,7 +129,7 @@ extension ObjectReader {
 }
 
 extension JSONValue {
-    /// Reads a schema whose text was kept.
+    /// Reads a schema from its text.
     package init(ofSchemaText text: String) throws(BodyError) {
         do {
             try self.init(parsing: text)
@@ -139,12 +139,13 @@ extension JSONValue {
     }
 }
 
-/// The keys without a value of a dropped suite, for reads of the past. The commit has a change for each key with a value.
+/// The keys without a value in a dropped suite, for reading the past. The commit has a change for each key with a
+/// value.
 package struct ForgottenKeys: Equatable, Sendable {
-    /// The revision of all other keys, which were never written, or were removed so long ago that the suite had lost their
-    /// revisions.
+    /// The revision of all other keys: they were never written, or the suite no longer had the revision of their
+    /// removal.
     package var unknownKeyRevision: Revision
-    /// The keys that had a revision of their own.
+    /// The keys with a revision of their own.
     package var keys: [Key]
 
     /// A key without a value.

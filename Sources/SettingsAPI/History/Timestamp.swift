@@ -1,24 +1,24 @@
 package import SettingsModel
 
-/// A moment in UTC to the millisecond, in the years 0 to 9999.
+/// A time in UTC with a resolution of milliseconds, in the years 0 to 9999.
 ///
-/// The text form has one length and always three digits of fraction, so that texts sort as moments do.
+/// The text form has a fixed length and always three digits of fraction, so that texts sort in the order of the times.
 public struct Timestamp: Hashable, Sendable {
-    /// Milliseconds since the beginning of 1970, leap seconds not counted.
+    /// The milliseconds since the beginning of 1970 without leap seconds.
     public let milliseconds: Int64
 
     static let daysFrom1970To2001 = 11_323
-    /// The years 0 to 9999.
+    /// The milliseconds of the years 0 to 9999.
     private static let range: ClosedRange<Int64> = -62_167_219_200_000...253_402_300_799_999
 
-    /// Makes a moment. It is clamped to the range, so that any clock gives a text that reads back.
+    /// Makes a time. Clamps it to the years 0 to 9999, so that the text form of any clock value can be parsed.
     ///
-    /// - Parameter milliseconds: milliseconds since the beginning of 1970.
+    /// - Parameter milliseconds: the milliseconds since the beginning of 1970.
     public init(milliseconds: Int64) {
         self.milliseconds = min(max(milliseconds, Self.range.lowerBound), Self.range.upperBound)
     }
 
-    /// Reads the form `2026-11-20T10:00:00.123Z`; nil for any other text and for dates that do not exist.
+    /// Parses the form `2026-11-20T10:00:00.123Z`. Returns nil for any other text and for dates that do not exist.
     package init?(_ text: String) {
         let bytes = text.utf8Span.span
         let template: StaticString = "0000-00-00T00:00:00.000Z"
@@ -40,7 +40,7 @@ public struct Timestamp: Hashable, Sendable {
         milliseconds = Int64((((days * 24 + hour) * 60 + minute) * 60 + second) * 1000 + number(20..<23))
     }
 
-    /// The text form between quotation marks.
+    /// The text form in quotation marks.
     private var quoted: InlineArray<26, UInt8> {
         let (days, milliseconds) = Int(milliseconds).flooringDivision(by: 86_400_000)
         let date = CivilDate(daysSince2001: days - Self.daysFrom1970To2001)
@@ -61,7 +61,7 @@ public struct Timestamp: Hashable, Sendable {
 }
 
 extension InlineArray<26, UInt8> {
-    /// Puts two digits in a place, and a mark behind them.
+    /// Stores two digits and the character after them.
     @inline(__always)
     fileprivate mutating func put(_ number: some BinaryInteger, at place: Int, _ mark: Unicode.Scalar? = nil) {
         let (tens, ones) = UInt8(truncatingIfNeeded: number).quotientAndRemainder(dividingBy: 10)
@@ -72,12 +72,12 @@ extension InlineArray<26, UInt8> {
 }
 
 extension Timestamp: Comparable, CustomStringConvertible {
-    /// True if the first moment is earlier.
+    /// True if the first time is earlier.
     public static func < (left: Timestamp, right: Timestamp) -> Bool {
         left.milliseconds < right.milliseconds
     }
 
-    /// The text form, as `2026-11-20T10:00:00.123Z`.
+    /// The text form, such as `2026-11-20T10:00:00.123Z`.
     public var description: String {
         let quoted = quoted
         return String(copying: UTF8Span(unchecked: quoted.span.extracting(1..<25)))
@@ -87,7 +87,7 @@ extension Timestamp: Comparable, CustomStringConvertible {
 extension Timestamp: JSONText {
     package static let expectedText = "a time such as 2026-11-20T10:00:00.123Z"
 
-    /// Writes the text without making a string.
+    /// Writes the text form without making a string.
     package func write(to writer: inout JSONWriter) {
         let quoted = quoted
         writer.write(rendered: quoted.span)

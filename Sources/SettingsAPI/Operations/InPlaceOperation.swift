@@ -1,31 +1,32 @@
 public import SettingsModel
 
-/// A change that the daemon makes to the effective value of one setting, so that the caller need not read it first.
+/// A change that the daemon makes to the effective value of a setting, so that the client need not read the value
+/// first.
 public enum InPlaceOperation: Equatable, Sendable {
     /// Adds to a number.
     case add(Amount)
-    /// Adds elements at the end of an array.
+    /// Appends elements to an array.
     case append([JSONValue])
-    /// Adds text at the end of a string.
+    /// Appends text to a string.
     case concat(String)
-    /// Turns true to false and back.
+    /// Changes true to false, and false to true.
     case toggle
-    /// Merges into the value as RFC 7396 says.
+    /// Applies a JSON Merge Patch (RFC 7396).
     case merge(JSONValue)
-    /// Applies the steps of a JSON Patch, all or none.
+    /// Applies all steps of a JSON Patch, or none.
     case patch(JSONPatch)
 
-    /// A number to add. Two integers give an integer, anything else a floating-point number.
+    /// The number to add. The sum of two integers is an integer; any other sum is a floating-point number.
     public enum Amount: Equatable, Sendable {
         /// An integer.
         case integer(Int64)
-        /// A floating-point number, which must be finite.
+        /// A floating-point number. It must be finite.
         case double(Double)
     }
 }
 
 extension InPlaceOperation {
-    /// The name of the operation on the wire.
+    /// The name of the operation in JSON.
     public var name: String {
         word.rawValue
     }
@@ -33,7 +34,7 @@ extension InPlaceOperation {
     enum Word: String, OperationWord {
         case add, append, concat, toggle, merge, patch
 
-        /// The name of the member with the operand.
+        /// The name of the member that contains the operand; nil if the operation has no operand.
         var operand: String? {
             switch self {
             case .add: "by"
@@ -85,7 +86,8 @@ extension InPlaceOperation {
 
 extension InPlaceOperation: JSONBody {
     package init(_ reader: ObjectReader) throws(BodyError) {
-        // Without an operation its members are not known; the misspelt one is reported first.
+        // Without the member `op`, the allowed members are unknown. A misspelt member is then reported instead of the
+        // missing `op`.
         if !reader.has("op") { try reader.allow(only: ["op"] + Word.allCases.compactMap(\.operand)) }
         let word: Word = try reader.required("op")
         try reader.allow(only: ["op"] + [word.operand].compactMap(\.self))
@@ -132,7 +134,7 @@ extension InPlaceOperation.Amount: ExpressibleByIntegerLiteral, ExpressibleByFlo
 }
 
 extension InPlaceOperation {
-    /// Applies the operation to an effective value. The result can be written and read back: it is nested no deeper than
+    /// Applies the operation to an effective value. The result is a valid value: its nesting is at most
     /// `JSONValue.maximumDepth`, and its numbers are finite.
     package func applied(to value: JSONValue, holdsIntegers: Bool = false) throws(OperationError) -> JSONValue {
         switch self {
@@ -176,12 +178,12 @@ extension InPlaceOperation {
         return .double(sum)
     }
 
-    /// Adds an integer and a double. Throws if the integer, or all of the fraction, would be lost by rounding.
+    /// Adds an integer and a double. Throws if rounding would lose the whole integer or the whole fraction.
     private static func sum(_ integer: Int64, _ double: Double) throws(OperationError) -> Double {
         let sum = Double(integer) + double
         let isKept =
             if let whole = Int128(exactly: double) {
-                // Beyond half of the range the double is far too large for an integer to change it.
+                // Beyond half of the range of Int128, a double is so large that adding an Int64 cannot change it.
                 Int128(exactly: sum).map { $0 &- whole == Int128(integer) } ?? (integer == 0)
             } else if double == double.rounded() {
                 integer == 0
@@ -198,7 +200,7 @@ extension InPlaceOperation {
 }
 
 extension JSONValue {
-    /// The value, an integral double as the integer that it is.
+    /// The value. An integral double becomes an integer.
     fileprivate var reduced: JSONValue {
         guard case .double(let double) = self, let exact = Int64(exactly: double) else { return self }
         return .integer(exact)

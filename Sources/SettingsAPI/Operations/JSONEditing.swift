@@ -1,16 +1,16 @@
 package import SettingsModel
 
-/// Finding and changing the value at a pointer, with a reason where it leads nowhere.
+/// Reading and changing the value at a pointer. Errors say why the pointer does not lead to a value.
 extension JSONValue {
-    /// Returns the value at a place. Throws if there is none.
+    /// Returns the value at a pointer. Throws if there is none.
     package func found(at pointer: JSONPointer) throws(OperationError) -> JSONValue {
         var value = self
         for token in pointer.tokens { value = try value.child(token) }
         return value
     }
 
-    /// Changes the array or object around a place without copying anything beside the path. Throws if there is none; the
-    /// value is unusable then.
+    /// Changes the array or object that contains the position, and copies only the values along the path. If it throws,
+    /// the value must not be used any more.
     mutating func editParent<Result>(
         _ tokens: ArraySlice<String>, _ edit: (inout JSONValue, String) throws(OperationError) -> Result
     ) throws(OperationError) -> Result {
@@ -34,15 +34,15 @@ extension JSONValue {
         throw noChildren
     }
 
-    /// Takes the elements out, if this is an array, and leaves null, as an array with two owners would be copied when it
-    /// changes.
+    /// Moves the elements out of an array, and leaves null in their place. An array with two owners would be copied
+    /// when it changes. Returns nil if the value is not an array.
     mutating func takeArray() -> [JSONValue]? {
         guard case .array(let elements) = self else { return nil }
         self = .null
         return elements
     }
 
-    /// Takes the members out, if this is an object, and leaves null.
+    /// Moves the members out of an object, and leaves null in their place. Returns nil if the value is not an object.
     mutating func takeObject() -> JSONObject? {
         guard case .object(let object) = self else { return nil }
         self = .null
@@ -61,7 +61,7 @@ extension JSONValue {
         }
     }
 
-    /// Returns the position of an element. One for insertion may be behind the last.
+    /// Returns the index that a token represents. For an insertion, the index after the last element is valid, too.
     static func index(_ token: String, count: Int, forInsertion: Bool = false) throws(OperationError) -> Int {
         let isBehindLast = token.hasSameBytes(as: "-")
         if isBehindLast && forInsertion { return count }
@@ -91,8 +91,8 @@ extension JSONValue {
 
 /// JSON Merge Patch (RFC 7396).
 extension JSONValue {
-    /// Returns the value with a merge patch applied. Members keep their order, new ones come last. Throws if the patch nests
-    /// deeper than `maximumDepth`.
+    /// Returns the value after a merge patch. Members keep their order, and new members come last. Throws if the patch
+    /// is nested deeper than `maximumDepth`.
     package func merging(_ patch: JSONValue) throws(OperationError) -> JSONValue {
         guard patch.isNested(atMost: Self.maximumDepth) else { throw .tooDeep }
         var merged = self

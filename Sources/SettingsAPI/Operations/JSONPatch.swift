@@ -1,24 +1,25 @@
 public import SettingsModel
 
-/// A JSON Patch (RFC 6902): steps that change a value one after the other, all or none of them.
+/// A JSON Patch (RFC 6902): steps that change a value one after another. Either all steps succeed, or the value does
+/// not change.
 public struct JSONPatch: Equatable, Sendable {
     /// One step.
     public enum Step: Equatable, Sendable {
         /// Sets a member, inserts an element, or replaces the whole value.
         case add(JSONPointer, JSONValue)
-        /// Removes a member or an element that is there.
+        /// Removes an existing member or element.
         case remove(JSONPointer)
-        /// Puts another value in the place of one that is there.
+        /// Replaces an existing value.
         case replace(JSONPointer, JSONValue)
-        /// Removes at one place and adds at another.
+        /// Removes the value at one position, and adds it at another position.
         case move(from: JSONPointer, to: JSONPointer)
-        /// Adds at one place what is at another.
+        /// Adds the value of one position at another position.
         case copy(from: JSONPointer, to: JSONPointer)
-        /// Fails the patch unless the value there is mathematically equal.
+        /// Fails the patch unless the value at the position is mathematically equal to this value.
         case test(JSONPointer, JSONValue)
     }
 
-    /// The steps in their order.
+    /// The steps in order.
     public var steps: [Step]
 
     /// Makes a patch.
@@ -92,9 +93,9 @@ extension JSONPatch.Step: JSONBody {
 }
 
 extension JSONPatch {
-    /// The limit of what a patch may copy and shift: one for each value copied and each eight bytes of its text, and a
-    /// fraction of one for each neighbour that an insertion or a removal shifts. Otherwise a few dozen copies that double a
-    /// value would fill the memory.
+    /// The maximum work of a patch. Each copied value counts one, each eight bytes of its text count one, and each
+    /// value that an insertion or a removal shifts counts a fraction of one. Without a limit, a few dozen steps that
+    /// each double a value would exhaust the memory.
     package static let maximumWork = 4_000_000
 
     /// Returns the value after all steps. The error names the step that failed.
@@ -111,7 +112,7 @@ extension JSONPatch {
     }
 }
 
-/// A run of a patch on a value of its own.
+/// The execution of a patch on its own copy of a value.
 private struct PatchRun {
     private(set) var value: JSONValue
     private var remainingWork = JSONPatch.maximumWork
@@ -141,7 +142,8 @@ private struct PatchRun {
         }
     }
 
-    /// Sets a member or inserts an element; with `replacing`, replaces one that is there, or removes it for nil.
+    /// Sets a member or inserts an element. With `replacing`, replaces an existing value, or removes it if `new` is
+    /// nil.
     private mutating func put(_ new: JSONValue?, at path: JSONPointer, replacing: Bool) throws(OperationError) {
         guard !path.tokens.isEmpty else {
             guard let new else { throw OperationError("the whole value cannot be removed") }
@@ -200,7 +202,7 @@ private struct PatchRun {
             withoutValues: "found another value", kind: .testFailed)
     }
 
-    /// Describes a short scalar as it is, anything else by its kind.
+    /// Describes a short scalar by its value, and any other value by its type.
     private static func phrase(for value: JSONValue) -> String {
         switch value {
         case .string(let text): text.utf8.count <= 40 ? value.text() : "a longer string"
@@ -210,9 +212,10 @@ private struct PatchRun {
     }
 }
 
-/// The limits of depth and work.
+/// The limits of nesting and of work.
 extension PatchRun {
-    /// Removing from an array moves its tail in memory; removing from an object also renumbers the index of its names.
+    /// A removal from an array shifts the elements after it in memory. A removal from an object also changes the index
+    /// of its names.
     private static let elementsShiftedForOne = 16
     private static let membersShiftedForOne = 4
 

@@ -1,22 +1,22 @@
 package import SettingsModel
 
-/// An error that says why an operation could not be applied to a value. The value is unchanged.
+/// The reason why an operation could not be applied to a value. The value is unchanged.
 package struct OperationError: Error, Equatable, Sendable {
     package enum Kind: Equatable, Sendable {
-        /// The value does not admit the operation.
+        /// The operation cannot be applied to the value.
         case invalid
-        /// A `test` of a JSON Patch found another value.
+        /// A `test` of a JSON Patch found a different value.
         case testFailed
     }
 
     package let kind: Kind
-    /// The step of a JSON Patch that failed, from 0.
+    /// The index of the failed step of a JSON Patch, counted from 0.
     package private(set) var step: Int?
-    /// The place in the value; nil for the whole.
+    /// The position in the value; nil for the whole value.
     package private(set) var pointer: JSONPointer?
-    /// The cause. It may quote short scalars of the value, and names of members.
+    /// The cause. It may contain short scalars of the value and names of members.
     package private(set) var detail: String
-    /// The cause without anything from the value: for secrets and logs.
+    /// The cause without anything from the value, for secrets and for logs.
     package private(set) var detailWithoutValues: String
 
     init(_ detail: String, withoutValues: String? = nil, kind: Kind = .invalid) {
@@ -32,14 +32,14 @@ package struct OperationError: Error, Equatable, Sendable {
         }
     }
 
-    /// Returns the error as one about the source of a move or copy.
+    /// Returns the error as an error about the source of a move or a copy.
     func takingFrom(_ pointer: JSONPointer) -> OperationError {
         var error = self
         error.pointer = pointer
         return error
     }
 
-    /// Returns the error as that of one step of a JSON Patch.
+    /// Returns the error as an error of one step of a JSON Patch.
     func inStep(_ index: Int, _ step: JSONPatch.Step) -> OperationError {
         var error = self
         error.step = index
@@ -52,7 +52,7 @@ package struct OperationError: Error, Equatable, Sendable {
 }
 
 extension OperationError: CustomStringConvertible {
-    /// The detail without values, as a description may be logged.
+    /// The cause without values, because a description may be logged.
     package var description: String {
         detailWithoutValues
     }
