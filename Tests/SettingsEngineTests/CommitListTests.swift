@@ -22,14 +22,14 @@ struct CommitListTests {
         return found
     }
 
-    @Test("A list equals an array after any changes, and copies keep their content")
+    @Test("A list equals an array after random changes, and copies keep their elements")
     func random() throws {
         for var random in FuzzBudget.generators(share: 0.005) {
             let seed: Comment = "seed \(random.seed)"
             var list = CommitList()
             var model: [Revision] = []
             var copies: [(list: CommitList, model: [Revision])] = []
-            // In some phases most changes are removals, so that the list runs empty.
+            // In some phases most changes are removals, so that the list becomes empty.
             var growth = 3
             for number in 1...1_500 {
                 if random.chance(oneIn: 100) { growth = random.pick([1, 2, 3, 4]) }
@@ -40,7 +40,7 @@ struct CommitListTests {
                 } else if random.chance(oneIn: 2) {
                     #expect(list.popFirst()?.revision == (model.isEmpty ? nil : model.removeFirst()), seed)
                 } else {
-                    // An odd revision is not in the list.
+                    // The list contains only even revisions.
                     let index = random.below(model.count + 1)
                     let revision = index < model.count ? model.remove(at: index) : try Self.revision(2 * index + 1)
                     let isRemoved = list.remove(revision)
@@ -55,7 +55,7 @@ struct CommitListTests {
         }
     }
 
-    @Test("A list from which every second commit was removed is complete, and runs empty")
+    @Test("A list has the remaining commits after every second commit was removed, and becomes empty")
     func sparse() throws {
         var list = CommitList()
         for number in 1...2_000 { list.append(try Self.commit(number)) }

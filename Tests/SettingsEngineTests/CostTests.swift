@@ -31,7 +31,7 @@ struct CostTests {
         #expect(!Cost.rendering(value, within: .loopLimit).exceeds(.loopLimit))
     }
 
-    @Test("The cost of a suite is that of its records, and an invalid record costs a check")
+    @Test("The cost of a suite is the cost of its records, and an invalid record adds a validation")
     func suites() throws {
         var suite = Suite(try SuiteName("app"), revision: .zero, unknownKeyRevision: .zero)
         func put(_ key: String, _ valueSource: KeyRecord.ValueSource) throws {
@@ -47,7 +47,7 @@ struct CostTests {
         #expect(suite.renderingCost(within: .loopLimit).exceeds(.loopLimit))
     }
 
-    @Test("A page of history is estimated by the commits that it may have, not by the whole history")
+    @Test("The cost of a page of history depends on the size of the page, not on the size of the history")
     func history() throws {
         let suite = try SuiteName("app")
         var state = State(epoch: try #require(Epoch("e1")))

@@ -13,7 +13,7 @@ struct GrantTests {
         ("A-b_c.9:read,read", "A-b_c.9:read"),
     ]
 
-    @Test("A grant is read and written in its form", arguments: written)
+    @Test("A grant has the same text after parsing and writing", arguments: written)
     func form(text: String, canonical: String) throws {
         #expect(try Grant(text).description == canonical)
         #expect(try Grant(canonical) == Grant(text))
@@ -29,7 +29,7 @@ struct GrantTests {
         ("a b:read", "not a pattern"),
     ]
 
-    @Test("What is no grant is refused with what to write", arguments: refused)
+    @Test("Text that is not a grant is refused with the correct form", arguments: refused)
     func mistakes(text: String, hint: String) {
         #expect { try Grant(text) } throws: { "\($0)".contains(hint) }
     }
@@ -50,12 +50,12 @@ struct GrantTests {
         (["*:metrics,reload"], .admin, "app", .some, false), (["*:metrics,reload"], .read, "app", .some, false),
     ]
 
-    @Test("Grants allow what they name and nothing else", arguments: matching)
+    @Test("Grants allow the rights on the suites and keys that they name, and no others", arguments: matching)
     func matches(grants: [String], right: Rights, suite: String, scope: Grants.Scope, isAllowed: Bool) throws {
         #expect(Grants(try grants.map { try Grant($0) }).allows(right, on: suite, scope) == isAllowed)
     }
 
-    @Test("The digest of grants is the same for every process and in every order")
+    @Test("The digest of grants does not depend on the process or on the order of the grants")
     func digest() throws {
         let (read, write) = (try Grant("app:read"), try Grant("app.*/player.*:write"))
         #expect(Grants([read]).digest == "ij8rxqi")

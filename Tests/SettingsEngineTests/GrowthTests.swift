@@ -22,7 +22,7 @@ struct GrowthTests {
             request, revision: state.revision.advanced(by: 1) ?? .zero, time: Timestamp(milliseconds: 1))
     }
 
-    @Test("a text is not concatenated beyond what a body could bring")
+    @Test("Appending to a text is refused if the text would exceed the maximum size of a body")
     func concatenation() throws {
         let megabyte = String(repeating: "x", count: 1 << 20)
         let state = try state(holding: .string(String(repeating: "x", count: 15 << 20)))
@@ -33,7 +33,7 @@ struct GrowthTests {
         #expect(problem?.code == .invalidOperation)
     }
 
-    @Test("a transaction does not make a large value over and over")
+    @Test("A transaction that repeatedly builds a large value is refused")
     func repetition() throws {
         let state = try state(holding: .string(String(repeating: "x", count: 8 << 20)))
         let concat = try operation(.change(.concat("y")))

@@ -2,7 +2,7 @@ import SettingsAPI
 import SettingsEngine
 import SettingsModel
 
-/// A simple model of the history: one array, which every query searches.
+/// A simple model of the history: one array, in which every query searches linearly.
 struct HistoryModel {
     struct Entry {
         let commit: RetainedCommit
@@ -45,7 +45,7 @@ struct HistoryModel {
         Self.newest(held(by: suite), limits).contains { $0.revision == entry.revision }
     }
 
-    /// The newest commits of a suite, which commits of other suites must not evict.
+    /// The newest commits of a suite, which the suite protects from eviction.
     static func newest(_ entries: [Entry], _ limits: History.Limits) -> [Entry] {
         var newest: [Entry] = []
         var size = 0
@@ -61,7 +61,7 @@ struct HistoryModel {
         entry.suites.contains { suite in logs[suite].map { entry.revision > $0.evictedThrough } ?? false }
     }
 
-    /// True if the commits fit into the share of the limits that retained commits have.
+    /// True if the commits are within the share of the limits that is reserved for protected commits.
     static func fits(_ entries: [Entry], _ limits: History.Limits) -> Bool {
         entries.count <= limits.commits - limits.commits * limits.newestPercent / 100
             && entries.reduce(0) { $0 + $1.commit.size } <= limits.bytes - limits.bytes * limits.newestPercent / 100

@@ -17,7 +17,7 @@ struct LargeRemovalTests {
         return staged
     }
 
-    @Test("A suite with more keys than a commit may change is not emptied in parts if its rules need a key")
+    @Test("Emptying a suite with more keys than the limit of a commit is refused if its schema requires a key")
     func rules() throws {
         var staged = try state(#"{"type":"object","additionalProperties":true,"required":["a"]}"#)
         let before = staged.state.revision
@@ -29,7 +29,7 @@ struct LargeRemovalTests {
         #expect(staged.state.revision == before)
     }
 
-    @Test("Without such a rule, the first part of the keys is removed, and the answer has the remainder")
+    @Test("Emptying a suite without a required key removes some keys, and the answer has the number of remaining keys")
     func parts() throws {
         var staged = try state(#"{"type":"object","additionalProperties":true}"#)
         let app = try SuiteName("app")

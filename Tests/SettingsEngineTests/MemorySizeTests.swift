@@ -26,7 +26,7 @@ struct MemorySizeTests {
             by: CommitOrigin(by: by, note: nil))
     }
 
-    @Test("texts of up to fifteen bytes weigh nothing beyond their places, longer ones what they take")
+    @Test("A text of up to 15 bytes takes no heap memory, and a longer text takes its allocation")
     func texts() throws {
         let plain = try Self.commit().memorySize
         #expect(try Self.commit(changing: [Self.short], to: .string(Self.short)).memorySize == plain)
@@ -40,7 +40,7 @@ struct MemorySizeTests {
         }
     }
 
-    @Test("every change weighs what its place takes and the text of its key")
+    @Test("The memory of a change is its inline size and the text of its key")
     func changes() throws {
         let keys = (0..<1_000).map { "player.volume.\(100_000 + $0)" }
         let each = try (Self.commit(changing: keys).memorySize - Self.commit(changing: []).memorySize) / 1_000
@@ -48,7 +48,7 @@ struct MemorySizeTests {
         #expect(each <= MemoryLayout<Change>.stride + 32 + 20 + 64)
     }
 
-    @Test("schemas that are set or replaced weigh what their documents do")
+    @Test("The memory of a schema change is the memory of its documents")
     func schemas() throws {
         let revision = try #require(Revision(1))
         let document: JSONValue = ["title": .string(Self.long)]
@@ -63,7 +63,7 @@ struct MemorySizeTests {
         }
     }
 
-    @Test("a commit replaces the values and schemas that were stored before")
+    @Test("The replaced memory of a commit is the memory of the values and schemas stored before")
     func replaced() throws {
         #expect(try Self.commit(from: .string(Self.long), to: 1).replacedBytes > 1_000)
         #expect(try Self.commit(from: nil, to: .string(Self.long)).replacedBytes == 0)

@@ -12,9 +12,9 @@ struct OrderedTreeTests {
         var number: Int
     }
 
-    /// Names of few letters, so that they are met again, and of some length, so that there are many.
+    /// Returns a name with few different letters, so that names repeat, and with a length that allows many names.
     private static func name(_ random: inout SeededGenerator, letters: Int, behind prefix: String) -> String {
-        // Now and then one that leaves the others' beginning, somewhere in it.
+        // Some names share only a part of the prefix.
         var name = random.chance(oneIn: 50) ? String(prefix.prefix(random.below(prefix.count + 1))) : prefix
         for _ in 0..<(1 + random.below(letters)) { name += random.pick(["a", "b", "\u{E9}", "e\u{301}", "\u{10000}"]) }
         return name
@@ -25,7 +25,7 @@ struct OrderedTreeTests {
         return (index, index < items.count && items[index].name.hasSameBytes(as: name))
     }
 
-    @Test("The neighbours of a place are those of a sorted array, the nearest first", arguments: [0, 1, 5, 64, 500])
+    @Test("The neighbours of a name equal those in a sorted array, the nearest first", arguments: [0, 1, 5, 64, 500])
     func neighbours(size: Int) {
         var tree = OrderedTree<Item>()
         let names = (0..<size).map { "name\(1000 + 2 * $0)" }
@@ -48,7 +48,7 @@ struct OrderedTreeTests {
             var tree = OrderedTree<Item>()
             var items: [Item] = []
             var copies: [(tree: OrderedTree<Item>, items: [Item])] = []
-            // Now and then mostly removals, so that leaves run empty and are joined.
+            // In some phases most changes are removals, so that leaves become empty and are joined.
             var growth = 3
             let letters = 2 + random.below(4)
             for step in 0..<2_000 {
@@ -102,7 +102,7 @@ struct OrderedTreeTests {
         case forwards, backwards, shuffled
     }
 
-    @Test("Names that come in any order are kept in order, and each is found", arguments: Order.allCases)
+    @Test("Names inserted in any order are sorted, and each name is found", arguments: Order.allCases)
     private func order(_ order: Order) throws {
         var random = SeededGenerator(seed: 7)
         var numbers = Array(0..<20_000)
@@ -142,7 +142,7 @@ struct OrderedTreeTests {
         #expect(tree.elements.map(\.name) == names)
     }
 
-    @Test("A tree appends an element only behind all others")
+    @Test("Appending an element whose name is not the last is refused")
     func append() {
         var tree = OrderedTree<Item>()
         for number in 0..<1_000 {

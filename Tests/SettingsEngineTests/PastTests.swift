@@ -4,9 +4,9 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// Reads, comparisons and restores of the past give the same as a list of full states.
+/// Compares reads, differences and restores of the past with a list of complete states.
 struct PastTests {
-    /// All that a suite shows, in a form that can be compared.
+    /// Everything that a read of a suite shows, in a form that can be compared.
     struct Shown: Equatable {
         var stored: [String: JSONValue] = [:]
         var effective: [String: String] = [:]
@@ -22,7 +22,7 @@ struct PastTests {
         }
     }
 
-    /// A state after a commit, in full.
+    /// The complete state after a commit.
     struct Place {
         let cursor: Cursor
         let time: Timestamp
@@ -41,7 +41,7 @@ struct PastTests {
         var revision: Revision { cursor.revision }
     }
 
-    /// A state with everything that it ever was.
+    /// A state with all its earlier states.
     struct Run {
         var state: State
         var places: [Place]
@@ -66,7 +66,7 @@ struct PastTests {
                 return .failure(error)
             }
             guard let commit = decision.commit else { return .success(nil) }
-            // As the journal has it.
+            // The state gets the commit in the form that is read from the journal.
             try state.apply(try commit.journaled(on: state))
             places.append(try Place(state))
             return .success(revision)
@@ -75,7 +75,7 @@ struct PastTests {
         var context: Comment { "seed \(random.seed)" }
     }
 
-    @Test("A suite at each revision and instant is what it was")
+    @Test("A suite read at a revision or an instant equals the suite at that time")
     func places() throws {
         for random in FuzzBudget.generators(share: 0.01) {
             let run = try Run(random, commits: 80)
@@ -96,7 +96,7 @@ struct PastTests {
         }
     }
 
-    @Test("With a short history each instant is answered as it was, or with 410 if the commits since are not kept")
+    @Test("With a short history, reading an instant returns the state then, or 410 if later commits were evicted")
     func shortHistory() throws {
         var (answered, gone) = (0, 0)
         for random in FuzzBudget.generators(share: 0.02) {
@@ -130,7 +130,7 @@ struct PastTests {
         #expect(answered > 50 && gone > 50)
     }
 
-    @Test("Of a quiet suite an instant before its oldest kept commit is answered back to its last change before that")
+    @Test("An instant before the oldest retained commit of a quiet suite is readable back to its previous change")
     func quietSuite() throws {
         var limits = History.Limits()
         (limits.commits, limits.suiteCommits) = (8, 3)
@@ -160,7 +160,7 @@ struct PastTests {
         #expect(try [5000, 4000, 3000, 2999, 2000].map { try value(at: $0) } == [5, 4, 3, 2, 2])
         let gone = #expect(throws: Problem.self) { try value(at: 1999) }
         #expect(gone?.code == .historyGone && gone?.oldest == Revision(2))
-        // A schema leaves no time behind: whether it was set before the instant is not known.
+        // A schema has no time: it is unknown whether it was set before the instant.
         try write(.setSchema(quiet, try Schema(["additionalProperties": true]), onConflict: .refuse), at: 20_000)
         for number in 1...3 {
             try write(
@@ -176,7 +176,7 @@ struct PastTests {
         #expect(throws: Problem.self) { try value(at: 20_999) }
     }
 
-    @Test("With an age, the history has what is not older than that, counted from the time that commits agree on")
+    @Test("With a maximum age, the history keeps commits up to that age before the agreed time")
     func age() throws {
         for random in FuzzBudget.generators(share: 0.02) {
             var limits = History.Limits()
@@ -215,7 +215,7 @@ struct PastTests {
         #expect(time.earliest(maximumAge: .max) == nil)
     }
 
-    @Test("A clock that is years ahead for an hour takes no history with it")
+    @Test("A clock that is years ahead for an hour evicts no commit")
     func wrongClock() throws {
         var limits = History.Limits()
         limits.age = 10 * Self.day
@@ -243,7 +243,7 @@ struct PastTests {
         #expect((10 * 24...12 * 24 + 3).contains(staged.state.history.count))
     }
 
-    @Test("The difference between two places is what differs, in either direction")
+    @Test("The difference between two revisions has the settings that differ, in both directions")
     func differences() throws {
         for random in FuzzBudget.generators(share: 0.01) {
             var run = try Run(random, commits: 60)
@@ -277,7 +277,7 @@ struct PastTests {
         }
     }
 
-    @Test("A commit undone is as if it had not been, and undone again is back, unless something came later")
+    @Test("Undoing a commit reverts its changes, and undoing the undo restores them, unless a key changed later")
     func undo() throws {
         var (done, refused) = (0, 0)
         for random in FuzzBudget.generators(share: 0.02) {
@@ -306,7 +306,7 @@ struct PastTests {
                     guard case .success = try copy.write(.undo(UndoRequest(revision), of: nil, onConflict: .keep))
                     else { continue }
                     let redone = copy.places.last?.suites.mapValues(\.stored)
-                    // A suite that is empty stays.
+                    // A restore does not drop a suite that has become empty.
                     for (name, stored) in run.places.last?.suites.mapValues(\.stored) ?? [:] {
                         try #require(redone?[name] == stored, copy.context)
                     }
@@ -321,7 +321,7 @@ struct PastTests {
         #expect(done > 50 && refused > 50)
     }
 
-    @Test("A restored suite stores what it did, as far as its schema allows")
+    @Test("A restore brings back the earlier values that the schema allows")
     func restore() throws {
         var (whole, partial) = (0, 0)
         for random in FuzzBudget.generators(share: 0.02) {
@@ -359,7 +359,7 @@ struct PastTests {
 }
 
 extension State {
-    /// A commit of the history.
+    /// The commit with a revision in the history.
     fileprivate func commitAt(_ revision: Revision) -> Commit? {
         history.all.first { $0.revision == revision }?.commit
     }

@@ -4,10 +4,10 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// Random writes, with quotas at and just under what is stored after them.
+/// Makes random writes with quotas that are equal to or slightly below the stored data after the write.
 @Suite(.ownThread)
 struct QuotaTests {
-    /// A quota, and what it counts: in all, or by suite.
+    /// A quota and the number that it limits, in total or for each suite.
     private struct Bound {
         let quota: WritableKeyPath<Quotas, Int>
         let counts: (State) -> [SuiteName?: Int]
@@ -28,7 +28,7 @@ struct QuotaTests {
 
     private func sizes(_ state: State) -> [Int] { [state.size] + state.suites.elements.map(\.size) }
 
-    /// A random write; now and then one that puts back what was.
+    /// A random write, which sometimes restores an earlier value.
     private func command(_ writes: inout RandomWrites, on state: State) throws -> WriteRequest.Command {
         guard writes.random.chance(oneIn: 4), state.revision > .zero else { return try writes.next() }
         let revision = try #require(Revision(Int64(1 + writes.random.below(Int(state.revision.number)))))
@@ -41,7 +41,7 @@ struct QuotaTests {
             onConflict: writes.random.pick([ConflictPolicy.refuse, .keep, .reset]))
     }
 
-    @Test("A write is refused exactly if what is stored after it is over a quota and has grown")
+    @Test("A write is refused if and only if the stored data after it exceeds a quota and has grown")
     func exact() throws {
         var (refused, allowed) = (0, 0)
         for random in FuzzBudget.generators(share: 0.02) {
@@ -90,7 +90,7 @@ struct QuotaTests {
         #expect(refused > 100 && allowed > 100)
     }
 
-    @Test("A suite that is emptied and dropped leaves nothing that counts")
+    @Test("A suite that was emptied and dropped counts towards no quota")
     func emptied() throws {
         var staged = StagedState(State(epoch: try #require(Epoch("e0"))))
         let app = try SuiteName("app")
@@ -100,7 +100,8 @@ struct QuotaTests {
         }
         try write(.mergeSuite(app, ["long name of a key": "a text of more than fifteen bytes", "b": [1, 2, 3]]))
         let first = staged.state.size
-        // As the manual counts: the suite, two settings, a name of 18 bytes, a text of 33, a list of three.
+        // The sizes in docs/reference/limits.md: the suite, two settings, a name of 18 bytes, a text of 33 bytes, a
+        // list of three values.
         #expect(first == 1024 + 2 * 64 + 80 + 96 + 120)
         try write(.setSchema(app, schema, onConflict: .refuse))
         #expect(staged.state.size > first)

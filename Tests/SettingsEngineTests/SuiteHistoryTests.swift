@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.ownThread)
 struct SuiteHistoryTests {
-    /// How a commit touches a suite.
+    /// How a commit affects a suite.
     enum Touch: CaseIterable {
         case key, created, schemaRemoved, dropped
     }
@@ -31,7 +31,7 @@ struct SuiteHistoryTests {
         return RetainedCommit(commit, size: size)
     }
 
-    /// A few suites that are written to all the time, and many that hardly ever are.
+    /// A few suites that most commits change, and many suites that few commits change.
     private static func suites() throws -> [SuiteName] {
         try (0..<2).map { try SuiteName("noisy\($0)") } + (0..<12).map { try SuiteName("quiet\($0)") }
     }
@@ -53,7 +53,7 @@ struct SuiteHistoryTests {
         for _ in 0..<(random.chance(oneIn: 5) ? 3 : 1) {
             touched.append(random.chance(oneIn: 4) ? random.pick(suites) : suites[random.below(2)])
         }
-        // Also twice the same suite, in one commit.
+        // A commit can affect the same suite twice.
         let touches = touched.map { (suite: $0, touch: random.pick([.key, .key] + Touch.allCases)) }
         let isTooLarge = random.chance(oneIn: 60)
         let unit = max(1, limits.bytes / (1 << 20))
@@ -61,7 +61,7 @@ struct SuiteHistoryTests {
         return HistoryModel.Entry(commit: try commit(number, touches, size: size), suites: Set(touched))
     }
 
-    /// All that a history says.
+    /// Every result of the queries of a history.
     private static func answers(_ history: History, _ suites: [SuiteName]) -> [String] {
         suites.map { suite in
             let commits = history.commits(of: suite, after: history.oldestAvailable(of: suite)).map(\.commit.revision)
@@ -69,9 +69,9 @@ struct SuiteHistoryTests {
         } + ["\(history.all.map(\.commit.revision)) \(history.count) \(history.size) \(history.oldestAvailable)"]
     }
 
-    /// Compares histories with the model after every so many commits.
+    /// Compares histories with the model at regular intervals.
     ///
-    /// - Returns: the runs in which commits were dropped, and none that a suite protects.
+    /// - Returns: the number of runs in which commits were evicted, none of which was protected.
     private func compare(
         share: Double, commits: Int, every: Int, _ limits: (inout SeededGenerator) -> History.Limits
     ) throws -> Int {
@@ -151,7 +151,7 @@ struct SuiteHistoryTests {
         #expect(runs > 0)
     }
 
-    @Test("A suite that is written to all the time pushes out its own commits only")
+    @Test("A busy suite evicts only its own commits")
     func noisy() throws {
         var limits = History.Limits()
         limits.commits = 1_000

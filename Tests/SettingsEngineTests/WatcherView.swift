@@ -4,13 +4,13 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// A watcher's view: the values of each suite, and the place in history at which they are true.
+/// What a watcher knows: the values of each suite, and their cursor.
 struct WatcherView: Equatable {
     var cursor: Cursor?
     var values: [SuiteName: [KeyName: JSONValue]] = [:]
     var schemas: [SuiteName: Revision] = [:]
 
-    /// The view of a state as it is.
+    /// Makes the view of a watcher that has just received the state.
     init(of state: State, _ subject: WatchSubject) {
         cursor = state.cursor
         state.suites.forEach { suite in
@@ -51,7 +51,7 @@ struct WatcherView: Equatable {
         cursor = commit.cursor
     }
 
-    /// Each change must begin where the one before it ended.
+    /// Each change must begin with the value with which the previous change ended.
     private mutating func take(_ changes: [Change], isLatest: Bool) throws {
         var last = cursor?.revision ?? .zero
         for change in changes {
@@ -62,7 +62,8 @@ struct WatcherView: Equatable {
         }
     }
 
-    /// True if both have the same values. A suite without values equals a missing one: changes look the same for both.
+    /// True if both views have the same values. A suite without values equals a missing suite, because changes do not
+    /// distinguish them.
     func hasValues(of other: WatcherView) -> Bool {
         values.filter { !$0.value.isEmpty } == other.values.filter { !$0.value.isEmpty }
     }

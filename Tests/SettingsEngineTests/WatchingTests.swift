@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.ownThread)
 struct WatchingTests {
-    @Test("Whatever happens, a watcher that asks on from its cursor sees at each place what was there")
+    @Test("A watcher that continues from its cursor has the state of each cursor, whatever is written")
     func random() throws {
         for random in FuzzBudget.generators(share: 0.05) {
             var world = try World(random)
@@ -19,7 +19,7 @@ struct WatchingTests {
         }
     }
 
-    @Test("A stream yields commit by commit, each once, however small the pieces")
+    @Test("A stream returns each commit once and in order, for any size of its pieces")
     func streams() throws {
         for random in FuzzBudget.generators(share: 0.02) {
             var world = try World(random)
@@ -52,7 +52,7 @@ struct WatchingTests {
     }
 }
 
-/// A state that random writes change, and watchers of it.
+/// A state that random writes change, and its watchers.
 private struct World {
     struct Watcher {
         let subject: WatchSubject
@@ -63,7 +63,7 @@ private struct World {
     var state: State
     var watchers: [Watcher] = []
     var limit: Int?
-    /// The states of the past, by revision.
+    /// The earlier states by revision.
     private var past: [Revision: State] = [:]
     private var writes: RandomWrites
 

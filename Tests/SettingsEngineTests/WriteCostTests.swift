@@ -4,7 +4,8 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// There is one writer for all: no request may keep it, or make it tell, much more than it brings along.
+/// All writes are decided on one thread, so no request may use much more time, or cause a much longer answer, than its
+/// own size justifies.
 @Suite(.ownThread)
 struct WriteCostTests {
     private let suite: SuiteName
@@ -22,7 +23,7 @@ struct WriteCostTests {
         return try state.decide(WriteRequest(command), revision: revision, time: Timestamp(milliseconds: 1000))
     }
 
-    /// Why a write is refused.
+    /// The reason why a write is refused; nil if it is accepted.
     private func refusal(_ command: WriteRequest.Command) -> Problem? {
         #expect(throws: Problem.self) { try decide(command) }
     }
@@ -32,7 +33,7 @@ struct WriteCostTests {
         if let commit = decision.commit { try state.apply(commit, schema: decision.schema) }
     }
 
-    @Test("a transaction that begins many suites takes time in proportion to them")
+    @Test("The time of a transaction is proportional to the number of suites that it creates")
     func manySuites() throws {
         let operations = try (0..<10_000).map { number in
             Transaction.Operation(suite: try SuiteName("s\(number)"), key: key, .set(1))
@@ -43,7 +44,7 @@ struct WriteCostTests {
         #expect(commit.changes.count == operations.count)
     }
 
-    @Test("a setting with many failed conditions is shown a few times, and the conditions are counted")
+    @Test("A setting with many failed conditions is listed a few times, and all failed conditions are counted")
     mutating func manyConditions() throws {
         try write(.setting(Transaction.Operation(suite: suite, key: key, .set(1))))
         let conditions = [Transaction.Condition](
@@ -57,7 +58,7 @@ struct WriteCostTests {
         #expect(detail.hasSuffix("; 999 more conditions failed"), "\(detail)")
     }
 
-    @Test("of many unknown keys all are listed, and suggestions are made for the first ones")
+    @Test("A refusal lists all unknown keys, with suggestions for the first keys")
     mutating func manyUnknownKeys() throws {
         var properties = JSONObject()
         for number in 0..<2_000 { properties["key\(number)"] = ["type": "integer"] }
@@ -73,9 +74,9 @@ struct WriteCostTests {
         #expect(suggesting == 16)
     }
 
-    @Test("a schema that takes too long to ask for secrets is not replaced or removed in one write")
+    @Test("A schema is not replaced or removed if finding its secrets would take too long")
     mutating func secretsOfSchema() throws {
-        // The first pattern takes some hundred steps a letter.
+        // The first pattern takes some hundred steps for each letter.
         let document: JSONValue = [
             "type": "object", "additionalProperties": false,
             "patternProperties": ["^(?:a{0,10}){10}b?$": [:], "^secret[.]": ["writeOnly": true]],

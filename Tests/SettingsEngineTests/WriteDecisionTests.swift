@@ -4,10 +4,10 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// Random writes, decided and applied, held against plain dictionaries and against what was remembered.
+/// Decides and applies random writes, and compares the state with plain dictionaries and with remembered states.
 @Suite(.ownThread)
 struct WriteDecisionTests {
-    /// A state with what should be in it.
+    /// A state with the expected contents.
     private struct Run {
         var state: State
         var plain = PlainSuites()
@@ -19,7 +19,7 @@ struct WriteDecisionTests {
             self.seed = seed
         }
 
-        /// Decides a write, applies what it commits, and looks at all that can be seen.
+        /// Decides a write, applies its commit, and compares everything that can be read.
         mutating func write(_ command: WriteRequest.Command, isDryRun: Bool = false) throws -> Commit? {
             let context: Comment = "seed \(seed), after \(issued): \(command)"
             let revision = try #require(issued.advanced(by: 1))
@@ -62,7 +62,7 @@ struct WriteDecisionTests {
             }
         }
 
-        /// Everything that can be read is as the dictionaries say.
+        /// Compares everything that can be read with the dictionaries.
         func check() throws {
             let context: Comment = "seed \(seed), at \(state.revision)"
             #expect(state.suites.elements.map(\.name) == plain.suites.keys.sorted(), context)
@@ -86,7 +86,7 @@ struct WriteDecisionTests {
         }
     }
 
-    @Test("Random writes do what they do to plain dictionaries")
+    @Test("Random writes change the state in the same way as plain dictionaries")
     func random() throws {
         for random in FuzzBudget.generators(share: 0.03) {
             var writes = try RandomWrites(random)
@@ -98,7 +98,7 @@ struct WriteDecisionTests {
         }
     }
 
-    @Test("A journal that is read back leads to the same state")
+    @Test("Replaying a journal gives the same state")
     func replayed() throws {
         for random in FuzzBudget.generators(share: 0.01) {
             var writes = try RandomWrites(random)
@@ -118,7 +118,7 @@ struct WriteDecisionTests {
         }
     }
 
-    @Test("A line that leaves out a value before it is refused where there is none")
+    @Test("A journal line that omits the replaced value is refused if the state has no stored value")
     func incomplete() throws {
         var run = try Run(seed: 0)
         let app = try SuiteName("app")
@@ -130,7 +130,7 @@ struct WriteDecisionTests {
         }
     }
 
-    @Test("A suite as it was is as it was remembered, as far as history goes")
+    @Test("A suite read at an earlier revision equals the remembered suite, back to the oldest available revision")
     func past() throws {
         for random in FuzzBudget.generators(share: 0.02) {
             var writes = try RandomWrites(random)
@@ -156,8 +156,8 @@ struct WriteDecisionTests {
                         #expect(problem?.code == .historyGone && problem?.oldest == floor, context)
                         continue
                     }
-                    // A drop does not keep since when keys were not set; with the commit gone that removed the last
-                    // one, nothing tells when that was.
+                    // After a suite was dropped, the revisions of its unset keys are unknown if the commit that removed
+                    // the last key was evicted.
                     let isDropped = now.history.commits(after: moment).contains { kept in
                         kept.commit.suiteChanges.contains { $0.suite == suite && $0.kind == .dropped }
                     }
@@ -172,7 +172,7 @@ struct WriteDecisionTests {
         }
     }
 
-    @Test("A commit that does not follow is refused and named")
+    @Test("A commit that does not follow the last commit is refused with both revisions")
     func mismatches() throws {
         var run = try Run(seed: 0)
         let app = try SuiteName("app")
@@ -203,7 +203,7 @@ struct WriteDecisionTests {
 }
 
 extension Suite {
-    /// All that is shown of a suite, with or without the revisions of keys that are not set.
+    /// Everything that a read of a suite shows, with or without the revisions of unset keys.
     fileprivate func shown(withUnset: Bool = true) -> String {
         let settings = keys(prefix: "", after: nil, limit: 1_000).records.map { record in
             var setting = setting(record)

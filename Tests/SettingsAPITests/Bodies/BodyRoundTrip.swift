@@ -2,7 +2,7 @@ import SettingsAPI
 import SettingsModel
 import Testing
 
-/// A body as text and what it is about.
+/// The text of a body, and a name for the test case.
 struct BodyCase: CustomTestStringConvertible, Sendable {
     let testDescription: String
     let text: String
@@ -13,7 +13,8 @@ struct BodyCase: CustomTestStringConvertible, Sendable {
     }
 }
 
-/// Reads the text, writes what was read, which must be the same text, and reads that, which must be the same value.
+/// Reads the text and writes the result, which must give the same text. Reads this text again, which must give an equal
+/// value.
 @discardableResult
 func expectRoundTrip<Body: JSONReadable & JSONWritable & Equatable>(
     _ text: String, as type: Body.Type, sourceLocation: SourceLocation = #_sourceLocation
@@ -24,7 +25,7 @@ func expectRoundTrip<Body: JSONReadable & JSONWritable & Equatable>(
     return body
 }
 
-/// What is wrong with a body, as text; nil if nothing is.
+/// The error of reading a body; nil if it is valid.
 func bodyError<Body: JSONReadable>(_ text: String, as type: Body.Type) throws -> BodyError? {
     let json = try JSONValue(parsing: text)
     do {
@@ -35,7 +36,7 @@ func bodyError<Body: JSONReadable>(_ text: String, as type: Body.Type) throws ->
     }
 }
 
-/// A body that is refused: where and why.
+/// An invalid body, with the location and the reason of the error.
 struct RefusedBody: CustomTestStringConvertible, Sendable {
     let testDescription: String
     let text: String

@@ -41,21 +41,21 @@ struct ObservationTests {
                 + #""changes":[{"suite":"a",\#(change)}],"more":true}"#),
     ]
 
-    @Test("A state reads back as it was written", arguments: states)
+    @Test("A state is equal after writing and reading", arguments: states)
     func stateReadsBack(body: BodyCase) throws {
         let state = try expectRoundTrip(body.text, as: ObservedState.self)
         #expect(try expectRoundTrip(body.text, as: SettingsObservation.self) == .state(state))
         #expect(SettingsObservation.state(state).cursor == state.cursor)
     }
 
-    @Test("Changes read back as they were written", arguments: changes)
+    @Test("Changes are equal after writing and reading", arguments: changes)
     func changesReadBack(body: BodyCase) throws {
         let changes = try expectRoundTrip(body.text, as: ObservedChanges.self)
         #expect(try expectRoundTrip(body.text, as: SettingsObservation.self) == .changes(changes))
         #expect(SettingsObservation.changes(changes).cursor == changes.cursor)
     }
 
-    @Test("The changes of one suite are changes of that suite")
+    @Test("Each change in the changes of one suite has that suite")
     func suiteOfChanges() throws {
         let body = try #require(Self.changes.first)
         let answer = try ObservedChanges(json: JSONValue(parsing: body.text))
@@ -64,7 +64,7 @@ struct ObservationTests {
         #expect(!answer.hasMore)
     }
 
-    @Test("Each suite of several has what is its own")
+    @Test("In the state of several suites, each suite has its own contents")
     func severalSuites() throws {
         let state = try ObservedState(json: JSONValue(parsing: Self.states[2].text))
         #expect(state.suites.map(\.suite.text) == ["a", "b"])
@@ -97,7 +97,7 @@ struct ObservationTests {
         #expect(try bodyError(body.text, as: SettingsObservation.self)?.description == body.description)
     }
 
-    @Test("An event has the name of what it is, and its data reads back", arguments: states)
+    @Test("An event has the name of its kind, and its data is equal after writing and reading", arguments: states)
     func stateEvents(body: BodyCase) throws {
         let state = try ObservedState(json: JSONValue(parsing: body.text))
         let event = StreamEvent.state(state)
@@ -129,7 +129,7 @@ struct ObservationTests {
         #expect(try StreamEvent(name: "commit", data: JSONValue(parsing: event.jsonBytes()), ofSuite: suite) == event)
     }
 
-    @Test("What a daemon puts together is what a client reads")
+    @Test("A stream commit written by the daemon is equal after reading")
     func fromValues() throws {
         let (app, key, cursor) = (try SuiteName("app"), try KeyName("k"), try #require(Cursor("7f3a.43")))
         let contents = SuiteContents(

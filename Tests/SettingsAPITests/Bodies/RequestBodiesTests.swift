@@ -17,7 +17,7 @@ struct RequestBodiesTests {
         try expectRoundTrip(text, as: InPlaceOperation.self)
     }
 
-    @Test("The two kinds of numbers that may be added are kept apart")
+    @Test("An added integer stays an integer, and an added double stays a double")
     func amounts() throws {
         #expect(try InPlaceOperation(json: ["op": "add", "by": 1]) == .add(1))
         #expect(try InPlaceOperation(json: ["op": "add", "by": 1.0]) == .add(1.0))
@@ -160,7 +160,7 @@ struct RequestBodiesTests {
         #expect(try bodyError(body.text, as: InPlaceOperation.self)?.description == body.description)
     }
 
-    @Test("What a client puts together is what a daemon reads")
+    @Test("A request body written by a client is equal after reading")
     func fromValues() throws {
         let (app, key) = (try SuiteName("app"), try KeyName("launchCount"))
         let transaction = Transaction(
@@ -179,7 +179,7 @@ struct RequestBodiesTests {
         #expect(try Transaction(json: JSONValue(parsing: transaction.jsonBytes())) == transaction)
     }
 
-    @Test("A long name is not sent back in full")
+    @Test("An error truncates a long name")
     func longName() throws {
         let name = String(repeating: "é", count: 100_000)
         let error = try bodyError("{\"\(name)\":1}", as: Transaction.self)

@@ -48,13 +48,13 @@ struct SettingStateTests {
         try expectRoundTrip(body.text, as: SettingState.self)
     }
 
-    @Test("Members that are not known are ignored, anywhere")
+    @Test("Reading an answer ignores unknown members at every level")
     func unknownMembers() throws {
         let text = #"{"new":[{}],"suite":"app","key":"k","value":1,"source":"default","revision":0,"x":null}"#
         #expect(try SettingState(json: JSONValue(parsing: text)).value == 1)
     }
 
-    @Test("A concealed setting shows no value, and no violation that contains one")
+    @Test("A concealed setting has no value and no violation with a value")
     func concealed() throws {
         let text =
             #"{"suite":"app","key":"k","value":"hunter2","source":"stored","revision":18,\#(Self.time),"#

@@ -23,13 +23,13 @@ struct StoredConflictsTests {
         return schema.conflicts(storing: settings, steps: &steps)
     }
 
-    @Test("Values that fit are no conflict")
+    @Test("Stored values that the schema allows are no conflict")
     func fitting() throws {
         #expect(try conflicts(["count": 2, "name": "x"]).isEmpty)
         #expect(try conflicts([:]).isEmpty)
     }
 
-    @Test("Each key that does not fit is listed with its value and why")
+    @Test("Each stored value that the schema does not allow is listed with its violations")
     func keys() throws {
         let found = try conflicts(["coutn": 2, "count": -1, "name": "x"])
         #expect(found.keys.map(\.key?.text) == ["coutn", "count"])
@@ -40,14 +40,14 @@ struct StoredConflictsTests {
             ])
     }
 
-    @Test("The value of a secret is left out")
+    @Test("A conflict of a secret has no value")
     func secret() throws {
         let found = try conflicts(["token": "hunter2", "name": "x"])
         #expect(found.keys.map(\.stored) == [nil])
         #expect(found.keys.first?.errors.map(\.sentence) == ["token: must have at most 3 characters"])
     }
 
-    @Test("Rules about the suite are held against the effective values, defaults included")
+    @Test("Rules about the suite are checked against the effective values, including defaults")
     func suite() throws {
         let found = try conflicts(["token": "abc"])
         #expect(found.keys.isEmpty)
@@ -55,7 +55,7 @@ struct StoredConflictsTests {
         #expect(try conflicts(["token": "abc", "name": "x"]).isEmpty)
     }
 
-    @Test("A value that was a secret is left out when a new schema no longer knows its key")
+    @Test("A conflict of a former secret has no value if the new schema does not list its key")
     func formerSecret() throws {
         let stored = StoredSetting(key: try KeyName("password"), value: "hunter2", isSecret: true)
         let unlisted = try Schema(["additionalProperties": false])

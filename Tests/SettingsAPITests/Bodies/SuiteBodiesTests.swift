@@ -26,7 +26,7 @@ struct SuiteBodiesTests {
         try expectRoundTrip(body.text, as: SuiteState.self)
     }
 
-    @Test("A value of a suite is found by its key, in the order sent")
+    @Test("The values of a suite are found by key and keep the order of the body")
     func values() throws {
         let text = #"{"suite":"app","revision":21,"schemaRevision":3,"cursor":"7f3a.40","values":{"b":1,"a":{"c":[]}}}"#
         let state = try SuiteState(json: JSONValue(parsing: text))
@@ -54,7 +54,7 @@ struct SuiteBodiesTests {
         #expect(try bodyError(body.text, as: SuiteState.self)?.description == body.description)
     }
 
-    @Test("Listings and summaries read back as they were written")
+    @Test("Listings and summaries are equal after writing and reading")
     func listings() throws {
         try expectRoundTrip(#"{"suites":[],"revision":0}"#, as: SuiteListing.self)
         let suites = try expectRoundTrip(
@@ -75,7 +75,7 @@ struct SuiteBodiesTests {
         #expect(summary.changes.first?.new == 2)
     }
 
-    @Test("The description of the service reads back as it was written")
+    @Test("The description of the service is equal after writing and reading")
     func service() throws {
         let service = try expectRoundTrip(
             #"{"name":"settingsd","version":"1.0.0","revision":40,"cursor":"7f3a.40","#

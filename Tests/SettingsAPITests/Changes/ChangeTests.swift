@@ -37,7 +37,7 @@ struct ChangeTests {
         try expectRoundTrip(body.text, as: Change.self)
     }
 
-    @Test("A change of one suite leaves its name out, and takes it from around it")
+    @Test("A change of one suite omits the name of the suite, and reading it takes the name from its context")
     func ofOneSuite() throws {
         let text =
             #"{"key":"launchCount","old":41,"new":42,"oldSource":"default","source":"stored","revision":43,\#(Self.time)}"#
@@ -53,7 +53,7 @@ struct ChangeTests {
         #expect(throws: BodyError.self) { try Change(json: elsewhere, ofSuite: SuiteName("other")) }
     }
 
-    @Test("A stored null is a value, a missing value is none")
+    @Test("A stored null is a value, and a missing member is no value")
     func nullOrNone() throws {
         let text =
             #"{"suite":"app","key":"k","old":null,"new":null,"oldSource":"unset","source":"stored","revision":1,\#(Self.time)}"#
@@ -64,7 +64,7 @@ struct ChangeTests {
         #expect(change.oldStored == nil)
     }
 
-    @Test("A concealed change has its key and no value")
+    @Test("A concealed change has a key and no values")
     func concealed() throws {
         var change = try Self.change(old: "old password", new: "new password", 9)
         change.record.oldInvalidValue = "older password"
@@ -76,7 +76,7 @@ struct ChangeTests {
         #expect(read.source == .stored)
     }
 
-    @Test("Two changes of a key merge into one from before the first to after the last")
+    @Test("Two changes of a key merge into a change from the first old value to the last new value")
     func following() throws {
         let first = try Self.change(old: 1, new: 2, 10)
         let last = try Self.change(old: 2, new: 3, 12)
@@ -90,7 +90,7 @@ struct ChangeTests {
         #expect(last.following(secret.concealed()) == last.following(secret).concealed())
     }
 
-    @Test("What is stored under a key is known also where it does not fit")
+    @Test("A change has the stored value even if the schema does not allow it")
     func invalidValue() throws {
         var change = try Self.change(old: 1, new: nil, 10)
         change.source = .invalid
@@ -130,7 +130,7 @@ struct ChangeTests {
         }
     }
 
-    @Test("A line of a journal leaves out a stored value that is replaced, unless a suite changes as well")
+    @Test("A journal line omits replaced stored values, unless the commit also changes a suite")
     func journaled() throws {
         var commit = Commit(
             revision: try #require(Revision(9)), time: Timestamp(milliseconds: 9),
@@ -147,7 +147,7 @@ struct ChangeTests {
         #expect(try Commit(json: JSONValue(parsing: line())) == commit)
     }
 
-    @Test("A commit of an earlier version, which names the source of what is stored, reads as one of this version")
+    @Test("A commit of an earlier version, which names the source `stored`, reads like a commit of this version")
     func earlierCommits() throws {
         func commit(_ sources: String) throws -> Commit {
             try Commit(

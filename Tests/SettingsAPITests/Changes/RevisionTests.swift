@@ -3,14 +3,14 @@ import SettingsModel
 import Testing
 
 struct RevisionTests {
-    @Test("A revision is never negative")
+    @Test("A negative number is not a revision")
     func range() {
         #expect(Revision(-1) == nil)
         #expect(Revision(0) == .zero)
         #expect(Revision(Int64.max)?.number == .max)
     }
 
-    @Test("A revision that would leave the range is none")
+    @Test("A revision advanced beyond its range is nil")
     func advancing() throws {
         let revision = try #require(Revision(5))
         #expect(revision.advanced(by: 1_000_000_000)?.number == 1_000_000_005)
@@ -28,7 +28,7 @@ struct RevisionTests {
         "", "-1", "+1", "01", "00", "1.0", " 1", "1 ", "1e3", "9223372036854775808", "١", "x", "0x1",
     ]
 
-    @Test("Any other text is no revision", arguments: noNumbers)
+    @Test("Text that is not a plain decimal number is not a revision", arguments: noNumbers)
     func noRevision(text: String) {
         #expect(Revision(text) == nil)
         #expect(Cursor("7f3a." + text) == nil)
@@ -54,7 +54,7 @@ struct RevisionTests {
         #expect(Cursor(text) == nil)
     }
 
-    @Test("An observer may resume from a cursor or from a bare revision")
+    @Test("A watcher can resume from a cursor or from a revision")
     func resumePoint() {
         #expect(ResumePoint("7f3a.40") == Cursor("7f3a.40").map(ResumePoint.cursor))
         #expect(ResumePoint("40") == Revision("40").map(ResumePoint.revision))
@@ -91,7 +91,7 @@ struct RevisionTests {
         #expect(EntityTag(text) == nil)
     }
 
-    @Test("On the wire a revision is an integer and a cursor a string")
+    @Test("In JSON, a revision is an integer and a cursor is a string")
     func bodies() throws {
         try expectRoundTrip("17", as: Revision.self)
         try expectRoundTrip("\"7f3a.40\"", as: Cursor.self)
@@ -110,7 +110,7 @@ struct RevisionTests {
         for text in ["", longest + "~", "a\tb", "é", "a\u{7F}"] { #expect(RequestKey(text) == nil) }
     }
 
-    @Test("A source is kept by its name, and an unknown one is not readable")
+    @Test("A source keeps its name, and an unknown source is not readable")
     func source() {
         let known = [
             ("stored", true, true), ("default", true, false), ("unset", false, false), ("invalid", false, true),

@@ -39,7 +39,7 @@ struct TimestampTests {
         #expect(Timestamp(text) == nil)
     }
 
-    @Test("Every day of two cycles of the calendar reads back, one day after the one before")
+    @Test("Each day of 800 years is equal after writing and parsing, and is one day after the previous day")
     func everyDay() throws {
         let first = try #require(Timestamp("1599-12-31T12:34:56.789Z"))
         var previous = first.description
@@ -55,13 +55,13 @@ struct TimestampTests {
         #expect(previous == "2399-12-31T12:34:56.789Z")
     }
 
-    @Test("A clock gone wild gives the nearest moment that has a text")
+    @Test("A time outside of the years 0 to 9999 is clamped to this range")
     func range() {
         #expect(Timestamp(milliseconds: .max) == Timestamp("9999-12-31T23:59:59.999Z"))
         #expect(Timestamp(milliseconds: .min) == Timestamp("0000-01-01T00:00:00.000Z"))
     }
 
-    @Test("On the wire a moment is a string")
+    @Test("In JSON, a time is a string")
     func body() throws {
         try expectRoundTrip("\"2026-11-20T10:00:00.123Z\"", as: Timestamp.self)
         #expect(try bodyError("1795168800123", as: Timestamp.self)?.detail == "expected a string, found an integer")

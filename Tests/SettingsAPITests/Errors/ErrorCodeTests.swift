@@ -3,7 +3,7 @@ import SettingsModel
 import Testing
 
 struct ErrorCodeTests {
-    /// The contract's table, by status.
+    /// The codes in docs/http-api.md, by status.
     static let contract: [(status: Int, codes: Set<String>)] = [
         (400, ["bad_request"]), (401, ["unauthorized"]), (403, ["forbidden", "locked"]),
         (404, ["unknown_suite", "unknown_key", "not_set", "no_schema", "unknown_path"]),
@@ -17,12 +17,12 @@ struct ErrorCodeTests {
         (505, ["http_version"]), (507, ["insufficient_storage"]),
     ]
 
-    @Test("A status stands for the codes of the contract", arguments: contract)
+    @Test("Each status has the codes of the reference", arguments: contract)
     func codes(status: Int, codes: Set<String>) {
         #expect(Set(ErrorCode.allCases.filter { $0.statuses.contains(status) }.map(\.rawValue)) == codes)
     }
 
-    @Test("No other status stands for a code, and no code is left out")
+    @Test("No other status has a code, and the reference has every code")
     func complete() {
         let statuses = Set(Self.contract.map(\.status))
         for status in 100..<600 where !statuses.contains(status) {

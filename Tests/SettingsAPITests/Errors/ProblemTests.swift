@@ -44,7 +44,7 @@ struct ProblemTests {
         #expect(Problem(status: status, body: try JSONValue(parsing: problem.jsonBytes())) == problem)
     }
 
-    @Test("A status that a code may not have is replaced by its usual one")
+    @Test("A status that the code does not allow is replaced by the usual status of the code")
     func statuses() {
         #expect(Problem(.tooLarge, status: 431, "").status == 431)
         #expect(Problem(.tooLarge, "").status == 413)
@@ -52,7 +52,7 @@ struct ProblemTests {
         #expect(Problem(.unknownKey, status: 422, "").status == 422)
     }
 
-    @Test("A code of a newer server is kept and judged by its status")
+    @Test("A code of a newer server is kept, and its status decides whether it is transient")
     func unknownCode() throws {
         let body = try JSONValue(parsing: #"{"status":429,"code":"too_many_suites","title":"T","detail":"D","x":{}}"#)
         let problem = Problem(status: 429, body: body)
@@ -77,7 +77,7 @@ struct ProblemTests {
         #expect(Problem(status: status, body: json).description == description)
     }
 
-    @Test("Entries that are not understood are left out and the rest is kept")
+    @Test("Reading a problem skips entries that cannot be read and keeps the other entries")
     func partly() throws {
         let body = try JSONValue(
             parsing: #"{"errors":[1,{"keyword":"k","detail":"d"}],"outcome":"perhaps","oldest":-1,"pointer":"x"}"#)
@@ -88,7 +88,7 @@ struct ProblemTests {
         #expect(problem.pointer == nil)
     }
 
-    @Test("What became of a write is known only where the server says so or refused it")
+    @Test("The outcome of a write is known only if the server states it or refused the write")
     func outcome() {
         var problem = Problem(.storageFailed, "")
         #expect(!problem.isKnownNotDone)
@@ -115,7 +115,7 @@ struct ProblemTests {
         }
     }
 
-    @Test("The errors of the module become problems")
+    @Test("Each error type of the module converts to a problem")
     func made() throws {
         let parseError = #expect(throws: JSONParseError.self) { try JSONValue(parsing: "{\n\"a\" 1}") }
         let malformed = Problem(try #require(parseError))
@@ -136,7 +136,7 @@ struct ProblemTests {
         #expect(Problem(try #require(nameError)).detail == "a key must not be empty")
     }
 
-    @Test("The detail of violations has the first and how many more there are")
+    @Test("The detail of a problem has the first violation and the number of further violations")
     func violations() {
         let volume = Violation(key: "player.volume", keyword: "maximum", detail: "must be at most 1 (got 1.5)")
         #expect(Problem(violations: [volume]).detail == "player.volume: must be at most 1 (got 1.5)")
@@ -146,7 +146,7 @@ struct ProblemTests {
         #expect(Problem(violations: []).code == .invalidValue)
     }
 
-    @Test("The problem of an operation on a secret has nothing of its value")
+    @Test("The problem of an operation on a secret does not contain its value")
     func secret() throws {
         let patch = JSONPatch([.test(try #require(JSONPointer("/password")), "guess")])
         let error = #expect(throws: OperationError.self) { try patch.applied(to: ["password": "hunter2"]) }

@@ -87,14 +87,14 @@ struct InPlaceTests {
 
     static let beyond = "the sum exceeds the range of finite numbers"
 
-    @Test("The message without values has none")
+    @Test("The message without values does not contain the value")
     func withoutValues() {
         let error = #expect(throws: OperationError.self) { try InPlaceOperation.add(1).applied(to: .integer(.max)) }
         #expect(error?.detailWithoutValues == "the sum exceeds the range of 64-bit integers")
         #expect(error?.description == error?.detailWithoutValues)
     }
 
-    @Test("What is appended or merged may not be nested too deep")
+    @Test("Appending or merging a value that exceeds the maximum nesting is refused")
     func depth() throws {
         let deepest = Self.nested(127)
         #expect(try InPlaceOperation.append([deepest]).applied(to: []) == [deepest])
@@ -107,7 +107,7 @@ struct InPlaceTests {
         }
     }
 
-    /// Arrays in arrays, so many levels.
+    /// Nested arrays with this number of levels.
     static func nested(_ levels: Int, around value: JSONValue = 0) -> JSONValue {
         (0..<levels).reduce(value) { value, _ in [value] }
     }

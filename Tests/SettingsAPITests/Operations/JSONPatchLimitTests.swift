@@ -14,28 +14,28 @@ struct JSONPatchLimitTests {
         return error?.step
     }
 
-    @Test("Copies that double a value are stopped", .timeLimit(.minutes(1)))
+    @Test("A patch whose copies repeatedly double a value is refused", .timeLimit(.minutes(1)))
     func doubling() throws {
         let patch = JSONPatch(try (0..<60).map { _ in try Self.copy("/a", "/a/-") })
         let step = try #require(try Self.tooMuch(patch, ["a": [1]]))
         #expect((18...24).contains(step))
     }
 
-    @Test("Copies over and over to one place are stopped too", .timeLimit(.minutes(1)))
+    @Test("A patch that copies a large value repeatedly to the same position is refused", .timeLimit(.minutes(1)))
     func sameplace() throws {
         let value: JSONValue = ["a": .array(Array(repeating: 1, count: 100_000))]
         let patch = JSONPatch(try (0..<10_000).map { _ in try Self.copy("/a", "/b") })
         #expect(try Self.tooMuch(patch, value) == 39)
     }
 
-    @Test("Text counts as what it takes", .timeLimit(.minutes(1)))
+    @Test("A patch that copies large texts repeatedly is refused", .timeLimit(.minutes(1)))
     func text() throws {
         let value: JSONValue = ["a": .string(String(repeating: "x", count: 1_000_000))]
         let patch = JSONPatch(try (0..<10_000).map { try Self.copy("/a", "/\($0)") })
         #expect(try Self.tooMuch(patch, value) == 31)
     }
 
-    @Test("Insertions at the front of a long array are stopped", .timeLimit(.minutes(1)))
+    @Test("A patch with many insertions at the front of a long array is refused", .timeLimit(.minutes(1)))
     func shifting() throws {
         let front = try #require(JSONPointer("/0"))
         let value = JSONValue.array(Array(repeating: 1, count: 1_000_000))
@@ -43,7 +43,7 @@ struct JSONPatchLimitTests {
         #expect(try Self.tooMuch(patch, value) == 63)
     }
 
-    @Test("What people do with large values is well within the limits", .timeLimit(.minutes(1)))
+    @Test("Usual patches of large values are far within the limits", .timeLimit(.minutes(1)))
     func ordinary() throws {
         let value = JSONValue.array((0..<10_000).map { .object(["id": .integer(Int64($0)), "name": "x"]) })
         let first = try #require(JSONPointer("/0"))
@@ -55,7 +55,7 @@ struct JSONPatchLimitTests {
         #expect(try JSONPatch(Array(repeating: .remove(first), count: 5000)).applied(to: value).array?.count == 5000)
     }
 
-    @Test("Steps change a large value in place, none of them copies it", .timeLimit(.minutes(1)))
+    @Test("The steps of a patch change a large value in place without copying it", .timeLimit(.minutes(1)))
     func inPlace() throws {
         let list = JSONValue.array(Array(repeating: 1, count: 500_000))
         let last = JSONPointer(["outer", "list", "-"])
@@ -67,7 +67,7 @@ struct JSONPatchLimitTests {
         #expect(replaced["outer"]?["list"]?.array?.first == 3)
     }
 
-    @Test("The result may be nested as deep as a document, and no deeper")
+    @Test("A patch whose result exceeds the maximum nesting is refused")
     func depth() throws {
         let deepest = InPlaceTests.nested(128)
         let leaf = JSONPointer(Array(repeating: "0", count: 128))
@@ -86,7 +86,7 @@ struct JSONPatchLimitTests {
         #expect(try inwards.applied(to: ["a": InPlaceTests.nested(126), "b": [:]])["a"] == nil)
     }
 
-    @Test("A pointer of very many steps leads nowhere, and nothing else happens")
+    @Test("A pointer with very many tokens is reported as not found")
     func longPointer() throws {
         let long = JSONPointer(Array(repeating: "a", count: 50_000))
         for step in [
@@ -99,7 +99,7 @@ struct JSONPatchLimitTests {
         }
     }
 
-    @Test("A value that was not patched to the end is as it was")
+    @Test("A patch that fails leaves the value unchanged")
     func atomic() throws {
         let value: JSONValue = ["a": [1, 2, 3], "b": ["c": 1]]
         let copy = value
@@ -113,7 +113,7 @@ struct JSONPatchLimitTests {
         #expect(value == copy)
     }
 
-    @Test("Messages without values quote nothing of the value")
+    @Test("Messages without values do not contain the value")
     func withoutValues() throws {
         let value: JSONValue = ["hunter2": "hunter2", "list": ["hunter2"]]
         let steps: [JSONPatch.Step] = [

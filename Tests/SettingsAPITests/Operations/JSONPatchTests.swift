@@ -7,7 +7,7 @@ struct JSONPatchTests {
         let testDescription: String
         let value: String
         let patch: String
-        /// The value after it, or why it failed.
+        /// The value after the patch, or the reason of the failure.
         let result: String
 
         init(_ name: String, _ value: String, _ patch: String, _ result: String) {

@@ -53,7 +53,7 @@ struct MergePatchTests {
                 == merged)
     }
 
-    @Test("Removing half of very many members and adding as many takes linear time", .timeLimit(.minutes(1)))
+    @Test("A merge patch that removes and adds very many members takes linear time", .timeLimit(.minutes(1)))
     func large() throws {
         let count = 100_000
         var value = JSONObject()

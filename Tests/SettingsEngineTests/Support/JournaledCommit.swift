@@ -3,7 +3,7 @@ import SettingsEngine
 import SettingsModel
 
 extension Commit {
-    /// Returns the commit as it is read from a line of a journal that is replayed on the state before it.
+    /// Returns the commit as a replay reads it from a line of a journal. `state` is the state before the commit.
     func journaled(on state: State) throws -> Commit {
         var line = JSONWriter()
         writeForJournal(to: &line)

@@ -1,7 +1,7 @@
 import SettingsAPI
 import SettingsModel
 
-/// A schema as a document, and what it says in plain words.
+/// A schema as a JSON document and as Swift functions with the same meaning.
 struct PlainSchema: Sendable {
     let document: JSONValue
     let listed: [String]
@@ -9,7 +9,7 @@ struct PlainSchema: Sendable {
     let admits: @Sendable (String) -> Bool
     let allows: @Sendable (String, JSONValue) -> Bool
 
-    /// Schemas that allow different things of the same keys.
+    /// Schemas that have different rules for the same keys.
     static let all = [numbers, texts, patterns]
 
     static let numbers = PlainSchema(

@@ -2,7 +2,7 @@ import SettingsAPI
 import SettingsEngine
 import SettingsModel
 
-/// Suites as plain dictionaries, and what writes do to them: what the store is held against.
+/// A model of the store: suites as plain dictionaries, and the effects of writes on them.
 struct PlainSuites {
     struct Plain {
         var schema: PlainSchema?
@@ -10,7 +10,7 @@ struct PlainSuites {
         var revisions: [String: Revision] = [:]
         var revision = Revision.zero
         var schemaRevision = Revision.zero
-        /// The revision of what was never written.
+        /// The revision of keys that were never written.
         var floor = Revision.zero
 
         func isAdmitted(_ key: String) -> Bool { schema?.admits(key) ?? true }
@@ -30,7 +30,7 @@ struct PlainSuites {
         }
     }
 
-    /// Why a write is refused.
+    /// The reason why the model refuses a write.
     struct Refusal: Error {
         let codes: Set<ErrorCode>
 
@@ -45,9 +45,9 @@ struct PlainSuites {
     var suites: [String: Plain] = [:]
     var lastDrop = Revision.zero
 
-    /// Does a write, or says why not.
+    /// Applies a write. Throws the reason if the model refuses it.
     ///
-    /// - Returns: the keys that changed, by suite; nil if the write changes nothing at all.
+    /// - Returns: the changed keys of all suites; nil if the write changes nothing.
     mutating func apply(_ command: WriteRequest.Command, at revision: Revision) throws -> [String]? {
         var next = self
         switch command {
@@ -65,13 +65,13 @@ struct PlainSuites {
             guard next.suites[suite.text] != nil else { throw Refusal(.unknownSuite) }
             next.suites[suite.text]?.schema = nil
         case .refuseSchema(_, let problem): throw problem
-        // `PastTests` compares these with a list of full states.
+        // `PastTests` compares undo and restore with a list of complete states.
         case .undo, .restore: throw Refusal(.badRequest)
         }
         return finish(&next, at: revision)
     }
 
-    /// Gives what differs its revision.
+    /// Sets the revision of everything that the write changed.
     private mutating func finish(_ next: inout PlainSuites, at revision: Revision) -> [String]? {
         var changed: [String] = []
         var isChanged = false
@@ -97,7 +97,7 @@ struct PlainSuites {
     }
 }
 
-/// What each write does.
+/// The effects of each kind of write.
 extension PlainSuites {
     private mutating func apply(_ operations: [Transaction.Operation], isInPath: Bool) throws {
         for operation in operations where suites[operation.suite.text] == nil {
@@ -125,7 +125,8 @@ extension PlainSuites {
                 sent.insert("\(suite) \(key)")
             case .delete: plain.stored[key] = nil
             case .change(.add(.integer(let amount))):
-                // Only what was there before can be invalid: what an operation stores is judged in the end.
+                // The validity of a value that an operation stores is checked after the last operation. Therefore only
+                // a value from before can be invalid here.
                 let isTouched = plain.stored[key] != present.stored[key] || sent.contains("\(suite) \(key)")
                 if !isTouched, present.source(key) == .invalid { throw Refusal(.invalidStored) }
                 sent.insert("\(suite) \(key)")
@@ -184,8 +185,8 @@ extension PlainSuites {
         suites[suite] = plain
     }
 
-    /// Refuses what would be invalid, unless it was there and no operation sent it. A suite in which nothing is left was not
-    /// brought into being.
+    /// Refuses invalid values, unless they were stored before and no operation sent them. Does not create a suite in
+    /// which nothing is stored.
     private mutating func check(_ sent: Set<String>, since before: PlainSuites) throws {
         for (name, plain) in suites {
             let old = before.suites[name]

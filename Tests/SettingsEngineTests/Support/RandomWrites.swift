@@ -3,7 +3,7 @@ import SettingsEngine
 import SettingsModel
 import TestSupport
 
-/// Random writes to few suites and keys, so that they meet.
+/// Random writes to few suites and keys, so that writes affect the same keys.
 struct RandomWrites {
     var random: SeededGenerator
     private let schemas: [Schema]
