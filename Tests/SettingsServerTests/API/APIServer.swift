@@ -9,8 +9,7 @@ import TestSupport
 
 @testable import SettingsWeb
 
-/// The interface over a store that forgets everything, with one loop, and with schedulers for work in the background that the
-/// test can block.
+/// The HTTP API over a store without files, with one event loop. The test can block the schedulers of background work.
 final class APIServer {
     let store: Store
     private let server: HTTPServer
@@ -55,7 +54,7 @@ final class APIServer {
         if !isStopped { server.stop(within: 0) {} }
     }
 
-    /// Returns once so much work waits. Work that runs does not count.
+    /// Waits until this number of background jobs are queued. Running jobs do not count.
     func awaitWork(_ count: Int) throws {
         try eventually {
             settle()
@@ -63,10 +62,10 @@ final class APIServer {
         }
     }
 
-    /// How many wait for something to happen.
+    /// The number of watchers.
     var watcherCount: Int { watchers.total }
 
-    /// Returns once so many wait.
+    /// Waits until there is this number of watchers.
     func awaitWatchers(_ count: Int) throws {
         try eventually {
             settle()
@@ -82,7 +81,7 @@ final class APIServer {
         try RawClient(port: port)
     }
 
-    /// From now on large bodies wait to be parsed.
+    /// Blocks the parsing of large bodies from now on.
     func hold() {
         let isRunning = DispatchSemaphore(value: 0)
         parsing.submit(
@@ -100,13 +99,13 @@ final class APIServer {
         gate.signal()
     }
 
-    /// Begins to stop, within so many seconds; calls `completion` in the end.
+    /// Begins to stop, with a time limit in seconds. Calls `completion` at the end.
     func stop(within seconds: UInt64, completion: @escaping @Sendable () -> Void) {
         isStopped = true
         server.stop(within: seconds * TransportLimits.second, completion: completion)
     }
 
-    /// Runs the body while the loop does nothing else.
+    /// Runs the body while the event loop is blocked.
     func whileLoopIsHeld(_ body: () throws -> Void) rethrows {
         let (isHeld, letGo) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         for loop in server.loops {
@@ -120,7 +119,7 @@ final class APIServer {
         try body()
     }
 
-    /// Returns once what was committed before is published, and the loops have looked at it.
+    /// Waits until all earlier commits are published, and the event loops have handled the publication.
     func settle() {
         let isIdle = DispatchSemaphore(value: 0)
         store.whenIdle { _ in isIdle.signal() }

@@ -12,7 +12,7 @@ import Testing
 
 @Suite(.ownThread)
 struct LargeBodyTests {
-    /// A text whose body is parsed in the background.
+    /// A text that is long enough to be parsed in the background.
     static let long = "\"" + String(repeating: "a", count: APIRequest.largeBodySize) + "\""
 
     static func patch(_ path: String, _ body: String) -> String {
@@ -27,7 +27,7 @@ struct LargeBodyTests {
         "GET /v1/suites/\(path) HTTP/1.1\r\nHost: localhost\r\n\r\n"
     }
 
-    /// So many keys make a suite whose answer is rendered in the background.
+    /// The number of keys of a suite whose answer is rendered in the background.
     static let longCount = Int(Cost.loopLimit.microseconds / Cost.renderedUnit.microseconds) / 4 + 1
 
     static let schema =
@@ -97,7 +97,8 @@ struct LargeBodyTests {
         #expect(server.store.state.revision == Revision(1))
     }
 
-    /// So many bodies of this length may wait to be parsed for one client: half of the memory for bodies.
+    /// The number of bodies of this length that one client may have in the queue for parsing: half of the memory for
+    /// bodies.
     private static let admittedCount = 13
     private static let megabyte = "\"" + String(repeating: "a", count: 1_000_000) + "\""
 
@@ -114,7 +115,7 @@ struct LargeBodyTests {
             try server.awaitWork(number + 1)
         }
         let late = try server.connect()
-        // Only as much as the kernel takes of a connection that is not read.
+        // The kernel accepts only this many bytes for a connection that the daemon does not read.
         try late.send(String(Self.put("app/keys/late", Self.megabyte).prefix(100_000)))
         #expect(try server.connect().exchange(Self.put("app/keys/small", "1")).status == 201)
         #expect(!late.hasNews(within: 100))
@@ -166,7 +167,7 @@ struct LargeBodyTests {
         try staying.send(Self.put("app/keys/b", Self.long))
         try server.awaitWork(2)
         leaving.reset()
-        // On the same loop, so the work that was posted before is done.
+        // These requests run on the same event loop, so all work posted before them is done.
         for _ in 0..<2 { #expect(try server.connect().exchange(Self.get("app")).status == 404) }
         server.letGo()
         #expect(try staying.readResponse().status == 201)

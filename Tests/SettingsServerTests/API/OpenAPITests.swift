@@ -5,7 +5,7 @@ import Testing
 
 @testable import SettingsWeb
 
-/// Holds the document to the tables that requests are routed and read by.
+/// Compares the OpenAPI document with the tables that the daemon uses to route and parse requests.
 @Suite(.ownThread)
 struct OpenAPITests {
     let document: JSONValue

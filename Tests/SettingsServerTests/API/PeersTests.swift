@@ -8,10 +8,10 @@ import Testing
 
 @testable import SettingsStorage
 
-/// A daemon among others, played by the test: it says where their history ends, and what they are.
+/// The test plays the other daemons of a cluster: it reports the end of the shared log, and the names of the daemons.
 @Suite(.ownThread)
 struct PeersTests {
-    /// The others, which answer when the test has them answer.
+    /// The other daemons. They answer a question when the test calls `tell`.
     private final class Others: Sendable {
         private let asked = Mutex<[@Sendable (Cursor?) -> Void]>([])
 
@@ -83,7 +83,7 @@ struct PeersTests {
         #expect(answer.status == 503)
         #expect(try json(answer)["code"] == "behind")
         #expect(try json(answer)["cursor"] == "e0.0")
-        // It may still come, and finds no request.
+        // A late answer of the other daemons finds no waiting request.
         others.tell(try cursor(0))
         try client.send(request("GET /v1/cluster"))
         #expect(try json(client.readResponse()) == ["daemons": 3, "place": "e0.7"])

@@ -21,7 +21,7 @@ struct SharedAnswerTests {
         }
         let gate = DispatchSemaphore(value: 0)
         server.rendering.submit(WorkScheduler.Work { _ in gate.patientWait() })
-        // Once that runs, none waits.
+        // When the job runs, no job is queued.
         try server.awaitWork(0)
         let paths = [target, target, "/diff?from=0"]
         let clients = try paths.map { path in

@@ -7,7 +7,7 @@ import SettingsStorage
 import TestSupport
 import Testing
 
-/// The ends of waits and the signs of life of streams, by a clock that the test moves.
+/// The time limits of waits and the keep-alive messages of streams, with a clock that the test moves.
 @Suite(.ownThread)
 struct WaitTimeTests {
     private let time = ManualClock()
@@ -23,7 +23,7 @@ struct WaitTimeTests {
         return server
     }
 
-    /// Moves the clock, and has the loop see what that brings.
+    /// Moves the clock, and waits until the event loop has handled the new time.
     private func advance(_ server: APIServer, to nanoseconds: UInt64, from last: inout UInt64) {
         server.settle()
         time.advance(nanoseconds: nanoseconds - last)
@@ -51,7 +51,7 @@ struct WaitTimeTests {
         if earliest < seconds {
             let half = (earliest + seconds) * TransportLimits.second / 2
             advance(server, to: half, from: &now)
-            // That all forty draw the same half happens once in 2^39 runs.
+            // The probability that all forty clients draw the same half of the interval is 2^-39.
             #expect((1..<clients.count).contains(server.watcherCount))
         }
         advance(server, to: seconds * TransportLimits.second + 50_000_000, from: &now)
@@ -101,7 +101,7 @@ struct WaitTimeTests {
         let writer = try server.connect()
         var now: UInt64 = 0
         for round in 1...4 {
-            // Nothing of it concerns the stream.
+            // The commits do not concern the stream.
             #expect(try writer.exchange(LargeBodyTests.put("app/keys/b", "\(round)")).status < 300)
             let length = stream.received.count
             advance(server, to: now + 14_900_000_000, from: &now)
@@ -143,7 +143,7 @@ struct WaitTimeTests {
         let write = WriteRequest(.setting(Transaction.Operation(suite: try SuiteName("app"), key: key, .set(2))))
         let replies = CollectedResults()
         server.whileLoopIsHeld {
-            // The loop learns of the commit and of the end of the silence in one batch.
+            // The loop handles the commit and the end of the silent interval in the same iteration.
             #expect(server.store.enqueue(WriteID(low: 1), write, for: replies) == nil)
             #expect(replies.wait(for: 1).count == 1)
             time.advance(nanoseconds: 15_100_000_000)
@@ -152,7 +152,7 @@ struct WaitTimeTests {
         server.settle()
         #expect(try server.connect().exchange(LargeBodyTests.put("app/keys/a", "3")).status == 200)
         #expect(try stream.event()?.lastEventID == "e0.3")
-        // A place comes as an id alone, behind the empty line that ends an event.
+        // A cursor without changes is an `id` line alone, after the empty line that ends an event.
         #expect(!String(decoding: stream.received[length...], as: UTF8.self).contains("\n\nid: "))
     }
 

@@ -21,14 +21,14 @@ struct WorkSchedulerTests {
 
     private func client(_ name: some StringProtocol) -> ClientKey { .caller(String(name)) }
 
-    /// Work that notes its name, or the reason why it was refused.
+    /// A job that records its name, or the reason why it was refused.
     private func work(_ name: String, bytes: Int = 0, isOwed: Bool = false) -> WorkScheduler.Work {
         var work = WorkScheduler.Work(client: client(name.prefix(1)), bytes: { bytes }) { [log] _ in log.add(name) }
         if !isOwed { work.refuse = { [log] in log.add("\(name) \($0)") } }
         return work
     }
 
-    /// Occupies a thread until the gate is opened.
+    /// Occupies a thread until the test opens the gate.
     private func block(_ scheduler: WorkScheduler) {
         let isRunning = DispatchSemaphore(value: 0)
         scheduler.submit(
@@ -50,7 +50,7 @@ struct WorkSchedulerTests {
         block(scheduler)
         for name in submitted.split(separator: " ") {
             var work = work(String(name))
-            // Its client is gone.
+            // A name that ends with `!` stands for a job whose client has disconnected.
             if name.last == "!" { work.isWanted = { false } }
             scheduler.submit(work)
         }

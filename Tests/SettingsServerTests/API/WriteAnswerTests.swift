@@ -3,7 +3,7 @@ import SettingsStorage
 import TestSupport
 import Testing
 
-/// Answers to writes over a log that a test holds.
+/// Answers to writes over a commit log whose flushes the test holds back.
 @Suite(.ownThread)
 struct WriteAnswerTests {
     private let log = ScriptedLog(isGated: true)
@@ -25,7 +25,7 @@ struct WriteAnswerTests {
         try client.send(LargeBodyTests.put("app/keys/a", "2"))
         log.awaitFlush()
         try other.send(LargeBodyTests.put("app/keys/a", "3"))
-        // A read that comes after it sees what is durable.
+        // A read after the answer sees the durable commit.
         #expect(try server.connect().exchange(LargeBodyTests.get("app/keys/a?raw")).text == "1")
         #expect(!client.hasNews && !other.hasNews)
         log.letGo()

@@ -5,7 +5,7 @@ import SettingsWeb
 import TestSupport
 import Testing
 
-/// The lines of the log about refused credentials.
+/// The log messages about refused credentials.
 @Suite(.ownThread)
 struct RefusedCredentialTests {
     private let directory: TemporaryDirectory
@@ -41,7 +41,7 @@ struct RefusedCredentialTests {
         time.advance(seconds: 1)
         #expect(try ask("X-API-Key: wrong-0123456789\r\n") == 401)
         time.advance(seconds: 1)
-        // Refused before its body is read.
+        // The request is refused before its body is read.
         let body = "Authorization: Basic x\r\nX-Forwarded-For: 192.0.2.8\r\nContent-Length: 16777217\r\n"
         #expect(try ask(body, target: "PUT /v1/suites/app/keys/a") == 401)
         #expect(

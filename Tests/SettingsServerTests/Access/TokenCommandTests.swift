@@ -6,7 +6,7 @@ import SettingsStorage
 import TestSupport
 import Testing
 
-/// `settingsd token`, and what the program says of a network without access control.
+/// `settingsd token`, and the warning about a network address without access control.
 @Suite(.ownThread)
 struct TokenCommandTests {
     private let directory: TemporaryDirectory

@@ -65,7 +65,7 @@ struct TokenFileTests {
     @Test("A file that others can read is refused", arguments: [0o604, 0o640, 0o620, 0o666])
     func modes(mode: Int) throws {
         _ = try create("a")
-        // A file of root may be readable for a group.
+        // A group may have read permission for a file that belongs to root.
         if getuid() == 0, mode == 0o640 { #expect(chown(path, 0, 1) == 0) }
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
         #expect { try TokenFile(at: path) } throws: { "\($0)".contains("chmod 600") }

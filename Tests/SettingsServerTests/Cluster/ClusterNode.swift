@@ -8,17 +8,17 @@ import SettingsStorage
 import TestSupport
 import Testing
 
-/// A store over a log in etcd, as a daemon has it, without HTTP.
+/// The store of a daemon in a cluster: a store over a commit log in etcd, without HTTP.
 final class ClusterNode: Sendable {
     let store: Store
     let log: EtcdLog
-    /// Stays until the log is closed.
+    /// The directory must exist until the log is closed.
     private let directory: TemporaryDirectory
 
     /// - Parameters:
-    ///   - directory: where it keeps its copy of the state.
-    ///   - patience: the seconds that a write may take.
-    ///   - said: gets the lines of its log.
+    ///   - directory: the directory for the local copy of the state.
+    ///   - patience: the maximum duration of a write in seconds.
+    ///   - said: receives the messages of the log.
     init(
         _ endpoints: [String], in directory: TemporaryDirectory, patience: UInt64 = 10,
         said: EventLog? = nil, _ adapt: (inout EtcdLog.Options) -> Void = { _ in }
@@ -48,7 +48,7 @@ final class ClusterNode: Sendable {
         }
     }
 
-    /// Writes, and waits for the outcome.
+    /// Makes a write, and waits for its result.
     func write(
         _ action: Transaction.Operation.Action, to key: String, guards: [WriteRequest.Guard] = [],
         as requestKey: String? = nil
@@ -58,7 +58,7 @@ final class ClusterNode: Sendable {
         return try #require(now ?? replies.wait(for: 1)[1])
     }
 
-    /// Hands over a write. Returns its outcome if that is known at once.
+    /// Queues a write. Returns its result if the store refuses it at once.
     func submit(
         _ action: Transaction.Operation.Action, to key: String, guards: [WriteRequest.Guard] = [],
         as requestKey: String? = nil, _ replies: CollectedResults
@@ -72,7 +72,7 @@ final class ClusterNode: Sendable {
         return store.enqueue(WriteID(low: 1), request, for: replies)
     }
 
-    /// Has the log do its periodic maintenance, and waits for that.
+    /// Makes the log perform its periodic maintenance, and waits for the end of the maintenance.
     func performMaintenance() {
         let done = DispatchSemaphore(value: 0)
         store.performMaintenance()
@@ -80,10 +80,10 @@ final class ClusterNode: Sendable {
         done.patientWait()
     }
 
-    /// What a request to etcd has that puts something, and none that only reads.
+    /// A text that requests to etcd contain if and only if they write.
     static let put = #""success":[{"request_put""#
 
-    /// The stored value of a key, as this daemon knows it.
+    /// The stored value of a key in the published state of this daemon.
     func value(_ key: String) throws -> JSONValue? {
         store.state.suite(try SuiteName("app"))?.record(try KeyName(key)).stored
     }

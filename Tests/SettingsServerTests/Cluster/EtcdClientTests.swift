@@ -5,7 +5,7 @@ import Testing
 
 @testable import SettingsCluster
 
-/// The client against a member of etcd as Debian has it.
+/// The client with a member of etcd from the Debian package.
 @Suite(.ownThread)
 struct EtcdClientTests {
     private static func client(_ endpoints: [String]) -> EtcdClient {
@@ -81,7 +81,7 @@ struct EtcdClientTests {
     @Test("A member that is away is left for another, and a call that no member takes was not done")
     func members() throws {
         let etcd = try EtcdCluster()
-        // No program listens on the port of a member that was killed.
+        // After the kill, no program listens on the port of the member.
         let away = try EtcdCluster()
         try away.kill(0)
         let put = EtcdTransaction(success: [.put("k", [1])])
@@ -116,7 +116,7 @@ struct EtcdClientTests {
             #expect(!isElsewhere, "once each time that it was found")
             term = found.term + 1
             try etcd.kill(try #require(etcd.endpoints.firstIndex(of: found.endpoint.description)))
-            // Of two that are left one is enough to answer.
+            // Two members are left. The answer of one member is sufficient.
             #expect(throws: Never.self) { try client.call(EtcdLeadership(), isRepeatable: true, by: soon()) }
         }
     }

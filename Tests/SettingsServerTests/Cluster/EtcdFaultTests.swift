@@ -9,10 +9,10 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Stores that share a log in three members of etcd, while these fail.
+/// Stores that share a log in three members of etcd, while members fail.
 @Suite(.ownThread)
 struct EtcdFaultTests {
-    /// Writers, one for each daemon, that write one key after the other and keep the outcome of each.
+    /// One writer for each daemon. A writer writes one key after another, and records the outcome of each write.
     private final class Writers: Sendable {
         enum Fate: Equatable {
             case acknowledged, refused, unknown
@@ -20,7 +20,7 @@ struct EtcdFaultTests {
 
         private let nodes: [ClusterNode]
         private let fates = Mutex<[String: Fate]>([:])
-        /// When each acknowledged write began and ended, with the number of its daemon.
+        /// The daemon number, the start and the end of each acknowledged write.
         private let times = Mutex<[(daemon: Int, start: ContinuousClock.Instant, end: ContinuousClock.Instant)]>([])
         private let isOver = Atomic(false)
         private let group = DispatchGroup()
@@ -54,36 +54,36 @@ struct EtcdFaultTests {
             fates.withLock { $0.count { $0.key.hasPrefix("\(number)-") && $0.value == .acknowledged } }
         }
 
-        /// Waits until every daemon has acknowledged some more writes.
+        /// Waits until every daemon has acknowledged further writes.
         func progress() throws {
             let before = nodes.indices.map { acknowledged(by: $0) }
             for number in nodes.indices { try eventually { acknowledged(by: number) >= before[number] + 3 } }
         }
 
-        /// The time that the slowest acknowledged write of a daemon took, among writes that ended after a moment.
+        /// The longest duration of an acknowledged write of a daemon that ended after a moment.
         func slowestWrite(of number: Int, after moment: ContinuousClock.Instant) -> Duration {
             times.withLock {
                 $0.filter { $0.daemon == number && $0.end > moment }.map { $0.end - $0.start }.max() ?? .zero
             }
         }
 
-        /// The longest time after a moment in which all daemons but the first acknowledged nothing.
+        /// The longest time after a moment during which no daemon except the first acknowledged a write.
         func longestGapOfOthers(after moment: ContinuousClock.Instant) -> Duration {
             let ends = times.withLock { $0.filter { $0.daemon != 0 && $0.end > moment }.map(\.end) }.sorted()
             return zip(ends, ends.dropFirst()).map { $1 - $0 }.max() ?? .zero
         }
 
-        /// Waits until a daemon does not acknowledge a write.
+        /// Waits until a daemon fails to acknowledge a write.
         func failure() throws {
             let before = fates.withLock { $0.values.count { $0 != .acknowledged } }
             try eventually { fates.withLock { $0.values.count { $0 != .acknowledged } } > before }
         }
 
-        /// Ends the writers, and holds all daemons to what was answered.
+        /// Stops the writers, and compares the state of every daemon with the acknowledged writes.
         func check() throws {
             isOver.store(true, ordering: .relaxed)
             group.wait()
-            // What was unknown is known once a write behind it is acknowledged.
+            // When a later write is acknowledged, the outcome of every earlier write is known.
             for node in nodes { try eventually { try node.write(.set(true), to: "end").problem == nil } }
             let end = try #require(nodes.map(\.store.state.revision).max())
             for node in nodes { try eventually { node.store.state.revision == end } }

@@ -29,8 +29,8 @@ struct EtcdLogTests {
         try ClusterNode(etcd.endpoints, in: directories[number], adapt)
     }
 
-    /// A daemon that gives up a write after a short time, and that knows 1 as the value of `a`. A daemon without that limit has
-    /// written the value, because on a busy machine the short time may be too little for any write.
+    /// Makes a daemon with a short time limit for writes, which knows the value 1 of `a`. Another daemon has written
+    /// this value, because the short limit may be too short for any write on a busy machine.
     private func hastyNode(patience: UInt64 = 10) throws -> ClusterNode {
         #expect(try node(2).write(.set(1), to: "a").problem == nil)
         let node = try ClusterNode(etcd.endpoints, in: directories[0], patience: patience) {
@@ -87,7 +87,7 @@ struct EtcdLogTests {
 
     @Test("A commit of some megabytes reaches the other daemon")
     func large() throws {
-        // Megabytes take long on a busy machine.
+        // Writing megabytes takes long on a busy machine.
         let (one, other) = try (
             ClusterNode(etcd.endpoints, in: directories[0], patience: 100) { $0.flushTimeout = .seconds(100) },
             ClusterNode(etcd.endpoints, in: directories[1], patience: 100) { $0.flushTimeout = .seconds(100) }
@@ -133,7 +133,7 @@ struct EtcdLogTests {
         #expect(try one.value("a") == 1)
         #expect(try one.write(.set(3), to: "a").problem?.outcome == .notDone)
         etcd.signal(0, SIGCONT)
-        // It is sent until its outcome is known, as nothing came behind it.
+        // The daemon repeats the batch until the outcome is known, because no later batch exists.
         try eventually {
             one.store.performMaintenance()
             return try one.value("a") == 2
@@ -228,7 +228,7 @@ struct EtcdLogTests {
         #expect(one.description == other.description)
         #expect(try other.write(.set(-1), to: "a").problem == nil)
         try eventually { try one.value("a") == -1 }
-        // Its copy is of a place that the log does not have any more.
+        // The local copy ends at a revision that the log no longer has.
         let late = try node(2)
         #expect(try late.value("a") == -1)
         #expect(try late.write(.set(-2), to: "a").problem == nil)

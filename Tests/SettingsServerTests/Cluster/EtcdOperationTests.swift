@@ -8,7 +8,7 @@ import SettingsStorage
 import TestSupport
 import Testing
 
-/// What operators of etcd do to it under a daemon.
+/// Operations that an administrator performs on etcd while a daemon uses it.
 @Suite(.ownThread)
 struct EtcdOperationTests {
     private func done(_ etcd: EtcdCluster, _ path: String, _ body: String) throws {
@@ -20,7 +20,7 @@ struct EtcdOperationTests {
     func password() throws {
         let etcd = try EtcdCluster()
         let directory = try TemporaryDirectory()
-        // Base64 of settingsd/ and of settingsd0.
+        // The Base64 encodings of `settingsd/` and `settingsd0`.
         let permission = #"{"permType":"READWRITE","key":"c2V0dGluZ3NkLw==","range_end":"c2V0dGluZ3NkMA=="}"#
         try etcd.awaitStart()
         for name in ["root", "daemon"] {
@@ -54,7 +54,7 @@ struct EtcdOperationTests {
         }
         #expect(problem?.code == .insufficientStorage && problem?.outcome == .notDone, "\(String(describing: problem))")
         #expect(try node.value("a")?.string?.hasPrefix("\(last - 1)x") ?? false)
-        // Reads and confirmations go on, which says nothing about space.
+        // Reads and lease renewals still succeed, so they do not show that etcd has no space.
         #expect(try node.write(.set(.string("small")), to: "b", guards: [.exists]).problem?.code == .preconditionFailed)
         for _ in 0..<3 {
             node.performMaintenance()

@@ -8,7 +8,7 @@ import Testing
 
 @testable import SettingsCluster
 
-/// What daemons leave in etcd beside the log: claims, and the parts of what is large.
+/// The keys of daemons in etcd outside of the log: claims, and the parts of large batches.
 @Suite(.ownThread)
 struct LogWriterTests {
     private let etcd: EtcdCluster
@@ -47,7 +47,7 @@ struct LogWriterTests {
         LogWriter(makeClient(), keys, daemon: "me", LogInbox(applied: first, lastContact: .now))
     }
 
-    /// The keys from one up to another.
+    /// Returns the keys in a range.
     private func found(_ client: inout EtcdClient, from key: String, to end: String? = nil) throws -> [String] {
         let range = EtcdRange(key: key, end: end, hasKeysOnly: true)
         return try client.call(EtcdTransaction(success: [.range(range)]), by: soon()).ranges[0].map(\.key)
@@ -72,7 +72,7 @@ struct LogWriterTests {
     @Test("A claim whose daemon writes no batch is revoked by the next batch of another daemon")
     func revoked() throws {
         var (client, writer) = (makeClient(), writer())
-        // Without a lease, so that only a daemon ends the claim.
+        // The claim has no lease, so it ends only if a daemon deletes it.
         _ = try client.call(EtcdTransaction(success: [.put(keys.claim, Array("other".utf8))]), by: soon())
         #expect(isDone(writer.write(try entry(after: first), after: first, by: soon())))
         #expect(try found(&client, from: keys.claim).isEmpty)
@@ -83,7 +83,7 @@ struct LogWriterTests {
         var (client, writer) = (makeClient(), writer())
         let other = try entry(after: first)
         #expect(isDone(writer.write(other, after: first, by: soon())))
-        // Behind an end that is not the end any more it is overtaken each time.
+        // The entry follows an outdated end of the log, so each attempt is overtaken.
         for _ in 0..<6 { #expect(!isDone(writer.write(try entry(after: first), after: first, by: soon()))) }
         #expect(try found(&client, from: keys.claim) == [keys.claim])
         #expect(isDone(writer.write(JournalBatch(), after: other.head, by: soon())))
@@ -98,7 +98,7 @@ struct LogWriterTests {
             for _ in 0..<count { #expect(!isDone(writer.write(try entry(after: first), after: first, by: soon()))) }
         }
         try lose(6)
-        // As when the lease is over.
+        // Deletes the claim, as etcd does when a lease expires.
         _ = try client.call(EtcdTransaction(success: [.delete(keys.claim)]), by: soon())
         try eventually {
             try lose(1)
@@ -129,7 +129,7 @@ struct LogWriterTests {
         var client = makeClient()
         var lock = try #require(try SnapshotLock(&client, keys))
         #expect(try SnapshotLock(&client, keys) == nil)
-        // As when the lease is over.
+        // Deletes the lock, as etcd does when a lease expires.
         _ = try client.call(EtcdTransaction(success: [.delete(keys.snapshotLock)]), by: soon())
         var next = try #require(try SnapshotLock(&client, keys))
         let error = #expect(throws: EtcdError.self) {

@@ -6,7 +6,8 @@ import Testing
 @Suite struct WriteOrderTests {
     private static let start = ContinuousClock.now
 
-    /// Returns the order of a daemon that has seen batches of others, one a millisecond, and sends one in 2 ms.
+    /// Returns the order of a daemon that has seen a batch of another daemon each millisecond, and whose own batch
+    /// takes 2 ms.
     private func order(of daemon: String, after writers: [String]) throws -> WriteOrder {
         var order = WriteOrder(of: daemon)
         let epoch = try #require(Epoch("aaaaaaaa"))

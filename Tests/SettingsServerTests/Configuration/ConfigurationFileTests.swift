@@ -10,7 +10,7 @@ import Testing
 
 @Suite(.ownThread)
 struct ConfigurationFileTests {
-    /// What a file makes of the defaults, or the error.
+    /// Applies a configuration file to the defaults.
     private func read(_ text: String) throws -> Configuration {
         let directory = try TemporaryDirectory()
         var configuration = Configuration()

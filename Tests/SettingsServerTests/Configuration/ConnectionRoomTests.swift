@@ -26,7 +26,7 @@ struct ConnectionRoomTests {
         #expect(configuration.lowerLimits(toFit: files).count == notes)
         #expect(configuration.transport.connections == most)
         #expect(configuration.watchers.total == mayWait)
-        // No address may take all that are left.
+        // One address must not be able to use all remaining connections.
         let lowered = most < connections ? most - most / 20 : .max
         #expect(configuration.transport.connectionsPerAddress == min(19_000, lowered))
         #expect(configuration.transport.connections + configuration.transport.refusedConnections <= files)

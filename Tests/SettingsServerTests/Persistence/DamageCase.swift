@@ -5,12 +5,12 @@ import SettingsStorage
 import TestSupport
 import Testing
 
-/// A damaged directory, and what a start, a check and a repair make of it.
+/// A damaged data directory, with the expected results of a start, of `check` and of `repair`.
 struct DamageCase: CustomTestStringConvertible, Sendable {
     enum Start: Sendable {
-        /// It comes to the state of a revision, perhaps in a new epoch, with these words in its notes.
+        /// The start restores the state of a revision. `notes` are words in its log messages.
         case starts(at: Int64, isNewEpoch: Bool, notes: [String])
-        /// It refuses, with these words in its message.
+        /// The start refuses the directory. The error message contains the words.
         case refuses(RecoveryError.Kind, [String])
     }
 
@@ -18,7 +18,7 @@ struct DamageCase: CustomTestStringConvertible, Sendable {
     var durability = Durability.always
     var start: Start
     var check: DirectoryCheck.Verdict
-    /// The revision that a repair keeps; nil if there is nothing to do for it.
+    /// The revision that `repair` keeps; nil if nothing needs repair.
     var kept: Int64?
     var edit: @Sendable (DataFolder) throws -> Void
 
@@ -62,7 +62,7 @@ struct DamageCase: CustomTestStringConvertible, Sendable {
             folder.write("notes.txt", "hello".utf8)
         },
         .fine("a journal whose sync failed, before the one in its place") { folder in
-            // A batch whose outcome was unknown, and half of another.
+            // A batch whose outcome was unknown, followed by half of another batch.
             let line = try folder.line(2, of: "journal-8.jsonl")
             try folder.edit("journal-4.jsonl") { $0 += line + line + Array("{\"crc\":\"0".utf8) + [0, 0, 7] }
         },
@@ -177,9 +177,9 @@ struct DamageCase: CustomTestStringConvertible, Sendable {
         },
     ]
 
-    /// A bit in the middle of each line of the newest journal, the head and the last one included.
+    /// One flipped bit in the middle of each line of the newest journal, including the head and the last line.
     private static let flipped: [DamageCase] = (1...5).map { line in
-        // Without its head a journal still says what its commits follow.
+        // If only the head of a journal is damaged, its lines still contain their predecessors.
         let kept = Int64(line == 1 ? 12 : line + 6)
         return .bad("a bit in line \(line)", ["journal-8.jsonl, line \(line), at byte ", "check"], kept: kept) {
             folder in
@@ -189,7 +189,7 @@ struct DamageCase: CustomTestStringConvertible, Sendable {
 }
 
 extension DataFolder {
-    /// A line of a file with its end, by its number.
+    /// Returns the line with a number, including its line feed.
     func line(_ number: Int, of name: String) throws -> [UInt8] {
         try lines(of: name)[number - 1]
     }

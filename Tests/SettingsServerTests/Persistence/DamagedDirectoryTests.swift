@@ -7,7 +7,7 @@ import SettingsStorage
 import TestSupport
 import Testing
 
-/// Directories that were edited by hand: whether they start, what `check` says of them, and what `repair` makes of them.
+/// Starts, checks and repairs directories that the test has damaged.
 @Suite(.ownThread)
 struct DamagedDirectoryTests {
     private func folder(_ damage: DamageCase) throws -> (DataFolder, [Int64: State]) {
@@ -31,7 +31,7 @@ struct DamagedDirectoryTests {
             #expect(recovered.beganEpoch == isNewEpoch)
             #expect(recovered.state.revision.number == revision + (isNewEpoch ? Recovery.epochRevisionGap : 0))
             #expect(StateDescription(recovered.state).content == states[revision].map { StateDescription($0).content })
-            // What a start has seen to, the next finds in order.
+            // The next start finds no damage, because this start has repaired it.
             try log.close()
             let next = try folder.open(damage.durability)
             #expect(next.0.notes.isEmpty, "\(next.0.notes)")

@@ -5,7 +5,7 @@ import SettingsStorage
 import TestSupport
 import Testing
 
-/// A data directory on a simulated disk, filled by a log.
+/// A data directory on a simulated disk with the files of a log.
 final class DataFolder {
     private let disk = SimulatedDisk()
     private let clock = ManualClock()
@@ -34,7 +34,7 @@ final class DataFolder {
         disk.put(name, nil)
     }
 
-    /// Every file with data of its own, with its content.
+    /// The contents of all data files by name.
     func contents() throws -> [String: [UInt8]] {
         Dictionary(
             uniqueKeysWithValues: try names.filter { !["LOCK", "NEWEST"].contains($0) }.map { ($0, try read($0)) })
@@ -55,7 +55,8 @@ final class DataFolder {
         return epoch
     }
 
-    /// Fills the directory: commits 1 to 12, a sync each, with snapshots at 4 and 8, and then a crash or a clean stop.
+    /// Fills the directory with commits 1 to 12 and snapshots at 4 and 8; syncs after each commit. Then simulates a
+    /// crash or a clean stop.
     ///
     /// - Returns: the states by revision.
     func fill(_ durability: Durability = .always, stops: Bool = false) throws -> [Int64: State] {
@@ -77,7 +78,7 @@ final class DataFolder {
             }
         }
         if stops { try log.close() }
-        // Without the room that is taken in advance, so that cases need not look for the end.
+        // Removes the preallocated zeros, so that the test cases find the end of the data at the end of the file.
         for name in names where name.hasPrefix("journal-") {
             try edit(name) { $0.removeSubrange((($0.lastIndex(of: UInt8(ascii: "\n")) ?? -1) + 1)...) }
         }

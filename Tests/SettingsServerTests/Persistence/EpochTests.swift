@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.ownThread)
 struct EpochTests {
-    /// How a daemon ran and ended, and how the next one starts.
+    /// How a daemon ran and ended, and the expected epoch of the next start.
     struct Case: CustomTestStringConvertible, Sendable {
         var before: Durability
         var isStopped: Bool
@@ -44,7 +44,7 @@ struct EpochTests {
                 #expect(StateDescription(recovered.state) == StateDescription(last))
             }
         }
-        // That one was killed at once.
+        // The second daemon was killed at once.
         let (again, _) = try folder.open(.always)
         #expect(again.beganEpoch == (table.after != .always))
     }

@@ -6,18 +6,18 @@ import SettingsStorage
 import TestSupport
 import Testing
 
-/// Each call to the file system goes wrong in turn, in each way; then the process or the power goes, and there is a start.
+/// Makes each call of the file system fail, in each way. Then simulates a crash or a power loss, and starts again.
 @Suite(.ownThread)
 struct FaultTests {
     static let faults: [SimulatedDisk.Fault] = [.error(EIO), .errorsFromHere(ENOSPC), .shortWrite, .powerLoss]
 
-    /// How a log is run, and what is asked of it.
+    /// The options of a run.
     struct Case: CustomTestStringConvertible, Sendable {
         var durability: Durability
         var seed: UInt64
-        /// A history so short that what was acknowledged cannot be taken from it again.
+        /// True for a history so short that the log cannot read acknowledged commits from it again.
         var isForgetful = false
-        /// With the history on disk.
+        /// True to keep past files.
         var keepsPast = false
 
         var testDescription: String {
@@ -42,7 +42,8 @@ struct FaultTests {
         Case(durability: .interval, seed: 7, keepsPast: true),
     ]
 
-    /// The case with each fault at each call. With past files, which are long to compare, a call gets every other fault.
+    /// Runs the case with each fault at each call. With past files, whose comparison is slow, a call gets only every
+    /// second fault.
     private func sweep(
         _ run: Case, _ faults: [SimulatedDisk.Fault] = Self.faults,
         _ check: (LogHarness, String, SimulatedDisk.Survival) throws -> Void
@@ -71,7 +72,7 @@ struct FaultTests {
             for _ in 0..<2 { try harness.step() }
             try crash(harness, .everything, title + ", then", promised: run.durability)
             try harness.step()
-            // What only the page cache had must not have been believed.
+            // A start must not rely on data that only the page cache had: repeat the crash and compare again.
             try crash(harness, .syncedOnly, title + ", then again", promised: run.durability)
         }
     }
@@ -98,10 +99,10 @@ struct FaultTests {
             let setup = LogHarness.Setup(durability: durability, journalBytes: 900)
             let harness = try LogHarness(SimulatedDisk(), setup, seed: 9)
             try harness.run(closes: false)
-            // What is not synced, with `interval`, a power loss during the next start may still take.
+            // With durability `interval`, a power loss during the next start may lose data that is not synced yet.
             harness.performMaintenance(after: 1_000)
             harness.crash(.everything, seed: 9)
-            // A tail to be cut, and a snapshot to be set aside where the journals make good for it.
+            // Damage that a start repairs: the end of a journal, and a snapshot that the journals replace.
             if let journal = harness.disk.names.last(where: { $0.hasPrefix("journal-") }) {
                 harness.disk.put(journal, (harness.disk.content(journal) ?? []) + [UInt8](repeating: 0, count: 99))
             }
@@ -151,7 +152,7 @@ struct FaultTests {
         #expect(unknown > 3)
     }
 
-    /// A commit that was acknowledged reads as it was, or is gone, but is never another.
+    /// Reading an acknowledged commit from the past files returns the commit or nothing, but never another commit.
     private func expectPast(_ harness: LogHarness, _ acknowledged: [State], _ title: String) throws {
         let view = PastView(try #require(harness.log?.pastFiles), try #require(harness.last))
         for state in acknowledged {
@@ -173,7 +174,7 @@ struct FaultTests {
         }
     }
 
-    /// Has a crash happen, and holds what is found against what was promised.
+    /// Simulates a crash, starts again, and compares the result with the promised durability.
     private func crash(
         _ harness: LogHarness, _ survival: SimulatedDisk.Survival, _ title: String,
         promised durability: Durability
@@ -198,7 +199,7 @@ struct FaultTests {
             if keepsPast { try expectPast(harness, acknowledged, title) }
             return
         }
-        // Nothing could ever be written: the directory is still new.
+        // No commit was ever written, so the directory still counts as new.
         if before.revision == .zero && found.revision == .zero { return }
         #expect(durability != .always, "\(title): a new epoch")
         #expect(found.epoch != before.epoch && found.revision > before.revision, "\(title): \(found.cursor)")

@@ -9,10 +9,10 @@ import Testing
 
 @Suite(.ownThread)
 struct HistoryRecoveryTests {
-    /// One of them is written to all the time.
+    /// Most commits change the suite `noisy`.
     private static let suites = Array(repeating: "noisy", count: 7) + ["app", "editor", "net"]
 
-    /// Commits of a few suites, applied to states, and all that there ever was of them.
+    /// Random commits of a few suites, the states after them, and a list of all commits.
     private struct Run {
         var commits: RandomCommits
         var state: State
@@ -24,7 +24,7 @@ struct HistoryRecoveryTests {
             state = State(epoch: try #require(Epoch("e")), limits: limits)
         }
 
-        /// A commit, sometimes of two suites, and what it weighs.
+        /// Makes a commit of one or two suites.
         mutating func next() throws -> RetainedCommit {
             let revision = try #require(state.revision.advanced(by: 2))
             var commit = try commits.next(on: state, revision: revision)
@@ -35,7 +35,7 @@ struct HistoryRecoveryTests {
                     commit.changes += other.changes
                 }
             }
-            // What makes a commit heavy: now and then too heavy to be kept.
+            // The length determines the size of the commit. Some commits are too large for the history.
             let length = commits.chance(3) ? 100_000 : Int.random(in: 1..<2_000, using: &commits.random)
             commit.origin = CommitOrigin(by: String(repeating: "a", count: length), note: nil)
             let kept = RetainedCommit(commit)
@@ -44,7 +44,7 @@ struct HistoryRecoveryTests {
             return kept
         }
 
-        /// Nothing that a history claims to have is missing, and it keeps to its bounds.
+        /// Checks that the history has every commit that it claims to have, and that it keeps its limits.
         func expectSound(_ state: State, _ context: Comment) throws {
             let history = state.history
             try #require(history.count <= state.limits.commits && history.size <= state.limits.bytes, context)
@@ -109,7 +109,8 @@ struct HistoryRecoveryTests {
             var limits = Self.limits(&random)
             limits.commits += 1_020
             limits.bytes = 16 << 20
-            // The quiet suites protect more than the newest commits have of them, so that some are retained.
+            // The quiet suites protect more commits than the list of the newest commits contains, so some commits move
+            // to the list of older commits.
             (limits.suiteCommits, limits.suiteBytes) = (110 + random.below(40), 1 << 20)
             limits.newestPercent = 50
             var run = try Run(seed: random.seed, limits)
@@ -142,7 +143,7 @@ struct HistoryRecoveryTests {
                     other = try Self.reread(random.chance(oneIn: 2) ? other : run.state, limits: Self.limits(&random))
                 }
                 if random.chance(oneIn: 15) {
-                    // As a start does that has past files.
+                    // A start with past files reads the history without limits first.
                     other = try Self.reread(random.chance(oneIn: 2) ? other : run.state, limits: .unbounded)
                     other.setHistoryLimits(Self.limits(&random))
                 }
@@ -175,7 +176,7 @@ struct HistoryRecoveryTests {
 }
 
 extension Commit {
-    /// The suites that it touches.
+    /// The suites that the commit affects.
     fileprivate var touched: Set<SuiteName> {
         Set(changes.map(\.suite) + suiteChanges.map(\.suite))
     }

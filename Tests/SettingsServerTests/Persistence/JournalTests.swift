@@ -22,7 +22,7 @@ struct JournalTests {
         let file = DataDirectory.NumberedFile(
             name: DataDirectory.snapshotName(at: state.revision), revision: state.revision)
         let content = try #require(disk.content(file.name))
-        // It is one JSON document, which people can look at.
+        // A snapshot is one JSON document, so that people can read it with common tools.
         #expect(try JSONValue(parsing: content)["suites"]?.array?.count == state.suites.count)
         for index in content.indices {
             var changed = content

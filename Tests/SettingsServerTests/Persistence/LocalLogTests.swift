@@ -43,7 +43,7 @@ struct LocalLogTests {
         try expectSame(harness)
     }
 
-    /// A disk that cannot be written to, by the calls that fail on it.
+    /// A disk that accepts no writes, defined by the calls that fail.
     struct Unwritable: CustomTestStringConvertible, Sendable {
         var code: Int32
         var calls: [FileError.Call]
@@ -129,7 +129,8 @@ struct LocalLogTests {
         harness.disk.fail(.writeBack, with: EIO)
         harness.disk.fail(.rename, with: ENOSPC)
         harness.performMaintenance(after: 400_000_000_000)
-        // The journal that was to go with it may be in place: nothing is written until one is.
+        // The new journal may exist although its rename failed. The log writes nothing until a journal is certainly in
+        // place.
         harness.disk.fail(.rename, with: nil)
         harness.disk.fail(.writeBack, with: nil)
         try harness.step()

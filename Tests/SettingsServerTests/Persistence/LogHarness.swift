@@ -7,20 +7,20 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The bytes that a log charges for commits on their way to past files.
+/// The number of bytes that a log reserves for commits on their way to past files.
 final class PastCharge: Sendable {
     let bytes = Mutex(0)
 }
 
-/// Plays the writer over a log on a simulated disk, and remembers what was acknowledged.
+/// Drives a log on a simulated disk in the way that the write path does, and records the acknowledged commits.
 final class LogHarness {
-    /// How a log is run.
+    /// The options of a run.
     struct Setup {
         var durability = Durability.always
         var journalBytes = 900
         var history = History.Limits()
         var suites = ["app", "editor", "net"]
-        /// How many batches there are before the stop.
+        /// The number of batches before the stop.
         var steps = 6
     }
 
@@ -30,18 +30,18 @@ final class LogHarness {
     private(set) var log: LocalLog?
     private(set) var recovered: Recovery?
     private var state: State
-    /// The last revision that was given out.
+    /// The last revision that was used.
     private var issued = Revision.zero
-    /// The states that were published, oldest first.
+    /// The published states, oldest first.
     private(set) var published: [State] = []
-    /// The states after each commit that was acknowledged.
+    /// The states after each acknowledged commit.
     private(set) var acknowledged: [State] = []
-    /// The states after each commit whose outcome is unknown, until another is acknowledged.
+    /// The states after each commit whose outcome is unknown. Emptied when a later commit is acknowledged.
     private(set) var possible: [State] = []
-    /// The commits that were acknowledged, by epoch and revision.
+    /// The acknowledged commits by epoch and revision.
     private(set) var known: [String: String] = [:]
     private(set) var isStopped = false
-    /// True if a stop was tried, after which the log takes nothing any more.
+    /// True if a stop was attempted. The log accepts no write afterwards.
     private(set) var wasClosed = false
     let pastCharge = PastCharge()
     private let clock = ManualClock()
@@ -57,7 +57,7 @@ final class LogHarness {
 
     static let quiet = Log(level: .error, clock: { Timestamp(milliseconds: 0) }, write: { _ in })
 
-    /// Opens the directory, as a daemon does that starts.
+    /// Opens the directory, as a starting daemon does.
     func open() throws(RecoveryError) {
         var options = LocalLog.Options(durability: setup.durability)
         options.snapshotJournalBytes = setup.journalBytes
@@ -91,7 +91,7 @@ final class LogHarness {
 
     var last: State? { published.last }
 
-    /// Decides, flushes and publishes a batch, or takes what comes of it.
+    /// Decides, flushes and publishes a batch. If the flush fails, handles the failure as the write path does.
     func step() throws {
         guard let log else { return }
         clock.advance(nanoseconds: 1)
@@ -120,7 +120,7 @@ final class LogHarness {
                 known[name] = text
             }
         } catch {
-            // Without power the outcome is unknown, whatever the log says.
+            // After a power loss, the outcome is unknown, even if the error says that the batch is not stored.
             if error.outcome == .unknown || disk.isDown { possible += between }
         }
         if commits.chance(30) { log.performMaintenance() }
@@ -131,18 +131,19 @@ final class LogHarness {
         set { commits.random = newValue }
     }
 
-    /// Sets the clock of the machine ahead, or back.
+    /// Sets the system clock forward or back.
     func shiftClock(by milliseconds: Int64) {
         commits.clock += milliseconds
     }
 
-    /// Lets time pass without a write.
+    /// Performs the periodic maintenance after a time without writes.
     func performMaintenance(after time: UInt64 = 0) {
         clock.advance(nanoseconds: time)
         log?.performMaintenance()
     }
 
-    /// Runs from the start to a clean stop, as far as it goes; if so wished, until the outcome of a batch is unknown.
+    /// Runs from the start to a clean stop, or to the first failure. Without `goesOn`, ends when the outcome of a batch
+    /// is unknown.
     func run(whileUnknown goesOn: Bool = true, closes: Bool = true) throws {
         do {
             try open()
@@ -161,14 +162,14 @@ final class LogHarness {
         }
     }
 
-    /// Stops as a daemon does.
+    /// Stops the log, as a stopping daemon does.
     func close(within bound: UInt64 = .max) throws(FileError) {
         wasClosed = true
         try log?.close(within: bound)
         isStopped = log != nil
     }
 
-    /// True if a write is taken now that nothing goes wrong any more, without a restart.
+    /// Returns true if the log accepts a write after the faults have ended, without a restart.
     func worksAgain() throws -> Bool {
         disk.heal()
         performMaintenance(after: 200_000_000_000)
@@ -177,7 +178,7 @@ final class LogHarness {
         return published.count == count + 1 && log?.health == nil
     }
 
-    /// What goes before the next start.
+    /// Simulates a crash: determines which data survives for the next start.
     func crash(_ survival: SimulatedDisk.Survival, seed: UInt64) {
         log = nil
         disk.restart(survival, seed: seed)

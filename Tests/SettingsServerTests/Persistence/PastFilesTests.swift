@@ -9,12 +9,12 @@ import Testing
 
 @testable import SettingsStorage
 
-/// With a memory for a few commits, past files answer what a memory for all of them would.
+/// Compares a log with past files and a short history in memory with a history that keeps every commit.
 @Suite(.ownThread)
 struct PastFilesTests {
     private static let names = ["app", "editor", "net"]
 
-    /// A log with past files, and a state whose memory has everything.
+    /// A log with past files, and a reference state whose history has every commit.
     private struct Run {
         let harness: LogHarness
         var reference: State
@@ -41,8 +41,8 @@ struct PastFilesTests {
             get throws { PastView(try #require(harness.log?.pastFiles), try #require(harness.last)) }
         }
 
-        /// All that a suite shows, but for the origins, which are not always known. Keys without a value that
-        /// the schema lists may have a record or not.
+        /// Everything that a read of a suite shows, except the origins, which are not always known. Keys without a
+        /// value that the schema lists may or may not have a record.
         static func lines(_ suite: Suite?) -> [String] {
             guard let suite else { return ["none"] }
             var lines = ["revision \(suite.revision)", suite.schema?.schema.document.text() ?? "no schema"]
@@ -155,7 +155,7 @@ struct PastFilesTests {
 
     @Test("A search that stops at any file, the oldest too, goes on from there")
     func longSearch() throws {
-        // A page searches about 16,384 commits, for 64 of which each file counts.
+        // A page searches about 16,384 commits, and each file counts as 64 commits.
         var run = try Run(seed: 11) { $0.journalBytes = 1 << 30 }
         var pageCounts: Set<Int> = []
         var files = 0
@@ -191,7 +191,7 @@ struct PastFilesTests {
     private static func outcome(_ body: () throws(Problem) -> WriteDecision) -> String {
         do throws(Problem) {
             var commit = try body().commit
-            // Known as far as memory goes back.
+            // The origin is only known while the commit is in memory.
             commit?.origin = nil
             return commit?.jsonText() ?? "nothing"
         } catch {
@@ -221,7 +221,7 @@ struct PastFilesTests {
         let files = try #require(run.harness.log?.pastFiles).list
         let oldest = try #require(files.first)
         #expect(oldest.from > .zero && files.count > 1)
-        // Times count once others agree, which takes up to twice the age.
+        // A time becomes the agreed time after later commits confirm it, which takes up to twice the maximum age.
         let earliest = run.reference.time.milliseconds - 60_000
         #expect(oldest.latestTime.milliseconds >= earliest)
         #expect(run.harness.disk.names.filter { $0.hasPrefix("past-") }.count == files.count)
@@ -264,7 +264,7 @@ struct PastFilesTests {
         var run = try Run(seed: 12) { $0.journalBytes = 1 << 20 }
         for _ in 0..<10 { try run.step() }
         #expect(run.harness.pastCharge.bytes.withLock(\.self) == 0)
-        // A file that cannot be placed is written again after a pause, which does not come here.
+        // After a failure, the log writes the past file again after a pause. The test does not wait for it.
         run.harness.disk.fail(.rename, with: ENOSPC)
         for _ in 0..<8 { try run.step() }
         #expect(run.harness.pastCharge.bytes.withLock(\.self) > 0)
@@ -304,7 +304,7 @@ struct PastFilesTests {
             run.harness.disk.put(damaged.name, bytes)
             try run.harness.open()
             var (gone, answered) = (0, 0)
-            // The first time a historyQuery finds the damage, the second time all know of it.
+            // In the first round a history query finds the damage; in the second round the damage is already known.
             for isKnown in [false, true] {
                 for kept in run.reference.history.all {
                     for suite in try Self.names.map({ try SuiteName($0) }) {
@@ -343,7 +343,7 @@ struct PastFilesTests {
         for _ in 0..<30 { try run.step() }
         try run.harness.close()
         run.harness.crash(.syncedOnly, seed: 1)
-        // The data as it was, and the past as it is.
+        // Restores the data files, but keeps the past files.
         for name in run.harness.disk.names where name != "LOCK" && !name.hasPrefix("past-") {
             run.harness.disk.put(name, nil)
         }
@@ -357,7 +357,7 @@ struct PastFilesTests {
 }
 
 extension SuiteDifference {
-    /// Origins are compared as far as they are known.
+    /// Compares origins only if both are known.
     fileprivate var withoutOrigins: SuiteDifference {
         var copy = self
         for index in copy.changes.indices { copy.changes[index].origin = nil }

@@ -3,11 +3,12 @@ import SettingsEngine
 import SettingsModel
 import TestSupport
 
-/// A source of commits that come of random writes.
+/// Generates commits by deciding random writes.
 struct RandomCommits {
     var random: SeededGenerator
     var suites = ["app", "editor", "net"]
-    /// What the clock says. It may go backwards; times of commits do not, unless it goes far.
+    /// The time of the system clock. It may go backwards. The times of commits only go backwards if the clock jumps
+    /// far.
     var clock: Int64 = 1_760_000_000_000
 
     init(seed: UInt64) {
@@ -18,7 +19,7 @@ struct RandomCommits {
         random.below(100) < percent
     }
 
-    /// A commit on a state.
+    /// Makes the next commit on a state.
     mutating func next(on state: State, revision: Revision) throws -> Commit {
         clock += Int64.random(in: -500...1500, using: &random)
         while true {
@@ -34,7 +35,7 @@ struct RandomCommits {
             let isFarBehind = state.time.milliseconds - clock > 60_000
             let time = isFarBehind ? Timestamp(milliseconds: clock) : max(state.time, Timestamp(milliseconds: clock))
             let decision = try? state.decide(request, revision: revision, time: time)
-            // A write that is refused, or changes nothing, leads to no commit.
+            // A write that is refused or that changes nothing makes no commit, so another write follows.
             if let commit = decision?.commit { return commit }
         }
     }

@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A scrub of a directory on a simulated disk, with bytes that the disk has lost.
+/// A scrub of a directory on a simulated disk that has damaged bytes.
 @Suite(.ownThread)
 struct ScrubTests {
     private let folder = DataFolder()
@@ -16,7 +16,7 @@ struct ScrubTests {
         _ = try folder.fill()
     }
 
-    /// Reads the directory once. Returns what it logs.
+    /// Scrubs the directory once. Returns the log messages.
     private func scrub(_ directory: DataDirectory? = nil, upTo revision: Int64 = 12) throws -> [String] {
         let lines = Mutex<[String]>([])
         let published = try #require(Revision(revision))
@@ -90,7 +90,7 @@ struct ScrubTests {
         let start = sound.dropLast().lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
         folder.write(newest, sound[..<start])
         #expect(try scrub().first?.contains("the file ends before commit 12") == true)
-        // The thirteenth commit is on its way.
+        // The thirteenth commit is only partly written.
         folder.write(newest, sound + sound[start...].prefix(20))
         #expect(try scrub() == [])
         folder.write(newest, sound + [UInt8](repeating: 0, count: 4096))

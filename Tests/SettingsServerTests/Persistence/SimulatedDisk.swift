@@ -2,54 +2,55 @@ import Glibc
 import Platform
 import Synchronization
 
-/// A disk in memory that knows what is only in the page cache, and can fail calls and lose its power.
+/// A file system in memory. It distinguishes synced data from data in the page cache, and simulates failing calls and
+/// power losses.
 ///
-/// There is one directory, and all paths are taken to lead into it.
+/// It has one directory. The directory part of a path is ignored.
 final class SimulatedDisk: FileSystem {
-    /// What happens at a call.
+    /// The fault of a call.
     enum Fault: Hashable {
-        /// The call fails, having done nothing. A sync that fails leaves what it was to write neither lost nor safe.
+        /// The call fails without an effect. If a sync fails, it is unknown whether its data is on disk.
         case error(Int32)
-        /// This call fails and every one after it, until the disk is healed.
+        /// This call and all later calls fail until `heal` is called.
         case errorsFromHere(Int32)
-        /// A write writes a part, and the next call fails for want of room.
+        /// A write writes only a part of its data, and the next call fails because the disk is full.
         case shortWrite
-        /// The power goes before the call.
+        /// A power loss before the call.
         case powerLoss
     }
 
-    /// What is left when the power goes.
+    /// The data that survives.
     enum Survival: CaseIterable {
-        /// Everything, and what was not synced still is not: only the process was killed.
+        /// All data, as after the end of the process only. Data that was not synced is still not synced.
         case everything
-        /// Nothing but what was synced.
+        /// Only synced data.
         case syncedOnly
-        /// Some pieces of what was not synced, and some of the names.
+        /// Synced data, and a random part of the other data and names.
         case some
     }
 
     private let storage = Mutex(SimulatedStorage())
 
-    /// How many calls there were.
+    /// The number of calls so far.
     var calls: Int { storage.withLock { $0.calls } }
-    /// True if the power is gone.
+    /// True after a power loss.
     var isDown: Bool { storage.withLock { $0.isDown } }
-    /// True if calls go wrong from now on.
+    /// True if all calls fail from now on.
     var isFailing: Bool { storage.withLock { $0.failingAll != nil } }
-    /// The names in the directory.
+    /// The file names in the directory, sorted.
     var names: [String] { storage.withLock { $0.names.keys.sorted() } }
 
-    /// Has something happen at a call, by its number among all calls.
+    /// Plans a fault for a call, given by its number among all calls.
     func plan(_ fault: Fault, at call: Int) {
         storage.withLock { $0.faults[call] = fault }
     }
 
-    /// Has every call of a kind fail from now on, until there is no code any more.
+    /// Makes every call of a kind fail with a code. Nil ends this.
     func fail(_ call: FileError.Call, with code: Int32?) {
         storage.withLock { $0.failing[call] = code }
     }
 
-    /// Ends everything that was planned to go wrong.
+    /// Removes all planned faults.
     func heal() {
         storage.withLock { storage in
             storage.faults = [:]
@@ -59,17 +60,17 @@ final class SimulatedDisk: FileSystem {
         }
     }
 
-    /// Takes the power away if it is not gone, and gives it back: no file is open any more.
+    /// Simulates a power loss if none has occurred, then a restart: no file is open afterwards.
     func restart(_ survival: Survival, seed: UInt64) {
         storage.withLock { $0.restart(survival, seed) }
     }
 
-    /// What a file holds.
+    /// The content of a file; nil if it does not exist.
     func content(_ name: String) -> [UInt8]? {
         storage.withLock { storage in storage.names[name].flatMap { storage.files[$0]?.current } }
     }
 
-    /// Puts a file in place, safe on disk; removes it if there is no content.
+    /// Stores a synced file. Removes the file if the content is nil.
     func put(_ name: String, _ content: [UInt8]?) {
         storage.withLock { $0.put(name, content) }
     }
@@ -128,7 +129,7 @@ final class SimulatedDisk: FileSystem {
         return count
     }
 
-    /// Makes only a little of the room: that is enough to see what becomes of zeros, and a megabyte each time takes long.
+    /// Reserves only a small part of the space, because writing a megabyte of zeros for each journal would be slow.
     func preallocate(_ descriptor: Int32, _ path: String, _ place: Range<Int>) throws(FileError) {
         try storage.call(.preallocate, path) { storage in
             let zeros = [UInt8](repeating: 0, count: min(place.count, 3000))
@@ -231,7 +232,7 @@ final class SimulatedDisk: FileSystem {
 }
 
 extension Mutex<SimulatedStorage> {
-    /// Counts a call, has happen what is planned for it, or else does it.
+    /// Counts a call. Applies the planned fault, or performs the call.
     fileprivate borrowing func call(
         _ call: FileError.Call, _ path: String, onFailure: (inout SimulatedStorage) -> Void = { _ in },
         _ body: (inout SimulatedStorage) -> Int32?

@@ -2,15 +2,15 @@ import Glibc
 import Platform
 import TestSupport
 
-/// What a simulated disk holds: as it looks now, and as it would be if the power went.
+/// The contents of a simulated disk: as programs see them, and as they would be after a power loss.
 struct SimulatedStorage: Sendable {
-    /// Something done to a file that may not be on disk yet.
+    /// A change of a file that may not be on disk yet.
     enum Change: Sendable {
         case write(offset: Int, bytes: [UInt8])
         case truncate(size: Int)
     }
 
-    /// Something done to the directory.
+    /// A change of the directory that may not be on disk yet.
     enum NameChange: Sendable {
         case set(String, Int)
         case remove(String)
@@ -19,9 +19,10 @@ struct SimulatedStorage: Sendable {
     struct File: Sendable {
         var current: [UInt8] = []
         var durable: [UInt8] = []
-        /// Done since the last sync that succeeded, and not in reach of one that failed.
+        /// The changes since the last successful sync, without the changes that a failed sync should have written.
         var pending: [Change] = []
-        /// What a sync that failed was to write: no later sync writes it, but it may be on disk.
+        /// The changes that a failed sync should have written. A later sync does not write them, but they may be on
+        /// disk.
         var doubtful: [Change] = []
     }
 
@@ -39,10 +40,10 @@ struct SimulatedStorage: Sendable {
     var writesShort = false
     private var next = 1
 
-    /// The granularity in which unsynced content is lost: a sector.
+    /// The unit in bytes in which unsynced data is lost: a sector.
     private static let piece = 512
 
-    /// Counts a call, and says with which code it fails, if it does.
+    /// Counts a call. Returns the error code if it fails.
     mutating func begin(_ call: FileError.Call) -> Int32? {
         if isDown { return EIO }
         defer { calls += 1 }
@@ -86,7 +87,7 @@ struct SimulatedStorage: Sendable {
         return descriptor
     }
 
-    /// The number of what has a name; the directory, whose own name is not among them, is 0.
+    /// The inode of a name; nil if it does not exist. The directory itself has the number 0.
     func inode(of name: String) -> Int? {
         names[name] ?? (name == Self.directory ? 0 : nil)
     }
@@ -190,8 +191,8 @@ struct SimulatedStorage: Sendable {
         }
     }
 
-    /// Applies some of the pieces of a write; the file may have become longer though they are not there. A piece that
-    /// was lost has nothing of later writes either: it is as it was at some moment.
+    /// Applies a random part of a write. The file may get its new length although data is missing. A lost piece keeps
+    /// its older content, and loses later writes, too.
     private static func applySome(
         _ change: Change, to content: inout [UInt8], _ lost: inout Set<Int>, _ random: inout SeededGenerator
     ) {

@@ -2,11 +2,11 @@ import SettingsAPI
 import SettingsEngine
 import SettingsModel
 
-/// A state in lines that can be compared, all of it.
+/// A complete state as lines of text that can be compared.
 struct StateDescription: Hashable, CustomStringConvertible {
-    /// Where in history it is.
+    /// The epoch, the revision and the limits of the history.
     let place: [String]
-    /// What is stored.
+    /// The stored values and schemas.
     let content: [String]
     /// The recent commits.
     let history: [String]

@@ -3,12 +3,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Commands that root runs on files of the daemon's user.
+/// Commands that root runs on files that belong to the user of the daemon.
 @Suite(.ownThread, .enabled(if: getuid() == 0))
 struct CommandsOfRootTests {
     private static let user: UInt32 = 1
     private let directory: TemporaryDirectory
-    /// A directory of the daemon's user.
+    /// A directory that belongs to the user of the daemon.
     private let home: String
     private let files = FileManager.default
 

@@ -5,10 +5,10 @@ import SettingsWeb
 import TestSupport
 import Testing
 
-/// The daemon as a process: how it starts, what signals do to it.
+/// The daemon as a process: its start, and its reaction to signals.
 @Suite(.ownThread)
 struct LifecycleTests {
-    /// A daemon that serves, and its port.
+    /// Starts a daemon that serves requests, and returns its port.
     private func start(
         _ directory: TemporaryDirectory, _ options: [String] = []
     ) throws -> (process: ChildProcess, port: UInt16) {
@@ -59,7 +59,7 @@ struct LifecycleTests {
 
     @Test("A signal that comes while it starts is not lost", arguments: [SIGTERM, SIGINT])
     func signalComesWhileStarts(number: Int32) throws {
-        // Many at once, so that the threads of each have to wait for their turn.
+        // Many connections at the same time, so that the threads of each daemon compete for the processors.
         let directory = try TemporaryDirectory()
         let codes = EventLog()
         for thread in 0..<8 {
@@ -68,7 +68,7 @@ struct LifecycleTests {
                     let code = Result {
                         let data = "\(directory.path)/\(thread)-\(round)"
                         let process = try ChildProcess(["--listen", "127.0.0.1:0", "--data", data])
-                        // Its first line.
+                        // Waits for the first line of the log.
                         _ = try process.line(containing: ", process ")
                         process.signal(number)
                         return try process.end().code
@@ -85,7 +85,7 @@ struct LifecycleTests {
     func secondSignalEndsOnce(number: Int32, code: Int32) throws {
         let directory = try TemporaryDirectory()
         let (process, port) = try start(directory, ["--config", try directory.file("c", #"{"stopSeconds":600}"#)])
-        // A request that has begun is waited for.
+        // The daemon waits for a request that has begun.
         let client = try RawClient(port: port)
         try client.send(
             request("PUT /v1/suites/app/keys/n HTTP/1.1\nHost: localhost\nExpect: 100-continue\nContent-Length: 9\n\n"))
@@ -134,12 +134,12 @@ struct LifecycleTests {
 
     @Test("HUP that comes before the daemon has read its configuration causes a reload") func earlyHangUp() throws {
         let directory = try TemporaryDirectory()
-        // The daemon takes a while to read so many users.
+        // Reading this number of users takes the daemon some time.
         let users = (0..<30_000).map { #""\#($0 + 100_000)":["app:read"]"# }.joined(separator: ",")
         let file = try directory.file("c.json", #"{"access":{"users":{\#(users)}}}"#)
         let process = try ChildProcess(
             ["--config", file, "--listen", "127.0.0.1:0", "--data", directory.path + "/data"])
-        // The program ignores USR1 in its first lines.
+        // The program ignores USR1 from its first statements on.
         try eventually { try process.has(SIGUSR1, in: "SigIgn") }
         process.signal(SIGHUP)
         _ = try process.line(containing: "configuration was reloaded")
@@ -148,7 +148,7 @@ struct LifecycleTests {
     }
 
     @Test("A command does not block HUP") func hangUpEndsCommand() throws {
-        // The command waits for the other end of the connection.
+        // The command waits for a response on the connection.
         let listener = try #require(try Listener.open(.tcp(host: "127.0.0.1", port: 0)).first)
         let process = try ChildProcess(["cluster", "status", "--etcd.endpoints", "http://\(listener.address)"])
         try eventually {

@@ -8,14 +8,14 @@ import Testing
 struct LineWriterTests {
     private static let line = Array((String(repeating: "x", count: 99) + "\n").utf8)
 
-    /// A pipe that is full.
+    /// A full pipe.
     private final class FullPipe {
         let output: Int32
         let input: Int32
-        /// The number of lines in it.
+        /// The number of lines in the pipe.
         private(set) var lineCount = 0
 
-        /// - Parameter flags: the flags of the end that is written to.
+        /// - Parameter flags: the flags of the write end.
         init(flags: Int32 = 0) throws {
             var ends: [Int32] = [-1, -1]
             try ChildProcess.whileNoneStarts {
@@ -25,7 +25,7 @@ struct LineWriterTests {
             (output, input) = (ends[0], ends[1])
             for end in ends { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
             while write(input, line, line.count) == line.count { lineCount += 1 }
-            // The room behind the last line.
+            // Fills the remaining capacity of the pipe.
             while write(input, "\n", 1) == 1 {}
             _ = fcntl(input, F_SETFL, flags)
         }

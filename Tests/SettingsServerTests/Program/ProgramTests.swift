@@ -6,7 +6,7 @@ import SettingsWeb
 import TestSupport
 import Testing
 
-/// What the program says and how it ends where it does not serve.
+/// The output and the exit code of the program when it does not serve requests.
 @Suite(.ownThread)
 struct ProgramTests {
     @Test("--help lists the commands and options") func tellsWhatCanDo() throws {

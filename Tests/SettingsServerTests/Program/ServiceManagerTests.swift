@@ -8,7 +8,7 @@ import Testing
 
 @testable import SettingsServer
 
-/// What a service manager hears of the daemon.
+/// The messages of the daemon to a service manager.
 @Suite(.ownThread)
 struct ServiceManagerTests {
     private let directory: TemporaryDirectory

@@ -3,7 +3,7 @@ import Platform
 import TestSupport
 import Testing
 
-/// Sockets that a service manager made before the daemon starts.
+/// Listening sockets that a service manager passes to the daemon.
 @Suite(.ownThread)
 struct SocketActivationTests {
     private let directory: TemporaryDirectory
@@ -12,7 +12,7 @@ struct SocketActivationTests {
         directory = try TemporaryDirectory()
     }
 
-    /// Starts a daemon as a service manager does, with its own process number in `LISTEN_PID`.
+    /// Starts a daemon in the way of a service manager, with the process number of the daemon in `LISTEN_PID`.
     private func start(
         _ descriptors: [Int32], process: String = "$$", options: [String] = [], environment: [String] = []
     ) throws -> ChildProcess {

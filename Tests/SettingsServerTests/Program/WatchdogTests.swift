@@ -25,7 +25,7 @@ struct WatchdogTests {
             return said.all.contains { $0.contains("\(name) made no progress") }
         }
         for _ in 0..<100 { watchdog.tick() }
-        // A turn before it was held counts once.
+        // An iteration that began before the loop was blocked counts once.
         #expect(fed.count("fed") <= count + 1)
         letGo()
         try eventually {

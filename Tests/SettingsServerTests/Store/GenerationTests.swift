@@ -17,7 +17,7 @@ struct GenerationTests {
         run = try ScriptedStore()
     }
 
-    /// Has a flush of write 1 begin, and four writes be decided meanwhile, each on the state after the write before.
+    /// Begins the flush of write 1, and decides four more writes meanwhile, each on the state after the previous write.
     private func decideAhead() throws {
         run.enqueue(try run.write(1, "a", 1, requestKey: "one"))
         run.log.awaitFlush()
@@ -59,7 +59,7 @@ struct GenerationTests {
         }
         #expect(run.store.state.revision == .zero && run.log.published.isEmpty)
 
-        // The next write is decided on the published state, gets an unused revision, and is no repeat.
+        // The next write is decided on the published state, gets an unused revision, and is not recognised as a repeat.
         run.log.letGo()
         run.enqueue(try run.write(6, "a", 2, requestKey: "two"))
         let next = try #require(run.results.wait(for: 1)[6]?.setting)
@@ -82,7 +82,7 @@ struct GenerationTests {
         #expect(results[5]?.problem?.outcome == .notDone)
     }
 
-    /// Sends another write from the delivery of a refusal, as the fastest client could.
+    /// Queues another write while it receives a refusal, which is as early as any client can.
     private final class EagerReceiver: WriteReceiver {
         private let results: CollectedResults
         private let refused: Int
@@ -121,7 +121,7 @@ struct GenerationTests {
         let log = ScriptedLog(failsEach: 3)
         let store = Store(State(epoch: try #require(Epoch("e0"))), log: log) { Timestamp(milliseconds: 1000) }
         var all: [WriteResult] = []
-        // How many writes a flush covers depends on who is faster.
+        // The number of writes in a flush depends on the speed of the threads.
         while all.count < 1000 || log.flushes.count < 6 && all.count < 100_000 {
             let first = all.count
             let results = CollectedResults()

@@ -17,7 +17,7 @@ struct SharedLogTests {
         run = try ScriptedStore(ScriptedLog(isGated: true, isShared: true)) { $0.queueTimeout = 1_000_000_000 }
     }
 
-    /// The commit of a write by another daemon on a state.
+    /// Makes the commit of a write of another daemon.
     private func foreign(_ request: WriteRequest, on state: State, at revision: Int64) throws -> Commit {
         let decision = try state.decide(
             request, revision: try #require(Revision(revision)), time: Timestamp(milliseconds: 1000))
@@ -129,7 +129,7 @@ struct SharedLogTests {
         run.enqueue(try run.write(3, "b", 1))
         #expect(run.results.wait(for: 1)[3]?.problem?.outcome == .notDone, "it has no key")
 
-        // The commit was stored after all.
+        // The commit with the unknown outcome was stored.
         run.log.addForeign(try foreign(.put("a", 1, requestKey: "k"), on: run.store.state, at: 1))
         run.log.setUnsettled(false)
         run.log.letGo()

@@ -7,13 +7,14 @@ import SettingsStorage
 import TestSupport
 import Testing
 
-/// The write path over a log whose disk fails: what it answers while a commit may come back with the next start.
+/// The write path over a log whose disk fails. The tests check the answers while the next start may restore a commit
+/// with an unknown outcome.
 @Suite(.ownThread)
 struct UnknownOutcomeTests {
     private let disk = SimulatedDisk()
     private let replies = CollectedResults()
 
-    /// A store over what is on the disk, as after a start.
+    /// Opens the store of the data on the disk, as a start does.
     private func start() throws -> (store: Store, log: LocalLog) {
         let epoch = try #require(Epoch("e0"))
         var options = LocalLog.Options(durability: .always)
@@ -55,7 +56,7 @@ struct UnknownOutcomeTests {
             }
             #expect(log.health != nil)
         }
-        // The process is killed, and the disk has what the sync was to write.
+        // The process is killed, and the data that the sync should have written is on disk.
         disk.restart(.everything, seed: 0)
         let (store, _) = try start()
         #expect(try end(of: .delete, "k", on: store)?.setting?.changed == true, "it came back")

@@ -8,7 +8,7 @@ import Testing
 
 @testable import SettingsStorage
 
-/// A store over a log that a test scripts.
+/// A store over a log that the test controls.
 struct ScriptedStore {
     let log: ScriptedLog
     let store: Store
@@ -32,19 +32,20 @@ struct ScriptedStore {
             estimatedTime: estimatedTime)
     }
 
-    /// Queues writes, for which there is room.
+    /// Queues writes. The queue must have room for them.
     func enqueue(_ writes: PendingWrite...) {
         #expect(store.enqueue(writes).isEmpty)
     }
 
-    /// Returns once the decide stage has decided what is queued and fits. The commit stage may be held.
+    /// Waits until the decide stage has decided the queued writes, as far as the limits of a batch allow. The commit
+    /// stage may be blocked.
     func awaitDecisions() {
         let isDone = DispatchSemaphore(value: 0)
         store.runAfterDecideSlice { isDone.signal() }
         isDone.patientWait()
     }
 
-    /// Has the commit stage busy with the flush of write 1.
+    /// Makes the commit stage flush write 1, and blocks the flush.
     func occupy() throws {
         enqueue(try write(1, "first", 1))
         log.awaitFlush()
@@ -182,7 +183,7 @@ struct WritePipelineTests {
         try run.occupy()
         run.enqueue(try run.write(2, "a", 1), try run.write(3, "b", 1))
         run.awaitDecisions()
-        // Write 2 was decided ahead of the flush. Write 3 is in the queue.
+        // Write 2 is decided while the flush runs. Write 3 is queued.
         run.time.advance(seconds: 2)
         run.log.letGo()
         run.log.letGo()
@@ -209,7 +210,7 @@ struct WritePipelineTests {
             $0.batchCount = 1
         }
         try run.occupy()
-        // One more write is decided ahead of the flush. Two writes fill the queue.
+        // One further write is decided while the flush runs. Two writes fill the queue.
         run.enqueue(try run.write(2, "a", 1))
         run.awaitDecisions()
         run.enqueue(try run.write(3, "b", 1), try run.write(4, "c", 1))
@@ -278,7 +279,7 @@ struct WritePipelineTests {
     func costlyChecks() throws {
         let suite = try SuiteName("app")
         var state = State(epoch: try #require(Epoch("e0")))
-        // Every state of the pattern stays possible at each letter.
+        // At each letter, every state of the pattern remains possible.
         let document: JSONValue = ["additionalProperties": ["pattern": "^(?:a{0,30}){50}b?$"], "type": "object"]
         let request = WriteRequest(.setSchema(suite, try Schema(document), onConflict: .refuse))
         let decision = try state.decide(

@@ -8,7 +8,7 @@ import Testing
 struct WriteQueueTests {
     private static let limits = WriteLimits()
 
-    /// A queue whose mutating methods may be called in expectations.
+    /// A class around a queue, because an expectation cannot call a mutating method.
     private final class Queue {
         var queue = WriteQueue()
 
@@ -29,8 +29,8 @@ struct WriteQueueTests {
             arrival: arrival)
     }
 
-    /// Steps: `a1` adds a cheap write 1 of the caller `a`; `a1:5` adds a write that takes 5 ms; `+7` lets 7 ms pass; `-` takes a
-    /// write; `=5` notes that the last costly write took 5 ms.
+    /// Steps: `a1` queues a cheap write 1 of the caller `a`; `a1:5` queues a write that takes 5 ms; `+7` advances the
+    /// clock by 7 ms; `-` removes the next write; `=5` records that the last costly write took 5 ms.
     @Test(
         "Writes leave the queue in the order of their callers, their cost and their arrival",
         arguments: [

@@ -6,7 +6,8 @@ import SettingsStorage
 import Synchronization
 import TestSupport
 
-/// A log that does what a test says: holds a flush until it is let go, fails it, or has commits of other daemons.
+/// A commit log that a test controls: it blocks flushes until `letGo` is called, makes flushes fail, and has commits of
+/// other daemons.
 final class ScriptedLog: CommitLog {
     private struct Contents {
         var staged: [(commit: Commit, predecessor: Revision)] = []
@@ -16,7 +17,7 @@ final class ScriptedLog: CommitLog {
         var deadlines: [UInt64] = []
         var isInDoubt = false
         var isUnsettled = false
-        /// Commits of other daemons that were not followed yet.
+        /// Commits of other daemons that the store has not applied yet.
         var foreign: [Commit] = []
     }
 
@@ -27,9 +28,10 @@ final class ScriptedLog: CommitLog {
     private let isShared: Bool
 
     /// - Parameters:
-    ///   - isGated: whether each flush waits for a ``letGo()``.
-    ///   - isShared: whether other daemons add commits.
-    ///   - failsEach: which flushes fail, in turns with each outcome: each of so many; nil for none but those of ``failNext``.
+    ///   - isGated: true if each flush waits for ``letGo()``.
+    ///   - isShared: true if other daemons add commits.
+    ///   - failsEach: `n` makes every nth flush fail, with alternating outcomes; nil makes only the flushes of
+    /// ``failNext`` fail.
     init(isGated: Bool = false, isShared: Bool = false, failsEach: Int? = nil) {
         self.failsEach = failsEach
         self.isShared = isShared
@@ -40,7 +42,7 @@ final class ScriptedLog: CommitLog {
         gate?.signal()
     }
 
-    /// Returns once a flush has begun.
+    /// Waits until a flush has begun.
     func awaitFlush() {
         flushing.patientWait()
     }
@@ -59,9 +61,9 @@ final class ScriptedLog: CommitLog {
         contents.withLock { $0.isUnsettled = isUnsettled }
     }
 
-    /// The commits that each flush made durable.
+    /// The commits of each successful flush.
     var flushes: [[Commit]] { contents.withLock { $0.flushed.map { $0.map(\.commit) } } }
-    /// The predecessors that were named for them.
+    /// The predecessor of each flushed commit.
     var predecessors: [Revision] { contents.withLock { $0.flushed.flatMap { $0.map(\.predecessor) } } }
     var published: [Revision] { contents.withLock { $0.published } }
     /// The deadline of each flush.
@@ -118,7 +120,7 @@ final class ScriptedLog: CommitLog {
 }
 
 extension WriteRequest {
-    /// A write of one value in the suite `app`.
+    /// Makes a write of one value in the suite `app`.
     static func put(
         _ key: String, _ value: JSONValue, requestKey: String? = nil, guards: [WriteRequest.Guard] = []
     ) throws -> WriteRequest {
@@ -132,7 +134,7 @@ extension WriteRequest {
     }
 }
 
-/// Collects the results of writes, and lets a test wait for them.
+/// Collects the results of writes. A test can wait for them.
 final class CollectedResults: WriteReceiver {
     private let results = Mutex<[WriteResult]>([])
     private let arrived = DispatchSemaphore(value: 0)
@@ -145,7 +147,8 @@ final class CollectedResults: WriteReceiver {
     /// The numbers of the writes in the order of their results.
     var order: [Int] { results.withLock { $0.map(\.id.number) } }
 
-    /// The results of so many writes, by their numbers; fewer if they do not come in time.
+    /// Waits for this number of results, and returns them by the number of the write. Returns fewer if the wait times
+    /// out.
     func wait(for count: Int) -> [Int: WriteResult] {
         for _ in 0..<count where arrived.wait(timeout: .now() + .seconds(20)) == .timedOut { break }
         return Dictionary(results.withLock { $0 }.map { ($0.id.number, $0) }, uniquingKeysWith: { $1 })
@@ -168,7 +171,7 @@ extension WriteResult {
     }
 }
 
-/// The tests number their writes.
+/// Tests identify writes by numbers.
 extension WriteID {
     init(_ number: Int) { self.init(low: UInt32(number)) }
 

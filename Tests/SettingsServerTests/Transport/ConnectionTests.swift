@@ -89,7 +89,7 @@ struct ConnectionTests {
         #expect(server.script.log.wait(for: "handled /later"))
         client.reset()
         #expect(server.script.log.wait(for: "closed"))
-        // The ticket is stale now, also once its place is taken by another connection.
+        // The ticket stays invalid after another connection has taken the slot.
         let other = try server.connect()
         try other.send(get("/later"))
         #expect(server.script.log.wait(for: "handled /later", times: 2))
@@ -108,7 +108,7 @@ struct ConnectionTests {
         #expect(server.script.log.wait(for: "handled /big"))
         client.reset()
         let other = try server.connect()
-        // The loop has seen the reset once it has none but this connection; each exchange is a batch.
+        // When this connection is the only one left, the loop has handled the reset. Each exchange takes one iteration.
         _ = try other.exchange(get("/b"))
         for _ in 0..<100_000 where server.server.connectionCount > 1 { _ = try other.exchange(get("/b")) }
         #expect(server.server.connectionCount == 1)
@@ -134,7 +134,7 @@ struct ConnectionTests {
     func whatNoRequestAnswered(name: String, request: String, status: Int) throws {
         let server = try TestServer()
         let client = try server.connect()
-        // What follows is thrown away, so that it does not cost the peer its answer.
+        // The server discards further bytes, because a reset would destroy the answer.
         try client.send(get("/a") + request + String(repeating: "x", count: 100_000))
         #expect(try client.readResponse().text == "GET /a ")
         let response = try client.readResponse()

@@ -4,8 +4,8 @@ import Testing
 
 @Suite(.ownThread)
 struct DeadlineTests {
-    /// A request that is answered and, in the same bytes, the beginning of another: once the answer is there, the beginning
-    /// has been read too.
+    /// Sends a complete request and the beginning of another request at once. When the answer arrives, the server has
+    /// also read the beginning.
     private func begin(_ beginning: String, _ server: TestServer) throws -> RawClient {
         let client = try server.connect()
         #expect(try client.exchange(get("/a") + beginning).text == "GET /a ")
@@ -55,7 +55,7 @@ struct DeadlineTests {
         for _ in 0..<4 {
             time.advance(seconds: 9)
             try client.send(part)
-            // Another connection's exchange is a batch after the part has come.
+            // The exchange on another connection is an iteration after the part has arrived.
             let other = try server.connect()
             #expect(try other.exchange(get("/a")).status == 200)
             other.close()
@@ -125,7 +125,8 @@ struct DeadlineTests {
         let head = try client.readHead()
         budget.beginWaiting()
         for _ in 0..<10 {
-            // Far more than the kernel keeps of an answer, so the server sends most of it in this second.
+            // The answer is much larger than the buffers of the kernel, so the server sends most of it after the client
+            // begins to read.
             var count = 0
             while count < 500_000, let part = try client.readBodyPart(of: head) { count += part.count }
             time.advance(seconds: 0.9)
@@ -133,7 +134,7 @@ struct DeadlineTests {
             server.settle()
             #expect(server.server.connectionCount == 1)
         }
-        // Shorter than the timeout for sending.
+        // The pause is shorter than the timeout for sending.
         for _ in 0..<10 where server.server.connectionCount > 0 {
             time.advance(seconds: 2)
             server.checkDeadlines()

@@ -57,7 +57,7 @@ struct HTTPServerTests {
         let clients = try (0..<3).map { _ in try server.connect() }
         for client in clients { try client.send(get("/a")) }
         #expect(server.script.log.wait(for: "paused"))
-        // They are let in as they came.
+        // The connections are accepted in the order of their arrival.
         for client in clients {
             free.add(1, ordering: .sequentiallyConsistent)
             #expect(try client.readResponse().status == 200)
@@ -114,7 +114,7 @@ struct HTTPServerTests {
         let open = try server.connect()
         try open.send(get("/open"))
         try eventually { server.server.loops[0].arrivalCount == 21 && (ended + [open]).allSatisfy(\.isAllAcknowledged) }
-        // They are counted just before the loop is given them.
+        // A connection is counted just before it is passed to the loop.
         let inTurn = DispatchSemaphore(value: 0)
         server.server.runOnAcceptorQueue { inTurn.signal() }
         inTurn.patientWait()
@@ -141,7 +141,7 @@ struct HTTPServerTests {
         }
         gate.signal()
         let answered = ended.count { (try? $0.readResponse().text) == "GET /slow " }
-        // Some are served before the last has ended.
+        // The loop serves some connections before all connections have arrived.
         #expect((512..<580).contains(answered))
         #expect(try server.connect().exchange(get("/b")).status == 200)
     }
@@ -150,7 +150,7 @@ struct HTTPServerTests {
         let server = try TestServer()
         let gate = server.holdLoop()
         let clients = try (0..<140).map { _ in try server.connect() }
-        // Before the loop has them, stopping would reset them.
+        // Waits until the loop has the connections, because stopping earlier would reset them.
         try eventually { server.server.loops[0].arrivalCount == 128 }
         server.stop(within: 10)
         gate.signal()
@@ -214,7 +214,7 @@ struct HTTPServerTests {
         #expect(server.script.log.wait(for: "stopped"))
         #expect(server.script.log.all.contains("closed"))
         #expect(try client.readUntilClose().isEmpty)
-        // An answer that comes after the end goes nowhere.
+        // An answer after the end of the server is discarded.
         server.script.answer("/later")
         server.settle()
     }
@@ -246,7 +246,7 @@ struct HTTPServerTests {
         third.close()
         #expect(try clients[1].exchange(get("/a")).status == 200)
         clients[0].close()
-        // Its end is seen in some batch soon; each attempt is one.
+        // The loop handles the end of the connection in one of the next iterations; each attempt is one iteration.
         var statuses: [Int] = []
         while statuses.last != 200, statuses.count < 10_000 {
             let client = try server.connect()

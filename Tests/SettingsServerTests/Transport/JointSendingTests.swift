@@ -7,12 +7,12 @@ import Testing
 
 @testable import HTTPServer
 
-/// Hundreds that are answered at one moment.
+/// Hundreds of answers in one iteration of the event loop.
 @Suite(.ownThread)
 struct JointSendingTests {
     private static let count = 2 * ParallelSend.minimumConnections
 
-    /// What a peer asks, and what is particular about its answer.
+    /// The kinds of exchanges, which differ in the request and the answer.
     private enum Kind: Int, CaseIterable {
         case plain, head, closing, old, oldThatStays, followed
 
@@ -53,7 +53,7 @@ struct JointSendingTests {
         return (clients, exchanges)
     }
 
-    /// Gives all of them their answers in one batch.
+    /// Answers all exchanges in one iteration.
     private func answer(_ exchanges: [Exchange], _ response: @escaping @Sendable (Int) -> Response) {
         exchanges[0].loop.run {
             for (number, exchange) in exchanges.enumerated() {
@@ -89,7 +89,7 @@ struct JointSendingTests {
         let server = try TestServer()
         let (clients, exchanges) = try connect(server)
         let gone = Set(stride(from: 0, to: Self.count, by: 3))
-        // Gone at the very moment: the loop has not heard of it when it sends.
+        // The peer disconnects at this moment. The loop has not been notified when it sends.
         let (waiting, goOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         exchanges[0].loop.run {
             waiting.signal()

@@ -107,7 +107,7 @@ struct ListenAddressTests {
 
     private static let hasIPv6 = (try? Listener.open(.tcp(host: "::1", port: 0))) != nil
 
-    /// As `localhost` is looked up where it stands for both.
+    /// The addresses of `localhost` on a machine where it has an IPv4 and an IPv6 address.
     private static func bothFamilies(port: UInt16) throws -> [SocketAddress] {
         try Listener.addresses(of: "127.0.0.1", port: port) + Listener.addresses(of: "::1", port: port)
     }

@@ -2,7 +2,7 @@ import HTTPServer
 import Platform
 import Synchronization
 
-/// Time that stands still until a test moves it.
+/// A clock that only the test advances.
 final class ManualClock: Sendable {
     private let time = Atomic<UInt64>(1_000 * TransportLimits.second)
 

@@ -3,7 +3,8 @@ import Testing
 @testable import HTTPServer
 
 struct MemoryBudgetTests {
-    /// Steps: `+300` reserves, `+300/500` reserves within a share of 500, `c300` charges, `-` releases the oldest, `=200` resizes the oldest.
+    /// Steps: `+300` reserves 300 bytes, `+300/500` reserves 300 bytes within a share of 500, `c300` charges 300 bytes,
+    /// `-` releases the oldest reservation, `=200` resizes the oldest reservation.
     @Test(
         "Memory is reserved up to seven eighths of the limit, and charged beyond it",
         arguments: [

@@ -66,7 +66,7 @@ struct PipeliningTests {
         let other = try server.connect()
         for _ in 0..<100 { #expect(try other.exchange(get("/b")).text == "GET /b ") }
         #expect(server.script.log.count("handled /big") == 1)
-        // The loop does not read: what the kernel takes is bounded.
+        // The loop does not read the connection, so only the buffers of the kernel accept data.
         let flood = [UInt8](get("/c").utf8)
         var sent = 0
         while sent < 64 << 20 {
@@ -85,7 +85,7 @@ struct PipeliningTests {
         let many = try (0..<100).map { _ in try server.connect() }
         let other = try server.connect()
         let go = server.holdLoop()
-        // All is there when the loop looks.
+        // All requests have arrived when the loop reads the connections.
         for client in many { try client.send(get("/slow", "Cookie: \(String(repeating: "a", count: 2000))")) }
         try other.send(get("/short"))
         go.signal()

@@ -4,11 +4,11 @@ import Platform
 import Synchronization
 import TestSupport
 
-/// A request handler that does what the path says, and logs its calls.
+/// A request handler whose answer depends on the path. It records its calls.
 ///
-/// `/later…` is answered when the test says so, `/after` only when nothing is before it, `/big` with eight megabytes,
-/// `/last` and the connection closes, `/slow` after two milliseconds of work. Anything else is answered with its method, its path
-/// and its body.
+/// A request for `/later…` is answered when the test calls `answer`, `/after` only if no earlier request is unanswered,
+/// `/big` with eight megabytes, `/last` with an answer after which the connection closes, and `/slow` after two
+/// milliseconds of work. Any other request is answered with its method, path and body.
 final class ScriptedHandler: RequestHandler {
     static let bigLength = 8 << 20
 
@@ -84,10 +84,10 @@ final class ScriptedHandler: RequestHandler {
     }
 }
 
-/// What a test shares with the handlers of its server.
+/// The state that a test shares with the request handlers of its server.
 final class Script: Sendable {
     let log = EventLog()
-    /// Called at the end of each batch of a loop.
+    /// Called at the end of each iteration of a loop.
     let whenBatchEnds = Mutex<(@Sendable (EventLoop) -> Void)?>(nil)
     /// Requests that wait for `answer`, oldest first.
     let owed = Mutex<[(path: String, exchange: Exchange)]>([])
@@ -96,12 +96,12 @@ final class Script: Sendable {
         Response(status: 200, contentType: .text, body: Array(text.utf8), closes: closes)
     }
 
-    /// The first request with that path that waits; it is up to the test from now on.
+    /// Removes and returns the oldest waiting request with a path. The test must answer it.
     func take(_ path: String) -> Exchange? {
         owed.withLock { owed in owed.firstIndex { $0.path == path }.map { owed.remove(at: $0).exchange } }
     }
 
-    /// Answers the owed request with that path with its path; so many times.
+    /// Answers the oldest waiting requests with a path. The answer contains the path.
     func answer(_ path: String, times: Int = 1) {
         guard let found = take(path) else { return }
         found.loop.run {

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Streams whose readers are slower than what is pushed.
+/// Streams to clients that read slowly.
 @Suite(.ownThread)
 struct StreamFlowTests {
     private static let piece = [UInt8](repeating: 0x2E, count: 64 * 1024)
@@ -22,13 +22,13 @@ struct StreamFlowTests {
         return (client, exchange)
     }
 
-    /// What waits of a stream from earlier batches.
+    /// The unsent bytes of a stream from earlier iterations.
     private func waiting(_ server: TestServer, _ exchange: Exchange) throws -> Int {
         server.settle()
         return try server.onLoop(exchange) { $0.push($1, []) }
     }
 
-    /// Pushes pieces until the kernel takes no more; returns how many.
+    /// Pushes pieces until the kernel accepts no more. Returns the number of pieces.
     private func fill(_ server: TestServer, _ exchange: Exchange) throws -> Int {
         for count in 1...1000 {
             try server.onLoop(exchange) { _ = $0.push($1, Self.piece) }
@@ -52,7 +52,7 @@ struct StreamFlowTests {
             exchange.loop.push(exchange.ticket, Array("last".utf8))
         }
         entered.patientWait()
-        // The loop is blocked: it does not know yet that there is room for what it could not send.
+        // The loop is blocked, so it does not know yet that the kernel accepts data again.
         for _ in 0..<(pieces - 1) { _ = try client.readChunk() }
         go.signal()
         for _ in 0..<2 { #expect(try client.readChunk()?.utf8.count == Self.piece.count) }
@@ -87,7 +87,7 @@ struct StreamFlowTests {
         let state = [UInt8](repeating: 0x2E, count: 8 << 20)
         let isPushed = Atomic(false)
         server.script.whenBatchEnds.withLock { hook in
-            // The loop has decided by then that all is sent, and calls `drained` in the next batch.
+            // At this point the loop has found that all bytes are sent. It calls `drained` in the next iteration.
             hook = { loop in
                 guard !isPushed.exchange(true, ordering: .relaxed) else { return }
                 loop.push(exchange.ticket, state)
@@ -127,7 +127,7 @@ struct StreamFlowTests {
         #expect(try client.readChunk() == "begin")
         for _ in 0..<2 { #expect(try client.readChunk()?.utf8.count == state.count) }
         for _ in 0..<10 { #expect(try client.readChunk()?.utf8.count == event.count) }
-        // It has read everything: all begins anew.
+        // The client has read everything, so the lag is zero again.
         #expect(try waiting(server, exchange) == 0)
         try server.onLoop(exchange) { _ = $0.push($1, state) }
         for _ in 0..<10 {
@@ -145,7 +145,7 @@ struct StreamFlowTests {
         throws
     {
         var limits = TransportLimits()
-        // More than the kernel takes at a time, so that something waits while the reader catches up.
+        // The limit is larger than the buffers of the kernel, so some bytes wait while the client catches up.
         limits.streamBytes = 64 * Self.piece.count
         limits.streamTime = 1
         let server = try TestServer(limits: limits)
@@ -191,14 +191,14 @@ struct StreamFlowTests {
         let first = server.script.take("/later0")
         let isReset = DispatchSemaphore(value: 0)
         exchange.loop.run {
-            // Before the loop could hear of it.
+            // The reset occurs before the loop is notified of it.
             isReset.patientWait()
             if let first { exchange.loop.respond(first.ticket, Script.response("first")) }
             exchange.loop.push(exchange.ticket, Array("end".utf8), isLast: true)
         }
         client.reset()
         isReset.signal()
-        // On a busy machine the kernel may hand the reset on only after the loop has sent the end.
+        // On a busy machine, the kernel may report the reset only after the loop has sent the end.
         let deadline = ContinuousClock.now + .seconds(Deadline.patience)
         repeat { server.settle() } while server.server.connectionCount > 0 && ContinuousClock.now < deadline
         #expect(server.server.connectionCount == 0)

@@ -7,7 +7,8 @@ import Testing
 
 @testable import HTTPServer
 
-/// A server that a test drives: on a port that the kernel chooses and with one loop by default. It stops with the test.
+/// A server for a test, on a port that the kernel chooses, by default with one event loop. It stops at the end of the
+/// test.
 final class TestServer {
     let script = Script()
     let address: RawAddress
@@ -23,7 +24,7 @@ final class TestServer {
         let listeners = try Listener.open(place)
         let listener = try #require(listeners.first)
         address = if case .unix(let path) = place { .unix(path) } else { .ipv4(listener.address.port) }
-        // Connections have the options of their listener.
+        // Accepted connections inherit the options of the listener.
         if var size = sendBuffer {
             setsockopt(listener.descriptor, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
         }
@@ -51,8 +52,8 @@ final class TestServer {
         server.settle()
     }
 
-    /// Blocks the first loop until the returned semaphore is signalled. Returns once it is blocked, so that its next turn sees
-    /// all that came meanwhile.
+    /// Blocks the first loop until the returned semaphore is signalled. Returns when the loop is blocked, so that its
+    /// next iteration handles everything that has arrived meanwhile.
     func holdLoop() -> DispatchSemaphore {
         let isHeld = DispatchSemaphore(value: 0)
         let gate = DispatchSemaphore(value: 0)
@@ -64,7 +65,7 @@ final class TestServer {
         return gate
     }
 
-    /// Does something about a request on its loop; returns what came of it once that is done.
+    /// Runs code for a request on its loop. Returns the result when the code has ended.
     func onLoop<Result: Sendable>(
         _ exchange: Exchange, _ work: @escaping @Sendable (EventLoop, Ticket) -> Result
     ) throws -> Result {
@@ -92,7 +93,7 @@ final class TestServer {
 }
 
 extension HTTPServer {
-    /// Returns once everything that was sent to the loops before has been done, and the batch that it was in has ended.
+    /// Waits until all work that was passed to the loops is done, and the iterations with this work have ended.
     func settle() {
         for loop in loops + loops {
             let done = DispatchSemaphore(value: 0)
@@ -101,7 +102,7 @@ extension HTTPServer {
         }
     }
 
-    /// Has the loops look at the clock.
+    /// Makes the loops check their deadlines.
     func checkDeadlines() {
         for loop in loops { loop.run {} }
     }
@@ -112,14 +113,14 @@ func get(_ path: String, _ fields: String...) -> String {
     "GET \(path) HTTP/1.1\r\nHost: localhost\r\n\(fields.map { $0 + "\r\n" }.joined())\r\n"
 }
 
-/// A request with one.
+/// A request with a body.
 func post(_ path: String, _ body: String, _ fields: String...) -> String {
     "POST \(path) HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(body.utf8.count)\r\n"
         + "\(fields.map { $0 + "\r\n" }.joined())\r\n\(body)"
 }
 
 extension TransportLimits {
-    /// Limits that cut off no reader that is only slow.
+    /// Limits that do not affect a slow client.
     static var patient: TransportLimits {
         var limits = TransportLimits()
         limits.streamTime = 600 * second

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// Connections over Unix domain sockets, where they differ from those over TCP.
+/// The differences between connections over Unix domain sockets and connections over TCP.
 @Suite(.ownThread)
 struct UnixConnectionTests {
     private let directory: TemporaryDirectory
@@ -17,7 +17,7 @@ struct UnixConnectionTests {
         server = try TestServer(at: .unix(path: directory.path + "/socket"))
     }
 
-    /// Has the loop do nothing while the body runs: it sees all that happened meanwhile at once.
+    /// Blocks the loop while the body runs, so that the loop handles all events of this time in one iteration.
     private func whileLoopWaits(_ body: () throws -> Void) rethrows {
         let release = server.holdLoop()
         defer { release.signal() }
@@ -54,7 +54,7 @@ struct UnixConnectionTests {
         server.server.runOnAcceptorQueue { isFree.signal() }
         isFree.patientWait()
         #expect(!first.hasNews(within: 50))
-        // The second one finds the name known.
+        // The name of the second connection's user is already cached.
         release.signal()
         for client in [first, second] { #expect(try client.readResponse().status == 200) }
         #expect(try server.connect().exchange(get("/third")).status == 200)
@@ -109,12 +109,12 @@ struct UnixConnectionTests {
 
     @Test("A connection that closes while its body waits for memory is released with its descriptor")
     func closedWhileBodyWaitsForMemory() throws {
-        // The budget has room for one body. The clock stands still, so that the server refuses no upload as too slow.
+        // The budget has memory for one body. The clock stands still, so the server refuses no upload as too slow.
         let server = try TestServer(
             at: .unix(path: directory.path + "/full"), budget: MemoryBudget(limit: 32 << 20), clock: ManualClock().clock
         )
         let head = "POST /b HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2000000\r\n\r\n"
-        /// Begins an upload. The loop has received the head when it answers the request before the head.
+        /// Begins an upload. When the server answers the first request, it has also received the head of the upload.
         func beginUpload(_ client: RawClient) throws {
             #expect(try client.exchange(get("/a") + head).status == 200)
         }

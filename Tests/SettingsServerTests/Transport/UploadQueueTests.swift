@@ -4,7 +4,7 @@ import Testing
 @testable import HTTPServer
 
 struct UploadQueueTests {
-    /// Bodies may take 1000 bytes together, those of one client 500.
+    /// All bodies together may take 1000 bytes, and the bodies of one client 500 bytes.
     private let budget = MemoryBudget(limit: 8 * 1000 * 8 / 7 + 8)
 
     private static func client(_ letter: Character) -> ClientKey { .caller(String(letter)) }
@@ -13,7 +13,8 @@ struct UploadQueueTests {
         UploadQueue.ConnectionID(loop: loop, identifier: name)
     }
 
-    /// Steps: `a1=400` asks for 400 bytes for connection 1 of the client `a`; `!1` ends connection 1; `.` admits what waits and fits.
+    /// Steps: `a1=400` asks for 400 bytes for connection 1 of the client `a`; `!1` ends connection 1; `.` admits
+    /// waiting bodies for which there is memory.
     @Test(
         "Bodies are admitted within their share, round-robin over clients",
         arguments: [
