@@ -183,7 +183,7 @@ struct FieldLinesTests {
     }
 }
 
-/// Requests to bytes.
+/// Writing requests as bytes.
 struct RequestWritingTests {
     @Test("Segments and values are percent-encoded, byte by byte") func segmentsValuesPercentEncoded() {
         let target = RequestTarget("v1", "keys", "a/b c?é%~").with("prefix", "x&y=z+")

@@ -1,7 +1,7 @@
 import HTTPWire
 import Testing
 
-/// What comes of parsing some bytes.
+/// The result of parsing bytes.
 enum ParseOutcome: Equatable, Sendable {
     case request(ParsedRequest)
     case refused(MessageError)
@@ -15,7 +15,7 @@ enum ParseOutcome: Equatable, Sendable {
         if case .refused(let error) = self { error } else { nil }
     }
 
-    /// Parses what comes in pieces that end at these counts, and then all of it.
+    /// Parses the bytes in pieces: first up to each of the counts, and then completely.
     init(of bytes: [UInt8], dividedAt counts: some Sequence<Int> = [], limits: MessageLimits = MessageLimits()) {
         var parser = MessageParser(limits: limits)
         do throws(MessageError) {
@@ -37,7 +37,8 @@ enum ParseOutcome: Equatable, Sendable {
         self.init(of: Array(text.utf8), limits: limits)
     }
 
-    /// The outcome, if it is the same in one piece, byte by byte, and divided in two at every place; else nil.
+    /// The outcome if it is the same for the complete bytes, for single bytes, and for every division into two pieces;
+    /// otherwise nil.
     static func however(divided bytes: [UInt8], limits: MessageLimits = MessageLimits()) -> ParseOutcome? {
         let outcome = ParseOutcome(of: bytes, limits: limits)
         guard outcome == ParseOutcome(of: bytes, dividedAt: 0...bytes.count, limits: limits) else { return nil }
@@ -48,7 +49,7 @@ enum ParseOutcome: Equatable, Sendable {
     }
 }
 
-/// All that a parser says of a complete request, copied out of the bytes.
+/// A copy of all data that a parser returns for a complete request.
 struct ParsedRequest: Equatable, Sendable {
     var method: HTTPWire.Method
     var methodName: String
@@ -92,7 +93,7 @@ struct ParsedRequest: Equatable, Sendable {
         consumed = parser.consumed
     }
 
-    /// A request that says the same.
+    /// A request with the same data.
     var serialized: [UInt8] {
         var bytes: [UInt8] = Array("\(methodName) \(target) HTTP/1.\(isHTTP11 ? 1 : 0)\r\n".utf8)
         for name in FieldName.allCases {
@@ -113,12 +114,12 @@ struct ParsedRequest: Equatable, Sendable {
     }
 }
 
-/// Bytes that must not be taken as a request, and what is said of them.
+/// Bytes that the parser must refuse, and the expected error.
 struct RefusedRequest: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let bytes: [UInt8]
     let status: Int
-    /// A part of the reason that no other kind of mistake has.
+    /// A part of the reason that only this kind of error contains.
     let reason: String
     let limits: MessageLimits
 
@@ -140,7 +141,7 @@ struct RefusedRequest: Sendable, CustomTestStringConvertible {
         self.limits = limits
     }
 
-    /// Expects the error, however the bytes are divided, and that the parser stays with it.
+    /// Expects the error for every division of the bytes, and again when the parser is called after the error.
     func check() throws {
         let error = try #require(ParseOutcome.however(divided: bytes, limits: limits)?.error)
         #expect(error.status == status, "\(error)")
@@ -155,12 +156,13 @@ struct RefusedRequest: Sendable, CustomTestStringConvertible {
 }
 
 extension MessageParser {
-    /// Goes on with all of the bytes, or with their beginning: what can stand inside an expectation.
+    /// Parses the bytes from their beginning to `end`. An expectation can call this method, unlike the method with a
+    /// span.
     mutating func parse(_ bytes: [UInt8], to end: Int? = nil) throws(MessageError) -> Bool {
         try parse(bytes.span.extracting(0..<(end ?? bytes.count)))
     }
 
-    /// The error that all of the bytes give; nil if there is none.
+    /// The error of parsing all bytes; nil if there is none.
     mutating func failure(of bytes: [UInt8]) -> MessageError? {
         do throws(MessageError) {
             _ = try parse(bytes)

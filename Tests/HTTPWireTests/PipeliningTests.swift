@@ -11,7 +11,7 @@ struct PipeliningTests {
         "GET /6 HTTP/1.0\r\n\r\n",
     ]
 
-    /// Takes requests from bytes of which the peer has sent `step` more each time there are too few.
+    /// Parses requests from bytes. When the bytes are not sufficient, the peer sends `step` more bytes.
     private static func requests(in bytes: [UInt8], step: Int) throws -> [ParsedRequest] {
         var parser = MessageParser()
         var requests: [ParsedRequest] = []

@@ -167,7 +167,8 @@ struct RefusedFieldTests {
     }
 }
 
-/// What two readers could take for messages of different lengths: the ways to smuggle a request past a proxy.
+/// Messages whose length two parsers could read differently. With such messages, an attacker could smuggle a request
+/// through a proxy.
 struct RefusedFramingTests {
     private static func post(_ fields: String, _ body: String = "", version: String = "1.1") -> String {
         "POST / HTTP/\(version)\r\nHost: a\r\n\(fields)\r\n\r\n\(body)"

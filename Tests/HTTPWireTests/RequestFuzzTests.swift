@@ -2,8 +2,8 @@ import HTTPWire
 import TestSupport
 import Testing
 
-/// Whatever the bytes, parsing ends in the same way wherever they are divided, and what is taken says the same when it
-/// is sent again.
+/// For any bytes, the outcome does not depend on their division into pieces. An accepted request is the same after it
+/// is written and parsed again.
 struct RequestFuzzTests {
     private static let limits = MessageLimits(
         maximumTargetLength: 40, maximumHeadLength: 300, maximumFieldCount: 8, maximumBodyLength: 200)
@@ -67,7 +67,7 @@ struct RequestFuzzTests {
         }
     }
 
-    /// Checks everything that is promised for all bytes; records the first promise that is broken.
+    /// Checks the properties that hold for any bytes, and records the first violated property.
     private static func holds(_ bytes: [UInt8], _ generator: inout SeededGenerator) -> Bool {
         let seed = generator.seed
         func broken(_ promise: String) -> Bool {

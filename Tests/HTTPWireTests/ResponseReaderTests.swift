@@ -2,16 +2,16 @@ import HTTPWire
 import TestSupport
 import Testing
 
-/// Bytes to one response.
+/// Reading bytes as one response.
 struct ResponseReaderTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let text: String
         let response: Response
         let fields: [(String, String)]
-        /// Bytes behind the response.
+        /// The bytes after the response.
         var rest = ""
-        /// True if the response is complete only when the connection ends.
+        /// True if the end of the connection ends the response.
         var needsEnd = false
 
         init(
@@ -68,7 +68,7 @@ struct ResponseReaderTests {
         var hasExcess = false
     }
 
-    /// Feeds the parts up to the one that completes the response.
+    /// Passes the parts to the reader, up to the part that completes the response.
     private func feed(
         _ parts: [ArraySlice<UInt8>], limits: MessageLimits = ResponseReader.defaultLimits, interim: Int = 16,
         atEnd: Bool = false
@@ -206,7 +206,7 @@ struct ResponseReaderTests {
             var bytes: [UInt8] = []
             for _ in 0..<3 { bytes += Array(generator.pick(pieces).utf8) }
             if generator.chance(oneIn: 2) { bytes[generator.below(bytes.count)] = UInt8(generator.below(256)) }
-            // A response within the limits or an error.
+            // The result is a response within the limits, or an error.
             let response = try? feed([bytes[...]], limits: limits, interim: 2, atEnd: true).response
             #expect(
                 response.map { $0.body.count <= 50 && $0.fields.all.count <= 4 } ?? true, "seed \(generator.seed)")

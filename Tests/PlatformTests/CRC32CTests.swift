@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.ownThread)
 struct CRC32CTests {
-    /// The vectors of RFC 3720, B.4, and the usual check value.
+    /// The vectors of RFC 3720 appendix B.4, and the common check value.
     private static let published: [(bytes: [UInt8], checksum: UInt32)] = [
         ([UInt8](repeating: 0, count: 32), 0x8A91_36AA), ([UInt8](repeating: 0xFF, count: 32), 0x62A8_AB43),
         ([UInt8](0..<32), 0x46DD_794E), ([UInt8]((0..<32).reversed()), 0x113F_DB5C),

@@ -18,7 +18,8 @@ struct ListenerTests {
             return
         }
         #expect(peer.host == "127.0.0.1" && peer.port != 0)
-        // The kernel probes a silent peer after 60 seconds, then every 15, and gives up after four without an answer.
+        // The kernel probes a silent peer after 60 seconds and then every 15 seconds. It closes the connection after
+        // four probes without a response.
         let tcp = Int32(IPPROTO_TCP)
         let wanted = [
             (SOL_SOCKET, SO_KEEPALIVE, 1), (tcp, TCP_KEEPIDLE, 60), (tcp, TCP_KEEPINTVL, 15), (tcp, TCP_KEEPCNT, 4),

@@ -1,7 +1,7 @@
 import Platform
 import Testing
 
-/// The vectors of FIPS 180-2 and of NIST's "SHA-2 short messages", and every length around the ends of blocks.
+/// The vectors of FIPS 180-2 and of the "SHA-2 short messages" of NIST, and every length near the end of a block.
 struct SHA256Tests {
     static let vectors: [(message: String, digest: String)] = [
         ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
@@ -27,7 +27,7 @@ struct SHA256Tests {
         #expect(SHA256(message.span).hex == "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0")
     }
 
-    /// The digests of so many letters x, made with coreutils' sha256sum.
+    /// The digests of texts of this number of letters x, made with `sha256sum` of coreutils.
     static let lengths: [(count: Int, digest: String)] = [
         (1, "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"),
         (55, "d5e285683cd4efc02d021a5c62014694958901005d6f71e89e0989fac77e4072"),

@@ -8,7 +8,7 @@ struct ShellCommandTests {
     @Test("A command returns its exit code, or 128 plus the number of the signal that ended it")
     func commandReturnsExitCode() throws {
         #expect(try ShellCommand("exit 7").run() == 7)
-        // The test process may block or ignore other signals, and its children inherit that.
+        // The test process may block or ignore other signals, and its children inherit the signal mask.
         #expect(try ShellCommand("kill -KILL $$").run() == 128 + 9)
     }
 

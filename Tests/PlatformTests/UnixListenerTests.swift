@@ -22,7 +22,7 @@ struct UnixListenerTests {
         (try? FileManager.default.attributesOfItem(atPath: path)) ?? [:]
     }
 
-    /// Makes a socket as a process leaves it that was killed.
+    /// Leaves a socket file, as a killed process does.
     private func abandon() throws -> String {
         let abandoned = directory.path + "/abandoned"
         try ChildProcess.whileNoneStarts {

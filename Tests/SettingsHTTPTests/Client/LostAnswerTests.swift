@@ -37,7 +37,7 @@ struct LostAnswerTests {
         let pool = ConnectionPool(server.address)
         let client = DaemonClient(pool, timeout: .seconds(Deadline.patience)).blocking
         _ = try client.send(.service)
-        // Until the end has come: the look that finds it drops the connection.
+        // Repeats until the client has noticed the end: the check that finds it drops the connection.
         let limit = ContinuousClock.now + .seconds(Deadline.patience)
         while let socket = pool.take() {
             pool.give(socket)

@@ -33,7 +33,7 @@ struct StringFormatTests {
         #expect(accepted == isFine[format, default: []])
     }
 
-    /// A quadratic reader would need hours for texts of this size.
+    /// A validator that takes quadratic time would need hours for texts of this size.
     @Test(
         "A huge text is decided in linear time by every format", .timeLimit(.minutes(1)),
         arguments: [
@@ -65,7 +65,7 @@ struct StringFormatTests {
     }
 }
 
-/// One text, what is special about it, and whether a format accepts it.
+/// A text with its description, and whether a format accepts it.
 struct FormatCase: Sendable, CustomTestStringConvertible {
     let name: String
     let text: String

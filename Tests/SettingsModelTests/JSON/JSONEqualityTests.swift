@@ -156,7 +156,7 @@ struct JSONEqualityTests {
 }
 
 struct JSONOrderTests {
-    /// Each before the next.
+    /// Values in canonical order.
     private static let ascending: [JSONValue] = [
         .null, false, true, .double(-.greatestFiniteMagnitude), .integer(.min), -1.5, -1, 0, -0.0, 0.0,
         .double(.leastNonzeroMagnitude), 0.5, 1, 1.0, 1.5,

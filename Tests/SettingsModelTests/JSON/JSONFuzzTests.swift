@@ -2,7 +2,7 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// Whatever the bytes, parsing ends with a value or an error, and a value that was read reads back equal.
+/// For any bytes, parsing returns a value or an error. The text of a returned value parses to an equal value.
 @Suite(.ownThread)
 struct JSONFuzzTests {
     private static let styles: [JSONWriter.Style] = [.compact, .pretty, .canonical, .canonicalPretty]
@@ -84,7 +84,7 @@ struct JSONFuzzTests {
         }
     }
 
-    /// Checks everything that is promised for all bytes; records the first promise that is broken.
+    /// Checks the properties that hold for any bytes, and records the first violated property.
     private static func holds(_ bytes: [UInt8], _ seed: UInt64) -> Bool {
         func broken(_ promise: String) -> Bool {
             Issue.record(

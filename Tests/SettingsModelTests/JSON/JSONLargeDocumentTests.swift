@@ -2,7 +2,7 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// Documents of a size at which anything that is not linear does not end.
+/// Documents of a size for which an algorithm that is not linear would not end in time.
 @Suite(.ownThread)
 struct JSONLargeDocumentTests {
     private static let million = 1_000_000
@@ -58,7 +58,7 @@ struct JSONLargeDocumentTests {
     struct LongNumber: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let text: String
-        /// Nil if the number is beyond a double or an Int64.
+        /// Nil if the number does not fit a double or an Int64.
         let value: JSONValue?
 
         init(_ name: String, _ text: String, _ value: JSONValue?) {

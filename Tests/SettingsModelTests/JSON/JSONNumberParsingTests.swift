@@ -32,7 +32,7 @@ struct JSONNumberParsingTests {
             ("1.7976931348623157e308", 0x7FEF_FFFF_FFFF_FFFF), ("1.7976931348623158e308", 0x7FEF_FFFF_FFFF_FFFF),
             ("-1.7976931348623157E+308", 0xFFEF_FFFF_FFFF_FFFF),
             ("9007199254740992.0", 0x4340_0000_0000_0000),
-            // Half-way between two doubles goes to the even one; anything beyond half goes up.
+            // A number exactly between two doubles is rounded to the even double, and any larger number is rounded up.
             ("9007199254740993.0", 0x4340_0000_0000_0000), ("9007199254740995.0", 0x4340_0000_0000_0002),
             ("9007199254740993.00000000000000000000000000001", 0x4340_0000_0000_0001),
             ("9223372036854775807.0", 0x43E0_0000_0000_0000), ("18446744073709551616.0", 0x43F0_0000_0000_0000),
@@ -93,7 +93,8 @@ struct JSONNumberParsingTests {
         if case .double(let double) = value { double } else { nil }
     }
 
-    /// A number with a fraction, an exponent or both, often near the limits of what two exact doubles can make.
+    /// A number with a fraction, an exponent or both. It is often near the limits within which one operation on two
+    /// exact doubles gives the result.
     private static func decimalText(_ generator: inout SeededGenerator) -> String {
         var text = generator.chance(oneIn: 4) ? "-" : ""
         switch generator.below(4) {

@@ -98,12 +98,13 @@ struct JSONObjectTests {
     }
 }
 
-/// Random operations on an object, held against a plain array of pairs.
+/// Compares random operations on an object with the same operations on an array of pairs.
 @Suite(.ownThread)
 struct JSONObjectModelTests {
     private typealias Pair = (name: String, value: JSONValue)
 
-    /// So many names that objects grow well beyond where the index begins and where it first grows.
+    /// With this number of names, an object grows beyond the size at which it gets an index, and beyond the first
+    /// growth of the index.
     private static let names = ["", "\u{E9}", "e\u{301}", "\u{1F600}"] + (0..<80).map { "name \($0)" }
 
     @Test("Every operation has the same result as on a list of pairs")
@@ -112,7 +113,8 @@ struct JSONObjectModelTests {
             var object = JSONObject()
             var model: [Pair] = []
             for step in 0..<200 {
-                // Growing and shrinking in turn takes the size across the threshold both ways.
+                // The object grows and shrinks alternately, so that it crosses the threshold of the index in both
+                // directions.
                 let isGrowing = (step / 50).isMultiple(of: 2)
                 let operation = Self.apply(&generator, isGrowing: isGrowing, to: &object, and: &model)
                 if let broken = Self.brokenInvariant(of: object, model) {

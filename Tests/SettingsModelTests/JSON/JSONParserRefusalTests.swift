@@ -7,7 +7,7 @@ struct JSONParserRefusalTests {
         let text: String
         let line: Int
         let column: Int
-        /// A part of the reason that no other kind of mistake has.
+        /// A part of the reason that only this kind of error contains.
         let reason: String
 
         init(_ name: String, _ text: String, line: Int = 1, column: Int, _ reason: String) {
@@ -130,7 +130,7 @@ struct JSONParserRefusalTests {
     }
 }
 
-/// Strings and numbers that are not JSON.
+/// Invalid strings and numbers.
 enum JSONRefusedTokens {
     typealias Refused = JSONParserRefusalTests.Refused
 

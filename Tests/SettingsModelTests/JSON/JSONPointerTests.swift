@@ -4,7 +4,7 @@ import Testing
 @testable import SettingsModel
 
 struct JSONPointerTests {
-    /// The document of RFC 6901, section 5.
+    /// The document in section 5 of RFC 6901.
     private static let document: JSONValue = [
         "foo": ["bar", "baz"], "": 0, "a/b": 1, "c%d": 2, "e^f": 3, "g|h": 4, "i\\j": 5, "k\"l": 6, " ": 7, "m~n": 8,
     ]

@@ -47,7 +47,7 @@ struct JSONParserUnicodeTests {
     }
 }
 
-/// Swift's `==` takes both for one string; as JSON they are two.
+/// Swift's `==` treats both strings as equal. In JSON they are different.
 struct JSONUnicodeNamesTests {
     private static let composed = "\u{E9}"
     private static let decomposed = "e\u{301}"
@@ -124,7 +124,8 @@ struct JSONStringScanTests {
     func everyPlace() throws {
         for length in 0..<40 {
             for place in 0...length {
-                // Bytes next to those that end the scan, in value and in place, raise false alarms.
+                // Bytes whose value or position is next to a byte that ends the scan. The fast test of eight bytes
+                // reports them by mistake.
                 let before = String(repeating: "!\u{7F}]#", count: 10).prefix(place)
                 let after = String(repeating: "[ é~", count: 10).prefix(length - place)
                 #expect(try JSONValue(parsing: "\"\(before)\(after)\"").string == "\(before)\(after)")

@@ -68,8 +68,8 @@ struct PatternFuzzTests {
     }
 }
 
-/// A pattern as a test makes it up: it can be written in ECMA-262 syntax, and be matched by plain backtracking that
-/// shares nothing with the code under test.
+/// A random pattern. It can be written in ECMA-262 syntax, and matched by simple backtracking that shares no code with
+/// the tested search.
 indirect enum SamplePattern {
     case literal(Character)
     case any
@@ -110,7 +110,7 @@ indirect enum SamplePattern {
 }
 
 extension SamplePattern {
-    /// Terms from an alphabet of a and b, so that random texts match about as often as not.
+    /// Terms over the letters a and b, so that about half of all random texts match.
     static func random(depth: Int, using generator: inout SeededGenerator) -> SamplePattern {
         switch Int.random(in: 0..<(depth > 0 ? 12 : 6), using: &generator) {
         case 0...2: return .literal("ab".randomElement(using: &generator) ?? "a")
@@ -142,12 +142,13 @@ extension SamplePattern {
     }
 }
 
-/// Tries one way after the other, as the specification tells it, until one leads to the end of the pattern.
+/// Matches by backtracking, as the specification describes it: tries one alternative after another until one reaches
+/// the end of the pattern.
 struct BacktrackingOracle {
     private let text: [Character]
     private var fuel: Int
 
-    /// Answers nil when it would take too long, which is what the code under test exists for.
+    /// Returns nil if backtracking would take too long, which is why the tested code does not use it.
     static func matches(_ pattern: SamplePattern, _ text: [Character], fuel: Int = 20_000) -> Bool? {
         var oracle = BacktrackingOracle(text: text, fuel: fuel)
         let isMatch = (0...text.count).contains { start in
@@ -191,7 +192,7 @@ struct BacktrackingOracle {
         if minimum == 0, next(&self, index) { return true }
         if maximum == 0 { return false }
         return match(body, at: index) { oracle, end in
-            // An optional round that consumes nothing leads nowhere new.
+            // An optional repetition that consumes nothing gives no new result.
             if minimum == 0, end == index { return false }
             return oracle.repeated(body, max(0, minimum - 1), maximum.map { $0 - 1 }, at: end, then: next)
         }

@@ -6,8 +6,8 @@ import Testing
 
 @Suite(.ownThread)
 struct HostileSchemaTests {
-    /// The violations found with a hundredth of the steps that a value may cost: what ends within them in time ends
-    /// within all of them in a hundred times that, and the tests are not built for speed.
+    /// Finds the violations with a hundredth of the budget of steps. If the hundredth ends in time, the whole budget
+    /// ends within a hundred times that time. The tests use less because debug builds are slow.
     private static func expectBounded(
         _ schema: KeySchema, _ value: JSONValue, steps: Int = 200_000,
         sourceLocation: SourceLocation = #_sourceLocation
@@ -22,7 +22,7 @@ struct HostileSchemaTests {
     private static let tooComplex =
         "checking the value against the schema takes too long; store a smaller value, or simplify the schema"
 
-    /// Definitions of which each refers to the next one many times by a keyword.
+    /// Definitions that each refer several times to the next definition by a keyword.
     private static func bomb(_ keyword: String, levels: Int, width: Int, end: JSONValue) throws -> KeySchema {
         var definitions: JSONObject = ["d\(levels)": end]
         for level in 0..<levels {
@@ -75,7 +75,7 @@ struct HostileSchemaTests {
         ])
         let violations = Self.expectBounded(schema, .object(try #require(JSONObject(unknown))))
         #expect(violations.count == 1_000)
-        // Of so many not all are looked at, so which of the similar ones is named is left open.
+        // Only some of the many names are compared, so the test does not check which similar name is suggested.
         #expect(
             violations.first?.detail.hasPrefix("the schema has no such member; did you mean member-number-") ?? false)
         let quiet = try KeySchema(["contains": ["$ref": "#/$defs/closed"], "$defs": ["closed": schema.document]])
@@ -207,9 +207,9 @@ struct HostileSchemaTests {
     }
 }
 
-/// Runs something on a thread with the least stack that a daemon's threads may have.
+/// Runs code on a thread with the smallest stack that a thread of a daemon may have.
 private enum SmallStack {
-    /// Unoptimised code takes several times the stack that a daemon's threads have to have.
+    /// Debug builds need several times as much stack as release builds.
     #if DEBUG
         private static let size = 4 * 1024 * 1024
     #else
@@ -230,7 +230,7 @@ private enum SmallStack {
         return result
     }
 
-    /// Written by the one thread before it signals, read after that.
+    /// One thread writes the value before it signals; the other thread reads it after the signal.
     private final class Box<Result>: @unchecked Sendable {
         var result: Result?
     }

@@ -48,7 +48,7 @@ struct KeywordProblemTests {
         #expect(BadSchema.problems(of: .object(try #require(annotation))).isEmpty)
     }
 
-    /// What each keyword must be, and values that are something else.
+    /// The requirement of each keyword, and values that violate it.
     static let wrongKinds: [(keyword: SchemaKeyword, demand: String, values: String)] =
         [.comment, .title, .description, .pattern, .format, .contentEncoding, .reference].map {
             ($0, "must be a string (got ", #"[null, true, 1, 1.5, [], {}]"#)
@@ -213,12 +213,12 @@ struct KeywordProblemTests {
     }
 }
 
-/// A document that is no schema, and everything that is wrong with it, in order.
+/// An invalid schema document, with its problems in order.
 struct BadSchema: Sendable, CustomTestStringConvertible {
     struct Problem: Sendable {
         let pointer: String
         let keyword: String
-        /// What only this problem says.
+        /// A part of the message that only this problem contains.
         let part: String
         let isUnsupported: Bool
 
@@ -246,12 +246,12 @@ struct BadSchema: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { name }
 
-    /// Expects the problems of a schema for one value.
+    /// Expects the problems when the document is compiled as the schema of a value.
     func check() throws {
         check(problems: BadSchema.problems(of: try JSONValue(parsing: text)))
     }
 
-    /// Expects the problems of a schema for a suite.
+    /// Expects the problems when the document is compiled as the schema of a suite.
     func checkAsSuite() throws {
         check(problems: BadSchema.suiteProblems(of: try JSONValue(parsing: text)))
     }

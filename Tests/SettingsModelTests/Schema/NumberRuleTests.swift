@@ -98,7 +98,7 @@ struct NumberRuleTests {
             case 2: double = double * Double.random(in: 0...2, using: &generator)
             default: break
             }
-            // Both times 2 to the 60th are natural numbers.
+            // Both numbers, multiplied by 2 to the power of 60, are natural numbers.
             let left = BigNatural(integer.magnitude).timesPowerOfTwo(60)
             let right = BigNatural(double.significandBits).timesPowerOfTwo(max(0, double.unitExponent + 60))
             guard double == 0 || double.unitExponent >= -60 else { continue }
@@ -114,7 +114,7 @@ struct NumberRuleTests {
     }
 }
 
-/// Digits and a power of ten, few enough digits for a double to keep them.
+/// A number of digits times a power of ten. A double can represent the digits.
 private struct Decimal {
     let digits: UInt64
     let exponent: Int
@@ -142,7 +142,7 @@ private struct Decimal {
 }
 
 extension Double {
-    /// The 53 bits that are multiplied by two to the ``unitExponent``, for a normal number.
+    /// The 53 bits of a normal number, which are multiplied by two to the power of ``unitExponent``.
     fileprivate var significandBits: UInt64 {
         self == 0 ? 0 : significandBitPattern | 1 << 52
     }
@@ -152,7 +152,7 @@ extension Double {
     }
 }
 
-/// A natural number of any size, in the plainest way: its decimal digits, the last one first.
+/// A natural number of any size, stored as decimal digits, the last digit first.
 struct BigNatural: Equatable {
     private var digits: [Int]
 
@@ -189,7 +189,7 @@ struct BigNatural: Equatable {
         return product
     }
 
-    /// True if this is the other number times a natural number, by long division.
+    /// True if this number is a multiple of the divisor, by long division.
     func isMultiple(of divisor: BigNatural) -> Bool {
         var rest = BigNatural(0)
         for digit in digits.reversed() {

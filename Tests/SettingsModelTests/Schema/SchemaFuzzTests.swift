@@ -42,7 +42,7 @@ struct SchemaFuzzTests {
             ])
             for (name, rules) in [("k", [own, patterned]), ("k2", [patterned]), ("other", [patterned])] {
                 let value = SampleSchema.value(depth: 2, using: &generator)
-                // A name that only `false` is said of is no key at all.
+                // A name that only the schema `false` describes is not an allowed key.
                 guard let key = schema.key(name) else {
                     #expect(rules == [false])
                     continue
@@ -70,8 +70,8 @@ struct SchemaFuzzTests {
     }
 }
 
-/// The rules of JSON Schema for some keywords, read off the document each time and written without any cleverness.
-/// Numbers must be small enough for doubles to be exact.
+/// A simple implementation of some keywords of JSON Schema, which reads the document for each value. Numbers must be so
+/// small that doubles represent them exactly.
 enum PlainValidator {
     static func allows(_ value: JSONValue, _ schema: JSONValue) -> Bool {
         guard let schema = schema.object else { return schema == true }
@@ -149,7 +149,7 @@ enum PlainValidator {
     }
 }
 
-/// Random schemas of a small grammar, and values of which a good part fits them.
+/// Random schemas of a small grammar, and random values of which many are valid.
 enum SampleSchema {
     static func random(depth: Int, using generator: inout SeededGenerator) -> JSONValue {
         if generator.chance(oneIn: 14) { return .bool(generator.chance(oneIn: 2)) }

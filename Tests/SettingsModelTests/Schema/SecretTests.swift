@@ -4,7 +4,7 @@ import Testing
 @testable import SettingsModel
 
 struct SecretTests {
-    /// A schema of a key, and values that break it; `§` in them is the secret.
+    /// The schema of a key, and invalid values. `§` in a value stands for the secret.
     struct Case: Sendable, CustomTestStringConvertible {
         let schema: String
         let values: [String]
@@ -53,7 +53,7 @@ struct SecretTests {
         Case(##"{"$ref": "#/$defs/rule"}"##, #""§""#, #"{"a": "§"}"#),
     ]
 
-    /// The ways in which the key `password` comes to be a secret with the schema of a case.
+    /// The ways in which a schema can make the key `password` a secret.
     static let routes: [@Sendable (JSONValue) -> JSONValue] = [
         { ["properties": ["password": ["writeOnly": true, "allOf": [$0]]]] },
         { ["properties": ["password": ["$ref": "#/$defs/secret", "allOf": [$0]]]] },
@@ -175,7 +175,7 @@ struct SecretTests {
     }
 }
 
-/// A number that is found again wherever it is repeated, as a text or in one.
+/// A number that the test can find wherever a message repeats it.
 private struct Secret {
     let digits: String
 

@@ -224,7 +224,7 @@ struct ViolationTests {
 }
 
 extension JSONValue {
-    /// All names of members, at every depth.
+    /// The names of all members at every depth.
     fileprivate static func names(in value: JSONValue) -> [String] {
         switch value {
         case .array(let elements): elements.flatMap(names)
@@ -234,14 +234,14 @@ extension JSONValue {
     }
 }
 
-/// A value that a schema refuses, and every violation word by word.
+/// A value that a schema refuses, with the complete texts of its violations.
 struct ViolationCase: Sendable, CustomTestStringConvertible {
     let name: String
     let schema: String
     let value: String
     let violations: [Violation]
 
-    /// A case named after the first keyword that is broken.
+    /// Makes a case that is named after the first violated keyword.
     init(_ schema: String, _ value: String, _ violations: Violation...) {
         name = "\(violations.first?.keyword ?? "") of \(value)"
         self.schema = schema
@@ -260,7 +260,7 @@ struct ViolationCase: Sendable, CustomTestStringConvertible {
 }
 
 extension Violation {
-    /// A violation at a place given as text.
+    /// Makes a violation from the text of its pointer.
     init(
         at pointer: String = "", _ keyword: String, _ detail: String, _ expected: JSONValue? = nil,
         was actual: JSONValue? = nil

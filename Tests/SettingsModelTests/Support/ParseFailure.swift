@@ -1,6 +1,6 @@
 import SettingsModel
 
-/// The error that parsing these bytes gives; nil if they are a document.
+/// The error of parsing the bytes; nil if they are valid.
 func parseFailure(of bytes: [UInt8]) -> JSONParseError? {
     do throws(JSONParseError) {
         _ = try JSONValue(parsing: bytes)
@@ -10,7 +10,7 @@ func parseFailure(of bytes: [UInt8]) -> JSONParseError? {
     }
 }
 
-/// The error that parsing this text gives; nil if it is a document.
+/// The error of parsing the text; nil if it is valid.
 func parseFailure(of text: String) -> JSONParseError? {
     do throws(JSONParseError) {
         _ = try JSONValue(parsing: text)

@@ -1,4 +1,5 @@
-/// One document with every kind of value, every escape and text of each length in UTF-8, to be mutated and cut.
+/// A document with every kind of value, every escape, and characters of each length in UTF-8. Tests change it and cut
+/// it.
 enum SampleDocument {
     static let text = #"""
         {

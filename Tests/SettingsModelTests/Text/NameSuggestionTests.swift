@@ -84,7 +84,7 @@ struct NameSuggestionTests {
         #expect(count < 1_500)
     }
 
-    /// The whole table, for comparison.
+    /// Computes the distance with the complete table, for comparison.
     private static func plainDistance(_ left: [UInt8], _ right: [UInt8]) -> Int {
         var table = (0...left.count).map { row in (0...right.count).map { row == 0 ? $0 : (($0 == 0) ? row : 0) } }
         for row in left.indices {
@@ -122,7 +122,7 @@ struct NameSuggestionTests {
         for round in 0..<3_000 {
             let length = round % 30 == 0 ? 65 : 14
             var names = (0..<2).map { _ in (0..<generator.below(length)).map { _ in UInt8(97 + generator.below(3)) } }
-            // Names that differ in some places only, about as many as are tolerated.
+            // Names that differ in a few positions, about as many as the tolerance allows.
             if generator.chance(oneIn: 2) { names[1] = Self.mistyped(names[0], &generator) }
             let tolerance = max(1, names[0].count / 3)
             let isNear = Self.plainDistance(names[0], names[1]) <= tolerance

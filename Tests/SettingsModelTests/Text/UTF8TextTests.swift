@@ -4,7 +4,8 @@ import Testing
 @testable import SettingsModel
 
 struct UTF8TextTests {
-    /// Each before the next in UTF-8. UTF-16 would put U+10000 before U+FFFF, and Unicode both forms of é together.
+    /// Texts in the order of their UTF-8 bytes. In UTF-16, U+10000 would come before U+FFFF; with Unicode comparison,
+    /// both forms of é would be equal.
     private static let ascending = [
         "", "\u{0}", "\u{0}\u{0}", "\n", " ", "A", "B", "a", "a\u{0}", "aa", "aaaaaaaaaaaaaaaaaaaa",
         "aaaaaaaaaaaaaaaaaaab", "ab",
