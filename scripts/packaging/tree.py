@@ -65,8 +65,9 @@ def fill(program, folder):
     notes = folder / "usr/share/doc/settingsd"
     _write(notes / "copyright", (ROOT / "LICENSE").read_text() + (SOURCES / "debian/copyright").read_text())
     write_packed(notes / "changelog.gz", (ROOT / "CHANGELOG.md").read_text())
-    for page in sorted((ROOT / "docs").rglob("*.md")):
-        _copy(page, notes / page.relative_to(ROOT / "docs"))
+    for page in sorted((ROOT / "docs").rglob("*")):
+        if page.is_file() and page.suffix != ".png":
+            _copy(page, notes / page.relative_to(ROOT / "docs"))
     for example in sorted((ROOT / "config").rglob("*")):
         if example.is_file() and example.suffix != ".service" and SOURCES not in example.parents:
             _copy(example, notes / "examples" / example.relative_to(ROOT / "config"))

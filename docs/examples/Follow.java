@@ -1,0 +1,45 @@
+// Prints the state of the suite app, then each of its changes. Run it with: java Follow.java
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.*;
+
+public class Follow {
+    static final Path CURSOR = Path.of("cursor");
+
+    public static void main(String[] arguments) throws Exception {
+        var http = HttpClient.newHttpClient();
+        while (true) {
+            var request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:7070/v1/suites/app/observe"));
+            request.header("Accept", "text/event-stream");
+            if (Files.exists(CURSOR)) request.header("Last-Event-ID", Files.readString(CURSOR));
+            try {
+                var answer = http.send(request.build(), BodyHandlers.ofLines());
+                if (answer.statusCode() == 200) read((Iterable<String>) answer.body()::iterator);
+                else System.err.println("status " + answer.statusCode());
+            } catch (IOException | UncheckedIOException error) {
+                System.err.println(error);
+            }
+            Thread.sleep(1000);
+        }
+    }
+
+    static void read(Iterable<String> lines) throws IOException {
+        String event = "", data = "", id = "";
+        for (String line : lines) {
+            if (line.startsWith("event: ")) event = line.substring(7);
+            else if (line.startsWith("data: ")) data = line.substring(6);
+            else if (line.startsWith("id: ")) id = line.substring(4);
+            else if (line.isEmpty()) {
+                // The event is state, reset, commit or missing. The data is one line of JSON.
+                if (!data.isEmpty()) System.out.println(event + " " + data);
+                var file = Files.writeString(Path.of("cursor.new"), id);
+                Files.move(file, CURSOR, StandardCopyOption.REPLACE_EXISTING, StandardCopyOption.ATOMIC_MOVE);
+                event = data = "";
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+// Prints the state of the suite app, then each of its changes. Run it with: go run follow.go
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"log"
+	"net/http"
+	"net/url"
+	"os"
+	"time"
+)
+
+type news struct {
+	Cursor  string
+	Values  map[string]any
+	Changes []struct {
+		Key string
+		New any
+	}
+}
+
+func poll(client *http.Client, cursor string) (answer news, err error) {
+	query := ""
+	if cursor != "" {
+		query = "?since=" + url.QueryEscape(cursor)
+	}
+	response, err := client.Get("http://127.0.0.1:7070/v1/suites/app/observe" + query)
+	if err != nil {
+		return answer, err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return answer, fmt.Errorf("status %d", response.StatusCode)
+	}
+	err = json.NewDecoder(response.Body).Decode(&answer)
+	return answer, err
+}
+
+func save(cursor string) error {
+	if err := os.WriteFile("cursor.new", []byte(cursor), 0o600); err != nil {
+		return err
+	}
+	return os.Rename("cursor.new", "cursor")
+}
+
+func main() {
+	client := &http.Client{Timeout: time.Minute}
+	saved, _ := os.ReadFile("cursor")
+	cursor := string(saved)
+	for {
+		answer, err := poll(client, cursor)
+		if err != nil {
+			log.Print(err)
+			time.Sleep(time.Second)
+			continue
+		}
+		if answer.Values != nil {
+			fmt.Println("state", answer.Values)
+		}
+		for _, change := range answer.Changes {
+			fmt.Println("change", change.Key, change.New)
+		}
+		cursor = answer.Cursor
+		if err := save(cursor); err != nil {
+			log.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,22 @@
+// Prints the state of the suite app, then each of its changes. Run it with: node follow.mjs
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+
+const suite = "http://127.0.0.1:7070/v1/suites/app";
+let cursor = existsSync("cursor") ? readFileSync("cursor", "utf8") : null;
+for (;;) {
+  let news;
+  try {
+    const answer = await fetch(`${suite}/observe${cursor ? `?since=${cursor}` : ""}`, { signal: AbortSignal.timeout(60_000) });
+    if (!answer.ok) throw new Error(`status ${answer.status}`);
+    news = await answer.json();
+  } catch (error) {
+    console.error(`${error}`);
+    await new Promise((done) => setTimeout(done, 1000));
+    continue;
+  }
+  if (news.values) console.log("state", JSON.stringify(news.values));
+  for (const change of news.changes) console.log("change", change.key, JSON.stringify(change.new));
+  cursor = news.cursor;
+  writeFileSync("cursor.new", cursor);
+  renameSync("cursor.new", "cursor");
+}

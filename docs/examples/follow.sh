@@ -1,0 +1,26 @@
+#!/bin/sh
+# Prints the state of the suite app, then each of its changes. Run it with: sh follow.sh
+# Each event has one line of JSON. --speed-time ends a connection on which nothing has arrived for a minute; the daemon sends
+# at least the cursor every 15 seconds.
+url=http://127.0.0.1:7070/v1/suites/app/observe
+
+process() { # EVENT JSON: EVENT is state, reset, commit or missing
+    printf '%s %s\n' "$1" "$2"
+}
+
+while true; do
+    last=$(cat cursor 2>/dev/null)
+    curl -sN --speed-limit 1 --speed-time 60 -H 'Accept: text/event-stream' ${last:+-H "Last-Event-ID: $last"} "$url" |
+        while read -r field value; do
+            case $field in
+                event:) event=$value ;;
+                id:) id=$value ;;
+                data:) data=$value ;;
+                '') # An empty line ends the event.
+                    if [ -n "$data" ]; then process "$event" "$data"; fi
+                    if [ -n "$id" ]; then echo "$id" >cursor.new && mv cursor.new cursor; fi
+                    event='' data='' ;;
+            esac
+        done
+    sleep 1
+done
