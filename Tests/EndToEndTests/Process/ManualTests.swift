@@ -180,8 +180,7 @@ struct ManualTests {
 
     @Test("Each promise of access control names tests that exist")
     func promises() throws {
-        let page = try String(
-            contentsOf: Self.root.appending(path: "docs/explanation/access.md"), encoding: .utf8)
+        let page = try String(contentsOf: Self.root.appending(path: "SECURITY.md"), encoding: .utf8)
         let rows = page.split(separator: "\n").drop { $0 != "| promise | test |" }.dropFirst(2)
         let names = rows.prefix { $0.hasPrefix("|") }.flatMap { row in
             Self.code(in: String(row.split(separator: " | ").last ?? "")).filter { !$0.contains("/") }
