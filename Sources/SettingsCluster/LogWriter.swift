@@ -335,7 +335,7 @@ extension CommitLogError {
         // The description is for the operator. The reason is for callers, and does not contain the error of etcd.
         let remedy =
             error.cause == .full
-            ? "; docs/guides/cluster.md describes how to free space in etcd"
+            ? "; docs/guides/cluster-operation.md describes how to free space in etcd"
             : "; the daemon accepts writes again when etcd answers"
         self.init(
             outcome, error.cause == .full ? .full : .failed, "etcd does not accept writes: \(error)\(remedy)",
