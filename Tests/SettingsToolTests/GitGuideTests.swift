@@ -2,17 +2,19 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The commands of `docs/guides/git.md` do what the page says.
+/// The commands of `docs/guides/git.md`, and the steps of its example for CI, do what the page says.
 @Suite(.ownThread)
 struct GitGuideTests {
+    private static let docs = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().appending(path: "docs")
+
     private let shell: Shell
     /// The code blocks of the page: the language, and the text.
     private let blocks: [(language: String, text: String)]
 
     init() throws {
-        let page = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appending(path: "docs/guides/git.md")
-        let parts = try String(contentsOf: page, encoding: .utf8).components(separatedBy: "```")
+        let parts = try String(contentsOf: Self.docs.appending(path: "guides/git.md"), encoding: .utf8).components(
+            separatedBy: "```")
         blocks = stride(from: 1, to: parts.count, by: 2).map { position in
             let lines = parts[position].split(separator: "\n", maxSplits: 1)
             return (String(lines[0]), String(lines[1]))
@@ -46,9 +48,8 @@ struct GitGuideTests {
         for block in blocks where block.language == "sh" && block.text.contains("<< 'END'") || block == blocks[0] {
             try run(block.text)
         }
-        let steps = try #require(blocks.first { $0.language == "yaml" }).text.matches(of: /- run: (.+)/).map {
-            String($0.output.1)
-        }
+        let workflow = try String(contentsOf: Self.docs.appending(path: "examples/github-actions.yml"), encoding: .utf8)
+        let steps = workflow.matches(of: /- run: (.+)/).map { String($0.output.1) }
         #expect(steps.count == 2)
         // Without a change, both steps succeed.
         for step in steps { try run(step) }
