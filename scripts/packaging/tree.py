@@ -65,6 +65,7 @@ def fill(program, folder):
     notes = folder / "usr/share/doc/settingsd"
     _write(notes / "copyright", (ROOT / "LICENSE").read_text() + (SOURCES / "debian/copyright").read_text())
     write_packed(notes / "changelog.gz", (ROOT / "CHANGELOG.md").read_text())
+    _copy(ROOT / "SECURITY.md", notes / "SECURITY.md")
     for page in sorted((ROOT / "docs").rglob("*")):
         if page.is_file() and page.suffix != ".png":
             _copy(page, notes / page.relative_to(ROOT / "docs"))
