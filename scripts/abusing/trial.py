@@ -83,7 +83,7 @@ class Trial:
             abuse.load(connection)
             roles = abuse.roles(connection)
             before, turns_before = self._resident(daemon), _slow_turns(connection)
-            daemon.forget_peak()
+            daemon.reset_peak()
             with abuser(daemon.port, roles) as child:
                 with Bystander(daemon.port, abuse.writes_large, abuse.connects_anew) as bystander:
                     child.ask("begin")

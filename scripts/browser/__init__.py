@@ -1,1 +1,1 @@
-"""A real browser, for what only a browser can show."""
+"""Control of a headless browser, for the checks of the web page and of EventSource."""

@@ -1,4 +1,5 @@
-"""Headless Chromium over its debugging pipe: JSON, each message ended by a zero byte, on descriptors 3 and 4."""
+"""Controls headless Chromium over the pipe of its DevTools protocol: Chromium reads JSON messages from descriptor 3 and
+writes JSON messages to descriptor 4. A zero byte ends each message."""
 
 import collections
 import json
@@ -12,25 +13,25 @@ NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
 def find_or_install():
-    """The path of a Chromium; installs Debian's package if there is none."""
+    """Returns the path of a Chromium program. Installs the package of Debian if none is installed."""
     if found := next(filter(None, map(shutil.which, NAMES)), None):
         return found
     if not shutil.which("apt-get") or os.geteuid() != 0:
-        raise OSError("there is no Chromium; install it (Debian: apt-get install chromium) or name one with --browser")
+        raise OSError("Chromium is not installed; run apt-get install chromium, or give the path of a program with --browser")
     subprocess.run(["apt-get", "install", "-y", "--no-install-recommends", "chromium"], check=True, stdout=2)
     return shutil.which("chromium") or "chromium"
 
 
 class Chromium:
-    """One browser with one page."""
+    """A browser process with one page."""
 
     def __init__(self, program, profile):
         self.program = program
         self.profile = profile
-        self.last = 0
+        self.last_id = 0
         self.session = None
         self.received = bytearray()
-        # What was said without being asked for: only requests matter here.
+        # The requests of the page: the id of the request, and a list of the URL and the header fields.
         self.sent = collections.OrderedDict()
 
     def __enter__(self):
@@ -40,9 +41,9 @@ class Chromium:
                    "--no-first-run", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking",
                    "--disable-component-update", "--disable-sync", "--no-proxy-server"]
         if os.geteuid() == 0:
-            # Chromium's sandbox refuses root, and the only page here is the daemon's own.
+            # The sandbox refuses to run as root. Chromium loads only pages of this test, so the sandbox is not needed.
             command.append("--no-sandbox")
-        # The shell puts the pipes where Chromium looks for them. dash cannot redirect from a descriptor above 9.
+        # bash redirects the pipes to the descriptors 3 and 4. dash cannot redirect from a descriptor above 9.
         shell = ["bash", "-c", f'exec "$@" 3<&{theirs_in} 4>&{theirs_out}', "bash", *map(str, command)]
         self.process = subprocess.Popen(
             shell, pass_fds=(theirs_in, theirs_out), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
@@ -80,27 +81,27 @@ class Chromium:
         end = time.monotonic() + within
         while self.evaluate("location.href + ' ' + document.readyState") != f"{url} complete":
             if time.monotonic() > end:
-                raise TimeoutError(f"{url} was not loaded within {within} s")
+                raise TimeoutError(f"the browser did not load {url} within {within} s")
             time.sleep(0.05)
 
     def evaluate(self, script):
         answer = self.call("Runtime.evaluate", expression=script, returnByValue=True)
         if "exceptionDetails" in answer:
-            raise ConnectionError(f"the page says: {answer['exceptionDetails']}")
+            raise ConnectionError(f"the script raised an exception in the page: {answer['exceptionDetails']}")
         return answer["result"].get("value")
 
     def requests(self, end):
-        """The fields of the page's requests whose address ends so, as they were sent, in order."""
+        """Returns the header fields of each request of the page whose URL ends with `end`, in the order of the requests."""
         return [fields for url, fields in self.sent.values() if url and url.endswith(end) and fields is not None]
 
     def post(self, method, **parameters):
-        """Sends a command without waiting for its result; returns the number of the command."""
-        self.last += 1
-        message = {"id": self.last, "method": method, "params": parameters}
+        """Sends a command without waiting for its result. Returns the id of the command."""
+        self.last_id += 1
+        message = {"id": self.last_id, "method": method, "params": parameters}
         if self.session:
             message["sessionId"] = self.session
         os.write(self.output, json.dumps(message).encode() + b"\0")
-        return self.last
+        return self.last_id
 
     def call(self, method, within=30, **parameters):
         sent = self.post(method, **parameters)
@@ -116,20 +117,20 @@ class Chromium:
     def _note(self, message):
         parameters = message.get("params", {})
         if message.get("method") == "Network.requestWillBeSent":
-            self._of(parameters)[0] = parameters["request"]["url"]
+            self._request(parameters)[0] = parameters["request"]["url"]
         elif message.get("method") == "Network.requestWillBeSentExtraInfo":
-            self._of(parameters)[1] = {name.lower(): value for name, value in parameters["headers"].items()}
+            self._request(parameters)[1] = {name.lower(): value for name, value in parameters["headers"].items()}
 
-    def _of(self, parameters):
+    def _request(self, parameters):
         return self.sent.setdefault(parameters["requestId"], [None, None])
 
     def _next(self, deadline):
         while (end := self.received.find(0)) < 0:
             if not select.select([self.input], [], [], max(0, deadline - time.monotonic()))[0]:
-                raise TimeoutError("Chromium does not answer")
+                raise TimeoutError("Chromium did not answer within the time limit")
             more = os.read(self.input, 1 << 16)
             if not more:
-                raise ConnectionError(f"Chromium has ended with {self.process.wait()}")
+                raise ConnectionError(f"Chromium ended with the exit code {self.process.wait()}")
             self.received += more
         message = json.loads(self.received[:end])
         del self.received[:end + 1]

@@ -9,7 +9,7 @@ import selectors
 import socket
 import time
 
-from harness.http import take_response
+from harness.http import pop_response
 
 from . import operations
 from .ledger import Broken
@@ -92,7 +92,7 @@ class Load:
         if more:
             client.received += more
             closes = False
-            while (response := take_response(client.received)) is not None:
+            while (response := pop_response(client.received)) is not None:
                 closes = response.fields.get("connection", "").lower() == "close"
                 self._answered(client, response)
             if closes and not self.ended:

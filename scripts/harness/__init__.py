@@ -1,1 +1,1 @@
-"""What the programs of this folder share: starting services, the daemon's command line, raw HTTP."""
+"""What the scripts share: child processes, the command line of the daemon, and a minimal HTTP client."""

@@ -1,4 +1,4 @@
-"""The daemon as these programs see it: its command line, its options, its files. Nothing else here may know them."""
+"""The command line, the options, the exit codes and the file names of the daemon, for the scripts that run it."""
 
 import json
 import pathlib
@@ -13,31 +13,32 @@ LISTENING = re.compile(r"listening on http://([0-9.]+):(\d+)")
 ALWAYS, INTERVAL, SNAPSHOT = "always", "interval", "snapshot"
 DURABILITIES = (ALWAYS, INTERVAL, SNAPSHOT)
 
-# Exit codes of `settingsd check DIR`: sound, or with a torn tail that the next start cuts off by itself.
+# Exit codes of `settingsd check DIR`: the files are sound; or the newest journal ends with an incomplete line, which the
+# next start removes.
 CHECK_SOUND, CHECK_TORN_TAIL = 0, 1
 
 JOURNALS = "journal-*.jsonl"
 SNAPSHOTS = "snapshot-*.json"
 
 
-def snapshot_options(journal_bytes=None, interval=None):
-    """Options that decide when a snapshot is written: after so many bytes of journal, after so many seconds."""
-    chosen = {"journalBytes": journal_bytes, "intervalSeconds": interval}
+def snapshot_options(journal_bytes=None, interval_seconds=None):
+    """Returns the options that set when the daemon writes a snapshot: by the size of the journal, and by the time."""
+    chosen = {"journalBytes": journal_bytes, "intervalSeconds": interval_seconds}
     return {"snapshot": {name: value for name, value in chosen.items() if value is not None}}
 
 
 def build(configuration="release", run=True, product="settingsd", options=()):
-    """Returns the path of the daemon's program, or another of the package's, built first unless `run` is false."""
-    swift = ["swift", "build", "-c", configuration, "--product", product, *options]
+    """Returns the path of a program of the package. Builds the program first, unless `run` is false."""
+    command = ["swift", "build", "-c", configuration, "--product", product, *options]
     if run:
-        subprocess.run(swift, cwd=ROOT, check=True, stdout=2)
-    folder = subprocess.run([*swift[:4], "--show-bin-path"], cwd=ROOT, check=True, capture_output=True, text=True)
+        subprocess.run(command, cwd=ROOT, check=True, stdout=2)
+    folder = subprocess.run([*command[:4], "--show-bin-path"], cwd=ROOT, check=True, capture_output=True, text=True)
     return pathlib.Path(folder.stdout.strip()) / product
 
 
 class Settingsd(Service):
-    """A daemon of our own over the data directory `data`, on a port of its choice unless told where. It may have no
-    more than `open_files` files and sockets open, if that is given. `output` is the path of a file for the access log."""
+    """A daemon with the data directory `data`. Port 0 of `address` lets the kernel choose a free port. `open_files` limits
+    the open files and sockets of the process. `output` is the path of a file for the standard output: the access log."""
 
     def __init__(self, program, data, durability=ALWAYS, options=None, address="127.0.0.1:0", open_files=None,
                  output=None):
@@ -58,7 +59,7 @@ class Settingsd(Service):
 
 
 def create_token(program, tokens, name, *grants):
-    """Adds a token to a token file, which is created if it does not exist. Returns the token."""
+    """Adds a token to the token file, creating the file if it does not exist. Returns the token."""
     command = [program, "token", "create", name, "--access.tokens", tokens]
     for grant in grants:
         command += ["--grant", grant]
@@ -67,6 +68,6 @@ def create_token(program, tokens, name, *grants):
 
 
 def check(program, data):
-    """Runs `settingsd check` on a directory that no daemon uses; returns its exit code and what it said."""
+    """Runs `settingsd check` on a directory that no daemon uses. Returns the exit code and the output."""
     run = subprocess.run([program, "check", data], capture_output=True, text=True, timeout=120)
     return run.returncode, (run.stdout + run.stderr).strip()

@@ -1,11 +1,11 @@
-"""HTTP/1.1 as bytes, without a library between the clock and the socket."""
+"""A minimal HTTP/1.1 client. It uses sockets without an HTTP library, which would add its own time to measured times."""
 
 import json
 import socket
 
 
 class Response:
-    """One answer. `fields` has lower-case names; `body` is what Content-Length announced."""
+    """A response. `fields` maps lower-case names to values. `body` contains no chunk headers."""
 
     __slots__ = ("status", "fields", "body")
 
@@ -22,7 +22,7 @@ class Response:
 
 
 def render(method, path, body=None, fields=()):
-    """The bytes of a request. `body` may be bytes or anything that JSON can say."""
+    """Returns the bytes of a request. `body` is bytes, or a value that becomes JSON."""
     if body is None:
         content = b""
         lines = []
@@ -34,8 +34,9 @@ def render(method, path, body=None, fields=()):
     return head.encode() + b"\r\n" + content
 
 
-def take_response(received):
-    """Cuts one complete response off the front of the bytearray `received`; None while it is not complete."""
+def pop_response(received):
+    """Removes a complete response from the front of the bytearray `received` and returns it, or returns None if the
+    response is not complete."""
     end = received.find(b"\r\n\r\n")
     if end < 0:
         return None
@@ -44,36 +45,37 @@ def take_response(received):
     for line in lines:
         name, _, value = line.partition(":")
         fields[name.lower()] = value.strip()
-    begin = end + 4
+    body_start = end + 4
     if fields.get("transfer-encoding") == "chunked":
-        body, complete = _take_chunks(received, begin)
+        body, response_end = _parse_chunks(received, body_start)
     else:
-        complete = begin + int(fields.get("content-length", 0))
-        body = bytes(received[begin:complete]) if len(received) >= complete else None
+        response_end = body_start + int(fields.get("content-length", 0))
+        body = bytes(received[body_start:response_end]) if len(received) >= response_end else None
     if body is None:
         return None
     response = Response(int(status_line.split(" ", 2)[1]), fields, body)
-    del received[:complete]
+    del received[:response_end]
     return response
 
 
-def _take_chunks(received, begin):
-    """A body in chunks and its end; None while it is not complete."""
+def _parse_chunks(received, position):
+    """Returns the chunked body that begins at the position, and the position of its end. The body is None if it is not
+    complete."""
     body = bytearray()
-    while (line := received.find(b"\r\n", begin)) >= 0:
-        size = int(received[begin:line], 16)
-        begin = line + 2 + size + 2
-        if len(received) < begin:
+    while (line_end := received.find(b"\r\n", position)) >= 0:
+        size = int(received[position:line_end], 16)
+        position = line_end + 2 + size + 2
+        if len(received) < position:
             break
-        body += received[line + 2:line + 2 + size]
+        body += received[line_end + 2:line_end + 2 + size]
         if size == 0:
-            return bytes(body), begin
-    return None, begin
+            return bytes(body), position
+    return None, position
 
 
 class Connection:
-    """A blocking keep-alive connection, to a port or to the `path` of a Unix domain socket. Not for HEAD, whose answers
-    announce a body that does not come."""
+    """A blocking keep-alive connection to a port of 127.0.0.1, or to the Unix domain socket at `path`. It does not support
+    HEAD, because a response to HEAD has a Content-Length without a body."""
 
     def __init__(self, port, timeout=60, path=None):
         if path:
@@ -86,9 +88,9 @@ class Connection:
         self.received = bytearray()
 
     def exchange(self, request):
-        """Sends the bytes of one request and waits for its answer."""
+        """Sends the bytes of one request and returns the response."""
         self.socket.sendall(request)
-        while (response := take_response(self.received)) is None:
+        while (response := pop_response(self.received)) is None:
             more = self.socket.recv(1 << 18)
             if not more:
                 raise ConnectionError("the daemon closed the connection instead of answering")
@@ -96,7 +98,7 @@ class Connection:
         return response
 
     def request(self, method, path, body=None, fields=(), expect=(200, 201)):
-        """One request that has to succeed; an answer other than expected is an error that says what came."""
+        """Sends a request and returns the response. Raises ConnectionError if the status is not in `expect`."""
         response = self.exchange(render(method, path, body, fields))
         if response.status not in expect:
             raise ConnectionError(f"{method} {path} answered {response}")

@@ -1,4 +1,4 @@
-"""A program that serves until it is stopped."""
+"""Child processes that serve until they are stopped."""
 
 import collections
 import contextlib
@@ -12,14 +12,14 @@ import time
 
 
 class ServiceFailed(Exception):
-    """A service did not start, or did not stop, as it should have; says what it printed last."""
+    """A service did not start or did not stop correctly. The message contains the last lines of its output."""
 
 
 class Service:
-    """Runs `command` and knows it ready by a line it prints, so that no caller has to guess how long starting takes.
+    """Runs `command`. The service is ready when it prints a line that matches the regular expression `ready`.
 
-    Everything the program prints is read by a thread, or a chatty program would block on a full pipe; the last
-    lines are kept for messages. With `output`, the file at that path gets the standard output instead.
+    A thread reads the output of the program, because a full pipe would block the program, and keeps the last lines for
+    error messages. With `output`, the file at this path gets the standard output, and the thread reads standard error.
     """
 
     # The header fields that the program requires in each HTTP request, as pairs of name and value.
@@ -41,28 +41,28 @@ class Service:
 
     @property
     def origin(self):
-        """Where requests go, if the program speaks HTTP. What has a port says so itself."""
+        """The URL of a program that speaks HTTP, without a path. The subclass or the caller sets `port`."""
         return f"http://127.0.0.1:{self.port}"
 
     def launch(self):
-        """Starts the program without waiting for it to be ready."""
+        """Starts the program. Does not wait until the program is ready."""
         self.match = None
-        self._was_asked = False
+        self._sent_sigterm = False
         self.lines.clear()
-        self._settled = threading.Event()
+        self._ready_or_ended = threading.Event()
         self._launched = time.perf_counter()
         environment = {**os.environ, **self.environment} if self.environment else None
         with open(self.output, "ab") if self.output else contextlib.nullcontext(subprocess.PIPE) as output:
             self.process = subprocess.Popen(
                 self.command, stdin=subprocess.DEVNULL, stdout=output,
                 stderr=subprocess.PIPE if self.output else subprocess.STDOUT, env=environment, start_new_session=True)
-        said = self.process.stderr or self.process.stdout
-        self._reader = threading.Thread(target=self._read, args=(said,), daemon=True)
+        pipe = self.process.stderr or self.process.stdout
+        self._reader = threading.Thread(target=self._read, args=(pipe,), daemon=True)
         self._reader.start()
 
     def await_ready(self, within=60):
-        """Returns the seconds between launch and the line that says the program is ready."""
-        if not self._settled.wait(within):
+        """Waits until the program is ready. Returns the seconds from the launch to the line that matches `ready`."""
+        if not self._ready_or_ended.wait(within):
             self.kill()
             raise ServiceFailed(f"{self.name} was not ready after {within} s; it printed:\n{self.printed()}")
         if self.match is None:
@@ -75,14 +75,14 @@ class Service:
         return self.await_ready(within)
 
     def terminate(self):
-        """Asks for a clean end without waiting for it; once only, for a second time may mean more than the first."""
-        if not self._was_asked:
-            self._was_asked = True
+        """Sends SIGTERM without waiting. Sends it only once, because a program may treat a second SIGTERM differently."""
+        if not self._sent_sigterm:
+            self._sent_sigterm = True
             self.process.send_signal(signal.SIGTERM)
 
     def stop(self, within=60):
-        """Asks for a clean end, unless that was done already, and returns the exit code. A program that does not end in
-        time is killed and reported."""
+        """Sends SIGTERM, unless `terminate` has sent it, and returns the exit code. If the program does not end within the
+        limit, kills the program and raises ServiceFailed."""
         if self.process is None:
             return None
         self.terminate()
@@ -91,11 +91,11 @@ class Service:
         except subprocess.TimeoutExpired:
             self.kill()
             raise ServiceFailed(f"{self.name} did not stop within {within} s of SIGTERM") from None
-        self._forget()
+        self._release()
         return code
 
     def kill(self):
-        """Ends the program and its children at once, as a crash would. Harmless if it has ended already."""
+        """Kills the program and its children with SIGKILL. Does nothing if the program has ended."""
         if self.process is None:
             return
         try:
@@ -103,20 +103,20 @@ class Service:
         except ProcessLookupError:
             pass
         self.process.wait()
-        self._forget()
+        self._release()
 
     def printed(self):
         return "\n".join("    " + line for line in self.lines) or "    (nothing)"
 
     def resident_bytes(self):
-        """Resident memory of the program now, as the kernel counts it."""
+        """Returns the resident memory of the program in bytes."""
         return self._status_bytes("VmRSS:")
 
     def peak_resident_bytes(self):
-        """The most resident memory that the program had since its start or the last `forget_peak`."""
+        """Returns the maximum of the resident memory, in bytes, since the start or since the last `reset_peak`."""
         return self._status_bytes("VmHWM:")
 
-    def forget_peak(self):
+    def reset_peak(self):
         with open(f"/proc/{self.pid}/clear_refs", "w") as references:
             references.write("5")
 
@@ -128,8 +128,8 @@ class Service:
         raise ServiceFailed(f"{self.name} has no resident memory: it has ended; it printed:\n{self.printed()}")
 
     def cpu_times(self):
-        """Seconds of processor time, user and system, that the program and its children have used so far, as exact as the
-        kernel counts them: in hundredths."""
+        """Returns the seconds of user time and of system time that the program and its children have used. The kernel counts
+        in hundredths of a second."""
         with open(f"/proc/{self.pid}/task/{self.pid}/children") as children:
             pids = [self.pid, *children.read().split()]
         user = system = 0
@@ -140,7 +140,7 @@ class Service:
         return user / os.sysconf("SC_CLK_TCK"), system / os.sysconf("SC_CLK_TCK")
 
     def cpu_seconds(self):
-        """Processor time, user and system, that the program and its children have used so far."""
+        """Returns the sum of the user time and the system time that the program and its children have used."""
         return sum(self.cpu_times())
 
     def _read(self, pipe):
@@ -151,10 +151,10 @@ class Service:
                 self.match = self.ready.search(line)
                 if self.match:
                     self._ready_at = time.perf_counter()
-                    self._settled.set()
-        self._settled.set()
+                    self._ready_or_ended.set()
+        self._ready_or_ended.set()
 
-    def _forget(self):
+    def _release(self):
         self._reader.join()
         (self.process.stderr or self.process.stdout).close()
         self.process = None
@@ -164,19 +164,19 @@ class Service:
         return self
 
     def __exit__(self, error, *_):
-        """Leaves things as they are if something went wrong, so that they can be looked at."""
+        """Stops the program. After an error, kills the program instead, so that its files stay as they were at the error."""
         if error:
             self.kill()
         else:
             self.stop()
 
 
-# Below those that the kernel gives to connections that programs open.
+# The kernel gives ports from 32,768 on to outgoing connections. A port below this number stays free until it is used.
 PORTS = iter(random.sample(range(10_000, 32_000), 22_000))
 
 
 def free_port():
-    """A free port, for peers that cannot pick one themselves. No connection takes it meanwhile, no other call returns it."""
+    """Returns a free port, for a program that cannot let the kernel choose a port. No other call returns the same port."""
     for port in PORTS:
         with contextlib.suppress(OSError), socket.socket() as probe:
             probe.bind(("127.0.0.1", port))
@@ -185,7 +185,7 @@ def free_port():
 
 
 def end_on_signals():
-    """Makes SIGTERM and SIGHUP unwind like an error, so that whatever was started is ended and removed."""
+    """Makes SIGTERM and SIGHUP raise SystemExit, so that the script ends its child processes and removes its files."""
     def unwind(number, _):
         raise SystemExit(128 + number)
 

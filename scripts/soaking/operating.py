@@ -48,7 +48,7 @@ class Tokens:
 def options(tokens: Tokens) -> dict:
     """Access control, and everything that runs at times set to run all the time."""
     return {
-        **snapshot_options(journal_bytes=JOURNAL_BYTES, interval=5), "scrubSeconds": SCRUB_SECONDS,
+        **snapshot_options(journal_bytes=JOURNAL_BYTES, interval_seconds=5), "scrubSeconds": SCRUB_SECONDS,
         "history": {"commits": HISTORY_COMMITS, "bytes": HISTORY_BYTES},
         "access": {"tokens": str(tokens.path), "users": {str(os.getuid()): ["own.local:read,write"]},
                    "anonymous": ["own.writer-0:read"]},
