@@ -1,1 +1,1 @@
-"""The daemon measured beside its peers: who takes part, how load is made, what is compared."""
+"""Benchmarks that compare the daemon with other servers: the servers, the load generators, and the groups of rows."""

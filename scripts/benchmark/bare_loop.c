@@ -1,5 +1,7 @@
-// Answers whatever arrives with the same bytes, without reading it further: the least that a server over epoll does for a
-// request. bare_loop FILE sends what FILE holds; prints the port of 127.0.0.1 that it listens on.
+// usage: bare_loop FILE
+//
+// Sends the contents of FILE after each recv that returns data, without parsing the data. This is the minimal work of a
+// server with epoll for a request. Listens on a free port of 127.0.0.1, and prints the port.
 
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -13,9 +15,9 @@
 #include <unistd.h>
 
 static char response[1 << 20], request[1 << 16];
-static size_t size;
+static size_t response_size;
 
-static int checked(int result, const char *call) {
+static int require_success(int result, const char *call) {
     if (result < 0) {
         perror(call);
         exit(1);
@@ -23,18 +25,18 @@ static int checked(int result, const char *call) {
     return result;
 }
 
-static void watch(int loop, int descriptor) {
+static void register_for_input(int loop, int descriptor) {
     struct epoll_event event = {.events = EPOLLIN, .data.fd = descriptor};
-    checked(epoll_ctl(loop, EPOLL_CTL_ADD, descriptor, &event), "epoll_ctl");
+    require_success(epoll_ctl(loop, EPOLL_CTL_ADD, descriptor, &event), "epoll_ctl");
 }
 
 static int listen_on_loopback(void) {
-    int listener = checked(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), "socket");
+    int listener = require_success(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), "socket");
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t length = sizeof address;
-    checked(bind(listener, (struct sockaddr *)&address, length), "bind");
-    checked(listen(listener, 1024), "listen");
-    checked(getsockname(listener, (struct sockaddr *)&address, &length), "getsockname");
+    require_success(bind(listener, (struct sockaddr *)&address, length), "bind");
+    require_success(listen(listener, 1024), "listen");
+    require_success(getsockname(listener, (struct sockaddr *)&address, &length), "getsockname");
     printf("listening on port %d\n", ntohs(address.sin_port));
     fflush(stdout);
     return listener;
@@ -44,30 +46,30 @@ static void accept_all(int loop, int listener) {
     int client, yes = 1;
     while ((client = accept4(listener, NULL, NULL, SOCK_NONBLOCK)) >= 0) {
         setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-        watch(loop, client);
+        register_for_input(loop, client);
     }
 }
 
-static void answer(int client) {
+static void respond(int client) {
     ssize_t received = recv(client, request, sizeof request, 0);
     if (received < 0 && errno == EAGAIN) return;
-    if (received <= 0 || send(client, response, size, MSG_NOSIGNAL) != (ssize_t)size) close(client);
+    if (received <= 0 || send(client, response, response_size, MSG_NOSIGNAL) != (ssize_t)response_size) close(client);
 }
 
 int main(int count, char **arguments) {
     FILE *file = count == 2 ? fopen(arguments[1], "rb") : NULL;
-    if (!file || !(size = fread(response, 1, sizeof response, file))) {
-        fprintf(stderr, "usage: bare_loop FILE, with the response in it\n");
+    if (!file || !(response_size = fread(response, 1, sizeof response, file))) {
+        fprintf(stderr, "usage: bare_loop FILE (FILE contains the response)\n");
         return 2;
     }
-    int loop = checked(epoll_create1(0), "epoll_create1"), listener = listen_on_loopback();
-    watch(loop, listener);
+    int loop = require_success(epoll_create1(0), "epoll_create1"), listener = listen_on_loopback();
+    register_for_input(loop, listener);
     struct epoll_event events[256];
     for (;;) {
         int ready = epoll_wait(loop, events, 256, -1);
         for (int index = 0; index < ready; index++) {
             if (events[index].data.fd == listener) accept_all(loop, listener);
-            else answer(events[index].data.fd);
+            else respond(events[index].data.fd);
         }
     }
 }

@@ -1,4 +1,4 @@
-"""What every group of rows needs: the programs, a folder, how often and how long; and taking turns."""
+"""The parameters of a benchmark run, which each group of rows gets: the programs, the folder, the rounds, the duration."""
 
 import itertools
 import pathlib
@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from harness.daemon import ALWAYS, Settingsd, create_token
 from harness.http import Connection
 
-# Load that all rows about throughput share: enough clients to keep a server busy, each with one request in flight.
+# The rows about throughput use this number of clients, which keeps a server busy. Each client has one request in flight.
 CLIENTS = 64
 
 
 @dataclass
 class Bench:
-    """One run of the program. `setups` gathers how everybody who took part was configured."""
+    """One run of scripts/bench. `setups` describes the configuration of each server and load generator of the run."""
 
     program: pathlib.Path
     folder: pathlib.Path
@@ -22,20 +22,20 @@ class Bench:
     seconds: int
     watch_load: pathlib.Path | None = None
     client_cost: pathlib.Path | None = None
-    load_setup = f"wrk -t1 -c{CLIENTS} where nothing else is said"
+    load_setup = f"wrk -t1 -c{CLIENTS} unless a row says otherwise"
     setups: dict = field(default_factory=dict)
     _names: itertools.count = field(default_factory=itertools.count)
 
     def path(self, name):
-        """A new path in the temporary folder."""
+        """Returns an unused path in the temporary folder."""
         return self.folder / f"{next(self._names):03d}-{name}"
 
     def settingsd(self, durability=ALWAYS, options=None, data=None):
-        self.setups["settingsd"] = "settingsd: release build, default options but for --durability as named"
+        self.setups["settingsd"] = "settingsd: release build, default options except the durability in the row"
         return Settingsd(self.program, data or self.path("settingsd"), durability, options)
 
     def protected(self, durability=ALWAYS):
-        """A daemon with access control, an audit file and an access log. A request needs the `fields` of the daemon."""
+        """Returns a daemon with access control, an audit file and an access log. Its `fields` contain the token."""
         self.setups["protected"] = ("protected: settingsd with a token file, an audit file and an access log in the "
                                     "combined format; each request has a token")
         data = self.path("protected")
@@ -52,10 +52,10 @@ class Bench:
         self.setups[kind] = kind.SETUP
         return kind(self.path(kind.__name__.lower()), *arguments)
 
-    def in_turns(self, **contenders):
-        """Runs every contender once a round, never two at a time, and returns the results of each by name.
+    def run_rounds(self, **contenders):
+        """Runs every contender once in each round, one contender at a time. Returns the list of results of each contender.
 
-        Every second round goes the other way, so that no contender always runs behind the same other one.
+        Every second round has the reverse order, so that no contender always runs after the same other contender.
         """
         results = {name: [] for name in contenders}
         for number in range(self.rounds):
@@ -68,20 +68,20 @@ class Bench:
 
     @staticmethod
     def progress(text):
-        """A line that overwrites itself, for people only."""
+        """Shows a line of progress on a terminal. It overwrites the previous line."""
         if sys.stderr.isatty():
             print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
 
 
-def each(loads, figure):
-    """One figure of every load, such as `p99`."""
-    return [getattr(load, figure) for load in loads]
+def values_of(loads, attribute):
+    """Returns the values of one attribute, such as `p99`, of all loads."""
+    return [getattr(load, attribute) for load in loads]
 
 
 def fill(port, suites, keys):
-    """Loads `keys` settings over `suites` suites, a suite per request; returns the paths of all settings.
+    """Stores `keys` settings, evenly distributed over `suites` suites. Returns the paths of all settings.
 
-    Keys are 20 bytes, values small integers and short strings by halves.
+    A key has 20 bytes. Half of the values are small integers, and half are short strings.
     """
     paths = []
     per_suite = keys // suites

@@ -1,4 +1,4 @@
-"""Daemons that share three members of etcd: beside a daemon alone, and beside etcd's own gateway and watch."""
+"""Benchmarks of three daemons that share three members of etcd, compared with a single daemon and with etcd itself."""
 
 import base64
 import contextlib
@@ -18,12 +18,13 @@ from .report import Required, compared, compared_loads, microseconds, per_second
 from .writing import KEYS, Writes, our_put
 
 MEMBERS = 3
+WATCHED_WRITES = 200
 READY = re.compile("serving client traffic insecurely|serving insecure client requests")
 
 
-def member(folder, name, port, peer, peers):
-    """A member of etcd, which is ready once it knows the others."""
-    client, own = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{peer}"
+def member(folder, name, port, peer_port, peers):
+    """Returns a member of etcd. It is ready after it has joined the cluster of the `peers`."""
+    client, own = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{peer_port}"
     service = Service("etcd", ["etcd", "--name", name, "--data-dir", folder, "--logger", "zap", "--log-level", "info",
                                "--listen-client-urls", client, "--advertise-client-urls", client,
                                "--listen-peer-urls", own, "--initial-advertise-peer-urls", own,
@@ -33,11 +34,11 @@ def member(folder, name, port, peer, peers):
 
 
 def members(bench, stack):
-    """Starts the members; returns them once all are ready."""
+    """Starts the members of an etcd cluster. Returns them when all are ready. The exit stack kills them."""
     bench.setups["cluster"] = "cluster: three members of etcd and three daemons on this machine"
     ports = [(f"m{number}", free_port(), free_port()) for number in range(MEMBERS)]
-    peers = ",".join(f"{name}=http://127.0.0.1:{peer}" for name, _, peer in ports)
-    started = [member(bench.path(name), name, port, peer, peers) for name, port, peer in ports]
+    peers = ",".join(f"{name}=http://127.0.0.1:{peer_port}" for name, _, peer_port in ports)
+    started = [member(bench.path(name), name, port, peer_port, peers) for name, port, peer_port in ports]
     for service in started:
         service.launch()
         stack.callback(service.kill)
@@ -47,13 +48,13 @@ def members(bench, stack):
 
 
 def gateway_put(key, value):
-    """A request to etcd's gateway for what a PUT of ours stores."""
+    """Returns a request to the JSON gateway of etcd that stores the same key and value as `our_put`."""
     texts = {"key": f"suite-{key // 1000:03d}/key:{key:012d}", "value": value.decode()}
     return render("POST", "/v3/kv/put", {name: base64.b64encode(text.encode()).decode() for name, text in texts.items()})
 
 
-def through_all(bench, daemons, writes):
-    """Writes through all daemons at once, with as many clients at each as one has alone; the load is their sum."""
+def put_to_all(bench, daemons, writes):
+    """Sends PUTs to all daemons at once, with CLIENTS clients for each daemon. Returns a load with the sum of the rates."""
     files = [writes.file(our_put) for _ in daemons]
     runs = [Wrk(daemon, "", CLIENTS, bench.seconds, file) for daemon, file in zip(daemons, files)]
     try:
@@ -65,75 +66,78 @@ def through_all(bench, daemons, writes):
     return replace(loads[0], requests_per_second=sum(load.requests_per_second for load in loads))
 
 
-def waits(port, begin, write, mark):
-    """Microseconds from a write until a stream has it, sorted: the write sends the number of the round."""
-    found = []
+def notification_delay(port, stream_request, write, marker):
+    """Returns the median time, in microseconds, from a write until a stream receives it. `write(number)` sends a write, and
+    `marker(number)` returns the bytes by which the stream shows it."""
+    delays = []
     with socket.create_connection(("127.0.0.1", port), 60) as stream:
-        stream.sendall(begin)
+        stream.sendall(stream_request)
         stream.recv(1 << 16)
-        for number in range(1, 201):
+        for number in range(1, WATCHED_WRITES + 1):
             start, text = time.perf_counter(), b""
             write(number)
-            while mark(number) not in text:
+            while marker(number) not in text:
                 text += stream.recv(1 << 16)
-            found.append((time.perf_counter() - start) * 1e6)
-    return statistics.median(found)
+            delays.append((time.perf_counter() - start) * 1e6)
+    return statistics.median(delays)
 
 
-def our_wait(reader, writer):
-    """The median wait of a watcher on another daemon than the one that is written to."""
+def our_notification_delay(reader, writer):
+    """Returns the median delay of an event stream of the daemon `reader` after writes to the daemon `writer`."""
     with Connection(writer.port) as connection:
         base = int(time.time() * 1000) * 1000
-        begin = render("GET", "/v1/suites/heard/observe", None, [("Accept", "text/event-stream")])
-        connection.request("PUT", "/v1/suites/heard/keys/n", base)
-        return waits(reader.port, begin,
-                     lambda number: connection.request("PUT", "/v1/suites/heard/keys/n", base + number),
-                     lambda number: b"%d" % (base + number))
+        stream_request = render("GET", "/v1/suites/watched/observe", None, [("Accept", "text/event-stream")])
+        connection.request("PUT", "/v1/suites/watched/keys/n", base)
+        return notification_delay(
+            reader.port, stream_request,
+            lambda number: connection.request("PUT", "/v1/suites/watched/keys/n", base + number),
+            lambda number: b"%d" % (base + number))
 
 
-def etcd_wait(reader, writer):
-    """The median wait of etcd's own watch at another member than the one that is written to."""
+def etcd_notification_delay(reader, writer):
+    """Returns the median delay of a watch of the etcd member `reader` after writes to the etcd member `writer`."""
     def encoded(text):
         return base64.b64encode(text.encode()).decode()
 
     with Connection(writer.port) as connection:
         base = int(time.time() * 1000) * 1000
-        begin = render("POST", "/v3/watch", {"create_request": {"key": encoded("heard")}})
-        return waits(reader.port, begin,
-                     lambda number: connection.request(
-                         "POST", "/v3/kv/put", {"key": encoded("heard"), "value": encoded(str(base + number))}),
-                     lambda number: encoded(str(base + number)).encode())
+        stream_request = render("POST", "/v3/watch", {"create_request": {"key": encoded("watched")}})
+        return notification_delay(
+            reader.port, stream_request,
+            lambda number: connection.request(
+                "POST", "/v3/kv/put", {"key": encoded("watched"), "value": encoded(str(base + number))}),
+            lambda number: encoded(str(base + number)).encode())
 
 
 def cluster(bench):
-    """Daemons that share three members of etcd: reads, writes and watchers, beside one alone and etcd's own gateway."""
+    """Three daemons with three members of etcd: reads, writes, watchers; compared with a single daemon and with etcd"""
     writes = Writes(bench)
     with contextlib.ExitStack() as stack:
         etcd = members(bench, stack)
         options = {"etcd": {"endpoints": [service.origin for service in etcd]}}
         daemons = [stack.enter_context(bench.settingsd(options=options)) for _ in range(MEMBERS)]
-        alone = stack.enter_context(bench.settingsd())
-        for daemon in (daemons[0], alone):
+        single = stack.enter_context(bench.settingsd())
+        for daemon in (daemons[0], single):
             with Connection(daemon.port) as connection:
                 connection.request("PUT", SETTING, 42)
-        # Rounds of reading differ by a tenth, and the bound is a twentieth: more and shorter rounds.
+        # The rates of rounds differ by 10 %, and the limit is 5 %. Therefore this row has more and shorter rounds.
         reading = replace(bench, rounds=3 * bench.rounds, seconds=max(1, bench.seconds // 3))
-        reads = reading.in_turns(
-            shared=lambda: wrk(daemons[0], SETTING, CLIENTS, reading.seconds),
-            alone=lambda: wrk(alone, SETTING, CLIENTS, reading.seconds))
-        loads = bench.in_turns(
-            write=lambda: writes.load(daemons[0], our_put),
+        reads = reading.run_rounds(
+            cluster=lambda: wrk(daemons[0], SETTING, CLIENTS, reading.seconds),
+            single=lambda: wrk(single, SETTING, CLIENTS, reading.seconds))
+        loads = bench.run_rounds(
+            one_daemon=lambda: writes.load(daemons[0], our_put),
             gateway=lambda: writes.load(etcd[0], gateway_put, count=KEYS),
-            all=lambda: through_all(bench, daemons, writes),
-            many=lambda: writes.load(etcd[0], gateway_put, clients=MEMBERS * CLIENTS, count=KEYS),
-            heard=lambda: our_wait(daemons[1], daemons[0]),
-            watched=lambda: etcd_wait(etcd[1], etcd[0]))
-    yield compared_loads("GET on etcd", per_second, "requests_per_second", reads["shared"], reads["alone"], "alone",
+            three_daemons=lambda: put_to_all(bench, daemons, writes),
+            gateway_with_all_clients=lambda: writes.load(etcd[0], gateway_put, clients=MEMBERS * CLIENTS, count=KEYS),
+            our_watch=lambda: our_notification_delay(daemons[1], daemons[0]),
+            etcd_watch=lambda: etcd_notification_delay(etcd[1], etcd[0]))
+    yield compared_loads("GET on etcd", per_second, "requests_per_second", reads["cluster"], reads["single"], "single",
                          Required(">=", 0.95))
-    for title, name, direct, bound in (("PUT on etcd", "write", "gateway", 1.5),
-                                       ("PUT through three daemons", "all", "many", 1)):
-        yield compared_loads(title, per_second, "requests_per_second", loads[name], loads[direct], "gateway",
+    for title, name, peer, bound in (("PUT on etcd", "one_daemon", "gateway", 1.5),
+                                     ("PUT through three daemons", "three_daemons", "gateway_with_all_clients", 1)):
+        yield compared_loads(title, per_second, "requests_per_second", loads[name], loads[peer], "gateway",
                              Required(">=", bound),
-                             f"{CLIENTS} clients at each daemon; the gateway is one member's, with as many together")
-    yield compared("change heard at another daemon, p50", microseconds, loads["heard"], loads["watched"], "etcd's watch",
-                   Required("<=", 2))
+                             f"{CLIENTS} clients for each daemon; one etcd member with the same total of clients")
+    yield compared("delay of a watcher on another daemon, p50", microseconds, loads["our_watch"], loads["etcd_watch"],
+                   "watch of etcd", Required("<=", 2))

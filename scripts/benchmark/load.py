@@ -1,7 +1,7 @@
-"""Load generators, both written in C: wrk for HTTP, redis-benchmark for Redis.
+"""The load generators: wrk for HTTP and redis-benchmark for Redis. Both are written in C.
 
-Each drives all its connections from one thread and waits for an answer before it sends the next request of that
-connection, so the two put comparable load on a server: N clients, one request each in flight.
+Both drive all connections from one thread. On each connection they send the next request after the response to the
+previous request. Therefore both put the same load on a server: N clients, each with one request in flight.
 """
 
 import csv
@@ -17,13 +17,13 @@ REPLAY = pathlib.Path(__file__).with_name("replay.lua")
 
 
 class LoadFailed(Exception):
-    """Requests were refused or connections broke, so the figures would mean nothing."""
+    """A server refused requests, or connections failed, so the figures are not valid."""
 
 
 @dataclass(frozen=True)
 class Load:
-    """What one run of a generator measured. Latencies are in microseconds, and so is the processor time, user and system,
-    that the service takes a request."""
+    """The figures of one run of a generator. Latencies, and the user and system time of the server for each request, are in
+    microseconds."""
 
     requests_per_second: float
     p50: float
@@ -35,15 +35,15 @@ class Load:
 
 
 class Meter:
-    """The processor time that a service takes from here on."""
+    """Measures the processor time that a service uses from the construction of the meter on."""
 
     def __init__(self, service):
         self.service = service
-        self.before = service.cpu_times()
+        self.start_times = service.cpu_times()
 
-    def each(self, requests):
-        """Microseconds of user and of system time until now, for each of so many requests."""
-        return [(now - then) * 1e6 / requests for now, then in zip(self.service.cpu_times(), self.before)]
+    def per_request(self, requests):
+        """Returns the user time and the system time since the construction, in microseconds per request."""
+        return [(now - start) * 1e6 / requests for now, start in zip(self.service.cpu_times(), self.start_times)]
 
 
 class Generator:
@@ -65,7 +65,7 @@ class Generator:
 
 
 class Wrk(Generator):
-    """A run of wrk. Latencies are corrected by wrk itself for answers that held up later requests."""
+    """A run of wrk. wrk corrects the latencies for requests that it sent late because a response was late."""
 
     def __init__(self, service, path, connections, seconds, requests=None):
         self.url = service.origin + path
@@ -74,28 +74,28 @@ class Wrk(Generator):
                          "-s", REPLAY, self.url, *(["--", requests] if requests else []))
 
     def result(self):
-        """Waits for the end of the run."""
-        said = self.process.communicate()[0]
-        line = next((line for line in said.splitlines() if line.startswith("result ")), None)
+        """Waits for the end of the run. Returns its figures."""
+        output = self.process.communicate()[0]
+        line = next((line for line in output.splitlines() if line.startswith("result ")), None)
         if line is None:
-            raise LoadFailed(f"wrk on {self.url} gave no result:\n{said}")
+            raise LoadFailed(f"wrk on {self.url} printed no result:\n{output}")
         figures = json.loads(line.removeprefix("result "))
         if figures["refused"] or figures["broken"] or not figures["requests"]:
-            raise LoadFailed(f"of {figures['requests']} requests to {self.url}, {figures['refused']} were refused; "
+            raise LoadFailed(f"{self.url} refused {figures['refused']} of {figures['requests']} requests; "
                              f"{figures['broken']} connections failed or timed out")
         seconds = figures["microseconds"] / 1e6
         return Load(figures["requests"] / seconds, figures["p50"], figures["p99"], figures["slowest"],
-                    *self.meter.each(figures["requests"]), figures["bytes"] / seconds)
+                    *self.meter.per_request(figures["requests"]), figures["bytes"] / seconds)
 
     def finish(self):
-        """Ends the run early; what it measured until now counts."""
+        """Ends the run early. Returns the figures that it has measured so far."""
         if self.is_running:
             self.process.send_signal(signal.SIGINT)
         return self.result()
 
 
 class RedisSets(Generator):
-    """A run of redis-benchmark: `count` SETs of random keys without pipelining."""
+    """A run of redis-benchmark that sends `count` SETs of random keys without pipelining."""
 
     def __init__(self, redis, connections, count, keys, value_bytes):
         self.count = int(count)
@@ -103,42 +103,42 @@ class RedisSets(Generator):
                          "-n", self.count, "-r", keys, "-d", value_bytes, "-P", "1", "--csv")
 
     def result(self):
-        """Waits for the end of the run."""
-        said = self.process.communicate()[0]
-        rows = list(csv.DictReader(line for line in said.splitlines() if line.startswith('"')))
+        """Waits for the end of the run. Returns its figures."""
+        output = self.process.communicate()[0]
+        rows = list(csv.DictReader(line for line in output.splitlines() if line.startswith('"')))
         if self.process.returncode or not rows:
-            raise LoadFailed(f"redis-benchmark ended with {self.process.returncode}:\n{said}")
+            raise LoadFailed(f"redis-benchmark ended with {self.process.returncode}:\n{output}")
         row = rows[0]
         latencies = (float(row[name]) * 1000 for name in ("p50_latency_ms", "p99_latency_ms", "max_latency_ms"))
-        return Load(float(row["rps"]), *latencies, *self.meter.each(self.count))
+        return Load(float(row["rps"]), *latencies, *self.meter.per_request(self.count))
 
     def finish(self):
-        """Ends the run early; redis-benchmark says nothing then."""
+        """Ends the run early. redis-benchmark prints no figures in this case."""
         self.kill()
 
 
 def wrk(service, path, connections, seconds, requests=None):
-    return _whole(Wrk(service, path, connections, seconds, requests))
+    return _result(Wrk(service, path, connections, seconds, requests))
 
 
 def redis_set(redis, connections, seconds, keys, value_bytes):
-    """SETs for about so many seconds. redis-benchmark takes a number of requests, not a time, so a short run tells how
-    many to ask for."""
-    trial = _whole(RedisSets(redis, connections, 1000 * connections ** 0.5, keys, value_bytes))
-    return _whole(RedisSets(redis, connections, trial.requests_per_second * seconds, keys, value_bytes))
+    """Runs SETs for about `seconds`. redis-benchmark can limit the number of requests, not the time. A short trial run
+    measures the rate, from which the number follows."""
+    trial = _result(RedisSets(redis, connections, 1000 * connections ** 0.5, keys, value_bytes))
+    return _result(RedisSets(redis, connections, trial.requests_per_second * seconds, keys, value_bytes))
 
 
-def _whole(run):
+def _result(run):
     try:
         return run.result()
     finally:
         run.kill()
 
 
-def repeat(service, request, begins, seconds):
-    """One client that sends `request` (bytes) over and over and checks how each answer begins. Times HTTP and Redis
-    alike, which wrk and redis-benchmark do not; returns the sorted waits in microseconds."""
-    waits = []
+def repeat(service, request, response_start, seconds):
+    """Sends `request` (bytes) repeatedly on one connection, and checks the first bytes of each response. Times HTTP and
+    Redis in the same way, unlike wrk and redis-benchmark. Returns the sorted latencies in microseconds."""
+    latencies = []
     with socket.create_connection(("127.0.0.1", service.port), 60) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         now = time.perf_counter()
@@ -146,16 +146,16 @@ def repeat(service, request, begins, seconds):
         while now < end:
             sent = time.perf_counter()
             connection.sendall(request)
-            answer = connection.recv(1 << 16)
+            response = connection.recv(1 << 16)
             now = time.perf_counter()
-            if not answer.startswith(begins):
-                raise LoadFailed(f"{service.name} answered {answer[:300]} to {request}")
-            waits.append((now - sent) * 1e6)
-    return sorted(waits)
+            if not response.startswith(response_start):
+                raise LoadFailed(f"{service.name} answered {response[:300]} to {request}")
+            latencies.append((now - sent) * 1e6)
+    return sorted(latencies)
 
 
 def write_requests(path, requests):
-    """Writes requests (bytes) for replay.lua to replay."""
+    """Writes requests (bytes) to a file in the format of replay.lua. Returns the path."""
     with open(path, "wb") as file:
         for request in requests:
             file.write(b"%d\n%b" % (len(request), request))

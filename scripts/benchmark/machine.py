@@ -1,4 +1,4 @@
-"""The machine a report is about, and the programs that have to be on it."""
+"""Describes the machine for the report, and installs the programs that the benchmarks need."""
 
 import os
 import platform
@@ -18,43 +18,43 @@ VERSIONS = (["nginx", "-v"], ["redis-server", "--version"], ["etcd", "--version"
 
 
 class PeersMissing(Exception):
-    """A program to compare with is not installed and cannot be installed from here."""
+    """A program that the benchmarks need is missing, and this script cannot install it."""
 
 
 def install_missing():
-    """Installs the peers that are missing, where this user may; otherwise says what to run."""
+    """Installs the missing programs. If the user is not root, raises PeersMissing with the command for the installation."""
     packages = sorted({package for program, package in PACKAGES.items() if shutil.which(program) is None})
     if not packages:
         return
     command = ["apt-get", "install", "--yes", "--no-install-recommends", *packages]
-    by_hand = "install them with:  sudo " + " ".join(command)
+    remedy = "install them with:  sudo " + " ".join(command)
     if shutil.which("apt-get") is None:
-        raise PeersMissing(f"these packages are missing (Debian's names): {' '.join(packages)}")
+        raise PeersMissing(f"these packages are missing (names of Debian): {' '.join(packages)}")
     if os.geteuid() != 0:
-        raise PeersMissing(f"these packages are missing: {' '.join(packages)}; {by_hand}")
-    print(f"installing {' '.join(packages)} (where Debian then runs them as services, those are left alone and idle)")
+        raise PeersMissing(f"these packages are missing: {' '.join(packages)}; {remedy}")
+    print(f"installing {' '.join(packages)} (the benchmarks do not use the services that Debian may start for them)")
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    for attempt in (command, ["apt-get", "update"], command):
-        run = subprocess.run(attempt, env=environment, capture_output=True, text=True)
-        if attempt is command and run.returncode == 0:
+    for step in (command, ["apt-get", "update"], command):
+        run = subprocess.run(step, env=environment, capture_output=True, text=True)
+        if step is command and run.returncode == 0:
             return
-    raise PeersMissing(f"apt-get failed; {by_hand}\n{run.stdout[-600:]}{run.stderr[-600:]}")
+    raise PeersMissing(f"apt-get failed; {remedy}\n{run.stdout[-600:]}{run.stderr[-600:]}")
 
 
 def allow_open_files():
-    """Lets this program, and so all it starts, have as many files and sockets open as it may."""
-    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    """Raises the limit of open files and sockets of this process, and of its children, to the hard limit."""
+    hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard_limit, hard_limit))
 
 
 def file_system(folder):
-    """The type of file system that holds `folder`: syncing to memory alone would flatter everybody."""
+    """Returns the type of the file system of `folder`. On tmpfs, the rates of synced writes would be too high."""
     run = subprocess.run(["stat", "--file-system", "--format=%T", folder], capture_output=True, text=True)
     return run.stdout.strip() or "unknown"
 
 
 def describe(folder):
-    """Lines that say where the figures come from."""
+    """Yields lines for the report: the hardware, the kernel, the file system and the versions of the programs."""
     with open("/proc/cpuinfo") as cpus:
         model = re.search(r"model name\s*:\s*(.*)", cpus.read())
     with open("/proc/meminfo") as memory:
@@ -63,7 +63,7 @@ def describe(folder):
     yield (f"machine: {os.cpu_count()} cores{' (' + model[1] + ')' if model else ''}, {gigabytes:.0f} GB, "
            f"{platform.system()} {platform.release()}, data on {file_system(folder)}")
     if load > 0.5:
-        yield f"  note: something else was running here before (load average {load:.1f}), so take the figures with care"
+        yield f"  warning: other processes used the machine (load average {load:.1f}); the figures may be wrong"
     versions = []
     for command in VERSIONS:
         run = subprocess.run(command, capture_output=True, text=True)

@@ -1,4 +1,4 @@
-"""Observing: how soon watchers are woken, what it costs to have them, how everybody else fares beside them."""
+"""Benchmarks of watchers: how soon they are notified, their memory and processor time, their effect on other clients."""
 
 import itertools
 import statistics
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from harness.http import Connection, render
 
-from .bench import CLIENTS, each
+from .bench import CLIENTS, values_of
 from .load import LoadFailed, wrk, write_requests
 from .peers import Etcd
 from .reading import SETTING
@@ -15,144 +15,147 @@ from .report import (Required, absolute, compared, compared_loads, kilobytes, mi
                      percent)
 from .watching import WATCHED, Watchers
 
-MANY = 10_000
-SPREAD, SPREAD_KEYS = 18_000, 1000
-WAKES = 5
-REPOLLING = 100
+WATCHERS = 10_000
+# A row with watchers of many keys: 18 watchers for each of 1000 keys.
+MANY_KEYS_WATCHERS, MANY_KEYS = 18_000, 1000
+NOTIFICATIONS = 5
+REPOLLING_WATCHERS = 100
 VALUES = 100_000
 
-# What the daemon waits when it is not told how long. Deadlines are drawn from its last tenth, so that each watcher asks
-# again about once in this time, and a shorter look might see none of them or all.
-WAIT = 30
+# The default wait of a long poll. The daemon answers an idle long poll at a random time in the last tenth of the wait. A
+# measurement of this length therefore includes about one answer and one new request of each watcher.
+WAIT_SECONDS = 30
 
 
 def observe(bench):
-    """Watchers: how soon they are woken, what each takes of memory and CPU, what they cost others."""
+    """Watchers: how soon they are notified, their memory and CPU time, their effect on reads and writes"""
     yield from one_key(bench)
     yield from many_keys(bench)
-    yield from reading_beside(bench)
-    yield from writing_beside(bench)
+    yield from reads_with_watchers(bench)
+    yield from writes_with_watchers(bench)
     yield from idle(bench)
 
 
 @dataclass(frozen=True)
-class Woken:
-    """10,000 watchers of one key at a server that had none before; bytes are resident ones for each."""
+class NotificationCost:
+    """The cost of WATCHERS watchers of one key. `seconds` is the time to notify all of them. The bytes are the resident
+    memory per watcher: before the first notification, and after NOTIFICATIONS notifications."""
 
     seconds: float
-    waiting_bytes: float
-    woken_bytes: float
+    initial_bytes: float
+    final_bytes: float
 
 
 def one_key(bench):
-    """A PUT that wakes 10,000, beside etcd; memory for each of them. Servers are new in each round, for what was freed
-    stays resident."""
+    """A PUT that notifies 10,000 watchers, compared with etcd, and the memory per watcher. Each round starts a new server,
+    because freed memory stays resident."""
     def measure(name, service):
-        with service, Watchers(bench, name, service.port, MANY) as watchers:
+        with service, Watchers(bench, name, service.port, WATCHERS) as watchers:
             before = service.resident_bytes()
             watchers.watch()
-            waiting = service.resident_bytes()
-            seconds = statistics.median(watchers.wake(WAKES))
-            woken = service.resident_bytes()
-        return Woken(seconds, (waiting - before) / MANY, (woken - before) / MANY)
+            initial = service.resident_bytes()
+            seconds = statistics.median(watchers.notify(NOTIFICATIONS))
+            final = service.resident_bytes()
+        return NotificationCost(seconds, (initial - before) / WATCHERS, (final - before) / WATCHERS)
 
-    runs = bench.in_turns(settingsd=lambda: measure("settingsd", bench.settingsd()),
+    runs = bench.run_rounds(settingsd=lambda: measure("settingsd", bench.settingsd()),
                           etcd=lambda: measure("etcd", bench.peer(Etcd)))
     ours, theirs = runs["settingsd"], runs["etcd"]
-    yield compared(f"PUT that wakes {MANY:,} watchers", milliseconds, each(ours, "seconds"), each(theirs, "seconds"),
-                   "etcd", Required("<=", 0.4), f"until the last has its answer; in each round the median of {WAKES}")
-    peer, ours_woken, peer_woken = (
-        kilobytes(statistics.median(each(series, figure)))
-        for series, figure in ((theirs, "waiting_bytes"), (ours, "woken_bytes"), (theirs, "woken_bytes")))
-    yield absolute("resident, for each that waits", kilobytes, each(ours, "waiting_bytes"), Required("<=", 2e3),
-                   f"with its connection; etcd {peer}; when each was woken {WAKES} times and waits again: {ours_woken}, "
-                   f"etcd {peer_woken}")
+    yield compared(f"PUT that notifies {WATCHERS:,} watchers", milliseconds, values_of(ours, "seconds"),
+                   values_of(theirs, "seconds"), "etcd", Required("<=", 0.4),
+                   f"time until the last watcher has its answer; each round takes the median of {NOTIFICATIONS}")
+    peer, ours_final, peer_final = (
+        kilobytes(statistics.median(values_of(series, figure)))
+        for series, figure in ((theirs, "initial_bytes"), (ours, "final_bytes"), (theirs, "final_bytes")))
+    yield absolute("resident memory per watcher", kilobytes, values_of(ours, "initial_bytes"), Required("<=", 2e3),
+                   f"with its connection; etcd {peer}; after {NOTIFICATIONS} notifications: {ours_final}, etcd {peer_final}")
 
 
 def many_keys(bench):
-    """A PUT that wakes the 18 watchers of its key among 18,000."""
-    with bench.settingsd() as daemon, Watchers(bench, "settingsd", daemon.port, SPREAD, SPREAD_KEYS) as watchers:
-        bench.progress(f"{SPREAD:,} watchers connect")
+    """A PUT that notifies the 18 watchers of its key, while 17,982 watchers of other keys wait."""
+    with bench.settingsd() as daemon, Watchers(bench, "settingsd", daemon.port, MANY_KEYS_WATCHERS,
+                                              MANY_KEYS) as watchers:
+        bench.progress(f"{MANY_KEYS_WATCHERS:,} watchers connect")
         watchers.watch()
-        rounds = bench.in_turns(wakes=lambda: [1e6 * seconds for seconds in watchers.wake(SPREAD_KEYS)])["wakes"]
+        rounds = bench.run_rounds(times=lambda: [1e6 * seconds for seconds in watchers.notify(MANY_KEYS)])["times"]
     slowest = max(itertools.chain(*rounds))
-    yield absolute(f"PUT that wakes {SPREAD // SPREAD_KEYS} of {SPREAD:,}", microseconds,
-                   [statistics.median(wakes) for wakes in rounds], Required("<=", 2000),
-                   f"medians of {SPREAD_KEYS:,} PUTs, each to another key; the slowest of all took "
-                   f"{microseconds(slowest)}")
+    yield absolute(f"PUT that notifies {MANY_KEYS_WATCHERS // MANY_KEYS} of {MANY_KEYS_WATCHERS:,}", microseconds,
+                   [statistics.median(times) for times in rounds], Required("<=", 2000),
+                   f"medians of {MANY_KEYS:,} PUTs, each to another key; the slowest took {microseconds(slowest)}")
 
 
-def reading_beside(bench):
-    """GETs of an unwatched setting, with and without 10,000 idle watchers of another one."""
+def reads_with_watchers(bench):
+    """GETs of a setting, with and without 10,000 idle watchers of another setting."""
     with bench.settingsd() as daemon:
         with Connection(daemon.port) as connection:
             connection.request("PUT", SETTING, 42)
 
-        def alone():
-            await_unwatched(daemon.port)
+        def unwatched():
+            await_no_watchers(daemon.port)
             return wrk(daemon, SETTING, CLIENTS, bench.seconds)
 
-        def beside():
-            with Watchers(bench, "settingsd", daemon.port, MANY) as watchers:
+        def watched():
+            with Watchers(bench, "settingsd", daemon.port, WATCHERS) as watchers:
                 watchers.watch()
                 return wrk(daemon, SETTING, CLIENTS, bench.seconds)
 
-        loads = bench.in_turns(alone=alone, beside=beside)
-    yield compared_loads(f"GET beside {MANY:,} that wait", per_second, "requests_per_second", loads["beside"],
-                         loads["alone"], "none waiting", Required(">=", 0.95))
+        loads = bench.run_rounds(unwatched=unwatched, watched=watched)
+    yield compared_loads(f"GET with {WATCHERS:,} idle watchers", per_second, "requests_per_second", loads["watched"],
+                         loads["unwatched"], "no watchers", Required(">=", 0.95))
 
 
-def writing_beside(bench):
-    """PUTs of one setting, each of another value, with 100 watchers who ask again at once, and without."""
+def writes_with_watchers(bench):
+    """PUTs of different values to one setting, with and without 100 watchers that ask again after each answer."""
     requests = write_requests(bench.path("requests"), (render("PUT", WATCHED, value) for value in range(VALUES)))
     with bench.settingsd() as daemon:
-        def alone(clients):
-            await_unwatched(daemon.port)
+        def unwatched(clients):
+            await_no_watchers(daemon.port)
             return wrk(daemon, "", clients, bench.seconds, requests), 0
 
         def watched(clients):
-            with Watchers(bench, "settingsd", daemon.port, REPOLLING) as watchers:
+            with Watchers(bench, "settingsd", daemon.port, REPOLLING_WATCHERS) as watchers:
                 watchers.watch()
                 load = wrk(daemon, "", clients, bench.seconds, requests)
                 answers = watchers.answers()
-            if answers < REPOLLING:
-                raise LoadFailed(f"{REPOLLING} watchers of what was put all the time had {answers} answers")
+            if answers < REPOLLING_WATCHERS:
+                raise LoadFailed(f"{REPOLLING_WATCHERS} watchers of a setting that changed got only {answers} answers")
             return load, answers / bench.seconds
 
-        runs = bench.in_turns(**{
-            "alone": lambda: alone(CLIENTS), "watched": lambda: watched(CLIENTS),
-            "alone, one client": lambda: alone(1), "watched, one client": lambda: watched(1)})
+        runs = bench.run_rounds(**{
+            "unwatched": lambda: unwatched(CLIENTS), "watched": lambda: watched(CLIENTS),
+            "unwatched, one client": lambda: unwatched(1), "watched, one client": lambda: watched(1)})
     loads = {name: [load for load, _ in run] for name, run in runs.items()}
     for clients, suffix in ((CLIENTS, ""), (1, ", one client")):
         answers = statistics.median(rate for _, rate in runs["watched" + suffix])
-        yield compared_loads(f"PUT watched by {REPOLLING}{suffix}", per_second, "requests_per_second",
-                             loads["watched" + suffix], loads["alone" + suffix], "unwatched", Required(">=", 0.3),
-                             f"the watchers have {per_second(answers)} meanwhile")
+        yield compared_loads(f"PUT watched by {REPOLLING_WATCHERS}{suffix}", per_second, "requests_per_second",
+                             loads["watched" + suffix], loads["unwatched" + suffix], "unwatched", Required(">=", 0.3),
+                             f"answers to the watchers: {per_second(answers)}")
 
 
 def idle(bench):
-    """CPU that the daemon takes for 10,000 idle watchers; they ask again at their deadlines."""
-    with bench.settingsd() as daemon, Watchers(bench, "settingsd", daemon.port, MANY, wait=WAIT) as watchers:
+    """CPU time of the daemon for 10,000 idle watchers, which ask again when their long polls end."""
+    with bench.settingsd() as daemon, Watchers(bench, "settingsd", daemon.port, WATCHERS,
+                                              wait=WAIT_SECONDS) as watchers:
         watchers.watch()
 
         def measure():
-            began, before = time.monotonic(), daemon.cpu_seconds()
-            time.sleep(WAIT)
-            return (daemon.cpu_seconds() - before) / (time.monotonic() - began)
+            start, cpu_start = time.monotonic(), daemon.cpu_seconds()
+            time.sleep(WAIT_SECONDS)
+            return (daemon.cpu_seconds() - cpu_start) / (time.monotonic() - start)
 
-        shares = bench.in_turns(idle=measure)["idle"]
+        shares = bench.run_rounds(idle=measure)["idle"]
         answers = watchers.answers() / len(shares)
-    if answers < 0.9 * MANY:
-        raise LoadFailed(f"of {MANY:,} who waited for {WAIT} s, {answers:,.0f} were answered in that time")
-    yield absolute(f"CPU for {MANY:,} that wait", percent, shares, Required("<=", 0.01),
-                   f"of one core, over {WAIT} s at a time, in which {answers:,.0f} asked again at their deadlines")
+    if answers < 0.9 * WATCHERS:
+        raise LoadFailed(f"the daemon answered only {answers:,.0f} of {WATCHERS:,} long polls of {WAIT_SECONDS} s")
+    yield absolute(f"CPU for {WATCHERS:,} idle watchers", percent, shares, Required("<=", 0.01),
+                   f"of one core, in periods of {WAIT_SECONDS} s, in which {answers:,.0f} long polls end and start again")
 
 
-def await_unwatched(port):
-    """Returns when the daemon has noticed that the last watchers are gone."""
-    give_up = time.monotonic() + 60
+def await_no_watchers(port):
+    """Waits until the daemon has detected that all watchers have disconnected."""
+    deadline = time.monotonic() + 60
     with Connection(port) as connection:
         while b"\nsettingsd_watchers 0\n" not in connection.request("GET", "/metrics").body:
-            if time.monotonic() > give_up:
-                raise LoadFailed("watchers who are gone are still counted after 60 s")
+            if time.monotonic() > deadline:
+                raise LoadFailed("the daemon still counts watchers 60 s after they disconnected")
             time.sleep(0.01)

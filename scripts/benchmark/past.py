@@ -1,4 +1,4 @@
-"""What a long history costs: memory, start, and reads of the far past."""
+"""Benchmarks of a long history: memory, start, and reads of states at early revisions."""
 
 import random
 import statistics
@@ -10,18 +10,20 @@ from harness.http import Connection, render
 from .bench import CLIENTS
 from .load import LoadFailed, Wrk, write_requests
 from .report import Required, absolute, megabytes, milliseconds
-from .size import MEGABYTE, TIDYING_SECONDS
+from .size import MEGABYTE, MEMORY_RETURN_SECONDS
 from .writing import revision
 
+# Each key gets VERSIONS different values in rotation, so that each PUT changes its key.
 COMMITS, KEYS, VALUE_BYTES, VERSIONS = 1_000_000, 1000, 200, 10
 READS = 200
 HISTORY = {"history": {"days": 90}}
 
 
 def past(bench):
-    """1,000,000 commits of 200 bytes with history.days 90: memory, start, reads of the far past.
+    """1,000,000 commits of 200 bytes with history.days 90: memory, start, reads at early revisions
 
-    Beside the same settings without a history. Loaded once.
+    The memory and the start are differences to a daemon with the same settings and only 1,000 commits. The commits are
+    written once, not in each round.
     """
     puts = [render("PUT", f"/v1/suites/app/keys/key:{key:04d}", f"{version}".rjust(VALUE_BYTES - 2, "x"))
             for version in range(VERSIONS) for key in range(KEYS)]
@@ -30,28 +32,28 @@ def past(bench):
         data = bench.path(name)
         with bench.settingsd(INTERVAL, options, data) as daemon:
             bench.progress(f"{commits:,} commits")
-            write(bench, daemon, puts, commits)
+            write_commits(bench, daemon, puts, commits)
             memory[name] = daemon.resident_bytes()
             if commits == COMMITS:
-                reads = read(daemon, commits)
+                reads = time_reads(daemon, commits)
         starts[name] = []
         for _ in range(bench.rounds):
             daemon = bench.settingsd(INTERVAL, options, data)
             starts[name].append(daemon.start())
             daemon.stop()
-    yield absolute("resident with 1,000,000 commits", megabytes, [memory["with"] - memory["without"]],
-                   Required("<=", 100 * MEGABYTE), f"more than with {KEYS:,} commits; history.days 90, memory at its defaults")
+    yield absolute("resident memory with 1,000,000 commits", megabytes, [memory["with"] - memory["without"]],
+                   Required("<=", 100 * MEGABYTE), f"the increase over {KEYS:,} commits; history.days 90")
     yield absolute("start with 1,000,000 commits", milliseconds,
                    [statistics.median(starts["with"]) - statistics.median(starts["without"])], Required("<=", 1),
-                   f"longer than with {KEYS:,} commits")
-    yield absolute("?at= in the far past", milliseconds, reads, Required("<=", 0.05),
-                   f"a suite of {KEYS:,} keys as of any revision")
-    yield absolute("?at= in the far past, slowest", milliseconds, [max(reads)], Required("<=", 0.05),
-                   f"of {READS}")
+                   f"the increase over {KEYS:,} commits")
+    yield absolute("GET with ?at=, early revisions", milliseconds, reads, Required("<=", 0.05),
+                   f"a suite of {KEYS:,} keys at random revisions")
+    yield absolute("GET with ?at=, early revisions, slowest", milliseconds, [max(reads)], Required("<=", 0.05),
+                   f"of {READS} reads")
 
 
-def write(bench, daemon, puts, commits):
-    """Has so many commits made, of settings that change each time, and waits until freed memory is given back."""
+def write_commits(bench, daemon, puts, commits):
+    """Sends PUTs until the daemon has made the commits, and waits until it has returned freed memory to the kernel."""
     with Connection(daemon.port) as connection:
         if commits <= len(puts):
             for put in puts[:commits]:
@@ -63,20 +65,20 @@ def write(bench, daemon, puts, commits):
                     time.sleep(0.01)
                 load.finish()
                 if revision(connection) < commits:
-                    raise LoadFailed(f"{commits:,} PUTs were not done after 600 s")
+                    raise LoadFailed(f"the daemon did not make {commits:,} commits within 600 s")
             finally:
                 load.kill()
-        time.sleep(TIDYING_SECONDS)
+        time.sleep(MEMORY_RETURN_SECONDS)
 
 
-def read(daemon, commits):
-    """The times of reads of a suite as it was."""
+def time_reads(daemon, commits):
+    """Returns the seconds of each of READS reads of the suite at random revisions, of the first 90 % of the history."""
     random.seed(1)
     seconds = []
     with Connection(daemon.port) as connection:
         for _ in range(READS):
-            place = random.randrange(KEYS, commits * 9 // 10)
-            begun = time.monotonic()
-            connection.request("GET", f"/v1/suites/app?at={place}")
-            seconds.append(time.monotonic() - begun)
+            revision_read = random.randrange(KEYS, commits * 9 // 10)
+            start = time.monotonic()
+            connection.request("GET", f"/v1/suites/app?at={revision_read}")
+            seconds.append(time.monotonic() - start)
     return seconds

@@ -1,7 +1,7 @@
-"""Pauses as clients see them: the slowest answer in a span of time.
+"""Measures the longest latency that clients see in a period of time.
 
-A generator under full load measures its own queue. These clients send one request, wait for the answer, rest for a
-millisecond; each is a process of its own, so that none waits for another's interpreter.
+A load generator at full load would measure the time in its own queue. Therefore these clients send one request, wait for
+the answer, and sleep for a millisecond. Each client is a process, so that clients do not share a Python interpreter.
 """
 
 import gc
@@ -10,11 +10,12 @@ import time
 
 from harness.http import Connection
 
-REST = 0.001
+SLEEP_SECONDS = 0.001
 
 
 class Pauses:
-    """Clients that time every request of theirs until told to stop. `requests` maps a name to an iterator of bytes."""
+    """Client processes that measure the latency of each request. `requests` maps the name of a client to an iterator of the
+    bytes of its requests."""
 
     def __init__(self, port, requests):
         self.port = port
@@ -23,15 +24,15 @@ class Pauses:
         self.slowest = {}
 
     def __enter__(self):
-        """Returns once every client has had its first answer."""
+        """Starts the clients. Returns when every client has received its first answer."""
         context = multiprocessing.get_context("fork")
         try:
             for name, requests in self.requests.items():
-                ours, theirs = context.Pipe()
-                process = context.Process(target=_client, args=(self.port, requests, theirs), daemon=True)
+                our_end, client_end = context.Pipe()
+                process = context.Process(target=_client, args=(self.port, requests, client_end), daemon=True)
                 process.start()
-                theirs.close()
-                self.clients[name] = (process, ours)
+                client_end.close()
+                self.clients[name] = (process, our_end)
             for name in self.clients:
                 self._receive(name)
         except BaseException:
@@ -40,34 +41,35 @@ class Pauses:
         self.began = time.monotonic()
         return self
 
-    def until(self, happened, within):
-        """Waits until `happened()` is true, then stops the clients; returns how long that took.
+    def run_until(self, condition, within):
+        """Waits until `condition()` is true, and stops the clients. Returns the seconds until the condition was true.
 
-        Fills `slowest` with, by client, how many requests fell into that time and the longest wait among them.
+        `slowest` maps each client to the number of its requests in this time, and to their longest latency in seconds.
         """
-        while not happened():
+        while not condition():
             if time.monotonic() - self.began > within:
-                raise TimeoutError(f"what pauses were to be measured during did not end within {within} s")
+                raise TimeoutError(f"the operation during which latencies are measured did not end within {within} s")
             for name, (_, pipe) in self.clients.items():
                 if pipe.poll():
                     self._receive(name)
-            time.sleep(0.005)  # a directory has no event to wait for in the standard library
+            time.sleep(0.005)  # The standard library cannot wait for an event of a directory.
         ended = time.monotonic()
         for name, (_, pipe) in self.clients.items():
             pipe.send(None)
-            waits = [wait for sent, wait in self._receive(name) if sent + wait >= self.began and sent <= ended]
-            self.slowest[name] = (len(waits), max(waits))
+            latencies = [latency for sent, latency in self._receive(name)
+                         if sent + latency >= self.began and sent <= ended]
+            self.slowest[name] = (len(latencies), max(latencies))
         return ended - self.began
 
     def _receive(self, name):
-        """What a client has to say; text from a client is why it gave up."""
+        """Returns a message of a client. A text is the error that ended the client, and raises ConnectionError."""
         try:
-            said = self.clients[name][1].recv()
+            message = self.clients[name][1].recv()
         except EOFError:
-            said = "its process ended"
-        if isinstance(said, str):
-            raise ConnectionError(f"the {name}s that pauses are measured with failed: {said}")
-        return said
+            message = "its process ended"
+        if isinstance(message, str):
+            raise ConnectionError(f"the client that measures the latency of {name} failed: {message}")
+        return message
 
     def _end(self):
         for process, pipe in self.clients.values():
@@ -80,8 +82,8 @@ class Pauses:
 
 
 def _client(port, requests, pipe):
-    """Says that it has begun; sends requests until something arrives on the pipe; then says when each was sent and how
-    long it waited. At the first thing wrong says what, and is done."""
+    """Runs in a client process. Sends an empty list on the pipe after the first answer, and requests until a message arrives
+    on the pipe. Then sends the list of the send time and the latency of each request, or the text of an error."""
     gc.disable()
     timings = []
     try:
@@ -94,7 +96,7 @@ def _client(port, requests, pipe):
                     raise ConnectionError(f"answered {response}")
                 if len(timings) == 1:
                     pipe.send([])
-                if pipe.poll(REST):
+                if pipe.poll(SLEEP_SECONDS):
                     break
         pipe.send(timings)
     except OSError as error:

@@ -1,4 +1,5 @@
-"""The peers, each set up the way its own documentation says to for speed and for the durability it is compared at."""
+"""The servers that the benchmarks compare with the daemon. Each has the configuration that its documentation recommends for
+speed and for the durability of the comparison."""
 
 import os
 import pathlib
@@ -12,13 +13,13 @@ BARE_LOOP = pathlib.Path(__file__).with_name("bare_loop.c")
 
 
 class Nginx(Service):
-    """Serves `files` (name to bytes) from memory-resident files over keep-alive connections, without a log."""
+    """nginx, which serves `files` (a map of names to bytes) over keep-alive connections. By default, it writes no log."""
 
     SETUP = ("nginx: worker_processes auto, access_log off, sendfile, tcp_nopush, tcp_nodelay, open_file_cache, "
              "unlimited keep-alive")
 
     def __init__(self, folder, files, log="off", check=""):
-        """`log` is the value of `access_log`; `check` is a statement of the server that can refuse a request."""
+        """`log` is the value of `access_log`. `check` is a statement for the `server` block that can refuse a request."""
         folder.mkdir()
         for name, content in files.items():
             (folder / name).write_bytes(content)
@@ -54,9 +55,9 @@ class Nginx(Service):
 
 
 class ProtectedNginx(Nginx):
-    """Serves files like `Nginx`, checks a token, and writes a buffered access log."""
+    """nginx, which also checks a token and writes a buffered access log."""
 
-    SETUP = "protected nginx: as nginx, with a comparison of the token and access_log combined buffer=64k flush=1s"
+    SETUP = "protected nginx: the same, compares the token, and has access_log combined buffer=64k flush=1s"
 
     def __init__(self, folder, files, token):
         super().__init__(folder, files, log=f"{folder}/access.log combined buffer=64k flush=1s",
@@ -64,19 +65,19 @@ class ProtectedNginx(Nginx):
 
 
 class BareLoop(Service):
-    """Sends the bytes of `response` to every request, from one thread; compiled from C when it is made."""
+    """A server in C with one thread, which answers every request with `response`. The constructor compiles it."""
 
-    SETUP = "bare loop: one thread over epoll in C, sends the same bytes to each request without reading it further"
+    SETUP = "bare loop: a server in C with one thread and epoll, which answers without parsing the request"
 
     def __init__(self, folder, response):
         folder.mkdir()
         (folder / "response").write_bytes(response)
         program = folder / "bare_loop"
         if (compiler := shutil.which("cc") or shutil.which("clang")) is None:
-            raise ServiceFailed("the bare loop was not compiled: there is neither cc nor clang; install one")
+            raise ServiceFailed("cannot compile bare_loop.c: neither cc nor clang is installed; install one of them")
         run = subprocess.run([compiler, "-O2", "-o", program, BARE_LOOP], capture_output=True, text=True)
         if run.returncode:
-            raise ServiceFailed(f"the bare loop was not compiled: {compiler} ended with {run.returncode}:\n{run.stderr}")
+            raise ServiceFailed(f"cannot compile bare_loop.c: {compiler} ended with {run.returncode}:\n{run.stderr}")
         super().__init__("bare loop", [program, folder / "response"], re.compile(r"listening on port (\d+)"))
 
     @property
@@ -85,9 +86,9 @@ class BareLoop(Service):
 
 
 class Redis(Service):
-    """Keeps an append-only file, synced at each write (`always`) or once a second (`everysec`)."""
+    """Redis with an append-only file, which it syncs at each write (`always`) or once a second (`everysec`)."""
 
-    SETUP = "redis: appendonly yes, appendfsync as named, no RDB snapshots, no rewriting of the file meanwhile"
+    SETUP = "redis: appendonly yes, appendfsync as in the row, no RDB snapshots, no rewriting of the append-only file"
 
     def __init__(self, folder, appendfsync):
         folder.mkdir()
@@ -99,18 +100,18 @@ class Redis(Service):
             re.compile("Ready to accept connections"))
 
     def changes(self):
-        """The number of writes so far."""
-        return int(re.search(r"rdb_changes_since_last_save:(\d+)", self.ask("info", "persistence"))[1])
+        """Returns the number of writes since the start."""
+        return int(re.search(r"rdb_changes_since_last_save:(\d+)", self.run_command("info", "persistence"))[1])
 
-    def ask(self, *words):
+    def run_command(self, *words):
         run = subprocess.run(["redis-cli", "-p", str(self.port), *words], capture_output=True, text=True, check=True)
         return run.stdout
 
 
 class Etcd(Service):
-    """One member that answers the v2 API. Every write is synced before it is answered; etcd knows no other way."""
+    """etcd with one member and the v2 API. etcd always syncs a write before it answers."""
 
-    SETUP = "etcd: one member, v2 API, everything else as it comes"
+    SETUP = "etcd: one member, v2 API, default options"
 
     def __init__(self, folder):
         folder.mkdir()

@@ -1,7 +1,8 @@
--- Replays the requests of a file, prepared beforehand so that nothing is built while the clock runs:
---     wrk … -s replay.lua URL [FILE]
--- FILE holds each request as its length in decimal, a line end and its bytes. Without it wrk repeats the URL.
--- Ends with one line of JSON, because the figures that wrk prints for people are rounded.
+-- usage: wrk … -s replay.lua URL [-- FILE]
+--
+-- Sends the requests in FILE repeatedly. The file is prepared before the run, so that wrk does not build requests while it
+-- measures. FILE contains, for each request, its length in decimal, a line end and its bytes. Without FILE, wrk repeats a
+-- GET of the URL. At the end, the script prints the figures as one line of JSON, because wrk rounds its own figures.
 
 local requests, count, position = {}, 0, 0
 
@@ -10,13 +11,13 @@ function init(arguments)
     local file = assert(io.open(arguments[1], "rb"))
     local text = file:read("*a")
     file:close()
-    local at = 1
-    while at <= #text do
-        local lineEnd = text:find("\n", at, true)
-        local length = tonumber(text:sub(at, lineEnd - 1))
+    local offset = 1
+    while offset <= #text do
+        local lineEnd = text:find("\n", offset, true)
+        local length = tonumber(text:sub(offset, lineEnd - 1))
         count = count + 1
         requests[count] = text:sub(lineEnd + 1, lineEnd + length)
-        at = lineEnd + length + 1
+        offset = lineEnd + length + 1
     end
     request = function()
         position = position % count + 1

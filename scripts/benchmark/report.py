@@ -1,26 +1,26 @@
-"""What was measured against what was required, as a table."""
+"""The rows of the report, with the requirement of each row, and the table of all rows."""
 
 import operator
 import statistics
 from dataclasses import dataclass
 
-from .bench import each
+from .bench import values_of
 
 
 @dataclass(frozen=True)
 class Required:
-    """A bound on a row's ratio or, where there is no peer, on our own figure."""
+    """A limit for the ratio of a row or, if the row has no other server, for the figure of the daemon."""
 
     sign: str
     bound: float
 
-    def holds(self, value):
+    def is_met_by(self, value):
         return {">=": operator.ge, "<=": operator.le}[self.sign](value, self.bound)
 
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the report, judged already; the other members are text to show. Costs are processor time a request."""
+    """One line of the report. All members except `is_met` are text. A cost is the processor time per request."""
 
     title: str
     ours: str
@@ -42,32 +42,32 @@ LEFT_ALIGNED = (0, 3, 7)
 
 
 def compared(title, show, ours, peer, peer_name, required, remark="", costs=("", "")):
-    """A row about the medians of two series measured in turns; `show` renders one figure."""
+    """Returns a row that compares the medians of two series. `show` formats a figure."""
     our_median, peer_median = statistics.median(ours), statistics.median(peer)
     ratio = our_median / peer_median
     return Row(title, show(our_median), f"{peer_name} {show(peer_median)}", f"{ratio:.2f}x",
-               f"{required.sign} {required.bound:g}x", required.holds(ratio), remark, *costs)
+               f"{required.sign} {required.bound:g}x", required.is_met_by(ratio), remark, *costs)
 
 
 def compared_loads(title, show, figure, ours, peer, peer_name, required, remark=""):
-    """A row about one figure of two series of loads, such as `p50`, and what a request of each costs its server."""
-    return compared(title, show, each(ours, figure), each(peer, figure), peer_name, required, remark,
+    """Returns a row that compares one figure of two series of loads, such as `p50`, with the processor time per request."""
+    return compared(title, show, values_of(ours, figure), values_of(peer, figure), peer_name, required, remark,
                     (cost(ours), cost(peer)))
 
 
 def cost(loads):
-    """Microseconds of user and system time that the server takes a request, as text: medians."""
-    return " + ".join(f"{statistics.median(each(loads, figure)):.1f}" for figure in ("user", "system"))
+    """Returns the median user and system time of the server per request, in microseconds, as text."""
+    return " + ".join(f"{statistics.median(values_of(loads, figure)):.1f}" for figure in ("user", "system"))
 
 
 def absolute(title, show, figures, required, remark=""):
-    """A row about a figure of ours alone: the median of `figures`."""
+    """Returns a row with the median of `figures` of the daemon, without another server."""
     median = statistics.median(figures)
-    return Row(title, show(median), "", "", f"{required.sign} {show(required.bound)}", required.holds(median), remark)
+    return Row(title, show(median), "", "", f"{required.sign} {show(required.bound)}", required.is_met_by(median), remark)
 
 
 def table(rows):
-    """The rows as aligned text; remarks stand below, each under its row's title."""
+    """Returns the rows as a text table. The remarks follow the table, each after the title of its row."""
     cells = [HEADINGS, *(row.cells() for row in rows)]
     widths = [max(len(line[column]) for line in cells) for column in range(len(HEADINGS))]
     lines = []

@@ -1,4 +1,4 @@
-"""Watchers by the thousand: the program `watch-load`, which holds them all and times who is woken."""
+"""Thousands of watchers: the program `watch-load` holds their connections, and times their notification."""
 
 import contextlib
 import json
@@ -6,49 +6,49 @@ import subprocess
 
 from .load import LoadFailed
 
-# The setting that the first of the program's keys is; with one key it is what everybody watches.
+# The setting of the first key of watch-load. If watch-load has only one key, all watchers watch this setting.
 WATCHED = "/v1/suites/app/keys/watched-0"
-SETUP = ("watch-load: all watchers and the PUTs that wake them from one thread, one request in flight for each; the "
-         "clock runs from sending a PUT until the last watcher's answer is whole")
+SETUP = ("watch-load: one thread for all watchers and for the PUTs that notify them; the time of a PUT ends when the last "
+         "watcher has received its whole answer")
 
 
 class Watchers:
-    """`count` connections to a server ("settingsd" or "etcd"), each with a request that waits for a change of one of
-    `keys` keys. They connect when told to and are gone at the end."""
+    """`count` connections to a server ("settingsd" or "etcd"). Each waits up to `wait` seconds for a change of one of `keys`
+    keys. `watch` connects them, and the end of the `with` block disconnects them."""
 
     def __init__(self, bench, server, port, count, keys=1, wait=300):
         bench.setups["watch-load"] = SETUP
         self.command = [str(part) for part in (bench.watch_load, server, port, count, keys, wait)]
 
     def watch(self):
-        """Has them all wait; returns when the server holds every request."""
+        """Connects all watchers. Returns when the server has received all their requests."""
         self._ask("watch")
 
-    def wake(self, count):
-        """PUTs so often, to one key after another; returns the seconds until each PUT's last watcher was answered."""
+    def notify(self, count):
+        """Sends `count` PUTs, each to the next key. Returns the seconds from each PUT to the last answer."""
         return self._ask(f"wake {count}")["seconds"]
 
     def answers(self):
-        """How many answers they have had since all came to wait."""
+        """Returns the number of answers that the watchers have received since `watch`."""
         return self._ask("count")["answers"]
 
     def _ask(self, command):
         with contextlib.suppress(BrokenPipeError):
             self.process.stdin.write(command + "\n")
             self.process.stdin.flush()
-        return self._said()
+        return self._read_reply()
 
-    def _said(self):
+    def _read_reply(self):
         line = self.process.stdout.readline()
         if not line:
             raise LoadFailed(f"{' '.join(self.command)} ended: {self.process.communicate()[1].strip()}")
         return json.loads(line)
 
     def __enter__(self):
-        """Returns once the keys that will be watched have values."""
+        """Starts watch-load. Returns when the keys that the watchers will watch have values."""
         self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True)
-        self._said()
+        self._read_reply()
         return self
 
     def __exit__(self, *_):

@@ -1,4 +1,4 @@
-"""Writing: beside etcd and Redis at the same durability, and how reading fares meanwhile."""
+"""Benchmarks of writes, compared with etcd and Redis at the same durability, and of reads during writes."""
 
 import functools
 import itertools
@@ -7,7 +7,7 @@ import statistics
 from harness.daemon import ALWAYS, INTERVAL
 from harness.http import Connection, render
 
-from .bench import CLIENTS, each
+from .bench import CLIENTS, values_of
 from .load import Load, LoadFailed, Meter, RedisSets, Wrk, redis_set, repeat, wrk, write_requests
 from .peers import Etcd, Redis
 from .reading import FORM, SETTING
@@ -21,8 +21,8 @@ WRITERS = 16
 
 
 class Writes:
-    """Request files for distinct keys. A file goes over them twice, each time with a value of its own that no file
-    had before: a PUT that changes nothing would be answered without being made durable."""
+    """Makes request files for wrk with writes of distinct keys. A file writes all keys twice with different values, and no
+    two files share a value, because a daemon does not make a PUT durable that changes nothing."""
 
     def __init__(self, bench):
         self.bench = bench
@@ -34,7 +34,7 @@ class Writes:
                               (request(number, b"%d" % value) for value in values for number in range(count)))
 
     def load(self, service, request, clients=CLIENTS, count=KEYS):
-        """One run of wrk; the file, of `count` requests twice, is made before the clock starts and removed after."""
+        """Runs wrk once, with a file of two requests for each of `count` numbers. Deletes the file after the run."""
         file = self.file(functools.partial(request, fields=service.fields), count)
         try:
             return wrk(service, "", clients, self.bench.seconds, file)
@@ -52,7 +52,7 @@ def etcd_put(key, value, fields=()):
 
 
 def our_transaction(number, value, fields=()):
-    """Sets OPERATIONS keys; transactions of different numbers have none in common."""
+    """Returns a transaction that sets OPERATIONS keys. Transactions with different numbers share no key."""
     first = number * OPERATIONS
     sets = [{"op": "set", "suite": f"suite-{key // KEYS_PER_SUITE:03d}", "key": f"key:{key:012d}", "value": int(value)}
             for key in range(first, first + OPERATIONS)]
@@ -60,28 +60,28 @@ def our_transaction(number, value, fields=()):
 
 
 def put(bench):
-    """PUT of distinct keys: 64 clients, one client, synced each time or once in a while; transactions beside one PUT."""
+    """PUTs of distinct keys with 64 clients and with one client, for each durability; transactions compared with a PUT"""
     writes = Writes(bench)
-    with (bench.settingsd(ALWAYS) as daemon, bench.settingsd(INTERVAL) as lazy, bench.peer(Etcd) as etcd,
-          bench.peer(Redis, "always") as redis, bench.peer(Redis, "everysec") as lazy_redis,
-          bench.protected(ALWAYS) as protected, bench.protected(INTERVAL) as lazy_protected):
-        loads = bench.in_turns(**{
+    with (bench.settingsd(ALWAYS) as daemon, bench.settingsd(INTERVAL) as interval, bench.peer(Etcd) as etcd,
+          bench.peer(Redis, "always") as redis, bench.peer(Redis, "everysec") as redis_everysec,
+          bench.protected(ALWAYS) as protected, bench.protected(INTERVAL) as interval_protected):
+        loads = bench.run_rounds(**{
             "always": lambda: writes.load(daemon, our_put),
             "always, protected": lambda: writes.load(protected, our_put),
             "etcd": lambda: writes.load(etcd, etcd_put),
             "redis always": lambda: redis_set(redis, CLIENTS, bench.seconds, KEYS, VALUE_BYTES),
-            "interval": lambda: writes.load(lazy, our_put),
-            "interval, protected": lambda: writes.load(lazy_protected, our_put),
-            "redis everysec": lambda: redis_set(lazy_redis, CLIENTS, bench.seconds, KEYS, VALUE_BYTES),
+            "interval": lambda: writes.load(interval, our_put),
+            "interval, protected": lambda: writes.load(interval_protected, our_put),
+            "redis everysec": lambda: redis_set(redis_everysec, CLIENTS, bench.seconds, KEYS, VALUE_BYTES),
             "always, one client": lambda: writes.load(daemon, our_put, 1),
             "always, protected, one client": lambda: writes.load(protected, our_put, 1),
             "redis always, one client": lambda: redis_set(redis, 1, bench.seconds, KEYS, VALUE_BYTES),
-            "interval, one client": lambda: writes.load(lazy, our_put, 1),
-            "redis everysec, one client": lambda: redis_set(lazy_redis, 1, bench.seconds, KEYS, VALUE_BYTES),
+            "interval, one client": lambda: writes.load(interval, our_put, 1),
+            "redis everysec, one client": lambda: redis_set(redis_everysec, 1, bench.seconds, KEYS, VALUE_BYTES),
             "always, transaction": lambda: writes.load(daemon, our_transaction, 1, KEYS // OPERATIONS),
-            "interval, transaction": lambda: writes.load(lazy, our_transaction, 1, KEYS // OPERATIONS),
+            "interval, transaction": lambda: writes.load(interval, our_transaction, 1, KEYS // OPERATIONS),
         })
-    generators = "wrk here, redis-benchmark there: one thread, one request in flight for each client, no pipelining"
+    generators = "wrk and redis-benchmark: one thread each, one request in flight for each client, no pipelining"
     for durability, peer, bound, remark in (("always", "etcd", 2, ""), ("always", "redis always", 0.7, generators),
                                             ("interval", "redis everysec", 0.7, ""),
                                             ("always, protected", "etcd", 2, ""),
@@ -90,84 +90,86 @@ def put(bench):
         yield compared_loads(f"PUT, durability {durability}", per_second, "requests_per_second", loads[durability],
                              loads[peer], peer, Required(">=", bound), remark)
     for name in ("always", "always, protected"):
-        yield absolute(f"PUT {name}, user time", tenths_of_microseconds, each(loads[name], "user"), Required("<=", 12))
+        yield absolute(f"PUT {name}, user time", tenths_of_microseconds, values_of(loads[name], "user"), Required("<=", 12))
     for durability, peer, bound in (("always", "redis always", 1.5), ("always, protected", "redis always", 1.5),
                                     ("interval", "redis everysec", 2.5)):
         ours = loads[f"{durability}, one client"]
         yield compared_loads(f"PUT {durability}, one client, p50", microseconds, "p50", ours,
                              loads[f"{peer}, one client"], peer, Required("<=", bound))
-        yield absolute(f"PUT {durability}, one client, user time", tenths_of_microseconds, each(ours, "user"),
+        yield absolute(f"PUT {durability}, one client, user time", tenths_of_microseconds, values_of(ours, "user"),
                        Required("<=", 25))
     for durability in ("always", "interval"):
         yield compared_loads(f"{OPERATIONS} operations {durability}, p50", microseconds, "p50",
                              loads[f"{durability}, transaction"], loads[f"{durability}, one client"], "one PUT",
-                             Required("<=", 15), "one transaction of one client, user and system time of all of it")
+                             Required("<=", 15), "of one client; user and system time are those of the whole transaction")
 
 
 def mixed(bench):
-    """How long the slowest hundredth of one client's GETs takes while others write as fast as they can, beside Redis."""
+    """p99 of the GETs of one client while other clients write as fast as possible, compared with Redis"""
     for durability, appendfsync in ((ALWAYS, "always"), (INTERVAL, "everysec")):
-        yield reading_beside(bench, durability, appendfsync)
+        yield reads_during_writes(bench, durability, appendfsync)
 
 
-def reading_beside(bench, durability, appendfsync):
+def reads_during_writes(bench, durability, appendfsync):
     writes = Writes(bench)
-    most = 10 * bench.seconds + 60
+    # The writers run until `finish`; this is only an upper limit.
+    max_seconds = 10 * bench.seconds + 60
     with (bench.settingsd(durability) as daemon, bench.peer(Redis, appendfsync) as redis,
           Connection(daemon.port) as connection):
         connection.request("PUT", SETTING, 42)
-        redis.ask("set", "launchCount", "42")
+        redis.run_command("set", "launchCount", "42")
 
         def ours(start_writers=None):
-            return reads(bench, daemon, render("GET", SETTING), b"HTTP/1.1 200 ", lambda: revision(connection),
+            return time_reads(bench, daemon, render("GET", SETTING), b"HTTP/1.1 200 ", lambda: revision(connection),
                          start_writers)
 
         def theirs(start_writers=None):
-            return reads(bench, redis, b"GET launchCount\r\n", b"$2\r\n42\r\n", redis.changes, start_writers)
+            return time_reads(bench, redis, b"GET launchCount\r\n", b"$2\r\n42\r\n", redis.changes, start_writers)
 
-        runs = bench.in_turns(**{
+        runs = bench.run_rounds(**{
             "ours": ours,
-            "ours beside": lambda: ours(lambda: Wrk(daemon, "", WRITERS, most, writes.file(our_put))),
+            "ours with writers": lambda: ours(lambda: Wrk(daemon, "", WRITERS, max_seconds, writes.file(our_put))),
             "theirs": theirs,
-            "theirs beside": lambda: theirs(lambda: RedisSets(redis, WRITERS, 10**9, KEYS, VALUE_BYTES)),
+            "theirs with writers": lambda: theirs(lambda: RedisSets(redis, WRITERS, 10**9, KEYS, VALUE_BYTES)),
         })
     p99, rate, costs = {}, {}, {}
     for name, run in runs.items():
         loads, rates = zip(*run)
-        p99[name], rate[name] = statistics.median(each(loads, "p99")), statistics.median(rates)
+        p99[name], rate[name] = statistics.median(values_of(loads, "p99")), statistics.median(rates)
         costs[name] = cost(loads)
-    ratios = {name: p99[f"{name} beside"] / p99[name] for name in ("ours", "theirs")}
-    said = {name: f"{microseconds(p99[name])} alone, {microseconds(p99[f'{name} beside'])} beside "
-                  f"{per_second(rate[f'{name} beside'])}" for name in ratios}
-    return compared(f"GET beside PUTs {durability}, p99", lambda times: f"{times:.1f}x alone", [ratios["ours"]],
+    ratios = {name: p99[f"{name} with writers"] / p99[name] for name in ("ours", "theirs")}
+    figures = {name: f"{microseconds(p99[name])} without writers, {microseconds(p99[f'{name} with writers'])} with "
+                     f"{per_second(rate[f'{name} with writers'])} writes" for name in ratios}
+    return compared(f"GET during PUTs {durability}, p99", lambda ratio: f"{ratio:.1f}x without", [ratios["ours"]],
                     [ratios["theirs"]], f"redis {appendfsync}", Required("<=", 1.2),
-                    f"one client reads, {WRITERS} write: {said['ours']}; redis {said['theirs']}",
-                    (costs["ours beside"], costs["theirs beside"]))
+                    f"one client reads, {WRITERS} write: {figures['ours']}; redis {figures['theirs']}",
+                    (costs["ours with writers"], costs["theirs with writers"]))
 
 
-def reads(bench, service, request, begins, count_writes, start_writers):
-    """One client's reads, beside writers if there are some; returns them, and the rate of writes meanwhile. The processor
-    time is that of all requests, reads and writes."""
+def time_reads(bench, service, request, response_start, count_writes, start_writers):
+    """Times the reads of one client. If `start_writers` is not None, writers run at the same time. Returns the load of the
+    reads and the rate of the writes. The processor time of the load is per request, of reads and writes."""
     before = count_writes()
     writers = start_writers() if start_writers else None
     try:
         while writers and writers.is_running and count_writes() == before:
             pass
         meter, first = Meter(service), count_writes()
-        waits = repeat(service, request, begins, bench.seconds)
+        latencies = repeat(service, request, response_start, bench.seconds)
         written = count_writes() - first
-        costs = meter.each(len(waits) + written)
+        costs = meter.per_request(len(latencies) + written)
         if writers and not writers.is_running:
-            raise LoadFailed(f"those who write to {service.name} ended too soon: {writers.result()}")
+            raise LoadFailed(f"the writers of {service.name} ended before the reads: {writers.result()}")
         if writers:
             writers.finish()
     finally:
         if writers:
             writers.kill()
-    load = Load(len(waits) / bench.seconds, waits[len(waits) // 2], waits[len(waits) * 99 // 100], waits[-1], *costs)
+    load = Load(len(latencies) / bench.seconds, latencies[len(latencies) // 2], latencies[len(latencies) * 99 // 100],
+                latencies[-1], *costs)
     return load, written / bench.seconds
 
 
 def revision(connection):
-    """The newest published revision, from the cursor that every answer carries."""
+    """Returns the newest published revision, from the cursor that is in every answer."""
     return int(connection.request("GET", "/v1").fields["settings-cursor"].rpartition(".")[2])
