@@ -1,1 +1,1 @@
-"""Abuse of a daemon beside a bystander: what single clients may try, and what the others must not notice of it."""
+"""Runs abusive clients against a daemon, and measures how much they delay a well-behaved client, the bystander."""

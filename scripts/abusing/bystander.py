@@ -1,4 +1,4 @@
-"""A client that does nothing unusual: it reads and writes small settings, and notes how long each answer took."""
+"""The bystander: a well-behaved client that reads and writes small settings, and measures the latency of each request."""
 
 import collections
 import contextlib
@@ -15,62 +15,64 @@ from harness.http import Connection, render
 from .processes import Child
 
 SUITE = "bystander"
-READ_EACH, WRITE_EACH, WRITE_LARGE_EACH = 0.003, 0.02, 0.2
-# Such a body is parsed beside the event loops.
+# Seconds.
+READ_INTERVAL, WRITE_INTERVAL, LARGE_WRITE_INTERVAL = 0.003, 0.02, 0.2
+# The daemon parses a body of this size on its parsing thread, not on an event loop.
 LARGE_TEXT = "x" * 70_000
-# Every so many requests one is sent on a connection of its own.
-NEW_CONNECTION_EACH = 20
-PATIENCE = 60
+# The bystander sends one of this number of requests on a new connection.
+REQUESTS_PER_NEW_CONNECTION = 20
+TIMEOUT_SECONDS = 60
 
 
 @dataclass
-class Experience:
-    """What a bystander has seen: how many requests, the slowest answer in seconds, what was refused or failed."""
+class RequestStatistics:
+    """The number of requests, the longest latency in seconds, and the number of refusals and failures by reason."""
 
     requests: int = 0
     slowest: float = 0
     refusals: collections.Counter[str] = field(default_factory=collections.Counter)
 
-    def note(self, seconds: float, refusal: str | None) -> None:
+    def record(self, seconds: float, refusal: str | None) -> None:
         self.requests += 1
         self.slowest = max(self.slowest, seconds)
         if refusal:
             self.refusals[refusal] += 1
 
-    def add(self, other: "Experience") -> None:
+    def add(self, other: "RequestStatistics") -> None:
         self.requests += other.requests
         self.slowest = max(self.slowest, other.slowest)
         self.refusals += other.refusals
 
 
 @dataclass(frozen=True)
-class Habit:
-    """Requests of one kind, sent every `pause` seconds or, if an answer takes longer, after it."""
+class Workload:
+    """Requests of one kind. The bystander sends a request every `interval` seconds, and waits for each answer."""
 
     kind: str
     requests: Iterator[bytes]
-    pause: float
+    interval: float
 
 
-def habits(writes_large: bool) -> list[Habit]:
-    """What a bystander does at once, each on connections of its own."""
+def workloads(writes_large: bool) -> list[Workload]:
+    """Returns the workloads of a bystander. Each runs in its own process, with its own connections."""
     path = f"/v1/suites/{SUITE}/keys"
     chosen = [
-        Habit("GET", itertools.repeat(render("GET", f"{path}/steady")), READ_EACH),
-        Habit("PUT", (render("PUT", f"{path}/count", number) for number in itertools.count()), WRITE_EACH),
+        Workload("GET", itertools.repeat(render("GET", f"{path}/steady")), READ_INTERVAL),
+        Workload("PUT", (render("PUT", f"{path}/count", number) for number in itertools.count()), WRITE_INTERVAL),
     ]
     if writes_large:
-        chosen.append(Habit("PUT", (render("PUT", f"{path}/text", f"{number} {LARGE_TEXT}")
-                                    for number in itertools.count()), WRITE_LARGE_EACH))
+        chosen.append(Workload("PUT", (render("PUT", f"{path}/text", f"{number} {LARGE_TEXT}")
+                                       for number in itertools.count()), LARGE_WRITE_INTERVAL))
     return chosen
 
 
 class Bystander:
-    """One process for each habit, from when all have had a first answer until `finish`."""
+    """Runs a process for each workload. The statistics begin when each process has received its first answer."""
 
-    def __init__(self, port: int, writes_large: bool, connects_anew: bool) -> None:
-        self._habits = habits(writes_large)
-        self._children = [Child(functools.partial(_live, port, habit, connects_anew)) for habit in self._habits]
+    def __init__(self, port: int, writes_large: bool, opens_connections: bool) -> None:
+        self._workloads = workloads(writes_large)
+        self._children = [Child(functools.partial(_run_workload, port, workload, opens_connections))
+                          for workload in self._workloads]
 
     def __enter__(self) -> "Bystander":
         with contextlib.ExitStack() as stack:
@@ -82,54 +84,55 @@ class Bystander:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def finish(self) -> dict[str, Experience]:
-        """Waits for the answers under way, and returns what was seen, by kind of request."""
-        seen: dict[str, Experience] = {}
+    def finish(self) -> dict[str, RequestStatistics]:
+        """Waits for the pending answers. Returns the statistics of each kind of request."""
+        found: dict[str, RequestStatistics] = {}
         for child in self._children:
             child.pipe.send("finish")
-        for habit, child in zip(self._habits, self._children):
-            if not child.pipe.poll(2 * PATIENCE):
-                raise TimeoutError(f"the bystander's {habit.kind} did not end within {2 * PATIENCE} s")
-            seen.setdefault(habit.kind, Experience()).add(child.pipe.recv())
-        return seen
+        for workload, child in zip(self._workloads, self._children):
+            if not child.pipe.poll(2 * TIMEOUT_SECONDS):
+                raise TimeoutError(f"the bystander's process for {workload.kind} did not end within {2 * TIMEOUT_SECONDS} s")
+            found.setdefault(workload.kind, RequestStatistics()).add(child.pipe.recv())
+        return found
 
 
-def _live(port: int, habit: Habit, connects_anew: bool, pipe: Pipe) -> None:
-    """Sends requests until something arrives on the pipe, then says what became of them."""
+def _run_workload(port: int, workload: Workload, opens_connections: bool, pipe: Pipe) -> None:
+    """Sends requests until a message arrives on the pipe, and sends the statistics on the pipe."""
     gc.disable()
-    experience = Experience()
+    statistics = RequestStatistics()
     client = _Client(port)
     pipe.recv()
-    client.exchange(next(habit.requests), is_alone=False)
+    client.exchange(next(workload.requests), on_new_connection=False)
     pipe.send(None)
-    for number, request in enumerate(habit.requests):
+    for number, request in enumerate(workload.requests):
         sent = time.monotonic()
-        refusal = client.exchange(request, is_alone=connects_anew and number % NEW_CONNECTION_EACH == 0)
-        took = time.monotonic() - sent
-        experience.note(took, refusal)
-        if pipe.poll(max(0, habit.pause - took)):
+        is_new = opens_connections and number % REQUESTS_PER_NEW_CONNECTION == 0
+        refusal = client.exchange(request, on_new_connection=is_new)
+        seconds = time.monotonic() - sent
+        statistics.record(seconds, refusal)
+        if pipe.poll(max(0, workload.interval - seconds)):
             break
-    pipe.send(experience)
+    pipe.send(statistics)
 
 
 class _Client:
-    """A connection that is kept, and made anew after a failure."""
+    """An HTTP client with a keep-alive connection, which it replaces after a failure."""
 
     def __init__(self, port: int) -> None:
         self._port = port
         self._kept: Connection | None = None
 
-    def exchange(self, request: bytes, is_alone: bool) -> str | None:
-        """Sends a request, on a connection of its own if it is alone; returns why it was refused or failed."""
+    def exchange(self, request: bytes, on_new_connection: bool) -> str | None:
+        """Sends a request. Returns None, or the status of a refusal, or the type of an error."""
         try:
-            if is_alone:
-                with Connection(self._port, PATIENCE) as connection:
+            if on_new_connection:
+                with Connection(self._port, TIMEOUT_SECONDS) as connection:
                     status = connection.exchange(request).status
             else:
-                self._kept = self._kept or Connection(self._port, PATIENCE)
+                self._kept = self._kept or Connection(self._port, TIMEOUT_SECONDS)
                 status = self._kept.exchange(request).status
         except OSError as error:
-            if not is_alone and self._kept:
+            if not on_new_connection and self._kept:
                 self._kept.close()
                 self._kept = None
             return type(error).__name__

@@ -1,12 +1,12 @@
-"""Rows of connections that take their time, or come in numbers."""
+"""Rows with slow connections and with very many connections."""
 
 from collections.abc import Callable
 
 from harness.http import render
 
 from .requests import head, setting
-from .row import Abuse, Build, Scale
-from .swarm import Await, Role, Script, Send, Sleep, held
+from .row import Abuse, RowBuilder, Scale
+from .swarm import Await, Role, Script, Send, Sleep, send_once
 
 SUITE = "slow"
 GET = render("GET", setting(SUITE, "key"))
@@ -22,27 +22,27 @@ def _byte_by_byte(request: bytes, pause: float) -> Callable[[], Script]:
 
 
 def slow_heads(scale: Scale) -> Abuse:
-    """4,000 connections that send their requests at a byte a second"""
+    """4,000 connections that send one byte of a request per second"""
     return Abuse(lambda _: [Role(_byte_by_byte(GET, 1), scale.pick(4_000, 500))], seconds=scale.pick(15, 0))
 
 
 def slow_bodies(scale: Scale) -> Abuse:
-    """2,000 connections that send a kilobyte of a body every 5 seconds"""
-    begun, progress = head("PUT", setting(SUITE, "key"), 100_000), b" " * 1100
+    """2,000 connections that send 1,100 bytes of a body every 5 seconds"""
+    start, part = head("PUT", setting(SUITE, "key"), 100_000), b" " * 1100
 
     def script() -> Script:
-        yield Send(begun)
+        yield Send(start)
         while True:
-            yield Send(progress)
+            yield Send(part)
             yield Sleep(5)
 
     return Abuse(lambda _: [Role(script, scale.pick(2_000, 500))], seconds=scale.pick(15, 0))
 
 
-def chunks_of_a_byte(scale: Scale) -> Abuse:
-    """100 connections that send bodies in chunks of one byte, as fast as they can"""
-    begun = f"PUT {setting(SUITE, 'key')} HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
-    request = begun + b"1\r\n1\r\n" + b"1\r\n \r\n" * 15_000 + b"0\r\n\r\n"
+def one_byte_chunks(scale: Scale) -> Abuse:
+    """100 connections that send bodies in chunks of one byte, as fast as possible"""
+    request_head = f"PUT {setting(SUITE, 'key')} HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
+    request = request_head + b"1\r\n1\r\n" + b"1\r\n \r\n" * 15_000 + b"0\r\n\r\n"
 
     def script() -> Script:
         while True:
@@ -53,53 +53,53 @@ def chunks_of_a_byte(scale: Scale) -> Abuse:
 
 
 def closed_uploads(scale: Scale) -> Abuse:
-    """200 connections that announce 2 MB and reset, while uploads hold the memory for bodies, with 1,024 files"""
-    begun, part = head("PUT", setting(SUITE, "key"), 2_000_000), b" " * 100_000
+    """200 connections that announce a body of 2 MB and reset, while 20 uploads use the memory for bodies"""
+    start, part = head("PUT", setting(SUITE, "key"), 2_000_000), b" " * 100_000
 
     def upload() -> Script:
-        yield Send(begun)
+        yield Send(start)
         while True:
             yield Send(part)
             yield Sleep(1)
 
     def reset() -> Script:
-        yield Send(begun)
+        yield Send(start)
         yield Sleep(0.05)
 
-    return Abuse(lambda _: [Role(upload, 20), Role(reset, scale.pick(200, 100), resets=True)], open_files=1024,
+    return Abuse(lambda _: [Role(upload, 20), Role(reset, scale.pick(200, 100), closes_with_reset=True)], open_files=1024,
                  seconds=scale.pick(0, 2))
 
 
 def malformed(scale: Scale) -> Abuse:
-    """200 connections with requests that are none: no HTTP, heads too long, two lengths"""
+    """200 connections with malformed requests: not HTTP, heads that are too long, two lengths"""
     requests = [
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" * 100,
         b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n" + b"X: y\r\n" * 5_000 + b"\r\n",
         b"GET /" + b"x" * 50_000 + b" HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
         b"PUT / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n1",
     ]
-    return Abuse(lambda _: [Role(held(request), scale.pick(50, 10)) for request in requests])
+    return Abuse(lambda _: [Role(send_once(request), scale.pick(50, 10)) for request in requests])
 
 
 def idle_connections(_: Scale) -> Abuse:
-    """800 connections that ask for something and stay, of 862 that a daemon with 1,024 files has room for"""
-    return Abuse(lambda _: [Role(held(GET), 800)], open_files=1024)
+    """800 connections that stay open after a GET, of the 862 that a limit of 1,024 open files allows"""
+    return Abuse(lambda _: [Role(send_once(GET), 800)], open_files=1024)
 
 
 def flood(scale: Scale) -> Abuse:
-    """3,000 connections beyond the limit of a daemon with 1,024 files; the bystander keeps its own"""
-    return Abuse(lambda _: [Role(held(GET), scale.pick(3_000, 2_000))], open_files=1024, connects_anew=False)
+    """3,000 connections, which exceed a limit of 1,024 open files; the bystander keeps its connections"""
+    return Abuse(lambda _: [Role(send_once(GET), scale.pick(3_000, 2_000))], open_files=1024, opens_connections=False)
 
 
 def churn(scale: Scale) -> Abuse:
-    """500 connections that ask for something, close or reset without reading the answer, and come again"""
+    """500 clients that send GETs, close or reset the connection without reading the answers, and connect again"""
     def script() -> Script:
         yield Send(GET * 10)
         yield Sleep(0.01)
 
     count = scale.pick(250, 50)
-    return Abuse(lambda _: [Role(script, count, reads=0), Role(script, count, reads=0, resets=True)])
+    return Abuse(lambda _: [Role(script, count, read_bytes=0), Role(script, count, read_bytes=0, closes_with_reset=True)])
 
 
-ROWS: list[Build] = [slow_heads, slow_bodies, chunks_of_a_byte, closed_uploads, malformed, idle_connections, flood,
+ROWS: list[RowBuilder] = [slow_heads, slow_bodies, one_byte_chunks, closed_uploads, malformed, idle_connections, flood,
                      churn]

@@ -1,4 +1,4 @@
-"""Processes beside the script's own, so that no client of a row waits for another's interpreter."""
+"""Child processes for the clients of a row, so that the clients do not share a Python interpreter."""
 
 import multiprocessing
 import os
@@ -8,29 +8,30 @@ from typing import Any
 
 from .swarm import Role, Swarm
 
-# They share the cores with the daemon: a slow answer should be due to the daemon, not to the abuser's interpreter.
+# The abuser gets a lower priority than the daemon, because both use the same cores. Otherwise the interpreter of the abuser
+# would delay answers.
 ABUSER_NICENESS = 3
-REPLY_WITHIN = 30
+REPLY_TIMEOUT_SECONDS = 30
 
 
 class Child:
-    """A forked process that runs `work(pipe)`. It ends with the `with` block, however that ends."""
+    """A forked process that runs `work(pipe)`. The end of the `with` block kills the process."""
 
     def __init__(self, work: Callable[[Pipe], None]) -> None:
         context = multiprocessing.get_context("fork")
-        self.pipe, self._theirs = context.Pipe()
-        self._process = context.Process(target=work, args=(self._theirs,), daemon=True)
+        self.pipe, self._child_end = context.Pipe()
+        self._process = context.Process(target=work, args=(self._child_end,), daemon=True)
 
-    def ask(self, message: Any, within: float = REPLY_WITHIN) -> Any:
-        """Sends a message and returns the reply to it."""
+    def ask(self, message: Any, within: float = REPLY_TIMEOUT_SECONDS) -> Any:
+        """Sends a message to the process and returns its reply."""
         self.pipe.send(message)
         if not self.pipe.poll(within):
-            raise TimeoutError(f"a process of the row did not reply within {within} s")
+            raise TimeoutError(f"a child process of the row did not reply within {within} s")
         return self.pipe.recv()
 
     def __enter__(self) -> "Child":
         self._process.start()
-        self._theirs.close()
+        self._child_end.close()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -40,7 +41,7 @@ class Child:
 
 
 def abuser(port: int, roles: list[Role]) -> Child:
-    """A process that abuses the daemon from its first message on."""
+    """Returns a process that starts the abuse when it receives its first message."""
     def work(pipe: Pipe) -> None:
         os.nice(ABUSER_NICENESS)
         pipe.recv()

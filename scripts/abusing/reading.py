@@ -1,14 +1,14 @@
-"""Rows of costly reads, and of answers that are not taken."""
+"""Rows with costly reads, and with clients that do not read the answers."""
 
 from harness.http import Connection, render
 
-from .requests import MB, MINIMAL, PORTION, fill, key, numbers, put, put_schema, put_suite, setting, suite
-from .row import Abuse, Build, Scale
-from .swarm import Await, Role, Script, Send, Sleep, held, repeated
+from .requests import MB, MINIMAL, KEYS_PER_PATCH, fill, key, numbers, put, put_schema, put_suite, setting, suite
+from .row import Abuse, RowBuilder, Scale
+from .swarm import Await, Role, Script, Send, Sleep, send_once, send_repeatedly
 
 LARGE, WIDE = "large", "wide"
-UNREAD = 300
-# The smallest that the kernel grants.
+UNREAD_CONNECTIONS = 300
+# Bytes. The kernel does not allow a smaller receive buffer or a smaller segment.
 SMALL_BUFFER, SMALL_SEGMENT = 2304, 88
 
 
@@ -17,50 +17,51 @@ def _load_value(scale: Scale, connection: Connection) -> None:
 
 
 def _load_suite(scale: Scale, connection: Connection) -> None:
-    """A suite of about 10 MB in 100,000 keys."""
+    """Stores a suite of about 10 MB with 100,000 keys."""
     fill(connection, WIDE, scale.pick(100_000, 10_000), "x" * 85)
 
 
 def unread_values(scale: Scale) -> Abuse:
-    """300 GETs of a value of 10 MB whose answers are not read"""
+    """300 GETs of a value of 10 MB; the clients do not read the answers"""
     request = render("GET", setting(LARGE, "list"))
-    return Abuse(lambda _: [Role(held(request), UNREAD, reads=0, receive_buffer=SMALL_BUFFER)],
+    return Abuse(lambda _: [Role(send_once(request), UNREAD_CONNECTIONS, read_bytes=0, receive_buffer=SMALL_BUFFER)],
                  lambda connection: _load_value(scale, connection))
 
 
-def unread_questions(scale: Scale) -> Abuse:
-    """300 GETs of a suite of 10 MB, each with another ?prefix, whose answers are not read"""
+def unread_queries(scale: Scale) -> Abuse:
+    """300 GETs of a suite of 10 MB, each with a different query; the clients do not read the answers"""
     names = [f"{'k' * 200}{number:06}" for number in range(scale.pick(48_000, 5_000))]
     paths = [f"{suite(WIDE)}?prefix={'k' * length}&view={view}" for view in ("effective", "stored")
-             for length in range(1, UNREAD // 2 + 1)]
-    return Abuse(lambda _: [Role(held(render("GET", path)), reads=0, receive_buffer=SMALL_BUFFER) for path in paths],
+             for length in range(1, UNREAD_CONNECTIONS // 2 + 1)]
+    return Abuse(lambda _: [Role(send_once(render("GET", path)), read_bytes=0, receive_buffer=SMALL_BUFFER)
+                            for path in paths],
                  lambda connection: put_suite(connection, WIDE, dict.fromkeys(names, 1)))
 
 
 def unread_suites(scale: Scale) -> Abuse:
-    """300 GETs of a suite of 10 MB that changes meanwhile, whose answers are not read"""
+    """300 GETs of a suite of 10 MB during writes to the suite; the clients do not read the answers"""
     def change() -> Script:
         for number in range(10**9):
             yield Send(render("PUT", setting(WIDE, key(1)), number, MINIMAL))
             yield Await()
             yield Sleep(0.02)
 
-    def ask() -> Script:
+    def read() -> Script:
         yield Send(render("GET", suite(WIDE)))
         yield Sleep(5)
 
-    return Abuse(lambda _: [Role(change), Role(ask, UNREAD, reads=0, receive_buffer=SMALL_BUFFER)],
+    return Abuse(lambda _: [Role(change), Role(read, UNREAD_CONNECTIONS, read_bytes=0, receive_buffer=SMALL_BUFFER)],
                  lambda connection: _load_suite(scale, connection))
 
 
 def large_reads(scale: Scale) -> Abuse:
-    """20 connections that read a suite of 10 MB, and its keys with their schemas, as fast as they can"""
+    """20 connections that read a suite of 10 MB, and its keys with their schemas, as fast as possible"""
     def load(connection: Connection) -> None:
         _load_suite(scale, connection)
         put_schema(connection, WIDE, {"additionalProperties": {"type": "string"}})
 
-    return Abuse(lambda _: [Role(repeated(render("GET", suite(WIDE)), 1), 10),
-                            Role(repeated(render("GET", f"{suite(WIDE)}/keys?prefix=k&limit=100000"), 1), 10)], load)
+    return Abuse(lambda _: [Role(send_repeatedly(render("GET", suite(WIDE)), 1), 10),
+                            Role(send_repeatedly(render("GET", f"{suite(WIDE)}/keys?prefix=k&limit=100000"), 1), 10)], load)
 
 
 def prefixes_among_many(scale: Scale) -> Abuse:
@@ -68,12 +69,12 @@ def prefixes_among_many(scale: Scale) -> Abuse:
     paths = [f"{suite(WIDE)}/keys?prefix=k&limit=1", f"{suite(WIDE)}/keys?after=k5&limit=1",
              f"{suite(WIDE)}?prefix=none"]
     requests = b"".join(render("GET", path) for path in paths) * 30
-    return Abuse(lambda _: [Role(repeated(requests, 90), 10)],
+    return Abuse(lambda _: [Role(send_repeatedly(requests, 90), 10)],
                  lambda connection: fill(connection, WIDE, scale.pick(1_000_000, 50_000)))
 
 
 def earlier_states(scale: Scale) -> Abuse:
-    """10 connections that read a suite of 100,000 keys as of revisions 2,000 commits ago"""
+    """10 connections that read a suite of 100,000 keys at revisions up to 2,000 commits ago"""
     commits = scale.pick(2_000, 200)
 
     def load(connection: Connection) -> None:
@@ -95,37 +96,37 @@ def earlier_states(scale: Scale) -> Abuse:
 
 
 def many_suites(scale: Scale) -> Abuse:
-    """GETs of /v1/suites and /metrics with 100,000 suites, some of them unread"""
+    """GETs of /v1/suites and /metrics with 100,000 suites; 100 clients do not read the answers"""
     count = scale.pick(100_000, 5_000)
 
     def load(connection: Connection) -> None:
-        for begin in range(0, count, PORTION // 4):
+        for start in range(0, count, KEYS_PER_PATCH // 4):
             operations = [{"op": "set", "suite": f"suite-{number:06}", "key": "key", "value": 1}
-                          for number in range(begin, min(begin + PORTION // 4, count))]
+                          for number in range(start, min(start + KEYS_PER_PATCH // 4, count))]
             connection.request("POST", "/v1/transaction", {"do": operations}, MINIMAL)
 
     listing, metrics = render("GET", "/v1/suites"), render("GET", "/metrics")
-    return Abuse(lambda _: [Role(repeated(listing, 1), 10), Role(repeated(metrics * 50, 50), 10),
-                            Role(held(listing), 100, reads=0, receive_buffer=SMALL_BUFFER)], load)
+    return Abuse(lambda _: [Role(send_repeatedly(listing, 1), 10), Role(send_repeatedly(metrics * 50, 50), 10),
+                            Role(send_once(listing), 100, read_bytes=0, receive_buffer=SMALL_BUFFER)], load)
 
 
 def cheap_gets(_: Scale) -> Abuse:
-    """50 connections that each pipeline 5,000 cheap GETs and read nothing, 10 more that do read"""
+    """60 connections with 5,000 pipelined GETs of a small value; 50 of them do not read the answers"""
     requests = render("GET", setting(LARGE, "small")) * 5000
 
     def load(connection: Connection) -> None:
         put(connection, LARGE, "small", "x" * 1000)
 
-    return Abuse(lambda _: [Role(held(requests), 50, reads=0), Role(repeated(requests, 5000), 10)], load)
+    return Abuse(lambda _: [Role(send_once(requests), 50, read_bytes=0), Role(send_repeatedly(requests, 5000), 10)], load)
 
 
 def tiny_windows(scale: Scale) -> Abuse:
-    """200 connections that take a value of 10 MB byte by byte, in windows and segments as small as there are"""
+    """200 connections that read a value of 10 MB byte by byte, with the smallest windows and segments"""
     request = render("GET", setting(LARGE, "list"))
-    return Abuse(lambda _: [Role(held(request), 200, reads=1, read_pause=0.05, receive_buffer=SMALL_BUFFER,
+    return Abuse(lambda _: [Role(send_once(request), 200, read_bytes=1, read_pause=0.05, receive_buffer=SMALL_BUFFER,
                                  segment=SMALL_SEGMENT)],
                  lambda connection: _load_value(scale, connection))
 
 
-ROWS: list[Build] = [unread_values, unread_questions, unread_suites, large_reads, prefixes_among_many, earlier_states,
+ROWS: list[RowBuilder] = [unread_values, unread_queries, unread_suites, large_reads, prefixes_among_many, earlier_states,
                      many_suites, cheap_gets, tiny_windows]

@@ -1,69 +1,69 @@
-"""The bounds that every row must keep, and the lines of the report."""
+"""The limits for the outcome of each row, and the lines of the report."""
 
 from collections import Counter
 from dataclasses import dataclass
 
-from .bystander import Experience
+from .bystander import RequestStatistics
 from .trial import Outcome, Stop
 
 MIB = 1 << 20
 NAME_WIDTH = 26
 COLUMNS = "{:<26}  {:>10}  {:>10}  {:>10}  {:>10}  {:<16}  {:<36}  {:<36}  {}"
-HEADINGS = COLUMNS.format("row", "GET", "PUT", "memory", "slow turns", "stop", "bystander", "answers to the abuser", "")
+HEADINGS = COLUMNS.format("row", "GET", "PUT", "memory", "slow loops", "stop", "bystander", "answers to the abuser", "")
 
 
 @dataclass(frozen=True)
-class Bounds:
-    """What a bystander may notice at most, in seconds, and what the abuse may take of memory, in bytes."""
+class Limits:
+    """The maximum latencies of the bystander in seconds, and the maximum memory of the abuse in bytes."""
 
     get: float
     put: float
     memory: int
 
-    def missed(self, outcome: Outcome) -> list[str]:
-        """The names of the bounds that an outcome does not keep."""
-        kept = {
-            "GET": outcome.seen["GET"].slowest <= self.get,
-            "PUT": outcome.seen["PUT"].slowest <= self.put,
+    def exceeded(self, outcome: Outcome) -> list[str]:
+        """Returns the names of the limits that the outcome exceeds."""
+        is_kept = {
+            "GET": outcome.bystander["GET"].slowest <= self.get,
+            "PUT": outcome.bystander["PUT"].slowest <= self.put,
             "memory": outcome.memory <= self.memory,
-            "refused": not refusals(outcome.seen),
+            "refused": not refusals(outcome.bystander),
             "stop": outcome.stop.is_clean,
         }
-        return [name for name, is_kept in kept.items() if not is_kept]
+        return [name for name in is_kept if not is_kept[name]]
 
 
-def bounds(slack: float) -> Bounds:
-    return Bounds(get=0.1 * slack, put=0.5 * slack, memory=256 * MIB)
+def limits(slack: float) -> Limits:
+    return Limits(get=0.1 * slack, put=0.5 * slack, memory=256 * MIB)
 
 
-def refusals(seen: dict[str, Experience]) -> Counter[str]:
-    return sum((experience.refusals for experience in seen.values()), Counter())
+def refusals(bystander: dict[str, RequestStatistics]) -> Counter[str]:
+    return sum((statistics.refusals for statistics in bystander.values()), Counter())
 
 
-def line(name: str, outcome: Outcome, missed: list[str]) -> str:
+def format_row(name: str, outcome: Outcome, exceeded: list[str]) -> str:
     return COLUMNS.format(
-        name, milliseconds(outcome.seen["GET"].slowest), milliseconds(outcome.seen["PUT"].slowest),
-        f"{outcome.memory / MIB:+,.0f} MiB", outcome.slow_turns, stop(outcome.stop),
-        bystander(outcome.seen), counts(outcome.tally),
-        "MISSED: " + ", ".join(missed) if missed else "ok")
+        name, milliseconds(outcome.bystander["GET"].slowest), milliseconds(outcome.bystander["PUT"].slowest),
+        f"{outcome.memory / MIB:+,.0f} MiB", outcome.slow_iterations, format_stop(outcome.stop),
+        format_bystander(outcome.bystander), format_answers(outcome.answers),
+        "MISSED: " + ", ".join(exceeded) if exceeded else "ok")
 
 
 def milliseconds(seconds: float) -> str:
     return f"{seconds * 1e3:,.0f} ms"
 
 
-def counts(tally: Counter[str]) -> str:
-    """Answers by status, as in `200×31 503×2, 4 closed, 1 open`."""
-    answers = " ".join(f"{status}×{count}" for status, count in sorted(tally.items()) if status.isdecimal())
-    connections = [f"{tally[state]} {state}" for state in ("closed", "open") if tally[state]]
+def format_answers(counts: Counter[str]) -> str:
+    """Returns the number of answers of each status and of connections, such as `200×31 503×2, 4 closed, 1 open`."""
+    answers = " ".join(f"{status}×{count}" for status, count in sorted(counts.items()) if status.isdecimal())
+    connections = [f"{counts[state]} {state}" for state in ("closed", "open") if counts[state]]
     return ", ".join([answers or "none", *connections])
 
 
-def stop(ended: Stop) -> str:
-    return f"none in {ended.seconds:.0f} s" if ended.code is None else f"code {ended.code}, {ended.seconds:.1f} s"
+def format_stop(stop: Stop) -> str:
+    return f"none in {stop.seconds:.0f} s" if stop.code is None else f"code {stop.code}, {stop.seconds:.1f} s"
 
 
-def bystander(seen: dict[str, Experience]) -> str:
-    requests = sum(experience.requests for experience in seen.values())
-    refused = " ".join(f"{why}×{count}" for why, count in refusals(seen).items())
+def format_bystander(bystander: dict[str, RequestStatistics]) -> str:
+    requests = sum(statistics.requests for statistics in bystander.values())
+    refused = " ".join(f"{reason}×{count}" for reason, count in refusals(bystander).items())
     return f"{requests} requests" + (f", {refused}" if refused else "")

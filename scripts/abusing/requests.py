@@ -1,4 +1,4 @@
-"""Requests that rows are made of, and data to load before them."""
+"""Functions that build the requests of rows, and that store the data of rows."""
 
 import itertools
 import json
@@ -9,9 +9,9 @@ from harness.http import Connection, render
 
 MB = 1_000_000
 MINIMAL = [("Prefer", "return=minimal")]
-# Names of this many keys, and numbers as values, fill a body of less than half the default limit.
-PORTION = 100_000
-# The default of history.bytes.
+# A PATCH with this number of keys and numbers has less than half of the default limit of a body.
+KEYS_PER_PATCH = 100_000
+# The default of the option history.bytes.
 HISTORY_BYTES = 64 << 20
 
 
@@ -32,10 +32,10 @@ def members(numbers: Iterable[int], value: Any) -> dict[str, Any]:
 
 
 def fill(connection: Connection, name: str, count: int, value: Any = 1) -> None:
-    """Gives a suite so many keys."""
-    for begin in range(0, count, PORTION):
-        portion = members(range(begin, min(begin + PORTION, count)), value)
-        connection.request("PATCH", suite(name), portion, MINIMAL)
+    """Stores `count` keys in a suite."""
+    for start in range(0, count, KEYS_PER_PATCH):
+        values = members(range(start, min(start + KEYS_PER_PATCH, count)), value)
+        connection.request("PATCH", suite(name), values, MINIMAL)
 
 
 def put(connection: Connection, name: str, key: str, value: Any) -> None:
@@ -43,7 +43,7 @@ def put(connection: Connection, name: str, key: str, value: Any) -> None:
 
 
 def fill_history(connection: Connection) -> None:
-    """Has the daemon keep as many bytes of earlier commits as it does by default."""
+    """Fills the history of the daemon up to its default limit."""
     for number in range(HISTORY_BYTES // MB + 1):
         put(connection, "history", "text", f"{number} " + "x" * MB)
 
@@ -57,27 +57,27 @@ def put_schema(connection: Connection, name: str, schema: dict[str, Any]) -> Non
 
 
 def cursor(connection: Connection) -> str:
-    """Where history is now."""
+    """Returns the current cursor of the daemon."""
     return connection.request("GET", "/v1").fields["settings-cursor"]
 
 
 def numbers(size: int) -> list[int]:
-    """A list of small numbers whose JSON has about so many bytes."""
+    """Returns a list of integers whose JSON has about `size` bytes."""
     return list(range(1_000_000, 1_000_000 + size // 8))
 
 
 def wide_object(count: int) -> dict[str, int]:
-    """An object of many small members."""
+    """Returns an object with `count` members."""
     return members(range(count), 1)
 
 
 def pipelined(requests: Iterable[bytes], count: int) -> bytes:
-    """So many requests in a row."""
+    """Returns the bytes of `count` requests, with the given requests in rotation."""
     return b"".join(itertools.islice(itertools.cycle(requests), count))
 
 
 def head(method: str, path: str, length: int) -> bytes:
-    """The head of a request whose body comes later."""
+    """Returns the head of a request. The caller sends the body later."""
     return f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {length}\r\n\r\n".encode()
 
 

@@ -1,4 +1,4 @@
-"""What a row is: the data that the daemon has before, the roles of the abuser, and the daemon's options."""
+"""A row of scripts/abuse: the data of the daemon, the roles of the abusive clients, and the options of the daemon."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ Size = TypeVar("Size", int, float)
 
 @dataclass(frozen=True)
 class Scale:
-    """Chooses between the sizes of the full form and those of the short one."""
+    """Chooses the sizes of a full run or of a short run (`--short`)."""
 
     is_short: bool
 
@@ -27,10 +27,10 @@ def load_nothing(_: Connection) -> None:
 
 @dataclass(frozen=True)
 class Abuse:
-    """One row. `roles` is called once the data is loaded, as a role may need a cursor of then.
+    """The definition of a row. `load` stores the data. Then `roles` is called, because a role may need the current cursor.
 
-    `seconds` is how long this abuse needs to show, `writes_large` adds large writes to what the bystander does, and
-    `connects_anew` is false where there are no connections left to be had.
+    `seconds` is the minimum duration of the abuse until it has an effect. With `writes_large`, the bystander also sends
+    large writes. `opens_connections` is false if the abuse takes all connections, so that the bystander can open none.
     """
 
     roles: Callable[[Connection], list[Role]]
@@ -39,16 +39,16 @@ class Abuse:
     open_files: int | None = None
     seconds: float = 0
     writes_large: bool = False
-    connects_anew: bool = True
+    opens_connections: bool = True
 
 
-Build = Callable[[Scale], Abuse]
+RowBuilder = Callable[[Scale], Abuse]
 
 
-def name(build: Build) -> str:
-    """The name of a row: that of the function which builds it."""
+def name(build: RowBuilder) -> str:
+    """Returns the name of a row, which is the name of the function that builds it."""
     return build.__name__.replace("_", "-")
 
 
-def summary(build: Build) -> str:
+def summary(build: RowBuilder) -> str:
     return (build.__doc__ or "").splitlines()[0]

@@ -1,7 +1,7 @@
-"""Any number of connections to the daemon, each of which behaves as its role says, driven by one thread.
+"""Many abusive connections to the daemon on one thread. The role of a connection defines its behaviour.
 
-A role has a script, a generator of steps. A connection that the daemon closes, or whose script ends, is replaced by
-another in the same role, so that abuse goes on for as long as the swarm runs.
+A role has a script, which is a generator of steps. If the daemon closes a connection, or if the script ends, the swarm
+opens a new connection with the same role. Therefore the abuse continues until the swarm stops.
 """
 
 import collections
@@ -17,17 +17,17 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection as Pipe
 
-CONNECT_AGAIN_AFTER = 0.1
-# Connections of a role begin one after the other, or the kernel's queue of new connections would overflow.
-BETWEEN_CONNECTIONS = 0.0005
-READ_BYTES = 1 << 18
-FOREVER = 3600.0
+RECONNECT_SECONDS = 0.1
+# The connections of a role start in intervals, because the kernel's queue of new connections has a limit.
+CONNECTION_INTERVAL_SECONDS = 0.0005
+MAX_READ_BYTES = 1 << 18
+HOUR_SECONDS = 3600.0
 RESET_AT_CLOSE = struct.pack("ii", 1, 0)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The head of an answer. `fields` has lower-case names."""
+    """The status and the header fields of an answer. The names of the fields are in lower case."""
 
     status: int
     fields: dict[str, str]
@@ -35,21 +35,21 @@ class Answer:
 
 @dataclass(frozen=True)
 class Send:
-    """A step that ends when the kernel has taken all the bytes."""
+    """A step that ends when the kernel has accepted all bytes of `data`."""
 
     data: bytes
 
 
 @dataclass(frozen=True)
 class Await:
-    """A step that ends when so many more answers are complete; the script gets the last of them."""
+    """A step that ends when `count` more answers are complete. The script gets the last answer."""
 
     count: int = 1
 
 
 @dataclass(frozen=True)
 class Sleep:
-    """A step that ends after some time."""
+    """A step that ends after `seconds`."""
 
     seconds: float
 
@@ -60,24 +60,23 @@ Script = Generator[Step, Answer | None, None]
 
 @dataclass(frozen=True)
 class Role:
-    """How some connections behave.
+    """The behaviour of a number of connections.
 
-    `reads` is how many bytes of answers are taken at once, zero for none ever, `read_pause` the seconds between two
-    such reads. `receive_buffer` and `segment` bound the receive window and the size of a TCP segment, in bytes.
-    `resets` has connections end by a reset.
+    `read_bytes` is the maximum of bytes in one read; with 0, the connection never reads. `read_pause` is the number of
+    seconds between two reads. `receive_buffer` and `segment` limit the receive window and the TCP segment, in bytes.
     """
 
     script: Callable[[], Script]
     connections: int = 1
-    reads: int = READ_BYTES
+    read_bytes: int = MAX_READ_BYTES
     read_pause: float = 0
     receive_buffer: int | None = None
     segment: int | None = None
-    resets: bool = False
+    closes_with_reset: bool = False
 
 
-def repeated(requests: bytes, count: int) -> Callable[[], Script]:
-    """A script that sends `requests`, `count` of them in a row, again and again, each time after the last answer."""
+def send_repeatedly(requests: bytes, count: int) -> Callable[[], Script]:
+    """Returns a script that sends `requests`, which contains `count` requests, waits for all answers, and repeats this."""
     def script() -> Script:
         while True:
             yield Send(requests)
@@ -85,54 +84,53 @@ def repeated(requests: bytes, count: int) -> Callable[[], Script]:
     return script
 
 
-def held(request: bytes) -> Callable[[], Script]:
-    """A script that sends something once and keeps the connection."""
+def send_once(request: bytes) -> Callable[[], Script]:
+    """Returns a script that sends a request once and keeps the connection open."""
     def script() -> Script:
         yield Send(request)
-        yield Sleep(FOREVER)
+        yield Sleep(HOUR_SECONDS)
     return script
 
 
 class AnswerReader:
-    """Cuts answers out of what is received, without keeping their bodies. A stream of events counts as answered once
-    its head is there."""
+    """Parses answers and discards their bodies. The answer of an event stream is complete when its head is complete."""
 
     def __init__(self) -> None:
-        self._rest = b""
-        self._body_left: float = 0
+        self._incomplete_head = b""
+        self._body_bytes_left: float = 0
         self._answer: Answer | None = None
 
     def read(self, received: bytes) -> list[Answer]:
-        """Returns the answers that `received` completes."""
+        """Returns the answers that are complete with the bytes `received`."""
         answers = []
-        data, at = self._rest + received, 0
-        self._rest = b""
-        while at < len(data):
-            if self._body_left:
-                taken = min(self._body_left, len(data) - at)
-                self._body_left -= taken
-                at += int(taken)
-            elif (end := data.find(b"\r\n\r\n", at)) < 0:
-                self._rest = data[at:]
+        data, offset = self._incomplete_head + received, 0
+        self._incomplete_head = b""
+        while offset < len(data):
+            if self._body_bytes_left:
+                length = min(self._body_bytes_left, len(data) - offset)
+                self._body_bytes_left -= length
+                offset += int(length)
+            elif (end := data.find(b"\r\n\r\n", offset)) < 0:
+                self._incomplete_head = data[offset:]
                 break
             else:
-                self._begin(data[at:end].decode("latin-1"))
-                at = end + 4
-            if self._answer and self._body_left in (0, math.inf):
+                self._parse_head(data[offset:end].decode("latin-1"))
+                offset = end + 4
+            if self._answer and self._body_bytes_left in (0, math.inf):
                 answers.append(self._answer)
                 self._answer = None
         return answers
 
-    def _begin(self, head: str) -> None:
+    def _parse_head(self, head: str) -> None:
         status_line, *lines = head.split("\r\n")
         fields = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
         self._answer = Answer(int(status_line.split(" ", 2)[1]), fields)
         is_stream = "transfer-encoding" in fields
-        self._body_left = math.inf if is_stream else int(fields.get("content-length", 0))
+        self._body_bytes_left = math.inf if is_stream else int(fields.get("content-length", 0))
 
 
-class Peer:
-    """One connection in its role. `step` is what its script waits for."""
+class ClientConnection:
+    """A connection with its role. `step` is the current step of its script."""
 
     def __init__(self, role: Role, port: int) -> None:
         self.role = role
@@ -141,7 +139,7 @@ class Peer:
         self.unsent = memoryview(b"")
         self.reader = AnswerReader()
         self.answers: collections.deque[Answer] = collections.deque()
-        self.is_pausing = False
+        self.is_paused = False
         self.is_open = True
         self.socket = socket.socket()
         self.socket.setblocking(False)
@@ -150,18 +148,18 @@ class Peer:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, role.receive_buffer)
         if role.segment:
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, role.segment)
-        if role.resets:
+        if role.closes_with_reset:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_AT_CLOSE)
         self.socket.connect_ex(("127.0.0.1", port))
 
     def events(self) -> int:
-        """What to wait for at the socket. A close by the daemon is noticed also where nothing is read."""
-        reads = select.EPOLLIN if self.role.reads and not self.is_pausing else 0
+        """Returns the epoll events of the socket. EPOLLRDHUP reports a close by the daemon also if the role never reads."""
+        reads = select.EPOLLIN if self.role.read_bytes and not self.is_paused else 0
         writes = select.EPOLLOUT if isinstance(self.step, Send) else 0
         return reads | writes | select.EPOLLRDHUP
 
     def flush(self) -> bool:
-        """Sends what the kernel takes; true once that is all."""
+        """Sends as many bytes as the kernel accepts. Returns true if all bytes are sent."""
         try:
             while self.unsent:
                 self.unsent = self.unsent[self.socket.send(self.unsent):]
@@ -169,8 +167,8 @@ class Peer:
             return False
         return True
 
-    def take_awaited(self) -> Answer | None:
-        """The last of the answers that the step awaits, once all are there."""
+    def pop_awaited(self) -> Answer | None:
+        """Removes the answers that the current step awaits, and returns the last one, or None if some are missing."""
         assert isinstance(self.step, Await)
         if len(self.answers) < self.step.count:
             return None
@@ -185,105 +183,104 @@ class Peer:
 
 
 class Swarm:
-    """All connections of some roles, and what became of their requests in `tally`: answers by status, and `closed`,
-    the connections that the daemon ended."""
+    """All connections of the roles. `answers` counts the answers by status, and the connections that the daemon closed."""
 
     def __init__(self, port: int, roles: list[Role]) -> None:
         self.port = port
-        self.tally: collections.Counter[str] = collections.Counter()
-        self.peers: dict[int, Peer] = {}
+        self.answers: collections.Counter[str] = collections.Counter()
+        self.connections: dict[int, ClientConnection] = {}
         self._epoll = select.epoll()
         self._timers: list[tuple[float, int, Callable[[], None]]] = []
         self._timer_numbers = itertools.count()
         for role in roles:
             for number in range(role.connections):
-                self._after(number * BETWEEN_CONNECTIONS, functools.partial(self._connect, role))
+                self._schedule(number * CONNECTION_INTERVAL_SECONDS, functools.partial(self._connect, role))
 
     def run(self, pipe: Pipe) -> None:
-        """Drives the connections. Whatever arrives on the pipe is answered with the tally; None ends the run."""
+        """Runs the connections. Replies to each message on the pipe with the counts of answers; None ends the run."""
         self._epoll.register(pipe, select.EPOLLIN)
         while True:
             for descriptor, events in self._epoll.poll(self._next_timer(), 1024):
-                if peer := self.peers.get(descriptor):
-                    self._serve(peer, events)
+                if connection := self.connections.get(descriptor):
+                    self._serve(connection, events)
                 elif descriptor == pipe.fileno():
                     if pipe.recv() is None:
                         return
-                    pipe.send(self.tally + collections.Counter({"open": len(self.peers)}))
+                    pipe.send(self.answers + collections.Counter({"open": len(self.connections)}))
             self._run_timers()
 
-    def _serve(self, peer: Peer, events: int) -> None:
+    def _serve(self, connection: ClientConnection, events: int) -> None:
         try:
             if events & select.EPOLLIN:
-                self._read(peer)
+                self._read(connection)
             elif events & (select.EPOLLRDHUP | select.EPOLLHUP | select.EPOLLERR):
                 raise ConnectionResetError
-            if peer.is_open and events & select.EPOLLOUT and peer.flush():
-                self._proceed(peer, None)
+            if connection.is_open and events & select.EPOLLOUT and connection.flush():
+                self._run_script(connection, None)
         except OSError:
-            self.tally["closed"] += 1
-            self._end(peer)
-            self._after(CONNECT_AGAIN_AFTER, functools.partial(self._connect, peer.role))
-        if peer.is_open:
-            self._epoll.modify(peer.socket, peer.events())
+            self.answers["closed"] += 1
+            self._end(connection)
+            self._schedule(RECONNECT_SECONDS, functools.partial(self._connect, connection.role))
+        if connection.is_open:
+            self._epoll.modify(connection.socket, connection.events())
 
-    def _read(self, peer: Peer) -> None:
-        data = peer.socket.recv(peer.role.reads)
+    def _read(self, connection: ClientConnection) -> None:
+        data = connection.socket.recv(connection.role.read_bytes)
         if not data:
             raise ConnectionResetError
-        for answer in peer.reader.read(data):
-            self.tally[str(answer.status)] += 1
-            peer.answers.append(answer)
-        if isinstance(peer.step, Await) and (awaited := peer.take_awaited()):
-            self._proceed(peer, awaited)
-        if peer.is_open and peer.role.read_pause:
-            peer.is_pausing = True
-            self._after(peer.role.read_pause, functools.partial(self._read_on, peer))
+        for answer in connection.reader.read(data):
+            self.answers[str(answer.status)] += 1
+            connection.answers.append(answer)
+        if isinstance(connection.step, Await) and (awaited := connection.pop_awaited()):
+            self._run_script(connection, awaited)
+        if connection.is_open and connection.role.read_pause:
+            connection.is_paused = True
+            self._schedule(connection.role.read_pause, functools.partial(self._resume_reading, connection))
 
-    def _read_on(self, peer: Peer) -> None:
-        if peer.is_open:
-            peer.is_pausing = False
-            self._epoll.modify(peer.socket, peer.events())
+    def _resume_reading(self, connection: ClientConnection) -> None:
+        if connection.is_open:
+            connection.is_paused = False
+            self._epoll.modify(connection.socket, connection.events())
 
-    def _proceed(self, peer: Peer, answer: Answer | None) -> None:
-        """Takes steps of the script until one has to wait."""
+    def _run_script(self, connection: ClientConnection, answer: Answer | None) -> None:
+        """Executes steps of the script until a step has to wait."""
         while True:
             try:
-                peer.step = peer.script.send(answer)
+                connection.step = connection.script.send(answer)
             except StopIteration:
-                self._end(peer)
-                self._after(0, functools.partial(self._connect, peer.role))
+                self._end(connection)
+                self._schedule(0, functools.partial(self._connect, connection.role))
                 return
             answer = None
-            match peer.step:
+            match connection.step:
                 case Send(data):
-                    peer.unsent = memoryview(data)
-                    if not peer.flush():
+                    connection.unsent = memoryview(data)
+                    if not connection.flush():
                         return
                 case Await():
-                    answer = peer.take_awaited()
+                    answer = connection.pop_awaited()
                     if answer is None:
                         return
                 case Sleep(seconds):
-                    self._after(seconds, functools.partial(self._wake, peer))
+                    self._schedule(seconds, functools.partial(self._end_sleep, connection))
                     return
 
-    def _wake(self, peer: Peer) -> None:
-        """Goes on after a sleep, by way of the socket's readiness, so that all errors come up in one place."""
-        if peer.is_open:
-            peer.step = Send(b"")
-            self._epoll.modify(peer.socket, peer.events())
+    def _end_sleep(self, connection: ClientConnection) -> None:
+        """Ends a sleep with an empty Send. Then `_serve` continues the script, so that only `_serve` handles errors."""
+        if connection.is_open:
+            connection.step = Send(b"")
+            self._epoll.modify(connection.socket, connection.events())
 
     def _connect(self, role: Role) -> None:
-        peer = Peer(role, self.port)
-        self.peers[peer.socket.fileno()] = peer
-        self._epoll.register(peer.socket, peer.events())
+        connection = ClientConnection(role, self.port)
+        self.connections[connection.socket.fileno()] = connection
+        self._epoll.register(connection.socket, connection.events())
 
-    def _end(self, peer: Peer) -> None:
-        del self.peers[peer.socket.fileno()]
-        peer.close()
+    def _end(self, connection: ClientConnection) -> None:
+        del self.connections[connection.socket.fileno()]
+        connection.close()
 
-    def _after(self, seconds: float, action: Callable[[], None]) -> None:
+    def _schedule(self, seconds: float, action: Callable[[], None]) -> None:
         heapq.heappush(self._timers, (time.monotonic() + seconds, next(self._timer_numbers), action))
 
     def _next_timer(self) -> float:

@@ -1,4 +1,4 @@
-"""One row: a daemon of its own, data, a bystander, the abuse, and a stop in the middle of it."""
+"""Runs a row: starts a daemon, stores the data, runs the bystander and the abuse, and stops the daemon during the abuse."""
 
 import pathlib
 import re
@@ -10,24 +10,25 @@ from harness.daemon import Settingsd
 from harness.http import Connection
 from harness.service import ServiceFailed
 
-from .bystander import SUITE, Bystander, Experience
+from .bystander import SUITE, Bystander, RequestStatistics
 from .processes import abuser
 from .requests import fill_history, put
 from .row import Abuse
 
-LOAD_WITHIN = 120
-# What the last snapshot may take beyond stopSeconds.
+LOAD_TIMEOUT_SECONDS = 120
+# After stopSeconds, the daemon writes its last snapshot. The snapshot may take this long.
 SNAPSHOT_SECONDS = 15
-# The daemon gives freed memory back within seconds.
-SETTLED_AFTER, SETTLE_WITHIN, SETTLED_BYTES = 5.0, 20.0, 4 << 20
-LOOK_EACH = 0.1
-# The rows store more than a daemon takes by default, so that its bounds are seen on much data.
+# The daemon returns freed memory to the kernel within seconds. Its memory is stable if it has not shrunk by STABLE_BYTES
+# for STABLE_SECONDS. The trial waits for this at most MAX_STABLE_WAIT_SECONDS.
+STABLE_SECONDS, MAX_STABLE_WAIT_SECONDS, STABLE_BYTES = 5.0, 20.0, 4 << 20
+POLL_SECONDS = 0.1
+# The rows store more data than the default quotas allow, so that the limits are tested with much data.
 QUOTAS = {"quotas": {"suites": 1_000_000, "keysPerSuite": 10_000_000, "suiteBytes": 8 << 30, "totalBytes": 8 << 30}}
 
 
 @dataclass(frozen=True)
 class Stop:
-    """How the daemon ended after SIGTERM. `code` is None if it did not end in time and was killed."""
+    """The exit code of the daemon after SIGTERM, and the seconds until then. `code` is None if the daemon did not exit."""
 
     code: int | None
     seconds: float
@@ -39,32 +40,33 @@ class Stop:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a row has shown. `memory` is in bytes beyond what the loaded data takes. `slow_turns` says how often an event
-    loop took over 20 ms before it looked at its connections again."""
+    """The results of a row. `bystander` has the statistics of each kind of request. `memory` is the peak during the abuse
+    minus the memory of the stored data, in bytes. `slow_iterations` counts the iterations of event loops of more than
+    20 ms. `answers` counts the answers to the abusive clients by status, and their connections."""
 
-    seen: dict[str, Experience]
+    bystander: dict[str, RequestStatistics]
     memory: int
-    slow_turns: int
-    tally: Counter[str]
+    slow_iterations: int
+    answers: Counter[str]
     stop: Stop
 
 
-def _slow_turns(connection: Connection) -> int:
+def _slow_iterations(connection: Connection) -> int:
     metrics = connection.request("GET", "/metrics").body
     found = re.search(rb"^settingsd_slow_batches_total (\d+)$", metrics, re.MULTILINE)
     if not found:
-        raise ServiceFailed("the metrics do not say how many turns were slow")
+        raise ServiceFailed("/metrics has no settingsd_slow_batches_total")
     return int(found[1])
 
 
 @dataclass(frozen=True)
 class Trial:
-    """Runs rows. If memory is to be exact, the history is full before, and freed memory given back."""
+    """Runs rows. To measure memory exactly, it first fills the history and waits until freed memory is returned."""
 
     program: pathlib.Path
     seconds: float
     stop_seconds: int
-    is_exact: bool
+    measures_memory_exactly: bool
 
     def run(self, abuse: Abuse, folder: pathlib.Path) -> Outcome:
         options = {**QUOTAS, **abuse.options, "stopSeconds": self.stop_seconds}
@@ -76,46 +78,47 @@ class Trial:
             daemon.kill()
 
     def _run(self, abuse: Abuse, daemon: Settingsd) -> Outcome:
-        with Connection(daemon.port, LOAD_WITHIN) as connection:
+        with Connection(daemon.port, LOAD_TIMEOUT_SECONDS) as connection:
             put(connection, SUITE, "steady", 1)
-            if self.is_exact:
+            if self.measures_memory_exactly:
                 fill_history(connection)
             abuse.load(connection)
             roles = abuse.roles(connection)
-            before, turns_before = self._resident(daemon), _slow_turns(connection)
+            memory_before, slow_before = self._resident(daemon), _slow_iterations(connection)
             daemon.reset_peak()
             with abuser(daemon.port, roles) as child:
-                with Bystander(daemon.port, abuse.writes_large, abuse.connects_anew) as bystander:
+                with Bystander(daemon.port, abuse.writes_large, abuse.opens_connections) as bystander:
                     child.ask("begin")
                     self._wait(daemon, max(self.seconds, abuse.seconds))
-                    seen = bystander.finish()
-                tally = child.ask("tally")
-                memory = daemon.peak_resident_bytes() - before
-                slow_turns = _slow_turns(connection) - turns_before
-                return Outcome(seen, memory, slow_turns, tally, self._stop(daemon))
+                    statistics = bystander.finish()
+                answers = child.ask("answers")
+                memory = daemon.peak_resident_bytes() - memory_before
+                slow_iterations = _slow_iterations(connection) - slow_before
+                return Outcome(statistics, memory, slow_iterations, answers, self._stop(daemon))
 
     def _resident(self, daemon: Settingsd) -> int:
-        """What the loaded data takes, once what loading it has freed went back to the system."""
+        """Returns the resident memory of the daemon with the stored data, when it is stable."""
         lowest = daemon.resident_bytes()
-        began = lowest_at = time.monotonic()
-        while self.is_exact and time.monotonic() < min(lowest_at + SETTLED_AFTER, began + SETTLE_WITHIN):
-            time.sleep(LOOK_EACH)
-            if (now := daemon.resident_bytes()) < lowest - SETTLED_BYTES:
+        start = lowest_at = time.monotonic()
+        while self.measures_memory_exactly and time.monotonic() < min(
+                lowest_at + STABLE_SECONDS, start + MAX_STABLE_WAIT_SECONDS):
+            time.sleep(POLL_SECONDS)
+            if (now := daemon.resident_bytes()) < lowest - STABLE_BYTES:
                 lowest, lowest_at = now, time.monotonic()
         return daemon.resident_bytes()
 
     def _wait(self, daemon: Settingsd, seconds: float) -> None:
         ends_at = time.monotonic() + seconds
         while time.monotonic() < ends_at:
-            time.sleep(LOOK_EACH)
+            time.sleep(POLL_SECONDS)
             if daemon.process.poll() is not None:
                 code = daemon.process.returncode
                 raise ServiceFailed(f"the daemon ended with {code}; it printed:\n{daemon.printed()}")
 
     def _stop(self, daemon: Settingsd) -> Stop:
-        began = time.monotonic()
+        start = time.monotonic()
         try:
             code = daemon.stop(self.stop_seconds + SNAPSHOT_SECONDS)
         except ServiceFailed:
             code = None
-        return Stop(code, time.monotonic() - began)
+        return Stop(code, time.monotonic() - start)

@@ -1,4 +1,4 @@
-"""Rows of watchers: many that wait for much, resume over much, or take nothing of it."""
+"""Rows with watchers that wait for large commits, resume over a long history, or do not read their answers."""
 
 import itertools
 from collections.abc import Callable
@@ -7,21 +7,21 @@ from harness.http import Connection, render
 
 from .reading import SMALL_BUFFER
 from .requests import cursor, fill, key, members, patch, put, suite
-from .row import Abuse, Build, Scale
-from .swarm import Await, Role, Script, Send, Sleep, held, repeated
+from .row import Abuse, RowBuilder, Scale
+from .swarm import Await, Role, Script, Send, Sleep, send_once, send_repeatedly
 
 SUITE = "watched"
-WATCHERS_COME_WITHIN = 0.5
+WATCHERS_CONNECT_SECONDS = 0.5
 EVENTS = [("Accept", "text/event-stream")]
 
 
-def _commits(count: int, pause: float, begin: int = 0) -> Callable[[], Script]:
-    """A script that changes so many keys at once, again and again."""
-    bodies = [patch(suite(SUITE), members(range(begin, begin + count), value)) for value in (2, 3)]
+def _commits(count: int, pause: float, first: int = 0) -> Callable[[], Script]:
+    """Returns a script that changes `count` keys in one commit, with a pause of `pause` seconds between commits."""
+    requests = [patch(suite(SUITE), members(range(first, first + count), value)) for value in (2, 3)]
 
     def script() -> Script:
-        yield Sleep(WATCHERS_COME_WITHIN)
-        for request in itertools.cycle(bodies):
+        yield Sleep(WATCHERS_CONNECT_SECONDS)
+        for request in itertools.cycle(requests):
             yield Send(request)
             yield Await()
             yield Sleep(pause)
@@ -29,18 +29,18 @@ def _commits(count: int, pause: float, begin: int = 0) -> Callable[[], Script]:
 
 
 def _follower(since: str, query: str = "") -> Callable[[], Script]:
-    """A script of long polls, each from where the last one ended."""
+    """Returns a script of long polls, each from the cursor of the previous answer."""
     def script() -> Script:
-        place = since
+        cursor = since
         while True:
-            yield Send(render("GET", f"{suite(SUITE)}/observe?since={place}&wait=60{query}"))
+            yield Send(render("GET", f"{suite(SUITE)}/observe?since={cursor}&wait=60{query}"))
             answer = yield Await()
-            place = answer.fields.get("settings-cursor", place) if answer else place
+            cursor = answer.fields.get("settings-cursor", cursor) if answer else cursor
     return script
 
 
 def _waiting_reader(name: str) -> Callable[[], Script]:
-    """A script of GETs that wait for a suite to change."""
+    """Returns a script of GETs with ?wait, each of which waits for a change of the suite."""
     def script() -> Script:
         tag = ""
         while True:
@@ -58,88 +58,89 @@ def wide_commits_for_polls(scale: Scale) -> Abuse:
 
 
 def wide_commits_for_streams(scale: Scale) -> Abuse:
-    """Commits of 100,000 changes with 300 streams of events that are not read"""
+    """Commits of 100,000 changes while 300 event streams do not read"""
     count = scale.pick(100_000, 5_000)
 
     def roles(connection: Connection) -> list[Role]:
         stream = render("GET", f"{suite(SUITE)}/observe?since={cursor(connection)}", fields=EVENTS)
-        return [Role(held(stream), 300, reads=0, receive_buffer=SMALL_BUFFER), Role(_commits(count, 0.3))]
+        return [Role(send_once(stream), 300, read_bytes=0, receive_buffer=SMALL_BUFFER), Role(_commits(count, 0.3))]
 
     return Abuse(roles, lambda connection: fill(connection, SUITE, count))
 
 
 def waiting_gets(scale: Scale) -> Abuse:
-    """300 GETs with ?wait of a suite of 100,000 keys, while commits change keys of it"""
+    """300 GETs with ?wait of a suite of 100,000 keys, while commits change 10 of its keys"""
     return Abuse(lambda _: [Role(_waiting_reader(SUITE), 300), Role(_commits(10, 0.1))],
                  lambda connection: fill(connection, SUITE, scale.pick(100_000, 5_000), "x" * 85))
 
 
 def unread_states(scale: Scale) -> Abuse:
-    """300 watchers that begin with the state of a suite of 10 MB and do not read it, half of them streams"""
+    """300 watchers that do not read the state of a suite of 10 MB: 150 long polls and 150 event streams"""
     request = render("GET", f"{suite(SUITE)}/observe")
     stream = render("GET", f"{suite(SUITE)}/observe", fields=EVENTS)
-    return Abuse(lambda _: [Role(held(begin), 150, reads=0, receive_buffer=SMALL_BUFFER) for begin in (request, stream)]
-                 + [Role(_commits(10, 0.1))],
+    return Abuse(lambda _: [*(Role(send_once(first), 150, read_bytes=0, receive_buffer=SMALL_BUFFER)
+                              for first in (request, stream)), Role(_commits(10, 0.1))],
                  lambda connection: fill(connection, SUITE, scale.pick(100_000, 5_000), "x" * 85))
 
 
 class _History:
-    """Commits to resume over, of 50 MB in all with their old and new values; `begin` is the cursor before them."""
+    """A history with commits of 50 MB in total, old and new values. `start` is the cursor before the commits."""
 
     def __init__(self, scale: Scale) -> None:
         self.commits = scale.pick(250, 25)
-        self.begin = ""
+        self.start = ""
 
     def load(self, connection: Connection) -> None:
-        self.begin = cursor(connection)
+        self.start = cursor(connection)
         for number in range(self.commits):
             put(connection, SUITE, key(number % 20), f"{number} " + "x" * 100_000)
 
 
 def resuming_polls(scale: Scale) -> Abuse:
-    """200 watchers that resume over 50 MB of history; half of them read it, half do not"""
+    """200 long polls that resume before 50 MB of history; 100 of them read the answer, 100 do not"""
     history = _History(scale)
 
     def roles(_: Connection) -> list[Role]:
-        request = render("GET", f"{suite(SUITE)}/observe?since={history.begin}&wait=0")
-        return [Role(repeated(request, 1), 100), Role(held(request), 100, reads=0, receive_buffer=SMALL_BUFFER)]
+        request = render("GET", f"{suite(SUITE)}/observe?since={history.start}&wait=0")
+        return [Role(send_repeatedly(request, 1), 100),
+                Role(send_once(request), 100, read_bytes=0, receive_buffer=SMALL_BUFFER)]
 
     return Abuse(roles, history.load)
 
 
 def resuming_streams(scale: Scale) -> Abuse:
-    """200 streams of events that resume over 50 MB of history; half of them read it, half do not"""
+    """200 event streams that resume before 50 MB of history; 100 of them read the events, 100 do not"""
     history = _History(scale)
 
     def roles(_: Connection) -> list[Role]:
-        request = render("GET", f"{suite(SUITE)}/observe?since={history.begin}", fields=EVENTS)
+        request = render("GET", f"{suite(SUITE)}/observe?since={history.start}", fields=EVENTS)
 
         def read() -> Script:
             yield Send(request)
             yield Sleep(2)
-        return [Role(read, 100), Role(held(request), 100, reads=0, receive_buffer=SMALL_BUFFER)]
+        return [Role(read, 100), Role(send_once(request), 100, read_bytes=0, receive_buffer=SMALL_BUFFER)]
 
     return Abuse(roles, history.load)
 
 
 def different_filters(scale: Scale) -> Abuse:
-    """1,000 watchers with 300 keys each, no two alike, while commits change 1,000 keys each"""
+    """1,000 watchers, each with a different set of 300 keys, while commits change 1,000 keys each"""
     watchers, count = scale.pick(1_000, 20), 50_000
 
     def filters(number: int) -> str:
         keys = ((number * 131 + step * 167) % count for step in range(300))
-        return "".join(f"&key={key(which)}" for which in keys)
+        return "".join(f"&key={key(index)}" for index in keys)
 
     def roles(connection: Connection) -> list[Role]:
         since = cursor(connection)
         followers = [Role(_follower(since, filters(number))) for number in range(watchers)]
-        return [*followers, *(Role(_commits(1_000, 0.02, begin)) for begin in range(0, count, count // 5))]
+        return [*followers, *(Role(_commits(1_000, 0.02, first)) for first in range(0, count, count // 5))]
 
     return Abuse(roles, lambda connection: fill(connection, SUITE, count))
 
 
-def watchers_that_come_and_go(scale: Scale) -> Abuse:
-    """1,000 connections that begin to wait with 300 filters and close at once, as fast as they can"""
+def short_lived_watchers(scale: Scale) -> Abuse:
+    """1,000 clients that start a long poll with 300 prefixes, close the connection after 0.1 s, and connect again"""
     query = "".join(f"&prefix={key(number)}" for number in range(300))
 
     def roles(connection: Connection) -> list[Role]:
@@ -153,5 +154,5 @@ def watchers_that_come_and_go(scale: Scale) -> Abuse:
     return Abuse(roles, lambda connection: fill(connection, SUITE, 1_000))
 
 
-ROWS: list[Build] = [wide_commits_for_polls, wide_commits_for_streams, waiting_gets, unread_states, resuming_polls,
-                     resuming_streams, different_filters, watchers_that_come_and_go]
+ROWS: list[RowBuilder] = [wide_commits_for_polls, wide_commits_for_streams, waiting_gets, unread_states, resuming_polls,
+                     resuming_streams, different_filters, short_lived_watchers]
