@@ -1,1 +1,1 @@
-"""Crashes on purpose: load on a daemon, what is known of it, and what must be true after the next start."""
+"""Crash tests: the load on a daemon, the ledger of acknowledged and observed values, and the checks after the next start."""

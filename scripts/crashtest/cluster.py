@@ -1,8 +1,8 @@
-"""Has daemons share three members of etcd, writes to all of them, and kills and pauses both kinds again and again.
+"""Crash test of three daemons that share three members of etcd. The test kills and pauses daemons and members during writes.
 
-Each write adds one to a counter under an Idempotency-Key and is repeated, at any daemon, until one answers. In the end
-each counter has to be what its writes make of it: none lost, none done twice. All daemons have to agree to the byte,
-in one epoch. After each fault, writes have to flow again within ten seconds.
+Each write adds 1 to two counters with an Idempotency-Key. The writer repeats it at any daemon until a daemon answers. At the
+end, each counter must be equal to its number of writes, and all daemons must return the same bytes and the same epoch. After
+each fault, all writers must succeed again within ten seconds.
 """
 
 import contextlib
@@ -18,16 +18,16 @@ from harness.daemon import Settingsd
 from harness.http import Connection
 from harness.service import free_port
 
-DAEMONS, WRITERS, FLOW_SECONDS = 3, 12, 10
+DAEMONS, WRITERS, MAX_OUTAGE_SECONDS = 3, 12, 10
 
 
 class Writer(threading.Thread):
-    """Adds to a counter of its own, and to one that all share."""
+    """Adds 1 to its own counter and to a counter that all writers share, until `is_over`."""
 
     def __init__(self, number, ports, seed):
         super().__init__(daemon=True)
         self.number, self.ports, self.chance = number, ports, random.Random(seed)
-        self.done, self.attempts, self.is_over, self.last, self.failure = 0, 0, False, time.monotonic(), None
+        self.done, self.attempts, self.is_over, self.last_success, self.failure = 0, 0, False, time.monotonic(), None
 
     def run(self):
         connections = {}
@@ -35,12 +35,12 @@ class Writer(threading.Thread):
             while not self.is_over:
                 self.write(connections, f"{self.number}-{self.done + 1}")
                 self.done += 1
-                self.last = time.monotonic()
-        except Exception as error:  # the main thread looks at it
+                self.last_success = time.monotonic()
+        except Exception as error:  # The main thread reports the failure.
             self.failure = error
 
     def write(self, connections, name):
-        """One write, at one daemon after the other until it is answered."""
+        """Sends a write with the Idempotency-Key `name` to random daemons until a daemon acknowledges it."""
         body = {"do": [{"op": "add", "suite": "test", "key": key, "by": 1} for key in ("all", f"own-{self.number}")]}
         while True:
             port = self.chance.choice(self.ports)
@@ -61,7 +61,7 @@ class Writer(threading.Thread):
 
 
 class ClusterTest:
-    """The members, the daemons, the writers, and what was done to them."""
+    """The members, the daemons, and the number of faults of each kind."""
 
     def __init__(self, program, folder, etcd, seed):
         self.etcd, self.chance = etcd, random.Random(seed)
@@ -69,23 +69,23 @@ class ClusterTest:
                    "snapshot": {"journalBytes": 200_000, "intervalSeconds": 2}}
         self.daemons = [Settingsd(program, folder / f"daemon-{number}", options=options,
                                   address=f"127.0.0.1:{free_port()}") for number in range(DAEMONS)]
-        self.tally = {}
+        self.fault_counts = {}
 
-    def fault(self):
-        """Does something to a member or a daemon, and takes it back. Returns what it was."""
+    def cause_fault(self):
+        """Causes a random fault and ends it. Returns the name of the fault."""
         kind = self.chance.choice([self.daemon_killed, self.daemon_stopped, self.daemon_paused, self.member_killed,
                                    self.member_paused, self.majority_paused, self.all_killed])
-        self.tally[kind.__name__] = self.tally.get(kind.__name__, 0) + 1
+        self.fault_counts[kind.__name__] = self.fault_counts.get(kind.__name__, 0) + 1
         kind()
         return kind.__name__
 
-    def rest(self, longest):
-        time.sleep(self.chance.uniform(0, longest))
+    def sleep_randomly(self, max_seconds):
+        time.sleep(self.chance.uniform(0, max_seconds))
 
     def daemon_killed(self):
         daemon = self.chance.choice(self.daemons)
         daemon.kill()
-        self.rest(1)
+        self.sleep_randomly(1)
         daemon.start()
 
     def daemon_stopped(self):
@@ -99,7 +99,7 @@ class ClusterTest:
     def member_killed(self):
         member = self.chance.choice(self.etcd)
         member.kill()
-        self.rest(3)
+        self.sleep_randomly(3)
         member.launch()
 
     def member_paused(self):
@@ -118,37 +118,37 @@ class ClusterTest:
         for daemon in self.daemons:
             daemon.await_ready()
 
-    def pause(self, services, longest):
+    def pause(self, services, max_seconds):
         for service in services:
             service.process.send_signal(signal.SIGSTOP)
         try:
-            self.rest(longest)
+            self.sleep_randomly(max_seconds)
         finally:
             for service in services:
                 service.process.send_signal(signal.SIGCONT)
 
     def check(self, writers):
-        """Compares what all daemons have with what the writers did; returns what is wrong."""
-        wrong, worlds = [], set()
+        """Compares the counters of all daemons with the writes. Returns a list of errors."""
+        errors, states = [], set()
         for daemon in self.daemons:
             with Connection(daemon.port) as connection:
                 answer = connection.request("GET", "/v1/suites/test?wait=60", None, [("Settings-Fresh", "true")])
                 values = answer.json()["values"]
-                worlds.add((answer.body, answer.fields["settings-cursor"]))
+                states.add((answer.body, answer.fields["settings-cursor"]))
                 if values["all"] != sum(writer.done for writer in writers):
-                    wrong.append(f"{daemon.origin} counts {values['all']} writes of all, not "
-                                 f"{sum(writer.done for writer in writers)}")
+                    errors.append(f"the counter of all writers at {daemon.origin} is {values['all']}, not "
+                                  f"{sum(writer.done for writer in writers)}")
                 for writer in writers:
                     if values[f"own-{writer.number}"] != writer.done:
-                        wrong.append(f"{daemon.origin} counts {values[f'own-{writer.number}']} writes of writer "
-                                     f"{writer.number}, not {writer.done}")
-        if len(worlds) != 1:
-            wrong.append(f"the daemons do not agree: {sorted(world[1] for world in worlds)}")
-        return wrong
+                        errors.append(f"the counter of writer {writer.number} at {daemon.origin} is "
+                                      f"{values[f'own-{writer.number}']}, not {writer.done}")
+        if len(states) != 1:
+            errors.append(f"the states of the daemons differ; their cursors are {sorted(cursor for _, cursor in states)}")
+        return errors
 
 
 def run(program, folder, minutes, seed):
-    """Lets it go on for so long. Prints what happened; returns what is wrong."""
+    """Runs the test for `minutes`. Prints a summary. Returns a list of errors."""
     with contextlib.ExitStack() as stack:
         etcd = members(Bench(program, folder, 1, 1), stack)
         test = ClusterTest(program, folder, etcd, seed)
@@ -161,32 +161,32 @@ def run(program, folder, minutes, seed):
         writers = [Writer(number, [daemon.port for daemon in test.daemons], seed + number) for number in range(WRITERS)]
         for writer in writers:
             writer.start()
-        wrong = rage(test, writers, time.monotonic() + 60 * minutes)
+        errors = cause_faults(test, writers, time.monotonic() + 60 * minutes)
         for writer in writers:
             writer.is_over = True
         for writer in writers:
             writer.join(60)
             if writer.is_alive():
-                wrong.append(f"writer {writer.number} got no answer for a minute")
-        wrong += test.check(writers)
-    faults = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in sorted(test.tally.items()))
+                errors.append(f"writer {writer.number} got no answer for a minute")
+        errors += test.check(writers)
+    faults = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in sorted(test.fault_counts.items()))
     writes, attempts = sum(writer.done for writer in writers), sum(writer.attempts for writer in writers)
-    print(f"{writes} writes in {attempts} attempts; {faults}; {test.slowest:.1f} s until writes flowed at the most")
-    return wrong
+    print(f"{writes} writes in {attempts} attempts; {faults}; longest outage {test.longest_outage:.1f} s")
+    return errors
 
 
-def rage(test, writers, end):
-    """Does one thing after the other until the time is over; returns what was wrong."""
-    wrong, test.slowest = [], 0
-    while time.monotonic() < end and not wrong:
-        kind = test.fault()
-        over = time.monotonic()
-        while any(writer.last < over for writer in writers) and time.monotonic() < over + 60:
+def cause_faults(test, writers, end):
+    """Causes faults until the time `end`. After each fault, waits until all writers succeed. Returns a list of errors."""
+    errors, test.longest_outage = [], 0
+    while time.monotonic() < end and not errors:
+        fault = test.cause_fault()
+        fault_end = time.monotonic()
+        while any(writer.last_success < fault_end for writer in writers) and time.monotonic() < fault_end + 60:
             time.sleep(0.01)
             if failed := [writer for writer in writers if writer.failure]:
                 return [f"writer {writer.number}: {writer.failure!r}" for writer in failed]
-        flow = time.monotonic() - over
-        test.slowest = max(test.slowest, flow)
-        if flow > FLOW_SECONDS:
-            wrong.append(f"after {kind}, writes flowed again after {flow:.1f} s")
-    return wrong
+        outage = time.monotonic() - fault_end
+        test.longest_outage = max(test.longest_outage, outage)
+        if outage > MAX_OUTAGE_SECONDS:
+            errors.append(f"after {fault}, the writers did not succeed for {outage:.1f} s")
+    return errors

@@ -1,35 +1,35 @@
-"""What is known of the daemon's state: what it acknowledged or showed, and what was asked for without an answer.
+"""The ledger: the values that the daemon has acknowledged or returned, and the writes that have no answer yet.
 
-A *place* is a (suite, key). A *sighting* is a revision and the value that a place had as of it; whether it comes from
-the acknowledgement of a write or from a read makes no difference, for both promise that it stays. A place without a
-value has None.
+A *setting* is a pair of suite and key. An *observation* is a revision and the value that a setting had at this revision. It
+comes from the acknowledgement of a write or from a read, because the daemon must not lose a value after either of them. The
+value None means that the setting has no value.
 """
 
 from dataclasses import dataclass, field
 
 
 class Broken(Exception):
-    """The daemon did something that it must never do."""
+    """The daemon broke one of its guarantees."""
 
 
 @dataclass
-class Place:
-    """What is known of one place since the last start: how it stood then, and what was seen since."""
+class Observations:
+    """The observations of a setting: `initial` at the last start of the daemon, and the values by revision since then."""
 
-    base: tuple = (0, None)
-    seen: dict = field(default_factory=dict)
+    initial: tuple = (0, None)
+    values: dict = field(default_factory=dict)
 
-    def newest(self, horizon):
-        """The newest sighting that still has to hold: not newer than `horizon`."""
-        return max([self.base, *((revision, value) for revision, value in self.seen.items() if revision <= horizon)],
-                   key=lambda sighting: sighting[0])
+    def newest(self, max_revision):
+        """Returns the newest observation up to `max_revision`."""
+        newer = ((revision, value) for revision, value in self.values.items() if revision <= max_revision)
+        return max([self.initial, *newer], key=lambda observation: observation[0])
 
 
 class Ledger:
-    """All that is known. `pending` holds the writes that were sent and not answered, in the order sent."""
+    """The observations of all settings. `pending` contains the writes without an answer, in the order of sending."""
 
     def __init__(self):
-        self.places = {}
+        self.settings = {}
         self.pending = {}
         self.epoch = None
         self.epochs = set()
@@ -38,38 +38,39 @@ class Ledger:
         self.acknowledged = 0
         self.once_total = 0
 
-    def place(self, place):
-        return self.places.setdefault(place, Place())
+    def observations(self, setting):
+        return self.settings.setdefault(setting, Observations())
 
-    def saw(self, place, revision, value):
-        """Two sightings of a place at one revision are of one value."""
-        seen = self.place(place).seen
-        if seen.setdefault(revision, value) != value:
-            raise Broken(f"{name(place)} had {brief(seen[revision])} and {brief(value)}, both at revision {revision}")
+    def record(self, setting, revision, value):
+        """Records an observation. Raises Broken if the setting had another value at the same revision."""
+        values = self.observations(setting).values
+        if values.setdefault(revision, value) != value:
+            raise Broken(f"{name(setting)} had the values {shortened(values[revision])} and {shortened(value)} at revision "
+                         f"{revision}")
 
     def read_cursor(self, response, floor):
-        """Checks the cursor that every answer carries; returns its revision.
+        """Checks the cursor of an answer, and returns its revision.
 
-        `floor` is the highest revision that any client had seen when the request was sent: an answer from before it
-        would be from a state that is gone.
+        `floor` is the highest revision that any client had received when the request was sent. An answer with a lower
+        revision would contain an old state.
         """
         epoch, _, digits = response.fields.get("settings-cursor", "").rpartition(".")
         if not epoch or not digits.isdecimal():
-            raise Broken(f"no cursor in the answer {response}")
+            raise Broken(f"the answer has no cursor: {response}")
         if epoch != self.epoch:
             raise Broken(f"the epoch changed from {self.epoch} to {epoch} while the daemon ran")
         revision = int(digits)
         if revision < floor:
-            raise Broken(f"an answer is as of revision {revision}, but {floor} had been seen before it was asked for")
+            raise Broken(f"an answer has revision {revision}, but a client received revision {floor} before the request")
         self.highest = max(self.highest, revision)
         return revision
 
     def committed(self, revision, floor, cursor):
-        """Checks the revision of an acknowledged commit: above all that was seen before, and of no other commit."""
+        """Checks that the revision of an acknowledged commit is unique and higher than all earlier revisions."""
         if revision <= floor:
-            raise Broken(f"a commit got revision {revision}, but {floor} had been seen before it was asked for")
+            raise Broken(f"a commit got revision {revision}, but a client received revision {floor} before the request")
         if revision > cursor:
-            raise Broken(f"revision {revision} was acknowledged by an answer as of revision {cursor}")
+            raise Broken(f"an answer acknowledges revision {revision}, but its cursor has revision {cursor}")
         if revision in self.commits:
             raise Broken(f"two commits of epoch {self.epoch} have revision {revision}")
         self.commits.add(revision)
@@ -79,20 +80,20 @@ class Ledger:
     def begin_epoch(self, epoch):
         if epoch != self.epoch:
             if epoch in self.epochs:
-                raise Broken(f"epoch {epoch} came back")
+                raise Broken(f"the daemon used epoch {epoch} again")
             self.epochs.add(epoch)
             self.epoch = epoch
 
-    def settle(self, recovered):
-        """After a verified start: how things stand now is all that has to be remembered."""
-        self.places = {place: Place(base=sighting) for place, sighting in recovered.items()}
+    def restart_from(self, recovered):
+        """Replaces all observations with the verified values after a start."""
+        self.settings = {setting: Observations(initial=observation) for setting, observation in recovered.items()}
         self.pending.clear()
 
 
-def name(place):
-    return f"{place[0]}/{place[1]}"
+def name(setting):
+    return f"{setting[0]}/{setting[1]}"
 
 
-def brief(value):
+def shortened(value):
     text = repr(value)
     return text if len(text) < 60 else f"{text[:40]}… ({len(text)} characters)"

@@ -1,7 +1,7 @@
-"""Load from many connections at once, driven by one thread.
+"""Load from many connections on one thread.
 
-One thread sees one order of events: what it has read when it sends a request certainly was before that request. That
-is what makes the checks of revisions exact. Half of the connections keep several requests in flight.
+With one thread, all events have one order: the daemon sent every answer that the thread has read before it got the next
+request. Therefore the checks of revisions are exact. Half of the connections pipeline several requests.
 """
 
 import collections
@@ -15,18 +15,18 @@ from . import operations
 from .ledger import Broken
 
 CONNECTIONS = 16
-PIPELINED = 6
-OWN_KEYS = 12
-ANSWER_WITHIN = 20
+PIPELINE_DEPTH = 6
+KEYS_PER_CLIENT = 12
+ANSWER_TIMEOUT_SECONDS = 20
 
 
 class Client:
-    """One connection and the requests on it, in order. Some keys only this client writes."""
+    """A connection with its unanswered requests in order. Only this client writes to its own suite."""
 
     def __init__(self, number, port, depth):
         self.number = number
         self.depth = depth
-        self.socket = socket.create_connection(("127.0.0.1", port), ANSWER_WITHIN)
+        self.socket = socket.create_connection(("127.0.0.1", port), ANSWER_TIMEOUT_SECONDS)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.socket.setblocking(False)
         self.received = bytearray()
@@ -44,21 +44,22 @@ def own_suite(number):
 
 
 class Load:
-    """Drives clients against one run of the daemon. `expected` holds the values of keys that only one client writes,
-    as they stand once everything sent has taken effect."""
+    """Sends requests to one run of the daemon. `expected` maps each setting of a client's own suite to its value after all
+    requests that the client has sent."""
 
     def __init__(self, ledger, chance, values, expected):
         self.ledger = ledger
         self.chance = chance
         self.values = values
         self.expected = expected
+        # The additions with an Idempotency-Key, by key.
         self.once = {}
         self.ended = False
 
     def run(self, port, seconds, end):
-        """Keeps the daemon busy for `seconds`, calls `end`, then reads every answer that still arrives."""
+        """Sends requests for `seconds`, calls `end`, and reads all answers that still arrive."""
         selector = selectors.DefaultSelector()
-        clients = [Client(number, port, PIPELINED if number % 2 else 1) for number in range(CONNECTIONS)]
+        clients = [Client(number, port, PIPELINE_DEPTH if number % 2 else 1) for number in range(CONNECTIONS)]
         for client in clients:
             selector.register(client.socket, selectors.EVENT_READ, client)
         try:
@@ -68,15 +69,15 @@ class Load:
             while selector.get_map():
                 left = ends_at - time.monotonic()
                 if left <= 0 and not self.ended:
-                    self.ended, ends_at = True, ends_at + ANSWER_WITHIN
+                    self.ended, ends_at = True, ends_at + ANSWER_TIMEOUT_SECONDS
                     end()
                 elif left <= 0:
-                    open_still = len(selector.get_map())
-                    raise Broken(f"{open_still} connections are still open {ANSWER_WITHIN} s after the end")
+                    raise Broken(f"{len(selector.get_map())} connections are open {ANSWER_TIMEOUT_SECONDS} s after the "
+                                 "daemon should have ended")
                 for key, events in selector.select(max(0, left)):
                     if not self._serve(key.data, events):
                         selector.unregister(key.data.socket)
-                    elif key.events != (wanted := _events(key.data)):
+                    elif key.events != (wanted := _wanted_events(key.data)):
                         selector.modify(key.data.socket, wanted, key.data)
         finally:
             selector.close()
@@ -84,20 +85,20 @@ class Load:
                 client.socket.close()
 
     def _serve(self, client, events):
-        """Reads what has arrived and sends more in its place; False once the connection is over."""
+        """Reads answers and sends new requests. Returns false when the daemon has closed the connection."""
         try:
-            more = client.socket.recv(1 << 18) if events & selectors.EVENT_READ else None
+            received = client.socket.recv(1 << 18) if events & selectors.EVENT_READ else None
         except ConnectionError:
-            more = b""
-        if more:
-            client.received += more
+            received = b""
+        if received:
+            client.received += received
             closes = False
             while (response := pop_response(client.received)) is not None:
                 closes = response.fields.get("connection", "").lower() == "close"
-                self._answered(client, response)
+                self._handle_response(client, response)
             if closes and not self.ended:
-                raise Broken(f"the daemon closed a connection under load with {response}")
-        if more == b"":
+                raise Broken(f"the daemon closed a connection under load with the answer {response}")
+        if received == b"":
             if not self.ended:
                 raise Broken("the daemon closed a connection under load")
             return False
@@ -105,14 +106,14 @@ class Load:
             self._send(client)
         return True
 
-    def _answered(self, client, response):
+    def _handle_response(self, client, response):
         if not client.waiting:
-            raise Broken(f"an answer without a request: {response}")
+            raise Broken(f"the daemon sent an answer without a request: {response}")
         if response.status == 503 and not self.ended:
-            raise Broken(f"a request was refused under a load that is no overload: {response}")
+            raise Broken(f"the daemon refused a request although it is not overloaded: {response}")
         request = client.waiting.popleft()
         cursor = self.ledger.read_cursor(response, request.floor)
-        request.answered(response, self.ledger, cursor)
+        request.check_response(response, self.ledger, cursor)
 
     def _send(self, client):
         while len(client.waiting) < client.depth:
@@ -130,10 +131,10 @@ class Load:
             pass
 
     def _choose(self, client):
-        """The next request or two of a client."""
+        """Returns the next request of a client, or the next two."""
         chance = self.chance
         value = next(self.values)
-        own = (client.suite, f"k{chance.randrange(OWN_KEYS)}")
+        own = (client.suite, f"k{chance.randrange(KEYS_PER_CLIENT)}")
         shared = ("shared", f"k{chance.randrange(6)}")
         match chance.choices(KINDS, WEIGHTS)[0]:
             case "put":
@@ -170,10 +171,11 @@ class Load:
                 return [operations.transfer(chance.randrange(1, 100))]
 
 
-MIX = {"put": 30, "repeat": 4, "remove": 5, "read": 6, "put shared": 14, "read shared": 8, "put large": 0.5, "add": 12,
-       "add once": 5, "set group": 5, "read group": 3, "set pair": 5, "transfer": 5}
-KINDS, WEIGHTS = list(MIX), list(MIX.values())
+REQUEST_WEIGHTS = {
+    "put": 30, "repeat": 4, "remove": 5, "read": 6, "put shared": 14, "read shared": 8, "put large": 0.5, "add": 12,
+    "add once": 5, "set group": 5, "read group": 3, "set pair": 5, "transfer": 5}
+KINDS, WEIGHTS = list(REQUEST_WEIGHTS), list(REQUEST_WEIGHTS.values())
 
 
-def _events(client):
+def _wanted_events(client):
     return selectors.EVENT_READ | (selectors.EVENT_WRITE if client.unsent else 0)
