@@ -47,10 +47,11 @@ def members(bench, stack):
     return started
 
 
-def gateway_put(key, value):
+def gateway_put(key, value, fields=()):
     """Returns a request to the JSON gateway of etcd that stores the same key and value as `our_put`."""
     texts = {"key": f"suite-{key // 1000:03d}/key:{key:012d}", "value": value.decode()}
-    return render("POST", "/v3/kv/put", {name: base64.b64encode(text.encode()).decode() for name, text in texts.items()})
+    body = {name: base64.b64encode(text.encode()).decode() for name, text in texts.items()}
+    return render("POST", "/v3/kv/put", body, fields)
 
 
 def put_to_all(bench, daemons, writes):
