@@ -1,1 +1,1 @@
-"""What scripts/soak is made of: the lives of a daemon, callers of every kind, and the slopes of what it takes."""
+"""The parts of scripts/soak: the runs of the daemon, the clients of each kind, and the growth of memory and descriptors."""

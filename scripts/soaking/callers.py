@@ -1,4 +1,4 @@
-"""Callers of every kind. Each is a thread that does one thing after the other, and knows what may be answered."""
+"""The clients of a soak test. Each is a thread that sends requests and checks the status and the content of the answers."""
 
 import collections
 import random
@@ -10,27 +10,27 @@ from collections.abc import Iterable
 
 from harness.http import Connection, Response, render
 
-from .lives import Lives
+from .runs import DaemonRuns
 
-ANSWER_WITHIN = 30
-PAUSE = 0.002
+ANSWER_TIMEOUT_SECONDS = 30
+PAUSE_SECONDS = 0.002
 
 
-class Unprovoked(Exception):
-    """An answer, or a failure, that the soak did not ask for."""
+class UnexpectedAnswer(Exception):
+    """An answer that the soak test did not expect."""
 
 
 class Findings:
-    """What went wrong, and how much went right, of all callers."""
+    """The errors of all callers, and the counts of successful operations. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self.errors: list[str] = []
         self.counts: collections.Counter[str] = collections.Counter()
 
-    def count(self, what: str, number: int = 1) -> None:
+    def count(self, operation: str, number: int = 1) -> None:
         with self._lock:
-            self.counts[what] += number
+            self.counts[operation] += number
 
     def error(self, text: str) -> None:
         with self._lock:
@@ -38,15 +38,15 @@ class Findings:
 
 
 class Caller(threading.Thread):
-    """A caller that connects, does its work until the daemon ends, and connects again when there is another."""
+    """A thread that connects to the daemon, repeats its work, and connects again after the daemon was restarted."""
 
-    # False for a caller that does each piece of work on a connection of its own.
+    # If false, the caller opens a new connection for each call of `work`.
     keeps_connection = True
 
-    def __init__(self, name: str, lives: Lives, findings: Findings, seed: str, token: str | None = None,
+    def __init__(self, name: str, runs: DaemonRuns, findings: Findings, seed: str, token: str | None = None,
                  is_local: bool = False) -> None:
         super().__init__(name=name, daemon=True)
-        self.lives = lives
+        self.runs = runs
         self.findings = findings
         self.chance = random.Random(f"{seed} {name}")
         self.token = token
@@ -55,34 +55,34 @@ class Caller(threading.Thread):
 
     def run(self) -> None:
         while not self.ended.is_set():
-            life = self.lives.await_up()
+            run_number = self.runs.wait_until_up()
             try:
                 with self.connect() as connection:
                     self.begin(connection)
                     self.work(connection)
                     while self.keeps_connection and not self.ended.is_set():
-                        time.sleep(PAUSE)
+                        time.sleep(PAUSE_SECONDS)
                         self.work(connection)
-            except Unprovoked as error:
+            except UnexpectedAnswer as error:
                 self.findings.error(f"{self.name}: {error}")
                 time.sleep(1)
             except OSError as error:
-                # The process that was asked may be gone although the kernel still tells.
-                if not self.lives.has_ended(life) and not self.ended.is_set():
+                # An error is expected if the soak test has killed the daemon.
+                if not self.runs.has_run_ended(run_number) and not self.ended.is_set():
                     self.findings.error(f"{self.name}: {type(error).__name__}: {error}")
                     time.sleep(1)
             except Exception as error:
-                # A defect of the soak must not pass for a daemon without one.
+                # A defect of the soak test must not look like a success.
                 self.findings.error(f"{self.name} ended: {error!r}")
                 raise
-            time.sleep(PAUSE)
+            time.sleep(PAUSE_SECONDS)
 
     def connect(self) -> Connection:
-        path = str(self.lives.socket) if self.is_local else None
-        return Connection(self.lives.port, ANSWER_WITHIN, path)
+        path = str(self.runs.socket) if self.is_local else None
+        return Connection(self.runs.port, ANSWER_TIMEOUT_SECONDS, path)
 
     def begin(self, connection: Connection) -> None:
-        """Does what comes first on a connection, such as looking at what the last daemon left."""
+        """Runs once after each connect, for example to check the state after a restart."""
 
     def work(self, connection: Connection) -> None:
         raise NotImplementedError
@@ -93,36 +93,36 @@ class Caller(threading.Thread):
         response = connection.exchange(render(method, path, body, fields))
         self.findings.count("requests")
         if response.status not in expect:
-            raise Unprovoked(f"{method} {path} answered {response}")
+            raise UnexpectedAnswer(f"{method} {path} answered {response}")
         return response
 
 
 class Writer(Caller):
-    """A caller that alone writes to a suite, and holds what it finds there against what was acknowledged."""
+    """The only writer of its suite. It compares the stored values with the acknowledged writes. None means no value."""
 
     KEYS = 40
 
     def __init__(self, *arguments, **options) -> None:
         super().__init__(*arguments, **options)
         self.suite = f"/v1/suites/own.{self.name}"
-        self.known: dict[str, object] = {}
+        self.acknowledged: dict[str, object] = {}
         self.pending: dict[str, object] = {}
         self.number = 0
 
     def begin(self, connection: Connection) -> None:
-        """Every write that was acknowledged is there; of those that were not answered, all or nothing."""
+        """Checks that the suite has all acknowledged writes, and the unanswered write completely or not at all."""
         response = self.ask(connection, "GET", f"{self.suite}?raw", expect=(200, 404))
         found = response.json() if response.status == 200 else {}
-        after = {**self.known, **self.pending}
-        for state in (self.known, after):
+        after = {**self.acknowledged, **self.pending}
+        for state in (self.acknowledged, after):
             if found == {key: value for key, value in state.items() if value is not None}:
-                self.known, self.pending = dict(state), {}
+                self.acknowledged, self.pending = dict(state), {}
                 self.findings.count("states checked")
                 return
-        different = {key: (found.get(key), self.known.get(key), self.pending.get(key)) for key in {*found, *after}
-                     if found.get(key) != self.known.get(key)}
-        self.known, self.pending = dict(found), {}
-        raise Unprovoked(f"found, acknowledged and unanswered differ: {different}")
+        different = {key: (found.get(key), self.acknowledged.get(key), self.pending.get(key)) for key in {*found, *after}
+                     if found.get(key) != self.acknowledged.get(key)}
+        self.acknowledged, self.pending = dict(found), {}
+        raise UnexpectedAnswer(f"wrong values (found, acknowledged, unanswered): {different}")
 
     def work(self, connection: Connection) -> None:
         self.number += 1
@@ -144,26 +144,26 @@ class Writer(Caller):
                          for key, value in several.items()]
                 self.write(connection, several, "POST", "/v1/transaction", {"do": steps})
             case "undo":
-                before = {key: self.known.get(key) for key in several}
+                before = {key: self.acknowledged.get(key) for key in several}
                 revision = self.write(connection, several, "PATCH", self.suite, several)
                 self.write(connection, before, "POST", f"{self.suite}/undo", {"revision": revision})
             case _:
                 found = self.ask(connection, "GET", f"{self.suite}/keys/{key}", expect=(200, 404))
                 value = found.json()["value"] if found.status == 200 else None
-                if value != self.known.get(key):
-                    raise Unprovoked(f"{key} reads {str(value)[:60]}, not {str(self.known.get(key))[:60]}")
+                if value != self.acknowledged.get(key):
+                    raise UnexpectedAnswer(f"{key} has the value {str(value)[:60]}, not {str(self.acknowledged.get(key))[:60]}")
 
     def write(self, connection: Connection, values: dict[str, object], *request: object) -> int:
         self.pending = values
         response = self.ask(connection, *request, expect=(200, 201, 404) if None in values.values() else (200, 201))
-        self.known.update(values)
+        self.acknowledged.update(values)
         self.pending = {}
         self.findings.count("acknowledged writes")
         return response.json().get("revision", 0)
 
 
 class Reader(Caller):
-    """A caller that reads what it may, and is refused what it may not."""
+    """A caller that reads the suite `allowed`. The daemon must refuse to read `refused`, and must refuse its writes."""
 
     def __init__(self, *arguments, allowed: str, refused: str, status: int, **options) -> None:
         super().__init__(*arguments, **options)
@@ -177,7 +177,7 @@ class Reader(Caller):
 
 
 class Watcher(Caller):
-    """A watcher that waits for a change once or twice, by long poll or by stream, and goes with or without a word."""
+    """A watcher that uses an event stream or some long polls, and then closes or resets the connection."""
 
     keeps_connection = False
 
@@ -191,11 +191,11 @@ class Watcher(Caller):
         if self.chance.random() < 0.5:
             fields = [("Accept", "text/event-stream"), ("Authorization", f"Bearer {self.token}")]
             connection.socket.sendall(render("GET", "/v1/observe?suitePrefix=own.", fields=fields))
-            begin = connection.socket.recv(1 << 16)
-            if not begin:
-                raise ConnectionError("the connection ended before a stream began")
-            if not begin.startswith(b"HTTP/1.1 200 "):
-                raise Unprovoked(f"a stream began with {begin[:300]!r}")
+            received = connection.socket.recv(1 << 16)
+            if not received:
+                raise ConnectionError("the daemon closed the connection before the first byte of an event stream")
+            if not received.startswith(b"HTTP/1.1 200 "):
+                raise UnexpectedAnswer(f"the answer to a request for an event stream is {received[:300]!r}")
             ends_at = time.monotonic() + self.chance.uniform(0, 2)
             while time.monotonic() < ends_at and connection.socket.recv(1 << 16):
                 pass
@@ -209,7 +209,7 @@ class Watcher(Caller):
 
 
 class BadClient(Watcher):
-    """A client that sends what is none of HTTP, wrong, too much or half of it, and goes."""
+    """A client that sends invalid, oversized or incomplete requests, and closes the connection."""
 
     MESSAGES = (
         b"\x16\x03\x01\x02\x00\x01\x00", b"GET / HTTP/9.9\r\n\r\n", b"GET /v1 HTTP/1.1\r\nHost: localhost\r\n",
@@ -227,5 +227,5 @@ class BadClient(Watcher):
                 connection.socket.settimeout(self.chance.uniform(0, 0.3))
                 connection.socket.recv(1 << 16)
         except OSError:
-            pass  # What the daemon makes of it is its own affair, as long as it goes on.
+            pass  # The daemon may answer or close the connection. It must only continue to run.
         self.findings.count("bad clients")

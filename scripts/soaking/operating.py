@@ -1,4 +1,4 @@
-"""The operator's part of a soak: the options of the daemon, its tokens, and an administrator who changes them."""
+"""The options and the tokens of the daemon in a soak test, and the callers that change them."""
 
 import itertools
 import json
@@ -10,9 +10,9 @@ import time
 from harness.daemon import snapshot_options
 from harness.http import Connection
 
-from .callers import Caller, Unprovoked
+from .callers import Caller, UnexpectedAnswer
 
-# So small that snapshots, and the history's bound, are met all the time, and that memory is level soon.
+# These limits are small, so that the daemon often writes snapshots and removes history, and its memory soon stops growing.
 JOURNAL_BYTES, HISTORY_COMMITS, HISTORY_BYTES = 4 << 20, 2_000, 8 << 20
 SCRUB_SECONDS = 2
 GRANTS = {
@@ -46,7 +46,7 @@ class Tokens:
 
 
 def options(tokens: Tokens) -> dict:
-    """Access control, and everything that runs at times set to run all the time."""
+    """Returns options with access control, and with short intervals for snapshots and file checks."""
     return {
         **snapshot_options(journal_bytes=JOURNAL_BYTES, interval_seconds=5), "scrubSeconds": SCRUB_SECONDS,
         "history": {"commits": HISTORY_COMMITS, "bytes": HISTORY_BYTES},
@@ -57,7 +57,7 @@ def options(tokens: Tokens) -> dict:
 
 
 class Guest(Caller):
-    """A caller whose token comes and goes."""
+    """A caller whose token the administrator revokes and creates again."""
 
     def __init__(self, *arguments, tokens: Tokens, **more) -> None:
         super().__init__(*arguments, **more)
@@ -70,27 +70,27 @@ class Guest(Caller):
 
 
 class Administrator(Caller):
-    """A caller that looks after the daemon: reloads, backups, metrics, readiness."""
+    """A caller that reloads the configuration, takes backups, and checks metrics and readiness."""
 
     def __init__(self, *arguments, tokens: Tokens, **more) -> None:
         super().__init__(*arguments, **more)
         self.tokens = tokens
-        self.configuration = self.lives.configuration
-        self.deeds = itertools.cycle((self.reload, self.look, self.back_up, self.hang_up, self.look))
+        self.configuration = self.runs.configuration
+        self.tasks = itertools.cycle((self.reload, self.check_health, self.take_backup, self.send_sighup, self.check_health))
 
     def work(self, connection: Connection) -> None:
-        next(self.deeds)(connection)
+        next(self.tasks)(connection)
         time.sleep(0.2)
 
     def reload(self, connection: Connection) -> None:
-        """Changes what a reload takes: the guest's token, limits, quotas, the level of the log."""
-        is_even = self.chance.random() < 0.5
+        """Changes options and the token of the guest, and reloads the configuration."""
+        is_changed = self.chance.random() < 0.5
         changed = options(self.tokens)
-        changed["limits"] |= {"requestsPerSecond": self.chance.choice((5_000, 20_000)), "idleSeconds": 20 + is_even}
-        changed["quotas"] = {"suites": 1_000 + is_even, "totalBytes": (256 << 20) + is_even}
+        changed["limits"] |= {"requestsPerSecond": self.chance.choice((5_000, 20_000)), "idleSeconds": 20 + is_changed}
+        changed["quotas"] = {"suites": 1_000 + is_changed, "totalBytes": (256 << 20) + is_changed}
         changed["slowRequestMs"] = 0
         self.configuration.write_text(json.dumps(changed))
-        if is_even:
+        if is_changed:
             self.tokens.revoke("guest")
             try:
                 self.ask(connection, "POST", "/v1/reload")
@@ -99,23 +99,23 @@ class Administrator(Caller):
         self.ask(connection, "POST", "/v1/reload")
         self.findings.count("reloads")
 
-    def hang_up(self, _: Connection) -> None:
-        self.lives.hang_up()
+    def send_sighup(self, _: Connection) -> None:
+        self.runs.send_sighup()
 
-    def look(self, connection: Connection) -> None:
-        """The daemon is ready, and no file is damaged."""
+    def check_health(self, connection: Connection) -> None:
+        """Checks that the daemon is ready, and that no file is damaged."""
         ready = self.ask(connection, "GET", "/readyz").json()
         if ready["conditions"]["storage"] != "ok" or ready["conditions"]["files"] != "ok":
-            raise Unprovoked(f"/readyz says {ready}")
+            raise UnexpectedAnswer(f"/readyz returned {ready}")
         metrics = dict(line.rsplit(" ", 1) for line in self.ask(connection, "GET", "/metrics").body.decode().split("\n")
                        if line and not line.startswith("#"))
         for name in ("settingsd_scrub_damaged_files", "settingsd_failed_syncs_total",
                      "settingsd_failed_snapshots_total"):
             if float(metrics[name]) != 0:
-                raise Unprovoked(f"{name} is {metrics[name]}")
-        if "settingsd_scrub_timestamp_seconds" not in metrics and self.lives.age > 10 * SCRUB_SECONDS:
-            raise Unprovoked("no scrub has ended")
+                raise UnexpectedAnswer(f"{name} is {metrics[name]}")
+        if "settingsd_scrub_timestamp_seconds" not in metrics and self.runs.run_seconds > 10 * SCRUB_SECONDS:
+            raise UnexpectedAnswer(f"the daemon did not check its files within {10 * SCRUB_SECONDS} s")
 
-    def back_up(self, connection: Connection) -> None:
+    def take_backup(self, connection: Connection) -> None:
         self.ask(connection, "GET", "/v1/backup")
         self.findings.count("backups")

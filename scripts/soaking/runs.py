@@ -1,4 +1,4 @@
-"""The daemon of a soak: started again and again on one directory, and sampled while it lives."""
+"""The runs of the daemon in a soak test: from each start to the next stop, with the same data directory."""
 
 import os
 import pathlib
@@ -9,20 +9,20 @@ from dataclasses import dataclass
 
 from harness.daemon import Settingsd
 
-DOWN_FOR_AT_MOST = 60
+MAX_DOWN_SECONDS = 60
 
 
 @dataclass(frozen=True)
 class Sample:
-    """What the daemon takes at a moment: seconds since it was started, resident bytes, open descriptors."""
+    """A measurement of the daemon: the seconds since its start, resident bytes, and open descriptors."""
 
-    age: float
+    run_seconds: float
     memory: int
     descriptors: int
 
 
-class Lives:
-    """A daemon whose process ends now and then. A client that fails asks whether that was the reason."""
+class DaemonRuns:
+    """Starts and ends the daemon. A client whose request fails can ask whether the daemon was ended on purpose."""
 
     def __init__(self, program: pathlib.Path, folder: pathlib.Path, port: int, options: dict) -> None:
         self.socket = folder / "socket"
@@ -31,30 +31,30 @@ class Lives:
         self._daemon = Settingsd(program, folder / "data", options=options, address=f"127.0.0.1:{port}")
         self._daemon.command += ["--listen", f"unix:{self.socket}"]
         self._is_up = threading.Event()
-        self._began = 0.0
-        # Counts the lives. Raised before a process is ended, so that no failure comes before it.
+        self._start_time = 0.0
+        # The number of the current run. It grows before the process is ended, so that a client that fails sees the change.
         self.number = 0
         self.samples: list[list[Sample]] = []
 
     def start(self) -> float:
-        """Returns the seconds that the start took."""
-        took = self._daemon.start()
-        self._began = time.monotonic()
+        """Starts the daemon. Returns the seconds of the start."""
+        seconds = self._daemon.start()
+        self._start_time = time.monotonic()
         self.samples.append([])
         self._is_up.set()
-        return took
+        return seconds
 
     def kill(self) -> None:
-        """Ends the process at once, if there is one."""
-        self._end()
+        """Kills the process, if it runs."""
+        self._mark_ended()
         self._daemon.kill()
 
     def stop(self) -> int:
-        self._end()
+        self._mark_ended()
         return self._daemon.stop()
 
-    def hang_up(self) -> None:
-        """Has the daemon read its configuration again, if it runs. Before it can take the signal, that would end it."""
+    def send_sighup(self) -> None:
+        """Sends SIGHUP, which reloads the configuration. During a start, SIGHUP would end the daemon, so it is not sent."""
         if self._is_up.is_set() and (process := self._daemon.process):
             process.send_signal(signal.SIGHUP)
 
@@ -62,23 +62,23 @@ class Lives:
         return self._daemon.printed()
 
     @property
-    def age(self) -> float:
-        return time.monotonic() - self._began
+    def run_seconds(self) -> float:
+        return time.monotonic() - self._start_time
 
-    def await_up(self) -> int:
-        """Waits until the daemon runs; returns the number of its life."""
-        if not self._is_up.wait(DOWN_FOR_AT_MOST):
-            raise TimeoutError(f"the daemon was not started again within {DOWN_FOR_AT_MOST} s")
+    def wait_until_up(self) -> int:
+        """Waits until the daemon runs. Returns the number of the run."""
+        if not self._is_up.wait(MAX_DOWN_SECONDS):
+            raise TimeoutError(f"the daemon was not restarted within {MAX_DOWN_SECONDS} s")
         return self.number
 
-    def has_ended(self, life: int) -> bool:
-        return self.number != life
+    def has_run_ended(self, number: int) -> bool:
+        return self.number != number
 
     def sample(self) -> None:
-        """Notes what the daemon takes now."""
+        """Adds a sample to the samples of the current run."""
         descriptors = len(os.listdir(f"/proc/{self._daemon.pid}/fd"))
-        self.samples[-1].append(Sample(self.age, self._daemon.resident_bytes(), descriptors))
+        self.samples[-1].append(Sample(self.run_seconds, self._daemon.resident_bytes(), descriptors))
 
-    def _end(self) -> None:
+    def _mark_ended(self) -> None:
         self._is_up.clear()
         self.number += 1

@@ -1,21 +1,21 @@
-"""Slopes of samples over several lives: each life has a level of its own, all have one slope."""
+"""The growth of a value over several runs of the daemon. Each run has its own level, and all runs have the same slope."""
 
 from collections.abc import Callable, Iterable, Sequence
 
-from .lives import Sample
+from .runs import Sample
 
-HOUR = 3600
+HOUR_SECONDS = 3600
 
 
-def per_hour(lives: Iterable[Sequence[Sample]], value: Callable[[Sample], float], warm_up: float) -> float | None:
-    """The slope by least squares, per hour, of what comes after the warm-up of each life; None with too few samples."""
-    above = below = 0.0
-    for life in lives:
-        kept = [sample for sample in life if sample.age >= warm_up]
-        if len(kept) < 3:
+def per_hour(runs: Iterable[Sequence[Sample]], value: Callable[[Sample], float], warm_up: float) -> float | None:
+    """Returns the least-squares slope of the samples after the warm-up of each run, or None with too few samples."""
+    numerator = denominator = 0.0
+    for run in runs:
+        samples = [sample for sample in run if sample.run_seconds >= warm_up]
+        if len(samples) < 3:
             continue
-        age = sum(sample.age for sample in kept) / len(kept)
-        mean = sum(map(value, kept)) / len(kept)
-        above += sum((sample.age - age) * (value(sample) - mean) for sample in kept)
-        below += sum((sample.age - age) ** 2 for sample in kept)
-    return above / below * HOUR if below else None
+        mean_time = sum(sample.run_seconds for sample in samples) / len(samples)
+        mean = sum(map(value, samples)) / len(samples)
+        numerator += sum((sample.run_seconds - mean_time) * (value(sample) - mean) for sample in samples)
+        denominator += sum((sample.run_seconds - mean_time) ** 2 for sample in samples)
+    return numerator / denominator * HOUR_SECONDS if denominator else None
