@@ -1,1 +1,1 @@
-"""What scripts/package makes: manual pages, completions, the tree of files, and packages of it."""
+"""The parts of scripts/package: the manual pages, the shell completions, the installed files, and the archives."""

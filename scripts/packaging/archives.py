@@ -1,4 +1,4 @@
-"""Archives of a tree of files, with the same bytes for the same files: owner and time do not depend on the build."""
+"""Makes archives. Equal files give equal bytes, because the owner and the time of a file do not depend on the build."""
 
 import email.utils
 import gzip
@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import tempfile
 
-from .tree import SOURCES, write_packed
+from .tree import SOURCES, write_compressed
 
 MAINTAINER = "settingsd maintainers <maintainers@settingsd.example>"
 DESCRIPTION = """\
@@ -21,7 +21,7 @@ settings of programs, typed and served over HTTP
 
 
 def tarball(tree, version, epoch, output):
-    """Packs the tree into one archive; returns its path."""
+    """Packs the folder `tree` into a compressed tar archive. Returns the path of the archive."""
     path = output / f"settingsd-{version}-linux-{os.uname().machine}.tar.gz"
     packed = subprocess.run(
         ["tar", "--create", "--sort=name", "--format=gnu", "--owner=0", "--group=0", "--numeric-owner",
@@ -32,17 +32,17 @@ def tarball(tree, version, epoch, output):
 
 
 def package(tree, version, epoch, output):
-    """Makes a package for Debian of the tree; returns its path."""
-    architecture = _said("dpkg", "--print-architecture")
+    """Packs the folder `tree` into a package for Debian. Returns the path of the package."""
+    architecture = _output_of("dpkg", "--print-architecture")
     maintainer = f"{os.environ['DEBFULLNAME']} <{os.environ['DEBEMAIL']}>" if "DEBEMAIL" in os.environ else MAINTAINER
     path = output / f"settingsd_{version}-1_{architecture}.deb"
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder, "root")
         shutil.copytree(tree, root)
         date = email.utils.formatdate(epoch)
-        write_packed(
+        write_compressed(
             root / "usr/share/doc/settingsd/changelog.Debian.gz",
-            f"settingsd ({version}-1) unstable; urgency=medium\n\n  * What is new is in changelog.gz.\n\n"
+            f"settingsd ({version}-1) unstable; urgency=medium\n\n  * changelog.gz lists the changes.\n\n"
             f" -- {maintainer}  {date}\n")
         control = root / "DEBIAN"
         shutil.copytree(SOURCES / "debian", control, ignore=shutil.ignore_patterns("copyright"))
@@ -55,7 +55,7 @@ def package(tree, version, epoch, output):
             f"Package: settingsd\nVersion: {version}-1\nArchitecture: {architecture}\nMaintainer: {maintainer}\n"
             f"Installed-Size: {sum(file.stat().st_size + 1023 >> 10 for file in files)}\n"
             f"Depends: {_libraries(root)}, systemd | systemd-standalone-sysusers | systemd-sysusers\n"
-            # For settings with an address of https://.
+            # The command line loads libssl only for a server with an https:// address.
             f"Suggests: libssl3\n"
             f"Section: net\nPriority: optional\nDescription: {DESCRIPTION}\n")
         subprocess.run(["dpkg-deb", "--build", "--root-owner-group", "-Zxz", root, path], check=True,
@@ -64,14 +64,14 @@ def package(tree, version, epoch, output):
 
 
 def _libraries(root):
-    """The packages whose libraries the programs load, in the versions that have what they call."""
+    """Returns the value of Depends: the packages of the libraries that the programs load, with their minimum versions."""
     with tempfile.TemporaryDirectory() as folder:
         control = pathlib.Path(folder, "debian/control")
         control.parent.mkdir()
         control.write_text("Source: settingsd\n\nPackage: settingsd\nArchitecture: any\n")
-        said = _said("dpkg-shlibdeps", "-O", f"-e{root}/usr/bin/settingsd", f"-e{root}/usr/bin/settings", cwd=folder)
-    return said.partition("=")[2]
+        output = _output_of("dpkg-shlibdeps", "-O", f"-e{root}/usr/bin/settingsd", f"-e{root}/usr/bin/settings", cwd=folder)
+    return output.partition("=")[2]
 
 
-def _said(*command, **options):
+def _output_of(*command, **options):
     return subprocess.run(command, check=True, capture_output=True, text=True, **options).stdout.strip()

@@ -1,22 +1,22 @@
-"""What `settings help` says of each command, in parts: the manual page settings(1) is made of it."""
+"""Parses the output of `settings help` for each command. The manual page settings(1) contains the parts."""
 
 import collections
 import re
 import subprocess
 
-# A command: its usage lines without the program's name, its summary, paragraphs, options as pairs, and examples.
+# The usage lines of a command are without the name of the program. An option is a pair of its form and its description.
 Command = collections.namedtuple("Command", "name usage summary details options examples")
 
 COLUMNS = re.compile(r"  (\S.*?)  +(\S.*)")
 
 
 def read(program):
-    """Asks the program for its commands and exit codes."""
-    def ask(*words):
+    """Runs `settings help`. Returns the commands, and the exit codes as pairs of a number and a text."""
+    def output_of(*words):
         return subprocess.run([program, *words], check=True, capture_output=True, text=True).stdout.strip()
-    sections = _sections(ask("help"))
+    sections = _sections(output_of("help"))
     names = [name for name, _ in _columns(sections["commands"])]
-    return [_command(name, ask("help", *name.split())) for name in names], _columns(sections["exit codes"])
+    return [_command(name, output_of("help", *name.split())) for name in names], _columns(sections["exit codes"])
 
 
 def _command(name, text):
@@ -29,14 +29,14 @@ def _command(name, text):
 
 
 def _sections(text):
-    """The paragraphs that begin with a title in a line of its own, by that."""
+    """Returns a map from titles to paragraphs, for each paragraph whose first line is a title such as `options:`."""
     parts = (paragraph.partition(":\n") for paragraph in text.split("\n\n"))
-    return {title: body for title, mark, body in parts if mark and re.fullmatch("[a-z ]+", title)}
+    return {title: body for title, colon, body in parts if colon and re.fullmatch("[a-z ]+", title)}
 
 
 def _columns(text):
-    """Pairs of a word and what it means. A line of another form is an error, so that no manual lacks it."""
+    """Parses a text with two columns. A line of another form is an error, so that the manual page omits no line."""
     found = [(line, COLUMNS.fullmatch(line)) for line in text.split("\n")]
-    if strange := [line for line, match in found if not match]:
-        raise ValueError(f"settings help has a line of a form that is not known: {strange[0]!r}")
+    if unknown := [line for line, match in found if not match]:
+        raise ValueError(f"cannot parse the output of settings help: unknown form of line {unknown[0]!r}")
     return [(match[1].strip(), match[2]) for _, match in found]

@@ -1,8 +1,8 @@
-"""Completions of the command line for bash, zsh and fish."""
+"""Makes the completions of the command line of settingsd for bash, zsh and fish."""
 
 from .usage import choices
 
-# What an argument of this name is; any other is text that no shell can guess.
+# Arguments with these names are paths, which a shell can complete. Other arguments have no completion.
 FOLDER, FILE = "DIR", "FILE"
 
 
@@ -18,9 +18,9 @@ def bash(usage):
             cases.append(f"{flag}) return ;;")
     commands = []
     for name, (words, _) in usage.commands.items():
-        kind = {FILE: "-f", FOLDER: "-d", None: None}[_operand(words)]
+        kind = {FILE: "-f", FOLDER: "-d", None: None}[_operand_kind(words)]
         paths = f"; compopt -o filenames; COMPREPLY=($(compgen {kind} -- \"$word\"))" if kind else ""
-        commands.append(f"{name}) words='{' '.join(_fixed(words) + _options(words))}'{paths} ;;")
+        commands.append(f"{name}) words='{' '.join(_literal_words(words) + _options(words))}'{paths} ;;")
     words = [*usage.commands, *(option.flag for option in usage.options)]
     return f"""\
 # bash completion for settingsd
@@ -28,11 +28,11 @@ def bash(usage):
 _settingsd() {{
     local word=${{COMP_WORDS[COMP_CWORD]}} words
     case ${{COMP_WORDS[COMP_CWORD - 1]}} in
-    {_lines(cases)}
+    {_join_lines(cases)}
     esac
     case $COMP_CWORD:${{COMP_WORDS[1]}} in
     1:*) words='{' '.join(words)}' ;;
-    {_lines("*:" + case for case in commands)}
+    {_join_lines("*:" + case for case in commands)}
     *) words='{' '.join(option.flag for option in usage.options)}' ;;
     esac
     COMPREPLY+=($(compgen -W "$words" -- "$word"))
@@ -46,30 +46,30 @@ def zsh(usage):
         return {FOLDER: "_files -/", FILE: "_files"}.get(argument, f"({' '.join(choices(argument))})")
 
     def specification(option):
-        takes = f":{_zsh(option.argument)}:{action(option.argument)}" if option.argument else ""
-        return f"'*{option.flag}[{_zsh(option.text)}]{takes}' \\"
-    commands = [f"'{name}:{_quoted(text)}'" for name, (_, text) in usage.commands.items()]
+        argument = f":{_escape_zsh(option.argument)}:{action(option.argument)}" if option.argument else ""
+        return f"'*{option.flag}[{_escape_zsh(option.text)}]{argument}' \\"
+    commands = [f"'{name}:{_escape_quotes(text)}'" for name, (_, text) in usage.commands.items()]
     cases = []
     for name, (words, _) in usage.commands.items():
-        fixed = [f"compadd -- {' '.join(_fixed(words))}"] if _fixed(words) else []
-        paths = {FILE: ["_files"], FOLDER: ["_files -/"], None: []}[_operand(words)]
-        cases.append(f"{name}) {'; '.join(fixed + paths)} ;;")
+        literal = [f"compadd -- {' '.join(_literal_words(words))}"] if _literal_words(words) else []
+        paths = {FILE: ["_files"], FOLDER: ["_files -/"], None: []}[_operand_kind(words)]
+        cases.append(f"{name}) {'; '.join(literal + paths)} ;;")
     return f"""\
 #compdef settingsd
 # zsh completion for settingsd
 
 local state
 local -a commands=(
-    {_lines(commands)}
+    {_join_lines(commands)}
 )
 _arguments \\
-    {_lines(map(specification, usage.options))}
+    {_join_lines(map(specification, usage.options))}
     '1:command:->command' '*:operand:->operand'
 case $state in
 command) _describe command commands ;;
 operand)
     case $words[2] in
-    {_lines(cases)}
+    {_join_lines(cases)}
     esac
     ;;
 esac
@@ -81,22 +81,22 @@ def fish(usage):
     for flag, argument, text in usage.options:
         folders = "-xa '(__fish_complete_directories)'"
         values = {"": "", FOLDER: folders, FILE: "-rF"}.get(argument, f"-xa '{' '.join(choices(argument))}'")
-        lines.append(f"complete -c settingsd -l {flag[2:]} {values} -d '{_fish(text)}'".replace("  ", " "))
+        lines.append(f"complete -c settingsd -l {flag[2:]} {values} -d '{_escape_fish(text)}'".replace("  ", " "))
     for name, (words, text) in usage.commands.items():
-        lines.append(f"complete -c settingsd -n __fish_use_subcommand -a {name} -d '{_fish(text)}'")
+        lines.append(f"complete -c settingsd -n __fish_use_subcommand -a {name} -d '{_escape_fish(text)}'")
         paths = {FILE: ["(__fish_complete_path)"], FOLDER: ["(__fish_complete_directories)"], None: []}
-        values = _fixed(words) + paths[_operand(words)]
+        values = _literal_words(words) + paths[_operand_kind(words)]
         lines.append(f"complete -c settingsd -n '__fish_seen_subcommand_from {name}' -a '{' '.join(values)}'")
     return "\n".join(lines) + "\n"
 
 
-def _fixed(words):
-    """The words that are typed as they stand, each once; those in capitals stand for others."""
+def _literal_words(words):
+    """Returns the literal words of a command, without duplicates. Words in capitals are placeholders."""
     return [word for word in dict.fromkeys(words) if word.islower() and word[0] != "-"]
 
 
-def _operand(words):
-    """What a path is that a command takes: a file goes before the folder of an option."""
+def _operand_kind(words):
+    """Returns the kind of path of the operand of a command. FILE has priority, because DIR may belong to an option."""
     return next((kind for kind in (FILE, FOLDER) if kind in words), None)
 
 
@@ -104,20 +104,20 @@ def _options(words):
     return [word for word in dict.fromkeys(words) if word[0] == "-"]
 
 
-def _lines(lines):
+def _join_lines(lines):
     return "\n    ".join(lines)
 
 
-def _quoted(text):
-    """Text between single quotes of a POSIX shell."""
+def _escape_quotes(text):
+    """Escapes a text for single quotes of a POSIX shell."""
     return text.replace("'", "'\\''")
 
 
-def _zsh(text):
+def _escape_zsh(text):
     for mark in "\\[]:":
         text = text.replace(mark, "\\" + mark)
-    return _quoted(text)
+    return _escape_quotes(text)
 
 
-def _fish(text):
+def _escape_fish(text):
     return text.replace("\\", "\\\\").replace("'", "\\'")

@@ -1,22 +1,22 @@
-"""A Debian system of its own that boots in a namespace, in which packages can be installed for real."""
+"""A Debian system that boots in a Linux namespace, in which a test can install packages."""
 
 import pathlib
 import subprocess
 import tempfile
 import time
 
-# What a server has, with the shells that completions are for and nothing more.
+# A minimal server, with the shells whose completions are tested.
 PACKAGES = "curl,dbus,fish,libstdc++6,systemd,systemd-sysv,zsh"
 SUITE = "bookworm"
 ENVIRONMENT = ("env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND=noninteractive", "HOME=/root")
 
 
 class CommandFailed(Exception):
-    """A command in the system ended with another code than expected."""
+    """A command in the container ended with an unexpected exit code."""
 
 
 class Container:
-    """Boots a copy of `root` that forgets all changes when it ends. It has no network but its own loopback."""
+    """Boots the system in the folder `root`. Changes are lost at the end. Its only network interface is its own loopback."""
 
     def __init__(self, root, packages):
         self.root = pathlib.Path(root)
@@ -33,26 +33,26 @@ class Container:
             if self.process.poll() is not None or time.monotonic() > deadline:
                 self.__exit__()
                 self.console.seek(0)
-                raise CommandFailed(f"the system did not boot: {self.console.read().decode(errors='replace')}")
+                raise CommandFailed(f"the container did not boot: {self.console.read().decode(errors='replace')}")
             time.sleep(0.2)
         return self
 
     def __exit__(self, *_):
-        # Its first process is killed, and with it the namespace and all that runs there.
+        # When the kernel kills the first process of the namespace, it kills all processes of the namespace.
         if self.process.poll() is None:
             for child in self._children():
                 subprocess.run(["kill", "-KILL", child])
         self.process.wait()
 
     def run(self, script, expect=0):
-        """Runs a script of the shell in the system; returns what it printed."""
-        done = subprocess.run(
+        """Runs a bash script in the container. Returns its output. Raises CommandFailed if its exit code is not `expect`."""
+        result = subprocess.run(
             ["nsenter", "--all", "--root", "--wd", f"--target={self._children()[0]}", *ENVIRONMENT,
              "bash", "-euo", "pipefail", "-c", script],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
-        if done.returncode != expect:
-            raise CommandFailed(f"ended with {done.returncode}, not {expect}:\n{script}\n{done.stdout}")
-        return done.stdout.strip()
+        if result.returncode != expect:
+            raise CommandFailed(f"a script ended with {result.returncode}, not {expect}:\n{script}\n{result.stdout}")
+        return result.stdout.strip()
 
     def _children(self):
         return pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
@@ -65,10 +65,10 @@ class Container:
 
 
 def make_root(root):
-    """Makes the system to boot from Debian's mirror, unless it is there."""
+    """Downloads a Debian system into the folder `root`, unless the folder exists."""
     if root.exists():
         return
-    parts = root.with_name(root.name + ".new")
-    subprocess.run(["rm", "-rf", parts], check=True)
-    subprocess.run(["debootstrap", "--variant=minbase", f"--include={PACKAGES}", SUITE, parts], check=True, stdout=2)
-    parts.rename(root)
+    incomplete = root.with_name(root.name + ".new")
+    subprocess.run(["rm", "-rf", incomplete], check=True)
+    subprocess.run(["debootstrap", "--variant=minbase", f"--include={PACKAGES}", SUITE, incomplete], check=True, stdout=2)
+    incomplete.rename(root)

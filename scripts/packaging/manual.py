@@ -1,4 +1,4 @@
-"""The manual pages: templates in config/package/man, filled with the help of the programs and the tables in docs/reference."""
+"""Makes the manual pages: fills the templates in config/package/man with the help texts and the tables of docs/reference."""
 
 import re
 
@@ -9,26 +9,28 @@ ROW = re.compile(r"\| `([\w.]+)` \| (.*?) \| `([^`]*)` \| (?:yes|no) \| ([^|]*) 
 
 
 def command_page(template, usage, version):
-    """settingsd(1)."""
+    """Returns the manual page settingsd(1)."""
     forms = [f"settingsd {words}" for words, _ in usage.forms]
-    commands, together = [], []
+    # Several forms of a command may share one description.
+    commands, same_text = [], []
     for form, (_, text) in zip(forms, usage.forms):
-        together.append(form)
+        same_text.append(form)
         if text:
-            commands.append(("\n".join(together), text))
-            together = []
+            commands.append(("\n".join(same_text), text))
+            same_text = []
     environment = usage.others.pop("environment")
-    # The page refers to settingsd.json(5), which explains them.
+    # settingsd.json(5) explains these options.
     del usage.others["options without a flag"]
     options = [(f"{flag} {argument}".rstrip(), text) for flag, argument, text in usage.options]
     return _fill(template, {
-        "SYNOPSIS": "\n.br\n".join(f"\\fB{_plain(form)}\\fR" for form in forms),
+        "SYNOPSIS": "\n.br\n".join(f"\\fB{_escape_roff(form)}\\fR" for form in forms),
         "OTHERS": "\n".join(f".SH {title.upper()}\n{_sentence(text)}" for title, text in usage.others.items()),
-        "ENVIRONMENT": _sentence(environment), "COMMANDS": _items(commands), "OPTIONS": _items(options), "EXITCODES": _items(usage.exit_codes)}, version)
+        "ENVIRONMENT": _sentence(environment), "COMMANDS": _items(commands), "OPTIONS": _items(options),
+        "EXITCODES": _items(usage.exit_codes)}, version)
 
 
 def file_page(template, manual, options, version):
-    """settingsd.json(5): the rows of the tables of options in the manual, which must name every option there is."""
+    """Returns the manual page settingsd.json(5). The tables in docs/reference must have a row for each option."""
     rows = [match.groups() for match in map(ROW.fullmatch, manual.split("\n")) if match]
     rows = [row for row in rows if row[0] in options]
     if missing := options - {row[0] for row in rows}:
@@ -40,19 +42,19 @@ def file_page(template, manual, options, version):
 
 
 def tool_page(template, commands, exit_codes, version):
-    """settings(1)."""
+    """Returns the manual page settings(1)."""
     common = [option for option in commands[0].options if all(option in command.options for command in commands)]
     parts = []
     for command in commands:
-        parts.append(f'.SS "{_plain(command.name)}"\n' + "\n.br\n".join(
-            f"\\fBsettings {_plain(form)}\\fR" for form in command.usage))
-        parts.append(f".PP\n{_plain(command.summary)}")
+        parts.append(f'.SS "{_escape_roff(command.name)}"\n' + "\n.br\n".join(
+            f"\\fBsettings {_escape_roff(form)}\\fR" for form in command.usage))
+        parts.append(f".PP\n{_escape_roff(command.summary)}")
         for text in command.details:
-            lines = list(map(_plain, text.split("\n")))
+            lines = list(map(_escape_roff, text.split("\n")))
             parts.append(".PP\n.nf\n%s\n.fi" % "\n".join(lines) if "\n  " in text else ".PP\n" + "\n".join(lines))
-        if own := [option for option in command.options if option not in common]:
-            parts.append(_items(own))
-        parts.append(".PP\nExamples:\n.PP\n.nf\n.RS\n%s\n.RE\n.fi" % "\n".join(map(_plain, command.examples)))
+        if own_options := [option for option in command.options if option not in common]:
+            parts.append(_items(own_options))
+        parts.append(".PP\nExamples:\n.PP\n.nf\n.RS\n%s\n.RE\n.fi" % "\n".join(map(_escape_roff, command.examples)))
     return _fill(template, {
         "COMMANDS": "\n".join(parts), "OPTIONS": _items(common), "EXITCODES": _items(exit_codes)}, version)
 
@@ -63,19 +65,19 @@ def _fill(template, parts, version):
 
 
 def _items(pairs):
-    """Names with what they mean. A name may be several, in lines of their own."""
+    """Returns a list of names and descriptions in roff. An item can have several names, one on each line."""
     def heading(names):
-        return "\n.TQ\n".join(f"\\fB{_plain(name)}\\fR" for name in names.split("\n"))
+        return "\n.TQ\n".join(f"\\fB{_escape_roff(name)}\\fR" for name in names.split("\n"))
     return "\n".join(f".TP\n{heading(names)}\n{_sentence(text)}" for names, text in pairs)
 
 
 def _sentence(text):
-    """Text with marks of Markdown as lines of roff."""
-    bare = LINK.sub(r"\1", text)
-    return CODE.sub(r"\\fB\1\\fR", _plain(bare)) + "."
+    """Converts a Markdown text to roff."""
+    without_links = LINK.sub(r"\1", text)
+    return CODE.sub(r"\\fB\1\\fR", _escape_roff(without_links)) + "."
 
 
-def _plain(text):
+def _escape_roff(text):
     text = text.replace("\\", "\\e").replace("-", "\\-")
     return "\\&" + text if text[:1] in (".", "'") else text
 

@@ -1,4 +1,4 @@
-"""What `settingsd --help` says, in parts: manual pages and completions are made of it."""
+"""Parses the output of `settingsd --help`, for the manual pages and the completions."""
 
 import collections
 import json
@@ -7,7 +7,7 @@ import subprocess
 
 # An option such as `--data DIR`; `argument` is empty if it takes none.
 Option = collections.namedtuple("Option", "flag argument text")
-# A form of the command line such as `settingsd repair [DIR] [--yes]`; `words` stand behind the program's name.
+# A form of the command line such as `settingsd repair [DIR] [--yes]`. `words` is the part after the name of the program.
 Form = collections.namedtuple("Form", "words text")
 
 FORM = re.compile(r"(?:usage:)? +settingsd (\S+(?: \S+)*)(?: {2,}(\S.*))?")
@@ -16,7 +16,7 @@ EXIT_CODE = re.compile(r" +(\d+)  (\S.*)")
 
 
 class Usage:
-    """The text of `--help`. A line of a form that is not known is an error, so that no manual lacks it."""
+    """The parts of the help text. A line of an unknown form is an error, so that the manual page omits no line."""
 
     def __init__(self, text):
         _, *sections = text.strip().split("\n\n")
@@ -25,30 +25,31 @@ class Usage:
         lines = parts.pop("options").split("\n")[1:]
         self.options = [Option(*_match(OPTION, line), text.strip()) for line, text in zip(lines[::2], lines[1::2])]
         self.exit_codes = [_match(EXIT_CODE, line) for line in parts.pop("exit codes").split("\n")[1:]]
-        # Text in other sections, such as that about signals.
+        # The other sections, such as the section about signals, as a map from title to text.
         self.others = {title: " ".join(text.partition(":")[2].split()) for title, text in parts.items()}
 
     @property
     def commands(self):
-        """The forms that begin with a command, by that word: all words that follow in any of them, and its text."""
+        """A map from each command to the words that can follow it in any of its forms, and to its description."""
         found = {}
         for words, text in self.forms:
             command, _, rest = words.partition(" ")
             if re.fullmatch(r"[a-z-]+", command):
-                others = found.get(command, ([], ""))
-                found[command] = (others[0] + re.findall(r"[\w-]+", rest), others[1] or text)
+                known_words, known_text = found.get(command, ([], ""))
+                found[command] = (known_words + re.findall(r"[\w-]+", rest), known_text or text)
         return found
 
 
 def read(program):
-    """Asks the program for its usage, its version, and the names of all options of its configuration."""
-    def ask(*options):
+    """Runs the program. Returns its usage, its version, and the names of all options of the configuration."""
+    def output_of(*options):
         return subprocess.run([program, *options], check=True, capture_output=True, text=True).stdout
-    return Usage(ask("--help")), ask("--version").split()[1], set(json.loads(ask("--print-config", "--json")))
+    options = set(json.loads(output_of("--print-config", "--json")))
+    return Usage(output_of("--help")), output_of("--version").split()[1], options
 
 
 def choices(argument):
-    """The words that an argument such as `always|interval` may be; none if it is anything else."""
+    """Returns the alternatives of an argument such as `always|interval`, or an empty list for other arguments."""
     words = argument.split("|")
     return words if len(words) > 1 and all(re.fullmatch("[a-z]+", word) for word in words) else []
 
@@ -56,5 +57,5 @@ def choices(argument):
 def _match(pattern, line):
     match = pattern.fullmatch(line)
     if not match:
-        raise ValueError(f"--help has a line of a form that is not known: {line!r}")
+        raise ValueError(f"cannot parse the output of settingsd --help: unknown form of line {line!r}")
     return tuple(group or "" for group in match.groups())
