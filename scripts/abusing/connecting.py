@@ -101,5 +101,6 @@ def churn(scale: Scale) -> Abuse:
     return Abuse(lambda _: [Role(script, count, read_bytes=0), Role(script, count, read_bytes=0, closes_with_reset=True)])
 
 
-ROWS: list[RowBuilder] = [slow_heads, slow_bodies, one_byte_chunks, closed_uploads, malformed, idle_connections, flood,
-                     churn]
+ROWS: list[RowBuilder] = [
+    slow_heads, slow_bodies, one_byte_chunks, closed_uploads, malformed, idle_connections, flood, churn,
+]

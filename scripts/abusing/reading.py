@@ -128,5 +128,7 @@ def tiny_windows(scale: Scale) -> Abuse:
                  lambda connection: _load_value(scale, connection))
 
 
-ROWS: list[RowBuilder] = [unread_values, unread_queries, unread_suites, large_reads, prefixes_among_many, earlier_states,
-                     many_suites, cheap_gets, tiny_windows]
+ROWS: list[RowBuilder] = [
+    unread_values, unread_queries, unread_suites, large_reads, prefixes_among_many, earlier_states, many_suites,
+    cheap_gets, tiny_windows,
+]

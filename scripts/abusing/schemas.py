@@ -137,5 +137,7 @@ def suggestions(scale: Scale) -> Abuse:
     return Abuse(lambda _: [Role(send_repeatedly(request * 100, 100), 4)], load)
 
 
-ROWS: list[RowBuilder] = [rule_over_suite, rule_over_suite_20, wide_patterns, hard_pattern, hard_patterns_in_items,
-                     branching_schema, schema_onto_keys, schema_conflicts, many_violations, suggestions]
+ROWS: list[RowBuilder] = [
+    rule_over_suite, rule_over_suite_20, wide_patterns, hard_pattern, hard_patterns_in_items, branching_schema,
+    schema_onto_keys, schema_conflicts, many_violations, suggestions,
+]

@@ -154,5 +154,7 @@ def short_lived_watchers(scale: Scale) -> Abuse:
     return Abuse(roles, lambda connection: fill(connection, SUITE, 1_000))
 
 
-ROWS: list[RowBuilder] = [wide_commits_for_polls, wide_commits_for_streams, waiting_gets, unread_states, resuming_polls,
-                     resuming_streams, different_filters, short_lived_watchers]
+ROWS: list[RowBuilder] = [
+    wide_commits_for_polls, wide_commits_for_streams, waiting_gets, unread_states, resuming_polls, resuming_streams,
+    different_filters, short_lived_watchers,
+]

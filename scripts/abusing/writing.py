@@ -97,7 +97,7 @@ def large_transactions(scale: Scale) -> Abuse:
 
 
 def wide_suite(scale: Scale) -> Abuse:
-    """PUTs of a suite with 1,300,000 keys, and with 100,000 keys, which is the limit; each PUT has other values"""
+    """PUTs of a suite with 1,300,000 keys, and with 100,000 keys; each PUT has different values"""
     names = [f"{number:x}" for number in range(scale.pick(1_300_000, 50_000))]
     bodies = [compact(dict.fromkeys(names[:count], value)) for count in (len(names), 100_000) for value in (1, 2)]
     requests = [render("PUT", suite(WIDE), body, MINIMAL) for body in bodies]
@@ -116,7 +116,7 @@ def removal_by_prefix(scale: Scale) -> Abuse:
 
 
 def json_patches(scale: Scale) -> Abuse:
-    """JSON Patches of an object with 600,000 members: 10 moves, or 5,000 removes, which exceed the limit"""
+    """JSON Patches of an object with 600,000 members: 10 moves there and back, and a dry run of 5,000 removes"""
     count = scale.pick(600_000, 20_000)
     moves = [{"op": "move", "from": f"/{key(number)}", "path": f"/moved{number}"} for number in range(10)]
     moves_back = [{"op": "move", "from": f"/moved{number}", "path": f"/{key(number)}"} for number in range(10)]
@@ -166,6 +166,7 @@ def nested_arrays(scale: Scale) -> Abuse:
     return Abuse(lambda _: [Role(send_in_sequence(requests), 4)])
 
 
-ROWS: list[RowBuilder] = [dry_runs_of_10_mb, dry_runs_of_1_mb, unfinished_bodies, large_values, large_transactions,
-                     wide_suite, removal_by_prefix, json_patches, merges, bad_bodies,
-                     nested_arrays]
+ROWS: list[RowBuilder] = [
+    dry_runs_of_10_mb, dry_runs_of_1_mb, unfinished_bodies, large_values, large_transactions, wide_suite,
+    removal_by_prefix, json_patches, merges, bad_bodies, nested_arrays,
+]

@@ -93,7 +93,7 @@ def _client(port, requests, pipe):
                 response = connection.exchange(request)
                 timings.append((sent, time.monotonic() - sent))
                 if response.status not in (200, 201):
-                    raise ConnectionError(f"answered {response}")
+                    raise ConnectionError(f"unexpected answer {response}")
                 if len(timings) == 1:
                     pipe.send([])
                 if pipe.poll(SLEEP_SECONDS):

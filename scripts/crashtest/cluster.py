@@ -26,7 +26,7 @@ class Writer(threading.Thread):
 
     def __init__(self, number, ports, seed):
         super().__init__(daemon=True)
-        self.number, self.ports, self.chance = number, ports, random.Random(seed)
+        self.number, self.ports, self.rng = number, ports, random.Random(seed)
         self.done, self.attempts, self.is_over, self.last_success, self.failure = 0, 0, False, time.monotonic(), None
 
     def run(self):
@@ -43,7 +43,7 @@ class Writer(threading.Thread):
         """Sends a write with the Idempotency-Key `name` to random daemons until a daemon acknowledges it."""
         body = {"do": [{"op": "add", "suite": "test", "key": key, "by": 1} for key in ("all", f"own-{self.number}")]}
         while True:
-            port = self.chance.choice(self.ports)
+            port = self.rng.choice(self.ports)
             self.attempts += 1
             try:
                 if port not in connections:
@@ -64,7 +64,7 @@ class ClusterTest:
     """The members, the daemons, and the number of faults of each kind."""
 
     def __init__(self, program, folder, etcd, seed):
-        self.etcd, self.chance = etcd, random.Random(seed)
+        self.etcd, self.rng = etcd, random.Random(seed)
         options = {"etcd": {"endpoints": [service.origin for service in etcd], "prefix": "test"},
                    "snapshot": {"journalBytes": 200_000, "intervalSeconds": 2}}
         self.daemons = [Settingsd(program, folder / f"daemon-{number}", options=options,
@@ -73,40 +73,40 @@ class ClusterTest:
 
     def cause_fault(self):
         """Causes a random fault and ends it. Returns the name of the fault."""
-        kind = self.chance.choice([self.daemon_killed, self.daemon_stopped, self.daemon_paused, self.member_killed,
+        kind = self.rng.choice([self.daemon_killed, self.daemon_stopped, self.daemon_paused, self.member_killed,
                                    self.member_paused, self.majority_paused, self.all_killed])
         self.fault_counts[kind.__name__] = self.fault_counts.get(kind.__name__, 0) + 1
         kind()
         return kind.__name__
 
     def sleep_randomly(self, max_seconds):
-        time.sleep(self.chance.uniform(0, max_seconds))
+        time.sleep(self.rng.uniform(0, max_seconds))
 
     def daemon_killed(self):
-        daemon = self.chance.choice(self.daemons)
+        daemon = self.rng.choice(self.daemons)
         daemon.kill()
         self.sleep_randomly(1)
         daemon.start()
 
     def daemon_stopped(self):
-        daemon = self.chance.choice(self.daemons)
+        daemon = self.rng.choice(self.daemons)
         daemon.stop()
         daemon.start()
 
     def daemon_paused(self):
-        self.pause([self.chance.choice(self.daemons)], 3)
+        self.pause([self.rng.choice(self.daemons)], 3)
 
     def member_killed(self):
-        member = self.chance.choice(self.etcd)
+        member = self.rng.choice(self.etcd)
         member.kill()
         self.sleep_randomly(3)
         member.launch()
 
     def member_paused(self):
-        self.pause([self.chance.choice(self.etcd)], 3)
+        self.pause([self.rng.choice(self.etcd)], 3)
 
     def majority_paused(self):
-        self.pause(self.chance.sample(self.etcd, 2), 6)
+        self.pause(self.rng.sample(self.etcd, 2), 6)
 
     def all_killed(self):
         for service in (*self.etcd, *self.daemons):

@@ -47,9 +47,9 @@ class Load:
     """Sends requests to one run of the daemon. `expected` maps each setting of a client's own suite to its value after all
     requests that the client has sent."""
 
-    def __init__(self, ledger, chance, values, expected):
+    def __init__(self, ledger, rng, values, expected):
         self.ledger = ledger
-        self.chance = chance
+        self.rng = rng
         self.values = values
         self.expected = expected
         # The additions with an Idempotency-Key, by key.
@@ -132,11 +132,11 @@ class Load:
 
     def _choose(self, client):
         """Returns the next request of a client, or the next two."""
-        chance = self.chance
+        rng = self.rng
         value = next(self.values)
-        own = (client.suite, f"k{chance.randrange(KEYS_PER_CLIENT)}")
-        shared = ("shared", f"k{chance.randrange(6)}")
-        match chance.choices(KINDS, WEIGHTS)[0]:
+        own = (client.suite, f"k{rng.randrange(KEYS_PER_CLIENT)}")
+        shared = ("shared", f"k{rng.randrange(6)}")
+        match rng.choices(KINDS, WEIGHTS)[0]:
             case "put":
                 self.expected[own] = value
                 return [operations.put(own, value)]
@@ -153,10 +153,10 @@ class Load:
             case "read shared":
                 return [operations.Read(shared)]
             case "put large":
-                return [operations.put(("bulk", f"b{chance.randrange(3)}"),
-                                       f"{value}:" + "x" * chance.randrange(1000, 200_000))]
+                return [operations.put(("bulk", f"b{rng.randrange(3)}"),
+                                       f"{value}:" + "x" * rng.randrange(1000, 200_000))]
             case "add":
-                return [operations.add(chance.choice(operations.COUNTERS))]
+                return [operations.add(rng.choice(operations.COUNTERS))]
             case "add once":
                 key = f"once-{value}"
                 self.once[key] = operations.add(operations.ONCE, key=key)
@@ -166,9 +166,9 @@ class Load:
             case "read group":
                 return [operations.ReadGroup()]
             case "set pair":
-                return [operations.set_pair(chance.randrange(4), value)]
+                return [operations.set_pair(rng.randrange(4), value)]
             case _:
-                return [operations.transfer(chance.randrange(1, 100))]
+                return [operations.transfer(rng.randrange(1, 100))]
 
 
 REQUEST_WEIGHTS = {

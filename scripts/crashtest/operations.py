@@ -5,7 +5,7 @@ Each write uses a number or a text that no other write uses, so that a value ide
 
 from harness.http import render
 
-from .ledger import Broken, shortened, name
+from .ledger import Broken, name, shortened
 
 # The settings of this group are only written together. The two balances always add up to 0.
 GROUP = [("group", f"g{number}") for number in range(8)]
@@ -54,7 +54,7 @@ class Write(Request):
             del ledger.pending[id(self)]  # The suite does not exist yet.
             return
         if response.status not in (200, 201):
-            raise Broken(f"a write to {', '.join(map(name, self.settings()))} was check_response {response}")
+            raise Broken(f"a write to {', '.join(map(name, self.settings()))} was answered {response}")
         answer = response.json()
         self.revision = answer["revision"]
         if answer["changed"]:
@@ -136,7 +136,7 @@ class Read(Request):
                 raise Broken(f"{name(self.setting)} has revision {answer['revision']}, but the cursor has {cursor}")
             ledger.record(self.setting, answer["revision"], value)
         else:
-            raise Broken(f"GET of {name(self.setting)} was check_response {response}")
+            raise Broken(f"GET of {name(self.setting)} was answered {response}")
         if self.expected is not Read.ANYTHING and value != self.expected:
             raise Broken(f"{name(self.setting)} is {shortened(value)} after its connection wrote {self.expected}")
 

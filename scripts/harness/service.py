@@ -181,7 +181,7 @@ def free_port():
         with contextlib.suppress(OSError), socket.socket() as probe:
             probe.bind(("127.0.0.1", port))
             return port
-    raise ServiceFailed("no port is free")
+    raise ServiceFailed("no port between 10,000 and 32,000 is free; end other programs that listen")
 
 
 def end_on_signals():

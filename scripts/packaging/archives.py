@@ -14,10 +14,10 @@ from .tree import SOURCES, write_compressed
 MAINTAINER = "settingsd maintainers <maintainers@settingsd.example>"
 DESCRIPTION = """\
 settings of programs, typed and served over HTTP
- A small daemon that holds suites of settings, refuses what the schema of a
- suite does not allow, loses no write that it has answered, and tells watchers
- what changes. Programs in any language reach it over HTTP with JSON, people
- with the command line settings."""
+ A small daemon that stores settings in suites. It validates each write with
+ the JSON Schema of the suite, keeps every acknowledged write, and notifies
+ watchers of changes. Programs in any language use its HTTP API with JSON.
+ People use the command line settings or the web page."""
 
 
 def tarball(tree, version, epoch, output):

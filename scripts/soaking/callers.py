@@ -48,7 +48,7 @@ class Caller(threading.Thread):
         super().__init__(name=name, daemon=True)
         self.runs = runs
         self.findings = findings
-        self.chance = random.Random(f"{seed} {name}")
+        self.rng = random.Random(f"{seed} {name}")
         self.token = token
         self.is_local = is_local
         self.ended = threading.Event()
@@ -73,7 +73,7 @@ class Caller(threading.Thread):
                     time.sleep(1)
             except Exception as error:
                 # A defect of the soak test must not look like a success.
-                self.findings.error(f"{self.name} ended: {error!r}")
+                self.findings.error(f"{self.name} ended with an internal error: {error!r}")
                 raise
             time.sleep(PAUSE_SECONDS)
 
@@ -126,14 +126,14 @@ class Writer(Caller):
 
     def work(self, connection: Connection) -> None:
         self.number += 1
-        key = f"k{self.chance.randrange(self.KEYS)}"
-        several = {f"k{number}": self.number for number in self.chance.sample(range(self.KEYS), 5)}
-        match self.chance.choices(("put", "large", "delete", "merge", "transaction", "undo", "read"),
+        key = f"k{self.rng.randrange(self.KEYS)}"
+        several = {f"k{number}": self.number for number in self.rng.sample(range(self.KEYS), 5)}
+        match self.rng.choices(("put", "large", "delete", "merge", "transaction", "undo", "read"),
                                   (40, 5, 10, 10, 10, 2, 20))[0]:
             case "put":
                 self.write(connection, {key: self.number}, "PUT", f"{self.suite}/keys/{key}", self.number)
             case "large":
-                text = f"{self.number} " + "x" * self.chance.randrange(100, 100_000)
+                text = f"{self.number} " + "x" * self.rng.randrange(100, 100_000)
                 self.write(connection, {key: text}, "PUT", f"{self.suite}/keys/{key}", text)
             case "delete":
                 self.write(connection, {key: None}, "DELETE", f"{self.suite}/keys/{key}")
@@ -151,7 +151,8 @@ class Writer(Caller):
                 found = self.ask(connection, "GET", f"{self.suite}/keys/{key}", expect=(200, 404))
                 value = found.json()["value"] if found.status == 200 else None
                 if value != self.acknowledged.get(key):
-                    raise UnexpectedAnswer(f"{key} has the value {str(value)[:60]}, not {str(self.acknowledged.get(key))[:60]}")
+                    expected = self.acknowledged.get(key)
+                    raise UnexpectedAnswer(f"{key} is {str(value)[:60]}, expected {str(expected)[:60]}")
 
     def write(self, connection: Connection, values: dict[str, object], *request: object) -> int:
         self.pending = values
@@ -170,7 +171,7 @@ class Reader(Caller):
         self.allowed, self.refused, self.status = allowed, refused, status
 
     def work(self, connection: Connection) -> None:
-        part = self.chance.choice(("", "/keys", "/history?limit=5", "/keys/k1"))
+        part = self.rng.choice(("", "/keys", "/history?limit=5", "/keys/k1"))
         self.ask(connection, "GET", self.allowed + part, expect=(200, 404))
         self.ask(connection, "GET", self.refused, expect=(self.status,))
         self.ask(connection, "PUT", f"{self.allowed}/keys/x", 1, expect=(401, 403))
@@ -183,12 +184,12 @@ class Watcher(Caller):
 
     def connect(self) -> Connection:
         connection = super().connect()
-        if self.chance.random() < 0.5:
+        if self.rng.random() < 0.5:
             connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         return connection
 
     def work(self, connection: Connection) -> None:
-        if self.chance.random() < 0.5:
+        if self.rng.random() < 0.5:
             fields = [("Accept", "text/event-stream"), ("Authorization", f"Bearer {self.token}")]
             connection.socket.sendall(render("GET", "/v1/observe?suitePrefix=own.", fields=fields))
             received = connection.socket.recv(1 << 16)
@@ -196,13 +197,13 @@ class Watcher(Caller):
                 raise ConnectionError("the daemon closed the connection before the first byte of an event stream")
             if not received.startswith(b"HTTP/1.1 200 "):
                 raise UnexpectedAnswer(f"the answer to a request for an event stream is {received[:300]!r}")
-            ends_at = time.monotonic() + self.chance.uniform(0, 2)
+            ends_at = time.monotonic() + self.rng.uniform(0, 2)
             while time.monotonic() < ends_at and connection.socket.recv(1 << 16):
                 pass
             self.findings.count("streams")
             return
         since = self.ask(connection, "GET", "/v1").fields["settings-cursor"]
-        for _ in range(self.chance.randrange(1, 5)):
+        for _ in range(self.rng.randrange(1, 5)):
             answer = self.ask(connection, "GET", f"/v1/observe?suitePrefix=own.&since={since}&wait=2")
             since = answer.json()["cursor"]
             self.findings.count("long polls")
@@ -222,9 +223,9 @@ class BadClient(Watcher):
 
     def work(self, connection: Connection) -> None:
         try:
-            connection.socket.sendall(self.chance.choice(self.MESSAGES))
-            if self.chance.random() < 0.5:
-                connection.socket.settimeout(self.chance.uniform(0, 0.3))
+            connection.socket.sendall(self.rng.choice(self.MESSAGES))
+            if self.rng.random() < 0.5:
+                connection.socket.settimeout(self.rng.uniform(0, 0.3))
                 connection.socket.recv(1 << 16)
         except OSError:
             pass  # The daemon may answer or close the connection. It must only continue to run.

@@ -84,9 +84,9 @@ class Administrator(Caller):
 
     def reload(self, connection: Connection) -> None:
         """Changes options and the token of the guest, and reloads the configuration."""
-        is_changed = self.chance.random() < 0.5
+        is_changed = self.rng.random() < 0.5
         changed = options(self.tokens)
-        changed["limits"] |= {"requestsPerSecond": self.chance.choice((5_000, 20_000)), "idleSeconds": 20 + is_changed}
+        changed["limits"] |= {"requestsPerSecond": self.rng.choice((5_000, 20_000)), "idleSeconds": 20 + is_changed}
         changed["quotas"] = {"suites": 1_000 + is_changed, "totalBytes": (256 << 20) + is_changed}
         changed["slowRequestMs"] = 0
         self.configuration.write_text(json.dumps(changed))
