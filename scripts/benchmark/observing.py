@@ -59,7 +59,7 @@ def one_key(bench):
         return NotificationCost(seconds, (initial - before) / WATCHERS, (final - before) / WATCHERS)
 
     runs = bench.run_rounds(settingsd=lambda: measure("settingsd", bench.settingsd()),
-                          etcd=lambda: measure("etcd", bench.peer(Etcd)))
+                            etcd=lambda: measure("etcd", bench.peer(Etcd)))
     ours, theirs = runs["settingsd"], runs["etcd"]
     yield compared(f"PUT that notifies {WATCHERS:,} watchers", milliseconds, values_of(ours, "seconds"),
                    values_of(theirs, "seconds"), "etcd", Required("<=", 0.4),

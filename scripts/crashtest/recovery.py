@@ -79,9 +79,9 @@ class Recovery:
                 after = f"{path}?after={page['next']}" if page.get("next") else None
         return found
 
-    def _check_value(self, setting, now, max_revision, pending):
+    def _check_value(self, setting, current, max_revision, pending):
         """Checks that a setting has its newest observed value, or the value of a pending write."""
-        revision, value = now
+        revision, value = current
         known = self.ledger.settings.get(setting, Observations())
         last, expected = known.newest(max_revision)
         writes = [write for write in pending if setting in write.settings()]
@@ -104,14 +104,14 @@ class Recovery:
                                                for write in writes):
             raise Broken(f"{name(setting)} is {shortened(value)}, but revision {revision} is older than its write")
 
-    def _check_counter(self, setting, now, max_revision, pending):
+    def _check_counter(self, setting, current, max_revision, pending):
         """Checks that a counter has all acknowledged additions, no more than the sent additions, and only grows."""
         known = self.ledger.settings.get(setting, Observations())
         series = sorted([known.initial, *((at, value) for at, value in known.values.items() if at <= max_revision)])
         for (earlier, before), (later, after) in zip(series, series[1:]):
             if before is not None and after <= before:
                 raise Broken(f"{name(setting)} was {before} at revision {earlier} and {after} at {later}")
-        revision, value = now
+        revision, value = current
         last, seen = series[-1]
         unanswered = sum(setting in write.adds for write in pending)
         if revision < last or (value or 0) < (seen or 0):
@@ -138,16 +138,16 @@ class Recovery:
         writes = [write for write in pending if write.connection.suite == suite]
         written = {setting for write in writes for setting in write.sets if setting[0] == suite}
         state = {setting: self.ledger.settings.get(setting, Observations()).newest(math.inf)[1] for setting in written}
-        now = {setting: found.get(setting, (0, None))[1] for setting in written}
-        if state == now:
+        current = {setting: found.get(setting, (0, None))[1] for setting in written}
+        if state == current:
             return
         for write in writes:
             state.update((setting, value) for setting, value in write.sets.items() if setting in written)
-            if state == now:
+            if state == current:
                 return
         sent = [{name(setting): value for setting, value in write.sets.items() if setting in written} for write in writes]
         raise Broken(f"a connection sent {sent} in this order; a later write took effect, but an earlier write did not: "
-                     f"{now}")
+                     f"{current}")
 
     def _create_numbers(self):
         """Sets the counters and the balances to 0."""
