@@ -1,10 +1,10 @@
 internal import Platform
 internal import Synchronization
 
-/// A token that a client presents to a daemon whose callers need grants.
+/// A token that a client sends to a daemon with access control.
 ///
-/// A program gives the token to a client, or sets ``standard`` for the whole process. Only the daemon gets the text of the
-/// token: no description, error or log contains the text.
+/// A program gives the token to a client, or sets ``standard`` for the whole process. Only the daemon gets the text of
+/// the token: no description, error or log contains the text.
 public final class AccessToken: Sendable {
     /// The environment variable that contains the path of a file with the token.
     package static let fileVariable = "SETTINGS_TOKEN_FILE"
@@ -20,12 +20,15 @@ public final class AccessToken: Sendable {
 
     /// The token itself, as `settingsd token create` prints it.
     ///
-    /// - Parameter text: the token. Blanks and line ends around it do not count.
+    /// - Parameter text: the token. Blanks and line ends before and after the token are removed.
     public convenience init(_ text: String) {
         self.init(text, from: nil)
     }
 
-    /// A token that is the value of an environment variable. Nil if the token comes from the program.
+    /// Creates a token from a text.
+    ///
+    /// - Parameter variable: the environment variable that contains the text, for error messages. Nil if the text is
+    ///   from the program.
     package convenience init(_ text: String, from variable: String?) {
         let label = "the token" + (variable.map { " (\($0))" } ?? "")
         self.init(
@@ -38,9 +41,9 @@ public final class AccessToken: Sendable {
     /// A token in a regular file.
     ///
     /// The client reads the file for the first request, and again after the daemon refuses the token, so that a program
-    /// gets a new token without a restart. If the file cannot be read or has no valid token in it, a request fails with
-    /// ``SettingsError/unusableToken(_:outcome:)``, and the next request reads the file again. If the file system does not
-    /// answer, only the requests with this token wait, until their deadlines.
+    /// gets a new token without a restart. If the file cannot be read or contains no valid token, a request fails with
+    /// ``SettingsError/unusableToken(_:outcome:)``, and the next request reads the file again. If the file system does
+    /// not answer, only the requests with this token wait, until their deadlines.
     ///
     /// - Parameter path: the path of the file, which contains only the token.
     public convenience init(file path: String) {
@@ -76,16 +79,16 @@ public final class AccessToken: Sendable {
         return EnvironmentVariables.nonEmptyValue(of: textVariable).map { AccessToken($0, from: textVariable) }
     }
 
-    /// The token of all clients of the process that have no token of their own. Nil if these clients send no token.
+    /// The token of all clients of the process that were created without a token. Nil if these clients send no token.
     ///
-    /// The first value comes from the environment: the file that `SETTINGS_TOKEN_FILE` names, or the text of
+    /// The first value is from the environment: the file that `SETTINGS_TOKEN_FILE` names, or the text of
     /// `SETTINGS_TOKEN`.
     public static var standard: AccessToken? {
         get { shared.withLock { $0 } }
         set { shared.withLock { $0 = newValue } }
     }
 
-    /// Reads the file of the token, unless it is known. Blocks the calling thread, at most until the deadline.
+    /// Reads the file of the token, unless the token is known. Blocks the calling thread, at most until the deadline.
     package func load(by deadline: ContinuousClock.Instant) throws(TokenError) {
         switch source {
         case .text(let token): _ = try token.get()
@@ -94,13 +97,13 @@ public final class AccessToken: Sendable {
     }
 }
 
-/// No text of the token, whatever prints it.
+// Neither a description nor a dump may contain the text of the token.
 extension AccessToken: CustomStringConvertible, CustomReflectable {
-    /// Where the token is from.
+    /// The word `token`, and the path of the file if the token is in a file.
     public var description: String {
         if case .file(let file) = source { "token of \(file.path)" } else { "token" }
     }
 
-    /// A mirror that shows nothing.
+    /// A mirror without children.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

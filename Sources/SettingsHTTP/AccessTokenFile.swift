@@ -5,7 +5,7 @@ internal import Synchronization
 /// The reason why a token cannot be sent.
 package struct TokenError: Error, Equatable, Sendable {
     package enum Kind: Sendable {
-        /// The file cannot be read, is not a regular file, or has no token in it.
+        /// The file cannot be read, is not a regular file, or contains no token.
         case unreadable
         /// The text is not a token.
         case malformed
@@ -20,8 +20,8 @@ package struct TokenError: Error, Equatable, Sendable {
 
 /// A file with a token. Thread-safe.
 ///
-/// A file on a network mount may take minutes to answer, or never answer. Therefore a separate thread reads the file, at
-/// most one thread at a time for each object, and no lock is held during the read.
+/// A file on a network mount may take minutes to answer, or never answer. Therefore a separate thread reads the file,
+/// at most one thread at a time for each object, and no lock is held during the read.
 final class AccessTokenFile: Sendable {
     typealias Content = Result<String, TokenError>
     typealias Completion = @Sendable (Content) -> Void
@@ -58,8 +58,8 @@ final class AccessTokenFile: Sendable {
 
     /// - Parameters:
     ///   - path: The path of the file.
-    ///   - variable: The environment variable that contains the path, for error messages; nil if the path comes from the
-    ///     program.
+    ///   - variable: The environment variable that contains the path, for error messages; nil if the path comes from
+    ///     the program.
     ///   - read: Replaces the file system in tests.
     init(_ path: String, from variable: String?, read: Read? = nil) {
         self.path = path
@@ -77,7 +77,7 @@ final class AccessTokenFile: Sendable {
     /// The token of the last successful read; nil if the file has to be read.
     var token: String? { state.withLock { $0.token } }
 
-    /// Reads the file again for the next request, because the daemon has refused this token.
+    /// Forgets this token, because the daemon has refused it. The next request reads the file again.
     func discard(_ token: String) {
         state.withLock { state in
             // Another request may have read a newer token in the meantime.
@@ -87,7 +87,8 @@ final class AccessTokenFile: Sendable {
 
     /// Reads the file on another thread, unless the token is known. Calls made during a read share its result.
     ///
-    /// - Parameter completion: Called at most once, on the calling thread or on the thread that reads. It must not block.
+    /// - Parameter completion: Called at most once, on the calling thread or on the thread that reads. It must not
+    ///   block.
     func read(_ completion: @escaping Completion) -> PendingRead {
         let (token, id, isFirst) = state.withLock { state -> (String?, UInt64, Bool) in
             state.lastID += 1
@@ -108,7 +109,7 @@ final class AccessTokenFile: Sendable {
         return PendingRead(file: self, id: id)
     }
 
-    /// Reads the file and blocks the calling thread until the content is there or the deadline has passed.
+    /// Reads the file and blocks the calling thread until the file is read or the deadline has passed.
     func content(by deadline: ContinuousClock.Instant) -> Content {
         let inbox = Inbox()
         let pending = read { content in

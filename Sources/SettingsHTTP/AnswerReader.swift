@@ -3,18 +3,18 @@ internal import Platform
 internal import SettingsModel
 internal import Synchronization
 
-/// A thread that waits for the answers of long polls and of requests of tasks: one for the whole process.
+/// A thread that waits for the answers to the long polls and to the requests of all tasks of the process.
 ///
-/// The thread starts with the first request and ends when there has been none for a while.
+/// The thread starts with the first request. It ends when there was no request for a while. Thread-safe.
 package final class AnswerReader: Sendable {
     package typealias Completion = @Sendable (Result<Reply, SettingsError>) -> Void
 
     private enum Command: Sendable {
         case start(UInt64, Request, ConnectionPool, TimeSpan, Completion)
-        case hurry(UInt64)
+        case sendNow(UInt64)
         case cancel(UInt64)
         case tokenRead(UInt64, AccessTokenFile.Content)
-        case found(UInt64, HostAddresses.Found)
+        case addressesFound(UInt64, HostAddresses.Found)
     }
 
     private struct Mailbox {
@@ -30,21 +30,23 @@ package final class AnswerReader: Sendable {
     private let mailbox = Mutex(Mailbox())
     private let lastID = Atomic<UInt64>(0)
 
-    /// Makes a reader whose thread stays so long without anything to do.
+    /// - Parameter idleLimit: the time without a request after which the thread ends.
     init(idleLimit: Duration = .seconds(1)) {
         self.idleLimit = idleLimit
     }
 
     package var isRunning: Bool { mailbox.withLock { $0.waker != nil } }
 
-    /// When a request goes out, nil for at once, and its deadline.
+    /// The moment at which a request is sent, or nil to send it immediately, and its deadline.
     struct TimeSpan: Sendable {
         var start: ContinuousClock.Instant?
         var deadline: ContinuousClock.Instant
     }
 
-    /// Sends a request. Calls the completion once, on the thread of the reader, where it must be short and may not wait; at
-    /// once on the calling thread if the system has no thread. Returns the number to cancel it by.
+    /// Sends a request. Returns its number for ``cancel(_:)``.
+    ///
+    /// - Parameter completion: called once, on the thread of the reader, or on the calling thread if the system cannot
+    ///   create a thread. It must return soon and must not wait.
     func start(
         _ request: Request, _ pool: ConnectionPool, _ span: TimeSpan, completion: @escaping Completion
     ) -> UInt64 {
@@ -57,12 +59,12 @@ package final class AnswerReader: Sendable {
         return id
     }
 
-    /// Sends a request now that was to go out later.
-    func hurry(_ id: UInt64) {
-        try? post(.hurry(id))
+    /// Sends a request immediately that was scheduled for a later moment.
+    func sendNow(_ id: UInt64) {
+        try? post(.sendNow(id))
     }
 
-    /// Ends a request: closes its connection and calls its completion, unless that was called already.
+    /// Closes the connection of a request and calls its completion, unless the completion was called before.
     func cancel(_ id: UInt64) {
         try? post(.cancel(id))
     }
@@ -71,7 +73,7 @@ package final class AnswerReader: Sendable {
         let newWaker = try mailbox.withLock { mailbox throws(SystemError) -> Waker? in
             var newWaker: Waker?
             if mailbox.waker == nil {
-                // Without a thread there is no request that any other command could be about.
+                // Without a thread there are no requests, so all commands other than `start` have no effect.
                 guard case .start = command else { return nil }
                 newWaker = try Waker()
                 mailbox.waker = newWaker
@@ -111,7 +113,7 @@ package final class AnswerReader: Sendable {
         }
     }
 
-    /// True if the thread ends: no command has come meanwhile.
+    /// Marks the thread as ended, unless there are new commands. Returns true if the thread has to end.
     private func mayEnd() -> Bool {
         mailbox.withLock { mailbox in
             guard mailbox.commands.isEmpty else { return false }
@@ -121,8 +123,7 @@ package final class AnswerReader: Sendable {
     }
 }
 
-// MARK: On the thread
-
+// The methods of this extension run on the thread of the reader.
 extension AnswerReader {
     private func run(_ waker: Waker) {
         withUnsafeTemporaryAllocation(byteCount: Exchange.bufferSize, alignment: 16) { buffer in
@@ -148,7 +149,7 @@ extension AnswerReader {
             let exchange = Exchange(request, pool)
             waiting.add(id, exchange, span, completion)
             if span.start == nil { proceed(id, exchange.advance(buffer), &waiting) }
-        case .hurry(let id):
+        case .sendNow(let id):
             if let exchange = waiting.begin(id) { proceed(id, exchange.advance(buffer), &waiting) }
         case .cancel(let id):
             waiting.finish(id) { .failure(.cancelled(outcome: $0.outcome)) }
@@ -160,11 +161,11 @@ extension AnswerReader {
                 proceed(id, exchange.advance(buffer), &waiting)
             case .failure(let error): waiting.finish(id) { _ in .failure(SettingsError(error)) }
             }
-        case .found(let id, let result):
+        case .addressesFound(let id, let result):
             guard let exchange = waiting.exchange(id) else { return }
             switch result {
             case .success(let addresses):
-                exchange.found(addresses)
+                exchange.connect(to: addresses)
                 proceed(id, exchange.advance(buffer), &waiting)
             case .failure(let failure):
                 waiting.finish(id) { .failure(.unreachable(failure.description, outcome: $0.outcome)) }
@@ -178,23 +179,24 @@ extension AnswerReader {
         case .finished(let result): waiting.finish(id) { _ in result }
         case .readingToken(let file):
             waiting.setWait(id, Exchange.Wait())
-            // The file system may not answer, and all other exchanges would wait with the file.
+            // Another thread reads the file, because all exchanges of this thread would wait if the file system did not
+            // answer.
             let pending = file.read { [weak self] content in try? self?.post(.tokenRead(id, content)) }
             waiting.exchange(id)?.pendingRead = pending
         case .lookingUp(let host):
             waiting.setWait(id, Exchange.Wait())
-            // The resolver waits for the network, and all other exchanges would wait with it.
-            host.lookUp { [weak self] result in try? self?.post(.found(id, result)) }
+            // Another thread calls the resolver, because all exchanges of this thread would wait for the network.
+            host.lookUp { [weak self] result in try? self?.post(.addressesFound(id, result)) }
         }
     }
 }
 
-/// A request whose answer is waited for without a thread, however long it takes.
+/// A request that waits for its answer without blocking a thread.
 ///
-/// Started once. Letting go of it does not end it: `cancel` does.
+/// It can be started once. Only `cancel` ends it early; its release does not.
 package final class LongPoll: Sendable {
     private enum Phase {
-        case fresh(isHurried: Bool)
+        case notStarted(sendsNow: Bool)
         case started(UInt64)
         case cancelled
     }
@@ -203,9 +205,11 @@ package final class LongPoll: Sendable {
     private let pool: ConnectionPool
     private let span: AnswerReader.TimeSpan
     private let reader: AnswerReader
-    private let phase = Mutex(Phase.fresh(isHurried: false))
+    private let phase = Mutex(Phase.notStarted(sendsNow: false))
 
-    /// `start` is when the request goes out; nil for as soon as it is started.
+    /// - Parameters:
+    ///   - start: the moment at which the request is sent. Nil to send it when ``start(_:)`` is called.
+    ///   - deadline: the moment at which the request fails if there is no answer.
     package init(
         _ request: Request, _ pool: ConnectionPool, from start: ContinuousClock.Instant? = nil,
         by deadline: ContinuousClock.Instant, reader: AnswerReader = .shared
@@ -216,31 +220,33 @@ package final class LongPoll: Sendable {
         self.reader = reader
     }
 
-    /// Sends the request. Calls the completion once with the answer or the error, on the thread of the reader, where it must
-    /// be short and may not wait.
+    /// Sends the request.
+    ///
+    /// - Parameter completion: called once with the answer or the error, on the thread of the reader. It must return
+    ///   soon and must not wait.
     package func start(_ completion: @escaping AnswerReader.Completion) {
         let isCancelled = phase.withLock { if case .cancelled = $0 { true } else { false } }
         guard !isCancelled else { return completion(.failure(.cancelled(outcome: .notDone))) }
         let id = reader.start(request, pool, span, completion: completion)
         let before = phase.withLock { phase in
-            defer { if case .fresh = phase { phase = .started(id) } }
+            defer { if case .notStarted = phase { phase = .started(id) } }
             return phase
         }
         switch before {
-        case .fresh(isHurried: false), .started: break
-        case .fresh(isHurried: true): reader.hurry(id)
+        case .notStarted(sendsNow: false), .started: break
+        case .notStarted(sendsNow: true): reader.sendNow(id)
         case .cancelled: reader.cancel(id)
         }
     }
 
-    /// Sends the request now if it was to go out later.
-    package func hurry() {
+    /// Sends the request immediately if it was scheduled for a later moment.
+    package func sendNow() {
         let id = phase.withLock { phase -> UInt64? in
-            if case .fresh = phase { phase = .fresh(isHurried: true) }
+            if case .notStarted = phase { phase = .notStarted(sendsNow: true) }
             if case .started(let id) = phase { return id }
             return nil
         }
-        if let id { reader.hurry(id) }
+        if let id { reader.sendNow(id) }
     }
 
     /// Closes the connection of the request and calls the completion with `cancelled`, unless it has been called.

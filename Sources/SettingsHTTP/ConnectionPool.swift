@@ -5,9 +5,9 @@ internal import Synchronization
 
 /// A pool of idle connections to one server.
 ///
-/// Each request has a connection of its own for as long as it takes, so that none waits behind a long one.
+/// Each request has its own connection until it ends, so no request waits for another request.
 package final class ConnectionPool: Sendable {
-    /// How many idle connections are kept unless told otherwise.
+    /// The default of the maximum number of idle connections.
     package static let usualLimit = 8
 
     private struct Idle {
@@ -16,7 +16,7 @@ package final class ConnectionPool: Sendable {
     }
 
     private struct State {
-        /// The connection used last stands last, and is used first.
+        /// The idle connections. The connection that was used last is the last element, and is used first.
         var idle: [Idle] = []
         var isSweepPlanned = false
         var isClosed = false
@@ -27,18 +27,19 @@ package final class ConnectionPool: Sendable {
     let hostField: String
     /// The addresses to connect to.
     let host: HostAddresses
-    /// A token of its own; nil for that of the process.
+    /// The token of this pool. Nil for the token of the process.
     private let ownToken: AccessToken?
     private let limit: Int
     private let idleLimit: Duration?
     private let state = Mutex(State())
 
-    /// Makes a pool.
+    /// Creates a pool.
     ///
     /// - Parameters:
     ///   - address: the address of the server.
-    ///   - limit: how many idle connections are kept.
-    ///   - idleLimit: how long one is kept; daemons wait a little longer. Nil for an owner that closes the pool itself.
+    ///   - limit: the maximum number of idle connections.
+    ///   - idleLimit: the maximum time for which a connection is idle before the pool closes it. It should be less than
+    ///     the idle timeout of the daemon. Nil if the owner of the pool closes the connections.
     ///   - token: the token of the requests. Nil for the token of the process.
     package convenience init(
         _ address: ServerAddress, keeping limit: Int = ConnectionPool.usualLimit,
@@ -47,7 +48,7 @@ package final class ConnectionPool: Sendable {
         self.init(address, keeping: limit, idleLimit: idleLimit, host: nil, token: token)
     }
 
-    /// The token that requests carry; nil for none.
+    /// The token that requests contain. Nil if they contain no token.
     var token: AccessToken? { ownToken ?? .standard }
 
     init(
@@ -64,10 +65,11 @@ package final class ConnectionPool: Sendable {
 
     var idleCount: Int { state.withLock { $0.idle.count } }
 
-    /// Takes the connection used last that is still open; nil if there is none.
+    /// Removes and returns the connection that was used last and is still open. Returns nil if there is no open
+    /// connection.
     func take(at now: ContinuousClock.Instant = .now) -> Connection? {
         while true {
-            // Connections are closed after the lock is free.
+            // `old` is released, which closes the connections, after the lock was released.
             let (connection, old) = state.withLock { state in
                 let old = removeOld(&state, at: now)
                 return (state.idle.popLast()?.connection, old)
@@ -78,7 +80,7 @@ package final class ConnectionPool: Sendable {
         }
     }
 
-    /// Keeps a connection whose last answer is complete.
+    /// Adds a connection whose last answer is complete to the idle connections.
     func give(_ connection: Connection, at now: ContinuousClock.Instant = .now) {
         let (dropped, sweep) = state.withLock { state -> (Idle?, ContinuousClock.Instant?) in
             guard !state.isClosed else { return (nil, nil) }
@@ -90,7 +92,7 @@ package final class ConnectionPool: Sendable {
         if let sweep { sweepLater(at: sweep) }
     }
 
-    /// Closes all idle connections, and keeps none from here on.
+    /// Closes all idle connections. The pool then keeps no further connections.
     package func close() {
         _ = state.withLock { state in
             state.isClosed = true
@@ -99,7 +101,7 @@ package final class ConnectionPool: Sendable {
         }
     }
 
-    /// Closes the connections that were idle for too long, so that a quiet program holds no descriptors.
+    /// Closes the connections that were idle for too long, so that an idle program uses no descriptors.
     func sweep(at now: ContinuousClock.Instant = .now) {
         let (old, next) = state.withLock { state in
             let old = removeOld(&state, at: now)
@@ -117,7 +119,7 @@ package final class ConnectionPool: Sendable {
         return Array(old)
     }
 
-    /// Returns when the next sweep is due if it has to be planned now.
+    /// Returns the moment of the next sweep if the caller has to schedule the sweep.
     private func planSweep(_ state: inout State) -> ContinuousClock.Instant? {
         guard !state.isSweepPlanned, let idleLimit, let oldest = state.idle.first else { return nil }
         state.isSweepPlanned = true
@@ -138,6 +140,6 @@ extension DispatchTime {
 }
 
 extension Duration {
-    /// The duration, or 68 years if it is longer: it would overflow when it is added to the present.
+    /// The duration, but at most 68 years. The sum of the present and a longer duration would overflow.
     package var bounded: Duration { min(self, .seconds(1 << 31)) }
 }

@@ -3,19 +3,19 @@ internal import Platform
 internal import SettingsModel
 internal import Synchronization
 
-/// A connection to a server, which an exchange or the pool has. Closed when the last of them lets go.
+/// A connection to a server. An exchange or the pool retains it. The release of the last reference closes it.
 final class Connection: Sendable {
     let socket: Socket
     /// Nil for a connection without TLS.
     private let session: TLSSession?
 
-    /// - Parameter host: the host that the certificate has to be for; nil for a connection without TLS.
+    /// - Parameter host: the host that the server's certificate must name. Nil for a connection without TLS.
     init(_ socket: consuming Socket, securedFor host: String? = nil) {
         session = host.map { [descriptor = socket.descriptor] in TLSSession(over: descriptor, to: $0) }
         self.socket = socket
     }
 
-    /// Goes on with the TLS handshake of a connected socket, if there has to be one.
+    /// Advances the TLS handshake of a connected socket. Returns `done` for a connection without TLS.
     func handshake() -> TLSSession.Handshake { session?.handshake() ?? .done }
 
     func receive(into buffer: UnsafeMutableRawBufferPointer) -> Socket.ReceiveResult {
@@ -26,44 +26,45 @@ final class Connection: Sendable {
         if let session { session.send(bytes) } else { socket.send(bytes) }
     }
 
-    /// True if neither bytes nor the end have come.
+    /// True if the server has neither sent bytes nor closed the connection.
     var isQuiet: Bool { socket.hasNoInput && session?.hasPending != true }
 }
 
-/// A state machine that connects to one of the addresses of a host. It never waits: it says what for.
+/// A state machine that connects to one of the addresses of a host. It never waits, but returns the event to wait for.
 ///
-/// Packets to an address may be lost without an error. So each address has its turn for a while, and once more and for
-/// longer when all others had theirs. One that fails is not tried again.
+/// Packets to an address may be lost without an error. So the connector waits a limited time for each address, and then
+/// tries the next address. After the last address it begins another round with longer limits. An address with an error
+/// is not tried again.
 struct Connector {
     enum Step {
         case connected(Connection, SocketAddress)
         case waiting(Exchange.Wait)
-        /// Nothing is left to be tried; with the reason of the last failure.
+        /// All addresses have failed. The text is the reason of the last failure.
         case failed(String)
     }
 
     private struct Attempt {
         let connection: Connection
         let address: SocketAddress
-        /// When it is the turn of the next address; nil if there is none.
+        /// The moment at which the connector tries the next address. Nil if there is no other address.
         let end: ContinuousClock.Instant?
     }
 
-    /// How long the first turn is. Nearly all new connections take less.
+    /// The limit for each address in the first round. Nearly all connections need less time.
     private static let firstTurn = Duration.milliseconds(250)
     private static let longestTurn = Duration.seconds(16)
-    /// How long to wait for a Unix domain socket whose backlog is full.
+    /// The pause before another attempt to connect to a Unix domain socket whose backlog is full.
     private static let busyPause = Duration.milliseconds(5)
 
-    /// Addresses to be tried in this round.
+    /// The addresses that are not yet tried in this round.
     private var rest: ArraySlice<SocketAddress>
-    /// Addresses of the next round.
+    /// The addresses of the next round.
     private var again: [SocketAddress] = []
     private var turn = Self.firstTurn
     private var attempt: Attempt?
     private var pauseEnd: ContinuousClock.Instant?
     private var failure = "no address"
-    /// The host that the certificate has to be for; nil without TLS.
+    /// The host that the server's certificate must name. Nil without TLS.
     private let secureHost: String?
 
     init(_ addresses: [SocketAddress], securedFor host: String? = nil) {
@@ -93,7 +94,7 @@ struct Connector {
         }
     }
 
-    /// Looks at the attempt or the pause that is under way; nil if another address is to be tried.
+    /// Checks the attempt or the pause in progress. Returns nil if the next address has to be tried.
     private mutating func check() -> Step? {
         if let pauseEnd, pauseEnd > .now { return .waiting(Exchange.Wait(until: pauseEnd)) }
         pauseEnd = nil
@@ -121,7 +122,7 @@ struct Connector {
     }
 }
 
-/// The addresses of a server's host: fixed, or looked up and cached for some seconds.
+/// The addresses of a server's host: fixed addresses, or the result of the resolver, which is cached for some seconds.
 final class HostAddresses: Sendable {
     typealias Found = Result<[SocketAddress], ResolveError>
 
@@ -131,16 +132,16 @@ final class HostAddresses: Sendable {
         var cachedUntil: ContinuousClock.Instant?
         /// The address that was connected to last.
         var best: SocketAddress?
-        /// The callers of the look-up that is under way; empty if there is none.
+        /// The completions of the callers that wait for the resolver. Empty if no thread resolves the name.
         var waiting: [@Sendable (Found) -> Void] = []
 
-        /// The cached addresses, the best one at the front; nil if they have to be looked up.
+        /// The cached addresses, `best` first. Nil if the cache is empty or has expired.
         var unexpired: [SocketAddress]? {
             guard let cachedUntil, cachedUntil > .now else { return nil }
             return ordered(cached)
         }
 
-        /// The same addresses, the best one at the front.
+        /// Returns the same addresses, `best` first.
         func ordered(_ addresses: [SocketAddress]) -> [SocketAddress] {
             guard let best, let index = addresses.firstIndex(of: best), index > 0 else { return addresses }
             var ordered = addresses
@@ -164,31 +165,35 @@ final class HostAddresses: Sendable {
         }
     }
 
-    /// Without fixed addresses they are what is resolved. The cache time is long enough that a burst of requests asks once.
+    /// - Parameters:
+    ///   - fixed: the addresses, or nil to resolve the name.
+    ///   - cacheTime: the lifetime of a result of the resolver. The default lets many requests in a short time share a
+    ///     result.
+    ///   - resolve: calls the resolver.
     init(fixed: [SocketAddress]?, cacheTime: Duration = .seconds(5), resolve: @escaping @Sendable () -> Found) {
         self.fixed = fixed
         self.cacheTime = cacheTime
         self.resolve = resolve
     }
 
-    /// The addresses that need no resolver; nil for a name that has to be looked up.
+    /// Returns the addresses of a host that needs no resolver. Returns nil for other hosts.
     static func fixed(of address: ServerAddress) -> [SocketAddress]? {
         switch address.kind {
         case .unix(let path): [.unix(path: path)]
         case .tcp("localhost", let port), .https("localhost", let port):
-            // This machine by definition. Most servers listen on IPv4 if on one of them.
+            // `localhost` is always this machine. IPv4 is first, because most servers listen on IPv4.
             ["127.0.0.1", "::1"].flatMap { (try? SocketAddress.resolve($0, port: port, isNumeric: true)) ?? [] }
         case .tcp(let host, let port), .https(let host, let port):
             try? SocketAddress.resolve(host, port: port, isNumeric: true)
         }
     }
 
-    /// The addresses, the one that worked last at the front; nil if they have to be looked up.
+    /// The addresses, beginning with the address of the last successful connection. Nil if the name has to be resolved.
     var known: [SocketAddress]? {
         state.withLock { state in fixed.map { state.ordered($0) } ?? state.unexpired }
     }
 
-    /// Looks the addresses up on the calling thread, which may take many seconds.
+    /// Resolves the name on the calling thread, which may take many seconds.
     func lookUp() -> Found {
         let found = resolve()
         guard case .success(let addresses) = found else { return found }
@@ -200,8 +205,8 @@ final class HostAddresses: Sendable {
             })
     }
 
-    /// Looks the addresses up on a thread of Dispatch, which has few: once for all callers that ask meanwhile. Calls the
-    /// completion at once if another look-up has just ended.
+    /// Resolves the name on a thread of Dispatch. Concurrent callers share one call of the resolver, because Dispatch
+    /// has few threads. Calls the completion immediately if the cache contains a valid result.
     func lookUp(_ completion: @escaping @Sendable (Found) -> Void) {
         let (known, isFirst) = state.withLock { state -> ([SocketAddress]?, Bool) in
             if let known = state.unexpired { return (known, false) }
@@ -220,14 +225,14 @@ final class HostAddresses: Sendable {
         }
     }
 
-    /// Takes note that a connection to the address was made.
-    func worked(_ address: SocketAddress) {
+    /// Records a successful connection to an address.
+    func recordSuccess(_ address: SocketAddress) {
         // Most hosts have one address.
         guard fixed?.count != 1 else { return }
         state.withLock { $0.best = address }
     }
 
-    /// Drops what is cached, as no address worked: the host may have others by now.
+    /// Clears the cache after all addresses have failed, because the host may have other addresses now.
     func forget() {
         state.withLock { state in
             state.cachedUntil = nil

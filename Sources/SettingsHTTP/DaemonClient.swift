@@ -2,37 +2,37 @@ internal import Platform
 @_exported public import SettingsAPI
 @_exported public import SettingsModel
 
-/// A client that sends the requests of the HTTP interface to a daemon. Each is an ``Endpoint``, sent in one of two forms.
+/// A client that sends requests to a daemon. Each request is an ``Endpoint``.
 ///
-/// `try await client.send(.suite(name))` waits without keeping a thread, and ends when its task is cancelled;
-/// `try client.blocking.send(.suite(name))` sends and receives on the calling thread, for programs without tasks.
-/// A client opens connections when they are needed and closes them when they are idle, and when it goes itself.
+/// `try await client.send(.suite(name))` waits without blocking a thread, and ends when its task is cancelled.
+/// `try client.blocking.send(.suite(name))` blocks the calling thread, for programs without tasks. The client opens
+/// connections when it needs them. It closes idle connections after a while, and all connections when it is released.
 public final class DaemonClient: Sendable {
-    /// Where the daemon is.
+    /// The address of the daemon.
     public let address: ServerAddress
-    /// How long a request may take, beyond what it asks the daemon to wait.
+    /// The maximum duration of a request. The time for which the daemon waits for a change is added.
     let timeout: Duration
     let pool: ConnectionPool
     private let reader: AnswerReader
 
-    /// A client of a daemon. Nothing is sent until something is asked.
+    /// Creates a client. It opens no connection before the first request.
     ///
     /// - Parameters:
-    ///   - address: where the daemon is.
-    ///   - token: the token to present; by default that of the process.
-    ///   - timeout: how long a request may take.
+    ///   - address: the address of the daemon.
+    ///   - token: the token for a daemon with access control. By default ``AccessToken/standard``.
+    ///   - timeout: the maximum duration of a request.
     public convenience init(
         _ address: ServerAddress = .usual, token: AccessToken? = nil, timeout: Duration = .seconds(10)
     ) {
         self.init(ConnectionPool(address, token: token), timeout: timeout)
     }
 
-    /// A client of the daemon at an address such as `http://127.0.0.1:7070` or `unix:/run/settingsd.sock`.
+    /// Creates a client of the daemon at an address such as `http://127.0.0.1:7070` or `unix:/run/settingsd.sock`.
     ///
     /// - Parameters:
-    ///   - url: where the daemon is.
-    ///   - token: the token to present; by default that of the process.
-    ///   - timeout: how long a request may take.
+    ///   - url: the address of the daemon.
+    ///   - token: the token for a daemon with access control. By default ``AccessToken/standard``.
+    ///   - timeout: the maximum duration of a request.
     public convenience init(
         _ url: String, token: AccessToken? = nil, timeout: Duration = .seconds(10)
     ) throws(ServerAddressError) {
@@ -46,12 +46,12 @@ public final class DaemonClient: Sendable {
         self.reader = reader
     }
 
-    /// A client that shares the connections of this one and has another timeout.
+    /// Returns a client with another timeout, which shares the connections of this client.
     public func withTimeout(_ timeout: Duration) -> DaemonClient {
         DaemonClient(pool, timeout: timeout, reader: reader)
     }
 
-    /// Sends a request and returns what its answer says. Throws `cancelled` when the task is cancelled.
+    /// Sends a request and returns the content of its answer. Throws `cancelled` when the task is cancelled.
     @discardableResult
     public func send<Output>(_ endpoint: Endpoint<Output>) async throws(SettingsError) -> Output {
         var endpoint = endpoint
@@ -71,17 +71,17 @@ public final class DaemonClient: Sendable {
         }
     }
 
-    /// The same requests for callers that may block.
+    /// The form of this client that blocks the calling thread.
     public var blocking: Blocking { Blocking(client: self) }
 
-    /// The form of a client that blocks the calling thread until the answer is there or the time is over.
+    /// The form of a client that blocks the calling thread until the answer arrives or the time is over.
     public struct Blocking: Sendable {
         let client: DaemonClient
 
-        /// Sends a request and returns what its answer says.
+        /// Sends a request and returns the content of its answer.
         ///
-        /// Repeats a request if a gateway answers that it cannot reach the daemon, and if the repeat is safe: if the request
-        /// is a read or has an idempotency key.
+        /// If a gateway answers that it cannot reach the daemon, the client repeats a read, and a write with an
+        /// idempotency key.
         @discardableResult
         public func send<Output>(_ endpoint: Endpoint<Output>) throws(SettingsError) -> Output {
             var endpoint = endpoint
@@ -96,7 +96,7 @@ public final class DaemonClient: Sendable {
         }
     }
 
-    /// A request on its way without a thread; not started.
+    /// Returns a request that does not block a thread. The caller starts the request.
     func poll<Output>(_ endpoint: Endpoint<Output>) -> LongPoll {
         LongPoll(endpoint.request, pool, by: deadline(of: endpoint), reader: reader)
     }
@@ -117,7 +117,8 @@ public final class DaemonClient: Sendable {
 }
 
 extension ServerAddress {
-    /// The address in `SETTINGS_URL` of the environment, else the usual one. An empty variable says nothing.
+    /// The address in the environment variable `SETTINGS_URL`. If the variable is not set or empty, the default address
+    /// `http://127.0.0.1:7070`.
     public static func fromEnvironment() throws(ServerAddressError) -> ServerAddress {
         try from(variable: EnvironmentVariables.value(of: variable))
     }

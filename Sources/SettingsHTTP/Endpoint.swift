@@ -1,58 +1,60 @@
 package import HTTPWire
 public import SettingsAPI
 
-/// A request to a daemon with the way its answer is read.
+/// A request to a daemon, with the function that reads the answer.
 ///
-/// Both forms of a client send the same values: `try await client.send(.suite(name))` for tasks, and
-/// `try client.blocking.send(.suite(name))` on the calling thread.
+/// A program sends an endpoint with `try await client.send(.suite(name))`, or with
+/// `try client.blocking.send(.suite(name))`, which blocks the calling thread.
 public struct Endpoint<Output: Sendable>: Sendable {
     enum Step {
         case answer(Output)
-        /// The answer goes on with another request.
+        /// The output needs another request, for example for the next page.
         case next(Endpoint)
     }
 
     package var request: Request
     package var isWrite: Bool { request.isWrite }
-    /// How long the daemon may take on purpose, beyond what any request may take.
+    /// The time for which the daemon waits for a change before it answers. It is added to the timeout of the client.
     private(set) var wait = Duration.zero
     private var allowsNotModified = false
-    private let reading: @Sendable (Reply) throws(SettingsError) -> Step
+    private let readStep: @Sendable (Reply) throws(SettingsError) -> Step
 
-    private init(steps request: Request, _ reading: @escaping @Sendable (Reply) throws(SettingsError) -> Step) {
+    private init(steps request: Request, _ readStep: @escaping @Sendable (Reply) throws(SettingsError) -> Step) {
         self.request = request
-        self.reading = reading
+        self.readStep = readStep
     }
 
     init(
         _ request: Request, wait: Duration = .zero, allowsNotModified: Bool = false,
-        _ reading: @escaping @Sendable (Reply) throws(SettingsError) -> Output
+        _ read: @escaping @Sendable (Reply) throws(SettingsError) -> Output
     ) {
-        self.init(steps: request) { reply throws(SettingsError) in .answer(try reading(reply)) }
+        self.init(steps: request) { reply throws(SettingsError) in .answer(try read(reply)) }
         self.wait = wait
         self.allowsNotModified = allowsNotModified
     }
 
-    /// An endpoint that answers with a body of its own.
+    /// Creates an endpoint whose output is the body of the answer.
     init(_ request: Request, wait: Duration = .zero) where Output: JSONReadable {
         self.init(request, wait: wait) { reply throws(SettingsError) in try reply.body() }
     }
 
-    /// Reads the answer. Throws the refusal if it is one.
+    /// Reads an answer. Throws the error that the daemon has sent.
     func step(_ reply: Reply) throws(SettingsError) -> Step {
         guard (200..<300).contains(reply.status) || allowsNotModified && reply.status == 304 else {
             throw reply.refusal
         }
-        return try reading(reply)
+        return try readStep(reply)
     }
 
-    /// Reads the answer of an endpoint that is asked with one request. Throws the refusal if it is one.
+    /// Reads the answer of an endpoint that needs only one request. Throws the error that the daemon has sent.
     package func read(_ reply: Reply) throws(SettingsError) -> Output {
-        guard case .answer(let output) = try step(reply) else { throw reply.malformed("the answer has more pages") }
+        guard case .answer(let output) = try step(reply) else {
+            throw reply.malformed("the response has further pages")
+        }
         return output
     }
 
-    /// An endpoint that is asked with one request, with another form of its answer.
+    /// Returns an endpoint with a converted output. The endpoint must need only one request.
     package func map<Other>(_ transform: @escaping @Sendable (Output) -> Other) -> Endpoint<Other> {
         Endpoint<Other>(request, wait: wait, allowsNotModified: allowsNotModified) { reply throws(SettingsError) in
             transform(try read(reply))
@@ -61,10 +63,12 @@ public struct Endpoint<Output: Sendable>: Sendable {
 }
 
 extension Endpoint {
-    /// The answer to a GET once it is at another revision than one; nil if it still is after the wait.
+    /// Returns a GET that waits until the resource no longer has a revision. Its output is nil if the resource still
+    /// has the revision when the wait is over.
     ///
-    /// If the daemon hides something from the caller, its tag has more than the revision. The daemon does not take the bare
-    /// revision for that tag, and answers at once. The request is then sent again with the tag of the answer.
+    /// If the daemon hides secrets from the caller, the entity tag of an answer contains more than the revision. The
+    /// daemon then answers a request with only the revision at once, and the request is sent again with the tag of the
+    /// answer.
     static func unlessAt<Body>(
         _ revision: Revision, tag: EntityTag? = nil, _ request: Request, wait: Duration?,
         _ body: @escaping @Sendable (Reply) throws(SettingsError) -> Body
@@ -83,11 +87,11 @@ extension Endpoint {
         return endpoint
     }
 
-    /// All entries of a listing, page by page.
+    /// Returns an endpoint whose output is all entries of a listing. It sends a request for each page.
     ///
     /// - Parameters:
-    ///   - page: the endpoint of the page behind a name; of the first page for nil.
-    ///   - content: the entries of a page, and where the next one begins.
+    ///   - page: returns the endpoint of the page after a name, or of the first page for nil.
+    ///   - content: returns the entries of a page, and the name after which the next page begins.
     static func all<Page, Entry, Name: Comparable & Sendable>(
         behind place: Name? = nil, _ before: [[Entry]] = [], page: @escaping @Sendable (Name?) -> Endpoint<Page>,
         content: @escaping @Sendable (Page) -> ([Entry], next: Name?)
@@ -97,32 +101,34 @@ extension Endpoint {
             let (entries, next) = content(try endpoint.read(reply))
             let pages = before + [entries]
             guard let next else { return .answer(Array(pages.joined())) }
-            // Names are listed in their order, so a page that leads back would never end.
-            if let place, next <= place { throw reply.malformed("the page after \(place) leads to \(next)") }
+            // The names are in ascending order. Without this check, a wrong answer could cause endless requests.
+            if let place, next <= place {
+                throw reply.malformed("the page after \(place) refers to the next page \(next)")
+            }
             return .next(.all(behind: next, pages, page: page, content: content))
         }
     }
 }
 
-/// An answer as it came over the wire, with the means to read it.
+/// An HTTP response, with methods that read it.
 package struct Reply: Equatable, Sendable {
     package let response: Response
     let isWrite: Bool
-    /// True if an earlier attempt of the same write may have been done.
+    /// True if an earlier attempt of the same write had no answer, so that the daemon may have done the write.
     let followsLostWrite: Bool
 
     package var status: Int { response.status }
 
-    /// The place in history that the answer names; nil if there is none.
+    /// The cursor in the response. Nil if there is no cursor.
     package var cursor: Cursor? { response.fields.value(of: "settings-cursor").flatMap { Cursor($0) } }
 
-    /// True if a gateway gave the answer in the place of the daemon, which it cannot reach.
+    /// True if the response is from a gateway that cannot reach the daemon.
     package var isFromGateway: Bool {
         guard (502...504).contains(status), cursor == nil else { return false }
         return Problem(status: status, body: try? value()).codeName.isEmpty
     }
 
-    /// The error that says what was refused, and why.
+    /// The error that the response describes.
     var refusal: SettingsError {
         var problem = Problem(status: status, body: try? value())
         if problem.codeName.isEmpty {
@@ -138,11 +144,11 @@ package struct Reply: Equatable, Sendable {
         return .problem(problem, revision: tag)
     }
 
-    /// The detail for an answer that no daemon gives: its body is a page at best.
+    /// The detail for a response that is not from a daemon. Its body may be a page for people.
     private var foreignDetail: String {
         let detail = "the response is not from a settings daemon"
-        guard (300..<400).contains(status), let place = response.fields.value(of: "location") else { return detail }
-        return "\(detail), but one that leads to \(place.prefix(200))"
+        guard (300..<400).contains(status), let location = response.fields.value(of: "location") else { return detail }
+        return "\(detail); it redirects to \(location.prefix(200))"
     }
 
     func json() throws(SettingsError) -> JSONValue {
@@ -167,7 +173,7 @@ package struct Reply: Equatable, Sendable {
         return Answer(body: try body(), cursor: cursor, isCreated: status == 201)
     }
 
-    /// The revision that the answer is tagged with.
+    /// The revision in the entity tag of the response.
     var tag: Revision? { entityTag?.revision }
 
     var entityTag: EntityTag? { response.fields.value(of: "etag").flatMap { EntityTag(weakOrStrong: $0) } }
@@ -176,15 +182,15 @@ package struct Reply: Equatable, Sendable {
         .malformedAnswer("HTTP status \(status), \(reason)", outcome: isWrite ? .unknown : .notDone)
     }
 
-    /// The body as JSON. A value of the greatest depth stands some levels down in it.
+    /// The body as JSON. It may have some more levels than a value, because it contains values.
     private func value() throws(JSONParseError) -> JSONValue {
         try JSONValue(parsing: response.body, maximumDepth: JSONValue.maximumDepthAroundValues)
     }
 }
 
 extension Problem {
-    /// The refusal of a repeat whose first attempt may have been done. Only a daemon that looks at the write knows of the
-    /// first attempt; a refusal at the door does not.
+    /// The problem of a repeated write whose first attempt may have been done. A temporary refusal does not say whether
+    /// the first attempt was done, because the daemon has refused the repeat before it looked for the request key.
     package var afterAttemptThatMayBeDone: Problem {
         guard isTransient || self.codeName.isEmpty else { return self }
         var problem = self
@@ -193,16 +199,17 @@ extension Problem {
     }
 }
 
-/// An answer of the daemon, with the place in history that it is true at.
+/// An answer of the daemon with its cursor.
 ///
-/// The members of the body can be asked for directly: `answer.value`, `answer.isReplayed`.
+/// The properties of the body are also properties of the answer: `answer.value`, `answer.isReplayed`.
 @dynamicMemberLookup
 public struct Answer<Body: Sendable>: Sendable {
     /// The body of the answer.
     public let body: Body
-    /// The place in history that the answer is true at: where to observe from.
+    /// The cursor of the state that the answer describes. To get all later changes, observe the suite since this
+    /// cursor.
     public let cursor: Cursor
-    /// In the answer to storing one value: whether nothing was stored before.
+    /// True if the request stored a value for a key without a stored value.
     public let isCreated: Bool
 
     init(body: Body, cursor: Cursor, isCreated: Bool) {
@@ -211,7 +218,7 @@ public struct Answer<Body: Sendable>: Sendable {
         self.isCreated = isCreated
     }
 
-    /// A member of the body.
+    /// A property of the body.
     public subscript<Value>(dynamicMember path: KeyPath<Body, Value>) -> Value {
         body[keyPath: path]
     }

@@ -2,28 +2,29 @@ package import HTTPWire
 internal import Platform
 internal import SettingsModel
 
-/// A state machine that takes one request to its answer. It never waits: it says what for, and two drivers do.
+/// A state machine that sends one request and receives its answer. It never waits, but returns the event to wait for. A
+/// *driver* waits: the calling thread (`ConnectionPool.exchange`), or the thread of an `AnswerReader`.
 ///
-/// A connection from the pool may have been closed by the server just when the request went out. So a request is sent
-/// again, once, on a new connection, if nothing of an answer came and it is safe to repeat.
+/// The server may close an idle connection at the moment at which the client sends a request over it. So the exchange
+/// sends a request once more over a new connection if no byte of an answer has arrived and the repeat is safe.
 final class Exchange {
-    /// As many bytes as a socket usually has at once: the room that a driver gives.
+    /// The size of the receive buffer that a driver provides. A socket seldom has more bytes at a time.
     static let bufferSize = 65_536
 
     enum Progress {
-        /// Goes on when this has come.
+        /// The driver calls `advance` again after this event.
         case waiting(Wait)
-        /// Goes on after ``Exchange/sign(with:)``, when the driver has read this file. The driver ends the exchange if the
-        /// file cannot be read.
+        /// The driver reads this file, and then calls ``Exchange/sign(with:)`` and `advance`. If the file cannot be
+        /// read, the driver ends the exchange.
         case readingToken(AccessTokenFile)
-        /// Goes on after `found`, when the driver has looked up the addresses of this host.
+        /// The driver resolves the name of this host, and then calls `connect(to:)` and `advance`.
         case lookingUp(HostAddresses)
         case finished(Result<Reply, SettingsError>)
     }
 
-    /// A descriptor to become ready for one of the events, or a moment, whatever comes first.
+    /// The event that an exchange waits for: one of the events of a descriptor, or a moment, whichever is first.
     struct Wait {
-        /// Negative for none.
+        /// Negative if the exchange waits for no descriptor.
         var descriptor: Int32 = -1
         var events: PollSet.Events = []
         var until: ContinuousClock.Instant?
@@ -33,12 +34,14 @@ final class Exchange {
         /// The token has to be added to the request.
         case unsigned
         case readingToken(AccessTokenFile)
-        case fresh
+        /// The request is complete, and a connection is needed.
+        case signed
         case lookingUp
         case connecting(Connector)
-        /// Connected, with the TLS handshake ahead if there is to be one.
+        /// The socket is connected. The TLS handshake follows, if the connection uses TLS.
         case securing(Connection)
-        case talking(Connection)
+        /// The exchange sends the request and receives the answer.
+        case transferring(Connection)
     }
 
     private let request: Request
@@ -46,18 +49,19 @@ final class Exchange {
     private let pool: ConnectionPool
     /// The text of the token in the request.
     private var tokenText: String?
-    /// The request as it is sent; empty until the token is added.
+    /// The bytes of the request with the token. Empty until the token is added.
     private var bytes: [UInt8] = []
     private var phase = Phase.unsigned
-    /// The read that a driver has started for this exchange.
+    /// The read of a token file that a driver has started for this exchange.
     var pendingRead: AccessTokenFile.PendingRead?
     private var sentCount = 0
-    private var takesMore = true
+    /// False if the server accepts no further bytes of the request.
+    private var canSend = true
     private var reader = ResponseReader()
     private var hasRepeated = false
-    /// True if the attempt before a repeat may have done a write.
+    /// True if the daemon may have done the write of the attempt before a repeat.
     private var hasLostWrite = false
-    /// True if all of a write was sent, or may have been, at some time: a part of one does nothing.
+    /// True if all bytes of a write were sent in one of the attempts. The daemon ignores an incomplete request.
     private var mayHaveTakenEffect = false
 
     init(_ request: Request, _ pool: ConnectionPool) {
@@ -66,7 +70,7 @@ final class Exchange {
         self.pool = pool
     }
 
-    /// The outcome of the request if it ends now.
+    /// The outcome of the request if the exchange ends now without an answer.
     var outcome: SettingsError.Outcome {
         mayHaveTakenEffect ? .unknown : .notDone
     }
@@ -76,18 +80,20 @@ final class Exchange {
         if case .readingToken(let file) = phase { SettingsError(file.lateError) } else { .late(outcome: outcome) }
     }
 
-    /// Goes as far as it can without waiting. The buffer is for received bytes.
+    /// Advances the exchange as far as possible without waiting.
+    ///
+    /// - Parameter buffer: memory for received bytes.
     func advance(_ buffer: UnsafeMutableRawBufferPointer) -> Progress {
         while true {
             switch phase {
             case .unsigned:
                 if let failure = addToken() { return failure }
             case .readingToken(let file): return .readingToken(file)
-            case .fresh:
+            case .signed:
                 if !hasRepeated, let connection = pool.take() {
-                    phase = .talking(connection)
+                    phase = .transferring(connection)
                 } else if let addresses = pool.host.known {
-                    found(addresses)
+                    connect(to: addresses)
                 } else {
                     phase = .lookingUp
                 }
@@ -98,7 +104,7 @@ final class Exchange {
                 switch step {
                 case .waiting(let wait): return .waiting(wait)
                 case .connected(let connection, let address):
-                    pool.host.worked(address)
+                    pool.host.recordSuccess(address)
                     phase = .securing(connection)
                 case .failed(let reason):
                     pool.host.forget()
@@ -106,18 +112,19 @@ final class Exchange {
                 }
             case .securing(let connection):
                 switch connection.handshake() {
-                case .done: phase = .talking(connection)
+                case .done: phase = .transferring(connection)
                 case .waiting(let events):
                     return .waiting(Wait(descriptor: connection.socket.descriptor, events: events))
                 case .failed(let reason): return unreachable(reason)
                 }
-            case .talking(let connection):
-                if let progress = talk(on: connection, buffer) { return progress }
+            case .transferring(let connection):
+                if let progress = transfer(on: connection, buffer) { return progress }
             }
         }
     }
 
-    /// Adds the token to the request, unless a file has to be read first; the failure if the token cannot be sent.
+    /// Adds the token to the request, unless a file has to be read first. Returns the failure if the token cannot be
+    /// sent.
     private func addToken() -> Progress? {
         switch token?.source {
         case nil: sign(with: nil)
@@ -129,60 +136,62 @@ final class Exchange {
         return nil
     }
 
-    /// Goes on with the text of the token; nil for a request without a token.
+    /// Adds the text of the token to the request. Nil for a request without a token.
     func sign(with text: String?) {
         var request = request
         if let text { request.fields.append("Authorization", text: "Bearer \(text)") }
         tokenText = text
         bytes = request.bytes(host: pool.hostField)
-        phase = .fresh
+        phase = .signed
     }
 
-    /// Goes on with the addresses of the host.
-    func found(_ addresses: [SocketAddress]) {
+    /// Begins to connect to one of the addresses of the host.
+    func connect(to addresses: [SocketAddress]) {
         phase = .connecting(Connector(addresses, securedFor: pool.address.secureHost))
     }
 
-    /// Closes the connection, unless the pool has it; the exchange is not used after that.
+    /// Closes the connection, unless it is back in the pool. The exchange must not be used afterwards.
     func close() {
         pendingRead?.cancel()
-        phase = .fresh
+        phase = .signed
     }
 
-    /// Sends and receives; nil if there is something else to be done than to wait.
-    private func talk(on connection: Connection, _ buffer: UnsafeMutableRawBufferPointer) -> Progress? {
+    /// Sends and receives bytes. Returns nil if `advance` has to continue without waiting.
+    private func transfer(on connection: Connection, _ buffer: UnsafeMutableRawBufferPointer) -> Progress? {
         let hadSent = sentCount
         send(on: connection)
-        // No answer comes right behind the request: it is waited for first.
+        // The answer cannot have arrived yet, so a call of `receive` would be useless.
         if hadSent < bytes.count, sentCount == bytes.count {
             return .waiting(Wait(descriptor: connection.socket.descriptor, events: .readable))
         }
-        // The driver has a deadline, and perhaps other exchanges, also while a server sends without end.
-        for _ in 0..<Self.mostReads {
+        // The number of calls is limited, because the driver has to check the deadline and to advance other exchanges
+        // even if a server sends without end.
+        for _ in 0..<Self.maxReads {
             switch connection.receive(into: buffer) {
             case .nothing:
                 let events: PollSet.Events =
-                    takesMore && sentCount < bytes.count ? [.readable, .writable] : .readable
+                    canSend && sentCount < bytes.count ? [.readable, .writable] : .readable
                 return .waiting(Wait(descriptor: connection.socket.descriptor, events: events))
             case .bytes(let count):
                 if let reply = take(UnsafeRawBufferPointer(rebasing: buffer[..<count]), connection) { return reply }
             case .end:
-                return reader.receiveEnd().map(answered) ?? lost("the connection ended")
-            case .failed(let code): return lost(SystemError.text(code))
+                return reader.receiveEnd().map(answered) ?? handleLostConnection("the connection ended")
+            case .failed(let code): return handleLostConnection(SystemError.text(code))
             }
         }
         return .waiting(Wait(descriptor: connection.socket.descriptor, events: .readable))
     }
 
-    /// How many buffers are read in one go.
-    private static let mostReads = 16
+    /// The maximum number of calls of `receive` in one call of `transfer`.
+    private static let maxReads = 16
 
     private func send(on connection: Connection) {
         let bytes = bytes
-        while takesMore, sentCount < bytes.count {
+        while canSend, sentCount < bytes.count {
             guard let sent = connection.send(bytes.span.extracting(sentCount...)) else {
-                // It may have refused the request before it had all of it: that answer is still to be read.
-                takesMore = false
+                // The server may have refused the request before it has received the whole request. The answer must
+                // still be read.
+                canSend = false
                 return
             }
             guard sent > 0 else { return }
@@ -197,7 +206,8 @@ final class Exchange {
                 try reader.read(bytes.span)
             }
             guard let response else { return nil }
-            // After bytes behind the answer, nothing on the connection is known to be an answer.
+            // If there are bytes after the answer, later bytes on the connection may not be the answer to the next
+            // request.
             if !response.closes, !reader.hasExcess, sentCount == bytes.count { pool.give(connection) }
             return answered(response)
         } catch {
@@ -205,27 +215,27 @@ final class Exchange {
         }
     }
 
-    /// The connection ended before the answer did. Nil if the request goes out once more.
-    private func lost(_ reason: String) -> Progress? {
+    /// Handles the end of the connection before the end of the answer. Returns nil if the request is sent once more.
+    private func handleLostConnection(_ reason: String) -> Progress? {
         guard !reader.hasBegun, request.isRepeatable, !hasRepeated else { return unreachable(reason) }
         hasRepeated = true
         restart()
         return nil
     }
 
-    /// True if a gateway gave the answer in the place of the daemon, and if the request may be sent again.
+    /// Returns true if the answer is from a gateway that cannot reach the daemon, and the request may be sent again.
     func isRepeatable(after result: Result<Reply, SettingsError>) -> Bool {
         guard request.isRepeatable, let reply = try? result.get() else { return false }
         return reply.isFromGateway
     }
 
-    /// Sends the request once more.
+    /// Prepares the exchange to send the request once more.
     func restart() {
         hasLostWrite = mayHaveTakenEffect
         sentCount = 0
-        takesMore = true
+        canSend = true
         reader = ResponseReader()
-        phase = .fresh
+        phase = .signed
     }
 
     private func answered(_ response: Response) -> Progress {
@@ -240,10 +250,10 @@ final class Exchange {
 }
 
 extension ConnectionPool {
-    /// Sends a request and waits for the answer on the calling thread, which needs no other thread for that.
+    /// Sends a request and waits for the answer on the calling thread.
     ///
-    /// A host whose name the resolver has to look up may take longer than until the deadline. Another thread reads the
-    /// token, if the token is in a file that has to be read.
+    /// If the resolver has to resolve the name of the host, the call may last longer than until the deadline. If the
+    /// token is in a file, another thread reads the file.
     package func exchange(_ request: Request, by deadline: ContinuousClock.Instant) throws(SettingsError) -> Reply {
         let exchange = Exchange(request, self)
         let result = withUnsafeTemporaryAllocation(byteCount: Exchange.bufferSize, alignment: 16) { buffer in
@@ -252,7 +262,7 @@ extension ConnectionPool {
         return try result.get()
     }
 
-    /// The pauses before the repeats of a request that a gateway answers in the place of the daemon.
+    /// The pauses before the repeats of a request, if a gateway answers that it cannot reach the daemon.
     private static let gatewayPauses = [Duration.milliseconds(100), .milliseconds(400)]
 
     private static func drive(
@@ -275,14 +285,15 @@ extension ConnectionPool {
                 }
             case .lookingUp(let host):
                 switch host.lookUp() {
-                case .success(let addresses): exchange.found(addresses)
+                case .success(let addresses): exchange.connect(to: addresses)
                 case .failure(let failure):
                     return .failure(.unreachable(failure.description, outcome: exchange.outcome))
                 }
-                // The resolver knows of no deadline.
+                // The resolver has no deadline.
                 guard ContinuousClock.now < deadline else { return .failure(.late(outcome: exchange.outcome)) }
             case .waiting(let wait):
-                // Bytes that are there at the deadline are still read, once: a server may send without end.
+                // Bytes that have arrived at the deadline are still read, but only once, because a server may send
+                // without end.
                 guard !isOver, Self.wait(wait, until: deadline) else {
                     return .failure(.late(outcome: exchange.outcome))
                 }
@@ -291,12 +302,12 @@ extension ConnectionPool {
         }
     }
 
-    /// Waits for what an exchange wants; false if the deadline came before.
+    /// Waits for the event of an exchange. Returns false if the deadline has passed before the event.
     private static func wait(_ wait: Exchange.Wait, until deadline: ContinuousClock.Instant) -> Bool {
         let limit = min(deadline, wait.until ?? deadline)
         while true {
             if PollSet.wait(for: wait.events, on: wait.descriptor, until: limit) { return true }
-            // Nothing yet, or a signal.
+            // The time is over, or a signal has interrupted the wait.
             let now = ContinuousClock.now
             if now >= deadline { return false }
             if now >= limit { return true }

@@ -1,16 +1,16 @@
 public import SettingsAPI
 public import SettingsModel
 
-/// A sequence of what happens in suites, without end.
+/// An endless sequence of the changes of suites.
 ///
-/// The first element is the state, or with a place to go on from, the changes since. Every commit to the watched suites and
-/// keys follows in order, none missing, none twice, over any interruption; where history does not reach back far enough,
-/// the state again, with `isReset`. The sequence ends when its task is cancelled, and throws only errors that a retry would
-/// not help against.
+/// The first element is the state of the suites or, if the program gives a cursor, the changes after the cursor. Then
+/// the sequence returns every commit to the observed suites and keys once and in order, even if connections end or the
+/// daemon restarts. If the history of the daemon does not reach back far enough, the next element is the state with
+/// `isReset`. The sequence ends when its task is cancelled. It throws only errors that a retry cannot fix.
 public struct Observations: AsyncSequence, Sendable {
-    /// A state, or changes.
+    /// The state of the observed suites, or changes.
     public typealias Element = SettingsObservation
-    /// The error that ends the sequence before its time.
+    /// The error that ends the sequence.
     public typealias Failure = SettingsError
 
     let client: DaemonClient
@@ -18,17 +18,17 @@ public struct Observations: AsyncSequence, Sendable {
     let place: ResumePoint?
     let limit: Int?
     let latest: Bool
-    /// How long the daemon is asked to wait with each answer.
+    /// The time for which the daemon waits for a change before it answers.
     let wait: Duration
-    /// Called with the first of failures in a row that are retried.
+    /// Called with the first failure of an outage. The sequence tries again after the failure.
     package var onOutage: (@Sendable (SettingsError) -> Void)?
 
-    /// Begins to observe: nothing is asked before the first `next`.
+    /// Returns an iterator. It sends the first request when `next` is called.
     public func makeAsyncIterator() -> Iterator {
         Iterator(observations: self, place: ObservedPlace(since: place))
     }
 
-    /// The place of one reader of the sequence.
+    /// An iterator with its own position in the history.
     public struct Iterator: AsyncIteratorProtocol {
         let observations: Observations
         var place: ObservedPlace
@@ -39,12 +39,12 @@ public struct Observations: AsyncSequence, Sendable {
             self.place = place
         }
 
-        /// The next thing that happened; nil once the task is cancelled.
+        /// Waits for the next state or changes. Returns nil after the task is cancelled.
         public mutating func next() async throws(SettingsError) -> SettingsObservation? {
             try await next(isolation: nil)
         }
 
-        /// The next thing that happened; nil once the task is cancelled.
+        /// Waits for the next state or changes. Returns nil after the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(SettingsError)
             -> SettingsObservation?
         {
@@ -73,7 +73,7 @@ public struct Observations: AsyncSequence, Sendable {
             return nil
         }
 
-        /// False if the task is cancelled.
+        /// Returns false if the task is cancelled.
         private static func sleep(_ time: Duration) async -> Bool {
             guard time > .zero else { return !Task.isCancelled }
             do {
@@ -91,13 +91,19 @@ public struct Observations: AsyncSequence, Sendable {
 }
 
 extension DaemonClient {
-    /// How long the daemon is asked to wait with its answers.
+    /// The time for which the daemon waits for a change before it answers.
     private static var usualWait: Duration { .seconds(60) }
 
-    /// Everything that happens in a suite, or to some of its keys, from now on or after a place in history.
+    /// Returns a sequence of the changes of a suite, or of some of its keys. If the suite does not exist, the sequence
+    /// waits for the suite.
     ///
-    /// A suite that does not exist is waited for. `limit` bounds the changes of one element, about; `latest` tells each key
-    /// once in an element.
+    /// - Parameters:
+    ///   - suite: the suite.
+    ///   - place: the cursor or the revision after which the changes begin. Nil to begin with the present state.
+    ///   - keys: the observed keys. Without keys and prefixes, all keys are observed.
+    ///   - prefixes: all keys that begin with one of these texts are observed, too.
+    ///   - limit: the approximate maximum number of changes in one element.
+    ///   - latest: true to get only the last change of each key in an element.
     public func changes(
         of suite: SuiteName, since place: ResumePoint? = nil, keys: [KeyName] = [], prefixes: [String] = [],
         limit: Int? = nil, latest: Bool = false
@@ -107,8 +113,13 @@ extension DaemonClient {
             client: self, watched: watched, place: place, limit: limit, latest: latest, wait: Self.usualWait)
     }
 
-    /// The same of several suites: those that are named, and all whose names begin with one of `suitePrefixes`, as they come
-    /// and go.
+    /// Returns a sequence of the changes of several suites, or of some of their keys. The other parameters are the same
+    /// as for one suite.
+    ///
+    /// - Parameters:
+    ///   - suites: the names of suites.
+    ///   - suitePrefixes: all suites whose names begin with one of these texts are observed, too, also suites that are
+    ///     created later.
     public func changes(
         of suites: [SuiteName], suitePrefixes: [String] = [], since place: ResumePoint? = nil, keys: [KeyName] = [],
         prefixes: [String] = [], limit: Int? = nil, latest: Bool = false
@@ -119,29 +130,30 @@ extension DaemonClient {
     }
 }
 
-/// The place of an observer in history: a state machine without I/O that says what to do after an answer or a failure.
+/// The position of an observer in the history: a state machine without I/O that decides the next step after an answer
+/// or a failure.
 package struct ObservedPlace: Sendable {
-    /// What to do after a request.
+    /// The next step after a request.
     package enum Step: Equatable, Sendable {
-        /// Hand this out, then go on.
+        /// Deliver the observation, and then send the next request.
         case deliver(SettingsObservation)
-        /// Ask again after so long.
+        /// Send the next request after a pause.
         case again(after: Duration)
         case fail(SettingsError)
     }
 
-    /// The shortest pause between an answer without news and the next request.
+    /// The shortest pause between an answer without changes and the next request.
     package static let pace = Duration.milliseconds(2)
 
-    /// The last place that was handed out or passed without news.
+    /// The cursor of the last answer.
     package private(set) var since: ResumePoint?
-    /// The pause before the next request after an answer that was handed out.
+    /// The pause before the next request after an answer that was delivered.
     package private(set) var pause = Duration.zero
     private var backOff = BackOff()
-    /// The schemas and missing suites at that place; nil if nothing is known yet.
+    /// The schemas and missing suites in the last answer. Nil before the first answer.
     private var known: Shape?
 
-    /// Schemas and missing suites: news that are no change of a key.
+    /// The schemas and missing suites of an answer. They may change without a change of a key.
     fileprivate struct Shape: Equatable {
         var schemas: [SuiteName: Revision]
         var missing: [SuiteName]
@@ -151,7 +163,7 @@ package struct ObservedPlace: Sendable {
         self.since = since
     }
 
-    /// An answer has come.
+    /// Records an answer, and returns the next step.
     package mutating func step(_ observation: SettingsObservation) -> Step {
         backOff.reset()
         since = .cursor(observation.cursor)
@@ -160,22 +172,22 @@ package struct ObservedPlace: Sendable {
             known = Shape(observation)
             return .deliver(observation)
         }
-        // The daemon is going down and says when it will be back.
+        // A daemon that shuts down asks for a pause.
         pause = BackOff.asked(milliseconds: news.retryAfterMs)
         var shape = Shape(observation)
         // For a watched prefix, an answer names only the suites that changed.
         if let known { shape.schemas.merge(known.schemas) { told, _ in told } }
         defer { known = shape }
-        // The wait was over and nothing had happened. Without anything known before, the answer itself is news.
+        // If nothing has changed during the wait, there is nothing to deliver. The first answer is always delivered.
         guard shape == known, news.changes.isEmpty, !news.tellsOfDrop else { return .deliver(observation) }
         return .again(after: max(pause, Self.pace))
     }
 
-    /// There was no answer.
+    /// Records a failure, and returns the next step.
     package mutating func step(_ error: SettingsError, using generator: inout some RandomNumberGenerator) -> Step {
         let asked = BackOff.asked(milliseconds: error.problem?.retryAfterMs)
         if error.code == .unknownSuite, error.problem?.retryAfterMs != nil {
-            // A suite that does not exist yet, or no more, is waited for. The daemon has done its part of that.
+            // The suite does not exist. The daemon has already waited for the suite, and asks for a retry.
             backOff.reset()
         } else if !error.isTransient {
             return .fail(error)
@@ -183,7 +195,7 @@ package struct ObservedPlace: Sendable {
         return .again(after: backOff.next(notBefore: asked, using: &generator))
     }
 
-    /// True if a failure, the last one, began an outage. A suite that does not exist yet is none.
+    /// Returns true if the last failure is the first failure of an outage. A missing suite is not an outage.
     fileprivate func isFirstFailure(_ error: SettingsError) -> Bool {
         backOff.failures == 1 && error.code != .unknownSuite
     }
@@ -207,7 +219,7 @@ extension ObservedPlace.Shape {
 }
 
 extension ObservedChanges {
-    /// True if a suite was dropped.
+    /// True if the changes contain the removal of a suite.
     fileprivate var tellsOfDrop: Bool {
         switch scope {
         case .one(_, let isDropped): isDropped
@@ -216,36 +228,39 @@ extension ObservedChanges {
     }
 }
 
-/// A backoff with jitter: pauses that grow with each failure, so that the clients of a daemon that restarts do not come back
-/// at once.
+/// The pauses between attempts. They grow with each failure and are random, so that the clients of a daemon that
+/// restarts do not all connect at the same time.
 package struct BackOff: Sendable {
     package static let shortest = Duration.milliseconds(100)
     package static let longest = Duration.seconds(2)
-    /// The longest pause that a server may ask for: it may be a proxy that knows nothing of the daemon behind it.
+    /// The longest pause that a server can ask for. Without this limit, a wrong answer of a proxy could stop the
+    /// client.
     package static let longestAsked = Duration.seconds(60)
 
     private(set) var failures = 0
 
     package init() {}
 
-    /// Something worked: the next failure is the first again.
+    /// Called after a success. The pause after the next failure is the shortest pause again.
     package mutating func reset() {
         failures = 0
     }
 
-    /// The pause that a server asks for, bounded.
+    /// Returns the pause that a server asks for, at most `longestAsked`.
     package static func asked(milliseconds: Int64?) -> Duration {
         min(.milliseconds(max(0, milliseconds ?? 0)), longestAsked)
     }
 
-    /// Returns the pause after one more failure, about as long as the server asks for at least.
+    /// Returns the pause after another failure.
+    ///
+    /// - Parameter asked: the pause that the server asks for.
     package mutating func next(
         notBefore asked: Duration = .zero, using generator: inout some RandomNumberGenerator
     ) -> Duration {
         let whole = min(Self.longest, Self.shortest * (1 << min(failures, 10)))
         failures += 1
         let share = Double.random(in: 0.5...1, using: &generator)
-        // The daemon asks all clients for the same pause, so that has jitter too.
+        // The daemon asks all clients for the same pause, so this pause is randomized, too.
         return max(whole * share, asked * (share + 0.5))
     }
 }

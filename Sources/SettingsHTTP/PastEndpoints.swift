@@ -3,16 +3,16 @@ public import SettingsAPI
 public import SettingsModel
 
 extension Endpoint where Output == Answer<SuiteHistory> {
-    /// A page of the commits that touched a suite, the newest first. When there are more, `next` is where to go on: as
-    /// `before`.
+    /// A page of the commits to a suite, the newest commit first. If there are more commits, pass `next` of the page as
+    /// `before` to get the next page.
     ///
     /// - Parameters:
-    ///   - suite: the suite; one that was dropped has a history, too.
-    ///   - keys: only commits that changed one of these keys; with `prefix`, or one that begins so.
-    ///   - prefix: only commits that changed a key that begins so.
-    ///   - caller: only commits of the caller of this name.
-    ///   - before: only commits before this one.
-    ///   - limit: the most commits to list, up to 1000; without it, 50.
+    ///   - suite: the suite. A dropped suite also has a history.
+    ///   - keys: list only commits that changed one of these keys, or a key that begins with `prefix`.
+    ///   - prefix: list only commits that changed a key that begins with this text, or one of `keys`.
+    ///   - caller: list only commits of the caller with this name.
+    ///   - before: list only commits before this revision.
+    ///   - limit: the maximum number of commits, at most 1000. The default is 50.
     public static func history(
         of suite: SuiteName, keys: [KeyName] = [], prefix: String? = nil, by caller: String? = nil,
         before: Revision? = nil, limit: Int? = nil
@@ -26,7 +26,12 @@ extension Endpoint where Output == Answer<SuiteHistory> {
 }
 
 extension Endpoint where Output == SuiteDifference {
-    /// What differs in a suite between two places; without `end`, until now. The first place may be the later one.
+    /// The differences of a suite between two moments. The first moment may be later than the second moment.
+    ///
+    /// - Parameters:
+    ///   - suite: the suite.
+    ///   - start: the first moment.
+    ///   - end: the second moment. By default the present.
     public static func difference(of suite: SuiteName, from start: Moment, to end: Moment? = nil) -> Endpoint {
         let target = RequestTarget("v1", "suites", suite.text, "diff").with("from", start.text).with("to", end?.text)
         return Endpoint(Request(.get, target))
@@ -34,14 +39,14 @@ extension Endpoint where Output == SuiteDifference {
 }
 
 extension Endpoint where Output == Answer<WriteSummary> {
-    /// Undoes what a commit did to a suite, or without a suite all that it did. Throws `changedSince` if that was changed
-    /// since, unless it `isForced`.
+    /// Reverts the changes of a commit to one suite or to all suites. Throws the code `changedSince` if a later commit
+    /// changed one of the keys, unless `isForced` is true.
     ///
     /// - Parameters:
-    ///   - revision: the commit.
-    ///   - suite: the suite; nil for all suites that the commit touched.
-    ///   - isForced: true to undo it though it was changed since.
-    ///   - policy: how to treat stored values that a schema which comes back does not allow.
+    ///   - revision: the revision of the commit.
+    ///   - suite: the suite. Nil for all suites that the commit changed.
+    ///   - isForced: true to revert also the keys that a later commit changed.
+    ///   - policy: determines what happens to stored values that a restored schema does not allow.
     ///   - options: the conditions of the write.
     public static func undo(
         _ revision: Revision, in suite: SuiteName? = nil, isForced: Bool = false,
@@ -53,15 +58,15 @@ extension Endpoint where Output == Answer<WriteSummary> {
         return .write(Request(.post, target.with("onConflict", policy), body: body), options)
     }
 
-    /// Makes what a suite stores what it was: all of it, the keys that begin with a prefix, or those that are named. Throws
-    /// `schemaConflict` if the schema of now does not allow it.
+    /// Restores the stored values of a suite to a moment in the past: of all keys, of the keys that begin with a
+    /// prefix, or of the given keys. Throws the code `schemaConflict` if the present schema does not allow a value.
     ///
     /// - Parameters:
     ///   - suite: the suite.
-    ///   - moment: the place in the past.
-    ///   - prefix: only keys that begin so.
-    ///   - keys: only these keys; not together with `prefix`.
-    ///   - skipsConflicts: true to leave keys as they are whose values the schema does not allow now.
+    ///   - moment: the moment in the past.
+    ///   - prefix: restore only keys that begin with this text.
+    ///   - keys: restore only these keys. Cannot be combined with `prefix`.
+    ///   - skipsConflicts: true to skip a key if the present schema does not allow its former value.
     ///   - options: the conditions of the write.
     public static func restore(
         _ suite: SuiteName, to moment: Moment, prefix: String? = nil, keys: [KeyName]? = nil,

@@ -3,44 +3,50 @@ public import SettingsAPI
 public import SettingsModel
 
 extension Endpoint where Output == ServiceDescription {
-    /// The daemon's description of itself: name, version, place in history.
+    /// The name and the version of the daemon, and the cursor of its history.
     public static var service: Endpoint { Endpoint(Request(.get, RequestTarget("v1"))) }
 }
 
 extension Endpoint where Output == CallerState {
-    /// The caller as the daemon knows it: its name, its grants, and when its credential ends.
+    /// The caller according to its credential: the name, the grants, and the time at which the credential expires.
     public static var caller: Endpoint { Endpoint(Request(.get, RequestTarget("v1", "caller"))) }
 }
 
 extension Endpoint where Output == ReloadReport {
-    /// Has the daemon read its configuration again, all or nothing. Needs the right `reload`.
+    /// Makes the daemon read its configuration again. If a part of the configuration is not valid, nothing changes.
+    /// Needs the right `reload`.
     public static var reload: Endpoint { Endpoint(Request(.post, RequestTarget("v1", "reload"))) }
 }
 
 extension Endpoint where Output == Void {
-    /// Succeeds if the process works.
+    /// Succeeds if the daemon is running.
     public static var health: Endpoint { Endpoint(Request(.get, RequestTarget("healthz"))) { _ in } }
 
-    /// Succeeds if writes would be taken now; throws why not otherwise.
+    /// Succeeds if the daemon accepts writes. Otherwise throws the reason.
     public static var readiness: Endpoint { Endpoint(Request(.get, RequestTarget("readyz"))) { _ in } }
 }
 
 extension Endpoint where Output == String {
-    /// The counters of the daemon, in the text form of Prometheus. Needs the right `metrics`.
+    /// The metrics of the daemon in the text format of Prometheus. Needs the right `metrics`.
     public static var metrics: Endpoint {
         Endpoint(Request(.get, RequestTarget("metrics"))) { String(decoding: $0.response.body, as: UTF8.self) }
     }
 }
 
 extension Endpoint where Output == JSONValue {
-    /// The description of the interface for programs, an OpenAPI document.
+    /// The OpenAPI document of the HTTP interface.
     public static var interfaceDescription: Endpoint {
         Endpoint(Request(.get, RequestTarget("openapi.json"))) { reply throws(SettingsError) in try reply.json() }
     }
 }
 
 extension Endpoint where Output == Answer<SuiteListing> {
-    /// A page of the suites. When there are more, `next` is where to go on: as `after`.
+    /// A page of the suites. If there are more suites, pass `next` of the page as `after` to get the next page.
+    ///
+    /// - Parameters:
+    ///   - prefix: list only suites whose names begin with this text.
+    ///   - after: list only suites after this name.
+    ///   - limit: the maximum number of suites.
     public static func suites(prefix: String? = nil, after: SuiteName? = nil, limit: Int? = nil) -> Endpoint {
         let target = RequestTarget("v1", "suites").with("prefix", prefix).with("after", after?.text)
             .with("limit", limit.map(String.init))
@@ -49,14 +55,20 @@ extension Endpoint where Output == Answer<SuiteListing> {
 }
 
 extension Endpoint where Output == [SuiteListing.Entry] {
-    /// All suites, page by page. What changes meanwhile may be seen in the one page and not in the next.
+    /// All suites. Sends a request for each page, so the pages may be from different revisions.
     public static func allSuites(prefix: String? = nil) -> Endpoint {
         .all(page: { .suites(prefix: prefix, after: $0) }, content: { ($0.suites, $0.next) })
     }
 }
 
 extension Endpoint where Output == SuiteState {
-    /// The values of a suite, or of its keys that begin with a prefix; with `at`, as it was then.
+    /// The values of a suite.
+    ///
+    /// - Parameters:
+    ///   - suite: the suite.
+    ///   - view: stored values, defaults, or both.
+    ///   - prefix: only keys that begin with this text.
+    ///   - moment: a moment in the past. By default the present.
     public static func suite(
         _ suite: SuiteName, view: ValueView = .effective, prefix: String? = nil, at moment: Moment? = nil
     ) -> Endpoint {
@@ -67,7 +79,13 @@ extension Endpoint where Output == SuiteState {
 }
 
 extension Endpoint where Output == SuiteState? {
-    /// The suite once it is at another revision than this one; nil if it still is after the wait.
+    /// The suite, as soon as it has another revision than the given revision. Nil if it has not changed when the wait
+    /// is over.
+    ///
+    /// - Parameters:
+    ///   - suite: the suite.
+    ///   - revision: the revision that the program knows.
+    ///   - wait: the time for which the daemon waits for a change.
     public static func suite(_ suite: SuiteName, changedFrom revision: Revision, wait: Duration? = nil) -> Endpoint {
         .unlessAt(revision, Request(.get, .suite(suite).waiting(wait)), wait: wait) { reply throws(SettingsError) in
             try reply.body()
@@ -76,7 +94,15 @@ extension Endpoint where Output == SuiteState? {
 }
 
 extension Endpoint where Output == Answer<KeyListing> {
-    /// A page of the keys of a suite with all that is known of each. When there are more, `next` is where to go on.
+    /// A page of the keys of a suite, each with its value, source and schema. If there are more keys, pass `next` of
+    /// the page as `after` to get the next page.
+    ///
+    /// - Parameters:
+    ///   - suite: the suite.
+    ///   - prefix: list only keys that begin with this text.
+    ///   - after: list only keys after this key.
+    ///   - limit: the maximum number of keys.
+    ///   - moment: a moment in the past. By default the present.
     public static func keys(
         of suite: SuiteName, prefix: String? = nil, after: KeyName? = nil, limit: Int? = nil,
         at moment: Moment? = nil
@@ -88,8 +114,8 @@ extension Endpoint where Output == Answer<KeyListing> {
 }
 
 extension Endpoint where Output == [KeyListing.Entry] {
-    /// All keys of a suite, page by page. What changes meanwhile may be seen in the one page and not in the next, unless
-    /// it is asked how the suite was at a moment.
+    /// All keys of a suite. Sends a request for each page, so the pages may be from different revisions unless a moment
+    /// is given.
     public static func allKeys(of suite: SuiteName, prefix: String? = nil, at moment: Moment? = nil) -> Endpoint {
         .all(
             page: { .keys(of: suite, prefix: prefix, after: $0, at: moment) }, content: { ($0.keys, $0.next) })
@@ -97,7 +123,8 @@ extension Endpoint where Output == [KeyListing.Entry] {
 }
 
 extension Endpoint where Output == Answer<SettingState> {
-    /// One setting. Throws `notSet` if it has no value, and `invalidStored` if what is stored does not match the schema.
+    /// One setting. Throws the code `notSet` if it has no value, and `invalidStored` if the stored value does not match
+    /// the schema.
     public static func setting(_ key: KeyName, in suite: SuiteName, at moment: Moment? = nil) -> Endpoint {
         Endpoint(Request(.get, .key(key, suite).with("at", moment?.text))) { reply throws(SettingsError) in
             try reply.answer()
@@ -106,7 +133,14 @@ extension Endpoint where Output == Answer<SettingState> {
 }
 
 extension Endpoint where Output == Answer<SettingState>? {
-    /// The setting once it is at another revision than this one; nil if it still is after the wait.
+    /// The setting, as soon as it has another revision than the given revision. Nil if it has not changed when the wait
+    /// is over.
+    ///
+    /// - Parameters:
+    ///   - key: the key.
+    ///   - suite: the suite.
+    ///   - revision: the revision that the program knows.
+    ///   - wait: the time for which the daemon waits for a change.
     public static func setting(
         _ key: KeyName, in suite: SuiteName, changedFrom revision: Revision, wait: Duration? = nil
     ) -> Endpoint {
@@ -116,7 +150,7 @@ extension Endpoint where Output == Answer<SettingState>? {
 }
 
 extension Endpoint where Output == SchemaDocument {
-    /// The schema of a suite as it was sent. Throws `noSchema` if there is none.
+    /// The schema of a suite. Throws the code `noSchema` if the suite has no schema.
     public static func schema(of suite: SuiteName, at moment: Moment? = nil) -> Endpoint {
         Endpoint(Request(.get, .schema(suite).with("at", moment?.text))) { reply throws(SettingsError) in
             guard let revision = reply.tag else { throw reply.malformed("the response with the schema has no ETag") }
@@ -126,8 +160,17 @@ extension Endpoint where Output == SchemaDocument {
 }
 
 extension Endpoint where Output == SettingsObservation {
-    /// One answer of what happened in a suite: the state without `since`, else all that came after it, as soon as there is
-    /// something or the wait is over. `latest` tells each key once.
+    /// The state of a suite or, with `since`, the changes after a cursor, as soon as there are changes or the wait is
+    /// over.
+    ///
+    /// - Parameters:
+    ///   - suite: the suite.
+    ///   - place: the cursor or the revision after which the changes begin. Nil for the present state.
+    ///   - wait: the time for which the daemon waits for a change. The default is 30 seconds.
+    ///   - keys: the observed keys. Without keys and prefixes, all keys are observed.
+    ///   - prefixes: all keys that begin with one of these texts are observed, too.
+    ///   - limit: the approximate maximum number of changes.
+    ///   - latest: true to get only the last change of each key.
     public static func observe(
         _ suite: SuiteName, since place: ResumePoint? = nil, wait: Duration? = nil, keys: [KeyName] = [],
         prefixes: [String] = [], limit: Int? = nil, latest: Bool = false
@@ -137,8 +180,11 @@ extension Endpoint where Output == SettingsObservation {
             latest: latest)
     }
 
-    /// The same of several suites: those that are named, and all whose names begin with one of `suitePrefixes`, as they
-    /// come and go.
+    /// The state or the changes of several suites. The other parameters are the same as for one suite.
+    ///
+    /// - Parameters:
+    ///   - suites: the names of suites.
+    ///   - suitePrefixes: all suites whose names begin with one of these texts are observed, too.
     public static func observe(
         _ suites: [SuiteName], suitePrefixes: [String] = [], since place: ResumePoint? = nil, wait: Duration? = nil,
         keys: [KeyName] = [], prefixes: [String] = [], limit: Int? = nil, latest: Bool = false
@@ -153,16 +199,16 @@ extension Endpoint where Output == SettingsObservation {
     ) -> Endpoint {
         let target = watched.target.with("since", place?.description).waiting(wait)
             .with("limit", limit.map(String.init)).with(flag: "latest", latest)
-        // The daemon waits for half a minute unless told otherwise.
+        // The default of the daemon is 30 seconds.
         return Endpoint(Request(.get, target), wait: wait ?? .seconds(30))
     }
 }
 
-/// The schema of a suite as it was sent to the daemon.
+/// The schema of a suite, in the form in which it was sent to the daemon.
 public struct SchemaDocument: Equatable, Sendable {
-    /// The document; `Schema` understands it.
+    /// The JSON Schema document, from which a `Schema` can be created.
     public var document: JSONValue
-    /// The commit that set it: the revision for the guard of its next write.
+    /// The revision of the commit that has set the schema. A program can use it as a condition of the next write.
     public var revision: Revision
 
     package init(document: JSONValue, revision: Revision) {
@@ -171,21 +217,21 @@ public struct SchemaDocument: Equatable, Sendable {
     }
 }
 
-/// The values of a suite that are asked for.
+/// The kind of values that a request for a suite returns.
 public enum ValueView: String, Hashable, Sendable {
-    /// The stored value, else the default.
+    /// The stored value, or the default if no value is stored.
     case effective
-    /// Stored values alone.
+    /// Only stored values.
     case stored
-    /// Defaults alone.
+    /// Only defaults.
     case `default`
 }
 
-/// The suites that are watched, or some keys of them.
+/// The suites and keys that a request observes.
 package struct Watched: Equatable, Sendable {
     package enum Scope: Equatable, Sendable {
         case one(SuiteName)
-        /// Asked for as several, even if it is one: the answers have another form.
+        /// A list, even if it has one element. The answers have another form than for `one`.
         case several([SuiteName], prefixes: [String] = [])
     }
 
@@ -231,6 +277,6 @@ extension RequestTarget {
 }
 
 extension Duration {
-    /// The seconds that a daemon is asked to wait: rounded up, so that a short wait is none of zero.
+    /// The duration in seconds, rounded up, so that a short wait does not become a wait of zero seconds.
     var wholeSeconds: Int64 { components.seconds + (components.attoseconds > 0 ? 1 : 0) }
 }

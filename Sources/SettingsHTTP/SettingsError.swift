@@ -6,26 +6,27 @@ public enum SettingsError: Error, Equatable, Sendable {
     /// The outcome of a request.
     public typealias Outcome = Problem.Outcome
 
-    /// The daemon refused it, or could not do it. With the revision that the answer was tagged with, if it was: a setting
-    /// that is not set has one too, good for a guard.
+    /// The daemon refused the request, or could not carry it out. `revision` is the revision in the entity tag of the
+    /// answer, if there is one. A program can use it as a condition of a later write, even for a setting without a
+    /// value.
     case problem(Problem, revision: Revision?)
     /// No daemon could be reached, or the connection ended before the answer was complete.
     case unreachable(String, outcome: Outcome)
-    /// There was no answer in time; with the address that was asked.
+    /// There was no answer in time. The text contains the address of the daemon.
     case timedOut(String, outcome: Outcome)
-    /// The request was not sent, because its ``AccessToken`` cannot be read or is not a valid token. The text is a complete
-    /// message, which contains the path of a token file. The outcome is unknown only if an earlier attempt of the same
-    /// write may have been done.
+    /// The request was not sent, because its ``AccessToken`` cannot be read or is not a valid token. The text is a
+    /// complete message, which contains the path of a token file. The outcome is unknown only if an earlier attempt of
+    /// the same write may have been done.
     case unusableToken(String, outcome: Outcome)
-    /// The bytes that came are no answer of a daemon.
+    /// The received bytes are not a valid answer of a daemon.
     case malformedAnswer(String, outcome: Outcome)
     /// The task that waited for the answer was cancelled.
     case cancelled(outcome: Outcome)
 }
 
 extension SettingsError {
-    /// The outcome of the request: if it is unknown, a write can be sent again with the
-    /// idempotency key that it had; without one, look first.
+    /// The outcome of the request. If it is unknown, the daemon may have done the write. A write with an idempotency
+    /// key can be sent again with the same key. Without a key, read the value first.
     public var outcome: Outcome {
         switch self {
         case .problem(let problem, _): problem.isKnownNotDone ? .notDone : .unknown
@@ -35,17 +36,17 @@ extension SettingsError {
         }
     }
 
-    /// The refusal of the daemon; nil if there is none.
+    /// The refusal of the daemon. Nil for other errors.
     public var problem: Problem? {
         if case .problem(let problem, _) = self { problem } else { nil }
     }
 
-    /// The code of the refusal, if it is known here.
+    /// The code of the refusal. Nil if this version of the library does not know the code.
     public var code: ErrorCode? {
         problem?.code
     }
 
-    /// The status of the refusal.
+    /// The HTTP status of the refusal.
     public var status: Int? {
         problem?.status
     }
@@ -61,7 +62,7 @@ extension SettingsError {
 }
 
 extension SettingsError {
-    /// There was no answer in time. The caller adds the address.
+    /// The error that there was no answer in time. The caller adds the address.
     static func late(outcome: Outcome) -> SettingsError {
         .timedOut("the daemon did not answer in time", outcome: outcome)
     }
@@ -88,7 +89,7 @@ extension SettingsError: CustomStringConvertible {
         }
     }
 
-    /// Returns the error with the address that was asked, where the reason does not name it.
+    /// Returns the error with the address of the daemon in its reason, if the reason does not contain the address.
     func at(_ address: ServerAddress) -> SettingsError {
         switch self {
         case .unreachable(let reason, let outcome): .unreachable("\(address): \(reason)", outcome: outcome)

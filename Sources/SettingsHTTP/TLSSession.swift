@@ -1,9 +1,9 @@
 internal import COpenSSL
 internal import Platform
 
-/// A TLS session over a socket, which has the server's certificate checked and encrypts what goes over the connection.
+/// A TLS session over a socket. It checks the server's certificate, and encrypts the bytes of the connection.
 ///
-/// One thread at a time uses a session, which is why it is Sendable.
+/// It is unchecked Sendable because only one thread at a time uses a session.
 final class TLSSession: @unchecked Sendable {
     /// The state of a handshake.
     enum Handshake {
@@ -13,10 +13,10 @@ final class TLSSession: @unchecked Sendable {
     }
 
     private let host: String
-    /// Nil if there is no OpenSSL: the handshake says so.
+    /// Nil if OpenSSL cannot be loaded. The handshake then fails with a message.
     private let session: OpaquePointer?
 
-    /// Makes a session with the server that a socket leads to. The socket has to stay open for as long.
+    /// Creates a session over a connected socket. The socket must stay open until the session is released.
     init(over descriptor: Int32, to host: String) {
         self.host = host
         session = tls_open(descriptor, host, IPAddress(host) != nil)
@@ -26,7 +26,7 @@ final class TLSSession: @unchecked Sendable {
         if let session { tls_close(session) }
     }
 
-    /// Goes on with the handshake as far as it can without waiting.
+    /// Advances the handshake as far as possible without waiting.
     func handshake() -> Handshake {
         guard let session else { return .failed(Self.missing) }
         return switch tls_handshake(session) {
@@ -37,18 +37,18 @@ final class TLSSession: @unchecked Sendable {
         }
     }
 
-    /// Receives as a socket does.
+    /// Receives bytes, with the results of a socket.
     func receive(into buffer: UnsafeMutableRawBufferPointer) -> Socket.ReceiveResult {
         switch tls_read(session, buffer.baseAddress, buffer.count) {
         case let count where count > 0: .bytes(count)
         case TLS_WANTS_READ, TLS_WANTS_WRITE: .nothing
         case TLS_END: .end
-        // The connection ended, but the server did not end the session: something may be missing.
+        // The connection ended before the server ended the session, so the end of the answer may be missing.
         default: .failed(code: SystemErrorCode.connectionReset)
         }
     }
 
-    /// Sends as a socket does.
+    /// Sends bytes and returns their number. Returns nil after an error, as a socket does.
     func send(_ bytes: Span<UInt8>) -> Int? {
         switch bytes.withUnsafeBytes({ tls_write(session, $0.baseAddress, $0.count) }) {
         case let count where count > 0: count
@@ -57,11 +57,11 @@ final class TLSSession: @unchecked Sendable {
         }
     }
 
-    /// True if received bytes are still to be read.
+    /// True if the session has received bytes that were not read.
     var hasPending: Bool { tls_has_pending(session) }
 }
 
-/// Why there is no session.
+/// Messages about failed handshakes.
 extension TLSSession {
     private static var missing: String {
         let reason = tls_load_failure().map { String(cString: $0) } ?? "the process is out of memory"
@@ -76,7 +76,7 @@ extension TLSSession {
         case 0: break
         case 10: return "its certificate has expired"
         case 62, 64: return "its certificate is for another host than \(host)"
-        // Signed by itself, or by an authority that is not among those of the system.
+        // The certificate is self-signed, or signed by an authority that the system does not trust.
         case 2, 18...21:
             return "no trusted authority issued its certificate (\(words)); set "
                 + "SSL_CERT_FILE to a file of trusted authorities"

@@ -1,17 +1,17 @@
 internal import Platform
 internal import Synchronization
 
-/// The exchanges that one thread drives, each with what it waits for.
+/// The exchanges that the thread of an `AnswerReader` advances, each with the event that it waits for.
 struct WaitingExchanges {
     private struct Entry {
         let exchange: Exchange
-        /// When it goes out; nil if it has.
+        /// The moment at which the request is sent. Nil after it was sent.
         var start: ContinuousClock.Instant?
         let deadline: ContinuousClock.Instant
         let completion: AnswerReader.Completion
         var wait = Exchange.Wait()
 
-        /// When the exchange has to be looked at, whatever comes.
+        /// The moment at which the exchange has to be advanced or ended, even without an event.
         var nextMoment: ContinuousClock.Instant {
             min(start ?? deadline, wait.until ?? deadline, deadline)
         }
@@ -21,7 +21,7 @@ struct WaitingExchanges {
 
     var isEmpty: Bool { entries.isEmpty }
 
-    /// The first moment at which one of them has to be looked at.
+    /// The first moment at which an exchange has to be advanced or ended. Nil if there are no exchanges.
     var nextMoment: ContinuousClock.Instant? { entries.values.lazy.map(\.nextMoment).min() }
 
     func exchange(_ id: UInt64) -> Exchange? {
@@ -35,7 +35,7 @@ struct WaitingExchanges {
         entries[id] = Entry(exchange: exchange, start: span.start, deadline: span.deadline, completion: completion)
     }
 
-    /// Returns the exchange that is to go out now; nil if it has gone out.
+    /// Marks a request as sent. Returns its exchange, or nil if the request was sent before.
     mutating func begin(_ id: UInt64) -> Exchange? {
         guard entries[id]?.start != nil else { return nil }
         entries[id]?.start = nil
@@ -46,7 +46,8 @@ struct WaitingExchanges {
         entries[id]?.wait = wait
     }
 
-    /// Ends an exchange that is still there. Closes its connection, unless the pool has it, then calls its completion.
+    /// Ends an exchange, unless it has ended. Closes its connection, unless the connection is back in the pool, and
+    /// calls its completion.
     mutating func finish(_ id: UInt64, _ result: (Exchange) -> Result<Reply, SettingsError>) {
         guard let entry = entries.removeValue(forKey: id) else { return }
         let result = result(entry.exchange)
@@ -54,8 +55,10 @@ struct WaitingExchanges {
         entry.completion(result)
     }
 
-    /// Waits until something happens or the time is over, and calls the body with each exchange that can go on or begin.
-    /// Ends those whose deadline has come.
+    /// Waits until an event occurs or the time is over. Calls the body with each exchange that can be advanced, and
+    /// ends the exchanges whose deadlines have passed.
+    ///
+    /// - Parameter waker: a descriptor that ends the wait when it becomes readable.
     mutating func wait(
         beside waker: Int32, until time: ContinuousClock.Instant,
         _ body: (inout WaitingExchanges, UInt64, Exchange) -> Void
@@ -63,7 +66,8 @@ struct WaitingExchanges {
         var ready = PollSet()
         ready.add(waker, .readable)
         var ids: [UInt64] = []
-        // The kernel takes no more entries than a program may have descriptors, so those without one are left out.
+        // `poll` fails if it gets more entries than the program may have descriptors, so the set contains only
+        // exchanges that wait for a descriptor.
         for (id, entry) in entries where entry.wait.descriptor >= 0 {
             ready.add(entry.wait.descriptor, entry.wait.events)
             ids.append(id)

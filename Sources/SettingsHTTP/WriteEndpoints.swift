@@ -3,21 +3,21 @@ public import SettingsAPI
 public import SettingsModel
 
 extension Endpoint where Output == Answer<SettingState> {
-    /// Stores a value, `null` too.
+    /// Stores a value. `null` is a value, too.
     public static func set(
         _ key: KeyName, to value: JSONValue, in suite: SuiteName, _ options: WriteOptions = .plain
     ) -> Endpoint {
         .write(Request(.put, .key(key, suite), body: value.bytes()), options)
     }
 
-    /// Changes the effective value in place, in one step.
+    /// Changes the effective value atomically by an operation.
     public static func change(
         _ key: KeyName, by operation: InPlaceOperation, in suite: SuiteName, _ options: WriteOptions = .plain
     ) -> Endpoint {
         .write(Request(.patch, .key(key, suite), body: operation.jsonBytes()), options)
     }
 
-    /// Removes the stored value: back to the default. Succeeds also if there is none.
+    /// Removes the stored value, so that the default applies. Succeeds also if no value is stored.
     public static func remove(
         _ key: KeyName, in suite: SuiteName, _ options: WriteOptions = .plain
     ) -> Endpoint {
@@ -26,21 +26,22 @@ extension Endpoint where Output == Answer<SettingState> {
 }
 
 extension Endpoint where Output == Answer<WriteSummary> {
-    /// Sets what is named. `null` removes a stored value; an object is merged into one that is there.
+    /// Stores the given values. Other keys keep their values. `null` removes a stored value, and an object is merged
+    /// into a stored object.
     public static func merge(
         _ values: JSONObject, into suite: SuiteName, _ options: WriteOptions = .plain
     ) -> Endpoint {
         .write(Request(.patch, .suite(suite), body: JSONValue.object(values).bytes()), options)
     }
 
-    /// Makes what is stored exactly this; `null` is a value.
+    /// Replaces all stored values by the given values. `null` is a value.
     public static func replace(
         _ suite: SuiteName, with values: JSONObject, _ options: WriteOptions = .plain
     ) -> Endpoint {
         .write(Request(.put, .suite(suite), body: JSONValue.object(values).bytes()), options)
     }
 
-    /// Removes all stored values, or those of keys that begin with a prefix.
+    /// Removes all stored values, or the stored values of all keys that begin with a prefix.
     public static func reset(
         _ suite: SuiteName, prefix: String? = nil, _ options: WriteOptions = .plain
     ) -> Endpoint {
@@ -53,6 +54,12 @@ extension Endpoint where Output == Answer<WriteSummary> {
     }
 
     /// Sets the schema of a suite.
+    ///
+    /// - Parameters:
+    ///   - document: the schema.
+    ///   - suite: the suite.
+    ///   - policy: determines what happens to stored values that the schema does not allow.
+    ///   - options: the conditions of the write.
     public static func setSchema(
         _ document: JSONValue, of suite: SuiteName, onConflict policy: ConflictPolicy = .refuse,
         _ options: WriteOptions = .plain
@@ -61,12 +68,12 @@ extension Endpoint where Output == Answer<WriteSummary> {
         return .write(Request(.put, target, body: document.bytes()), options)
     }
 
-    /// Removes the schema: an open suite is left.
+    /// Removes the schema. The suite then allows every key and every value.
     public static func removeSchema(of suite: SuiteName, _ options: WriteOptions = .plain) -> Endpoint {
         .write(Request(.delete, .schema(suite)), options)
     }
 
-    /// Commits several operations under one revision, or none of them.
+    /// Carries out all operations of a transaction in one commit, or none of them.
     public static func commit(_ transaction: Transaction, _ options: WriteOptions = .plain) -> Endpoint {
         .write(Request(.post, RequestTarget("v1", "transaction"), body: transaction.jsonBytes()), options)
     }
@@ -81,7 +88,7 @@ extension Endpoint {
         if let tags = options.ifMatch { request.fields.append("If-Match", text: tags.description) }
         if let tags = options.ifNoneMatch { request.fields.append("If-None-Match", text: tags.description) }
         if let note = options.note {
-            // A line end would begin another field.
+            // A line end in the note would begin another header field.
             let plain = note.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : String($0) }
                 .joined()
             request.fields.append("Settings-Note", text: plain)
@@ -91,23 +98,32 @@ extension Endpoint {
     }
 }
 
-/// The conditions of a write, and how it is done.
+/// The conditions of a write, and other options.
 public struct WriteOptions: Equatable, Sendable {
-    /// Only if what is written is still at this revision, or with `any`, if it is stored.
+    /// Do the write only if its resource (a setting, a suite or a schema) has one of these revisions. `any` requires
+    /// that the resource exists.
     public var ifMatch: EntityTagPattern?
-    /// Only if it is not, or with `any`, if nothing is stored.
+    /// Do the write only if its resource has none of these revisions. `any` requires that the resource does not exist.
     public var ifNoneMatch: EntityTagPattern?
-    /// Answer what would be done, and do nothing.
+    /// True to get the answer without doing the write.
     public var isDryRun: Bool
-    /// Write keys that the schema locks. Of a schema, nothing is locked: there it is refused.
+    /// True to write keys that the schema locks. The daemon refuses this option for a write of a schema.
     public var overridesLocks: Bool
-    /// Names the write, so that it is done once however often it is sent: see `RequestKey.unique()`. A write that has
-    /// one is sent again when the connection ends before anything of an answer came.
+    /// The idempotency key. The daemon does a write with this key once, even if it receives the request several times.
+    /// The client sends a write with a key again if the connection ends before the answer. See `RequestKey.unique()`.
     public var requestKey: RequestKey?
-    /// The reason for the write, which stands in its commit: up to 256 bytes of UTF-8.
+    /// The reason for the write, which the history contains: at most 256 bytes of UTF-8.
     public var note: String?
 
-    /// Makes options; a write without any is sent as it is.
+    /// Creates options. Without arguments, the write has no condition.
+    ///
+    /// - Parameters:
+    ///   - ifMatch: do the write only if its resource has one of these revisions.
+    ///   - ifNoneMatch: do the write only if its resource has none of these revisions.
+    ///   - isDryRun: true to get the answer without doing the write.
+    ///   - overridesLocks: true to write keys that the schema locks.
+    ///   - requestKey: the idempotency key.
+    ///   - note: the reason for the write, at most 256 bytes of UTF-8.
     public init(
         ifMatch: EntityTagPattern? = nil, ifNoneMatch: EntityTagPattern? = nil, isDryRun: Bool = false,
         overridesLocks: Bool = false, requestKey: RequestKey? = nil, note: String? = nil
@@ -123,15 +139,15 @@ public struct WriteOptions: Equatable, Sendable {
     /// No conditions.
     public static let plain = WriteOptions()
 
-    /// Only if nothing was written since this revision.
+    /// Do the write only if its resource has not changed since this revision.
     public static func ifUnchanged(since revision: Revision) -> WriteOptions {
         WriteOptions(ifMatch: .tag(EntityTag(revision)))
     }
 
-    /// Only if nothing is stored.
+    /// Do the write only if its resource does not exist.
     public static let ifAbsent = WriteOptions(ifNoneMatch: .any)
 
-    /// Returns the options with a key, so that the write can be repeated.
+    /// Returns the options with an idempotency key, so that the write can be repeated.
     public func repeatable(as key: RequestKey = .unique()) -> WriteOptions {
         var options = self
         options.requestKey = key

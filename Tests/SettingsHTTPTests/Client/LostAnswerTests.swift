@@ -232,7 +232,7 @@ struct LostAnswerTests {
         let moved = #expect(throws: SettingsError.self) { try elsewhere.client().blocking.send(.service) }
         #expect(
             moved?.description
-                == "301: \(elsewhere.address): the response is not from a settings daemon, but one that leads to https://there.example/v1"
+                == "301: \(elsewhere.address): the response is not from a settings daemon; it redirects to https://there.example/v1"
         )
         let nobody = DaemonClient(try ServerAddress("unix:/nobody/listens/here"))
         let error = #expect(throws: SettingsError.self) {

@@ -99,11 +99,11 @@ struct HostAddressesTests {
         for fixed in [addresses, nil] {
             let host = HostAddresses(fixed: fixed) { .success(addresses) }
             #expect(try host.lookUp().get() == addresses && host.known == addresses)
-            host.worked(addresses[1])
+            host.recordSuccess(addresses[1])
             #expect(host.known == [addresses[1], addresses[0], addresses[2]])
-            host.worked(addresses[0])
+            host.recordSuccess(addresses[0])
             #expect(host.known == addresses)
-            host.worked(addresses[2])
+            host.recordSuccess(addresses[2])
             #expect(try host.lookUp().get() == [addresses[2], addresses[0], addresses[1]])
             host.forget()
             #expect(host.known == fixed)

@@ -9,7 +9,7 @@ final class SharedServer: Sendable {
     let address: ServerAddress
     /// Nil for the token of the environment: `SETTINGS_TOKEN_FILE` or `SETTINGS_TOKEN`.
     let token: AccessToken?
-    /// Keeps one idle connection. Concurrent requests open further connections.
+    /// The pool keeps one idle connection. Concurrent requests open further connections.
     private let pool: ConnectionPool
     /// The long polls that have failed and wait until their next attempt. Any answer of the server ends these pauses.
     private let waitingPolls = Mutex<[ObjectIdentifier: LongPoll]>([:])
@@ -53,8 +53,8 @@ final class SharedServer: Sendable {
 
     deinit {
         let key = key
-        // Another thread may have created a server for the same key meanwhile. The closure returns that server, because
-        // its last reference must not be released under the lock.
+        // Another thread may have created a server for the same key meanwhile. The closure returns this server, because
+        // the release of its last reference under the lock would cause a deadlock.
         _ = Self.known.withLock { known in
             let other = known[key]?.server
             if other == nil { known[key] = nil }
@@ -66,7 +66,8 @@ final class SharedServer: Sendable {
 /// An answer of a server.
 struct ServerAnswer<Output: Sendable>: Sendable {
     let result: Result<Output, SettingsError>
-    /// The epoch, which identifies the data of the daemon: it is another one after the data was replaced. Nil if there was no answer, or if the answer has no cursor.
+    /// The epoch of the history that the daemon had when it answered. Nil if there was no answer, or if the answer has
+    /// no cursor.
     let epoch: Epoch?
 }
 
@@ -89,7 +90,7 @@ extension SharedServer {
     func read<Output>(_ reply: Reply, of call: Endpoint<Output>) throws(SettingsError) -> Output {
         guard !reply.isFromGateway else {
             throw .unreachable(
-                "a gateway answered \(reply.status): it cannot reach the daemon",
+                "a gateway answered \(reply.status) because it cannot reach the daemon",
                 outcome: call.isWrite ? .unknown : .notDone)
         }
         return try call.read(reply)
@@ -114,7 +115,7 @@ extension SharedServer {
 }
 
 extension SharedServer {
-    /// Called after each answer. Sends the long polls at once that wait until their next attempt.
+    /// Called after each answer. Sends the long polls that wait for their next attempt immediately.
     func recordAnswer() {
         guard hasWaitingPolls.load(ordering: .acquiring) else { return }
         let polls = waitingPolls.withLock { waitingPolls in
@@ -122,10 +123,11 @@ extension SharedServer {
             defer { waitingPolls = [:] }
             return waitingPolls.values
         }
-        for poll in polls { poll.hurry() }
+        for poll in polls { poll.sendNow() }
     }
 
-    /// Sets the request of a follower that is sent as soon as any other request gets an answer. Nil if there is none.
+    /// Sets the long poll of a follower that is sent as soon as any other request gets an answer. Nil if the follower
+    /// has no such long poll.
     func setWaitingPoll(_ poll: LongPoll?, of follower: ObjectIdentifier) {
         waitingPolls.withLock { waitingPolls in
             waitingPolls[follower] = poll
@@ -155,7 +157,7 @@ extension SharedServer {
     private func follower(of suite: SuiteName, from cursor: Cursor) -> RemoteFollower {
         followers.withLock { followers in
             if let follower = followers[suite]?.follower { return follower }
-            // A list of suites: the daemon then does not refuse a suite that does not exist.
+            // If the request names a list of suites, the daemon does not refuse a suite that does not exist.
             let follower = RemoteFollower(Watched(scope: .several([suite])), self, from: cursor)
             followers[suite] = WeakFollower(follower: follower)
             return follower
@@ -183,8 +185,8 @@ struct WriteRetries: Sendable {
         switch error {
         case .unreachable(let reason, _):
             self.reason = reason
-            // The first attempt failed after the request was sent, so the server has closed an idle connection. A new
-            // connection is likely to work.
+            // If the first attempt failed after the request was sent, the server has probably closed an idle
+            // connection, so the write is sent again immediately over a new connection.
             return attempts == 1 && mayBeDone ? .zero : backOff.next(using: &generator)
         case .problem(let problem, _):
             guard problem.isTransient else { return nil }
@@ -194,11 +196,11 @@ struct WriteRetries: Sendable {
         }
     }
 
-    /// Returns the last failure with the outcome of all attempts. If an earlier attempt has no known outcome, the write may
-    /// have been carried out.
+    /// Returns the last failure with the outcome of all attempts. If an earlier attempt has no known outcome, the write
+    /// may have been carried out.
     func summary(of error: SettingsError) -> SettingsError {
         let outcome = mayBeDone ? .unknown : error.outcome
-        // The reason of an earlier attempt helps more than the timeout of the last attempt.
+        // The reason of an earlier attempt tells the user more than the timeout of the last attempt.
         if case .timedOut = error, let reason { return .unreachable(reason, outcome: outcome) }
         guard mayBeDone else { return error }
         return switch error {
