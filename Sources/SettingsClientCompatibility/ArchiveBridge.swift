@@ -57,8 +57,8 @@ public struct ArchiveBridge<Value: NSObject & NSCoding & Sendable>: DefaultsBrid
         (Value.self as? any NSSecureCoding.Type)?.supportsSecureCoding ?? false
     }
 
-    /// The name of the class in archives. Nil if it has none: Foundation ends the process when it archives such a
-    /// class.
+    /// The name of the class in archives. Nil if an archive cannot contain the name. Foundation ends the process when
+    /// it archives such a class.
     private static var className: String? {
         let name = String(reflecting: Value.self)
         return name.utf8.filter { $0 == UInt8(ascii: ".") }.count == 1 ? name : nil
@@ -89,24 +89,24 @@ public struct ArchiveBridge<Value: NSObject & NSCoding & Sendable>: DefaultsBrid
 }
 
 extension DefaultsSerializable where Self: NSObject & NSCoding {
-    /// The bridge by keyed archives.
+    /// A bridge that stores a keyed archive.
     public static var defaultsBridge: ArchiveBridge<Self> {
         ArchiveBridge()
     }
 }
 
-// If a class has several of these conformances, its raw value is stored. Without a raw value, `Codable` is used. Other
-// programs can read both forms, but not an archive.
+// A class with a raw value is stored as its raw value, and any other `Codable` class with its `Codable` implementation,
+// because programs in other languages can read both forms, but not an archive.
 
 extension DefaultsSerializable where Self: NSObject & NSCoding & Codable {
-    /// The bridge by `Codable`.
+    /// A bridge that encodes with the `Codable` implementation.
     public static var defaultsBridge: some DefaultsBridge<Self> {
         CodableBridge<Self>()
     }
 }
 
 extension DefaultsSerializable where Self: NSObject & NSCoding & RawRepresentable, RawValue: DefaultsSerializable {
-    /// The bridge by the raw value.
+    /// A bridge that encodes the raw value.
     public static var defaultsBridge: some DefaultsBridge<Self> {
         RawRepresentableBridge<Self>()
     }
@@ -114,7 +114,7 @@ extension DefaultsSerializable where Self: NSObject & NSCoding & RawRepresentabl
 
 extension DefaultsSerializable
 where Self: NSObject & NSCoding & Codable & RawRepresentable, RawValue: DefaultsSerializable {
-    /// The bridge by the raw value.
+    /// A bridge that encodes the raw value.
     public static var defaultsBridge: some DefaultsBridge<Self> {
         RawRepresentableBridge<Self>()
     }

@@ -2,10 +2,13 @@ public import Foundation
 public import SettingsClient
 public import SettingsKeys
 
-/// The settings of a namespace in an adapter, by the cases of its `Key`: `Defaults.namespace(Account.self)`.
+/// The settings of a namespace in an adapter. The cases of the enumeration `Key` name the settings.
+///
+///     Defaults.namespace(Account.self).set(true, forKey: .isUserLoggedIn)
 public struct NamespaceSettings<Namespace: DefaultsNamespace>: Sendable {
     let core: AdapterCore
-    /// The error that each access reports, if another type has registered the same name in this adapter. Nil if the settings can be used.
+    /// The error that each access reports, if another type has registered the same namespace in this adapter. Otherwise
+    /// nil.
     let refusal: DefaultsError?
 
     init(core: AdapterCore) {

@@ -30,8 +30,8 @@ extension KeyedAccess {
     }
 }
 
-/// Stores a value if nothing is stored. The daemon checks this when it executes the write. The right side is evaluated only if the client knows of no
-/// stored value.
+/// Stores a value if nothing is stored. The daemon checks this condition when it executes the write. The right side is
+/// evaluated only if the client knows of no stored value.
 public func ?= <Value>(setting: SettingOperand<Value>, value: @autoclosure () throws -> Value) rethrows {
     try setting.reference.setIfAbsent(value)
 }

@@ -43,8 +43,8 @@ extension KeyedAccess {
 
 /// The type of a key that the program passes without a label.
 ///
-/// It consists of several protocols, because the compiler reports an error about the best overload for a misspelt key
-/// path. It would choose an overload with a `DefaultsKey` before the overload with a key path.
+/// It is a combination of protocols instead of `DefaultsKey`. With an overload for `DefaultsKey`, the compiler would
+/// report a misspelt key path as a wrong argument of that overload.
 public typealias KeyWithoutLabel = AnyDefaultsKey & CustomReflectable & CustomStringConvertible & TextOutputStreamable
 
 /// A key of any type.

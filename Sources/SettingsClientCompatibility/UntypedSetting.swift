@@ -19,7 +19,7 @@ public struct UntypedSetting: Sendable {
     let core: AdapterCore
     let name: String
 
-    /// The value without a conversion. A value of the command line is text.
+    /// The value without a conversion. A value on the command line is text.
     public var value: JSONValue? { core.untyped(name) { $0 } }
 
     /// The value as text.
@@ -78,8 +78,8 @@ extension DefaultsAdapter {
         }
     }
 
-    // All names are Sendable. The additional constraint makes the compiler prefer this subscript to the generic
-    // subscript.
+    // The constraint `Sendable` has no other purpose than to make the compiler prefer this subscript to the subscript
+    // with a generic value.
     /// The value of a name as JSON. Assigning nil removes the stored value.
     @_disfavoredOverload
     public subscript<Name: SettingName & Sendable>(_ name: Name) -> JSONValue? {
@@ -129,16 +129,16 @@ public postfix func ++ (setting: UntypedSetting) {
     setting += 1
 }
 
-/// Stores a value if nothing is stored. The daemon checks this when it executes the write. The right side is evaluated only if the client knows of no
-/// stored value.
+/// Stores a value if nothing is stored. The daemon checks this condition when it executes the write. The right side is
+/// evaluated only if the client knows of no stored value.
 public func ?= <Value: DefaultsSerializable>(
     setting: UntypedSetting, value: @autoclosure () throws -> Value
 ) rethrows {
     try setting.core.setUntypedIfAbsent(setting.name) { setting.core.untypedJSON(try value(), setting.name) }
 }
 
-/// Stores JSON if nothing is stored. The daemon checks this when it executes the write. The right side is evaluated only if the client knows of no
-/// stored value.
+/// Stores JSON if nothing is stored. The daemon checks this condition when it executes the write. The right side is
+/// evaluated only if the client knows of no stored value.
 @_disfavoredOverload
 public func ?= (setting: UntypedSetting, value: @autoclosure () throws -> JSONValue) rethrows {
     try setting.core.setUntypedIfAbsent(setting.name) { .some(try value()) }

@@ -4,7 +4,7 @@ internal import SettingsHTTP
 internal import SettingsKeys
 internal import Synchronization
 
-/// A suite in memory. Its requests succeed or fail according to the condition of a ``TestDaemon``.
+/// A suite in memory whose requests succeed or fail according to the condition of a ``TestDaemon``.
 final class TestBackend: SuiteBackend {
     private struct State {
         var condition = TestDaemon.Condition.available
@@ -15,16 +15,17 @@ final class TestBackend: SuiteBackend {
         var delayedObservations: [@Sendable () -> Void] = []
     }
 
-    let inner: InMemoryBackend
+    /// The suite that the requests read and change.
+    let memory: InMemoryBackend
     let clock: any SessionClock
     private let state = Mutex(State())
 
-    init(_ inner: InMemoryBackend, _ clock: any SessionClock) {
-        self.inner = inner
+    init(_ memory: InMemoryBackend, _ clock: any SessionClock) {
+        self.memory = memory
         self.clock = clock
     }
 
-    var suite: SuiteName { inner.suite }
+    var suite: SuiteName { memory.suite }
 
     func setCondition(_ condition: TestDaemon.Condition) {
         let isAway = if case .away = condition { true } else { false }
@@ -39,7 +40,7 @@ final class TestBackend: SuiteBackend {
         state.withLock { $0.beforeNextWrite.append(action) }
     }
 
-    /// Delivers the delayed observations. Observations that arrive during this are delivered after them.
+    /// Delivers the delayed observations. Observations that arrive during the delivery are delivered afterwards.
     private func deliverDelayedObservations() {
         while true {
             let delayed = state.withLock { state -> [@Sendable () -> Void] in
@@ -75,42 +76,42 @@ final class TestBackend: SuiteBackend {
     }
 
     func load() async throws(BackendError) -> ObservedState {
-        try await request { () throws(BackendError) in try inner.load() }
+        try await request { () throws(BackendError) in try memory.load() }
     }
 
     func setting(_ key: KeyName) async throws(BackendError) -> SettingState {
-        try await request { () throws(BackendError) in try inner.setting(key) }
+        try await request { () throws(BackendError) in try memory.setting(key) }
     }
 
     func write(_ change: PendingChange) async throws(BackendError) -> WriteSummary {
-        try await request(isWrite: true) { () throws(BackendError) in try inner.write(change) }
+        try await request(isWrite: true) { () throws(BackendError) in try memory.write(change) }
     }
 
     func schema() async throws(BackendError) -> SchemaDocument? {
-        try await request { () throws(BackendError) in try inner.schema() }
+        try await request { () throws(BackendError) in try memory.schema() }
     }
 
     func setSchema(
         _ document: JSONValue, onConflict policy: ConflictPolicy, requestKey: RequestKey
     ) async throws(BackendError) -> WriteSummary {
         try await request(isWrite: true) { () throws(BackendError) in
-            try inner.setSchema(document, onConflict: policy, requestKey: requestKey)
+            try memory.setSchema(document, onConflict: policy, requestKey: requestKey)
         }
     }
 
     func changes(since cursor: Cursor) async throws(BackendError) -> SettingsObservation {
-        try await request { () throws(BackendError) in try inner.changes(since: cursor) }
+        try await request { () throws(BackendError) in try memory.changes(since: cursor) }
     }
 
-    func send<Output>(_ call: PastCall<Output>) async throws(BackendError) -> Output {
-        try await request(isWrite: call.isWrite) { () throws(BackendError) in try inner.send(call) }
+    func send<Output>(_ call: HistoryRequest<Output>) async throws(BackendError) -> Output {
+        try await request(isWrite: call.isWrite) { () throws(BackendError) in try memory.send(call) }
     }
 
     func follow(
         from cursor: Cursor, onFailure: @escaping @Sendable (BackendError) -> Void,
         _ handler: @escaping @Sendable (SettingsObservation) -> Void
     ) -> any BackendSubscription {
-        inner.follow(from: cursor, onFailure: onFailure) { [weak self] observation in
+        memory.follow(from: cursor, onFailure: onFailure) { [weak self] observation in
             let isDelayed = self?.state.withLock { state in
                 if state.delaysObservations { state.delayedObservations.append { handler(observation) } }
                 return state.delaysObservations

@@ -21,7 +21,7 @@ public final class TestDaemon: Sendable {
         case available
         /// No request gets an answer, and no adapter gets the changes of other adapters.
         case away
-        /// The daemon answers each request after this delay, which its clock measures.
+        /// The daemon answers each request after this delay, measured with the clock of the daemon.
         case slow(Duration)
         /// The daemon refuses each write with this code and this text. With `includingReads`, it refuses reads, too.
         /// After a temporary refusal, such as `insufficientStorage` for a full disk, the client keeps the write and
@@ -37,7 +37,7 @@ public final class TestDaemon: Sendable {
     ///
     /// - Parameters:
     ///   - suite: the name of the suite.
-    ///   - schema: the schema of the suite. By default, the suite has none.
+    ///   - schema: the schema of the suite. By default, the suite has no schema.
     ///   - values: the stored values.
     ///   - clock: a clock that the test controls. By default, the daemon and its clients use real time.
     public init(
@@ -66,23 +66,23 @@ public final class TestDaemon: Sendable {
 
     /// Returns the stored value of a key, or its default in the schema. Returns nil if there is no value.
     public func value(forKey name: String) -> JSONValue? {
-        Self.attempt("read", name) { key throws(BackendError) in try backend.inner.setting(key).value }
+        Self.attempt("read", name) { key throws(BackendError) in try backend.memory.setting(key).value }
     }
 
     /// Stores a value as another program would. Succeeds in every condition of the daemon. Nil removes the stored
     /// value.
     public func store(_ value: JSONValue?, forKey name: String) {
-        Self.store(value, name, in: backend.inner)
+        Self.store(value, name, in: backend.memory)
     }
 
     /// Stores a value as another program would, immediately before the daemon decides the next write of a client. Use
     /// it to test a conflict.
     public func storeBeforeNextWrite(_ value: JSONValue?, forKey name: String) {
-        backend.beforeNextWrite { [inner = backend.inner] in Self.store(value, name, in: inner) }
+        backend.beforeNextWrite { [memory = backend.memory] in Self.store(value, name, in: memory) }
     }
 
-    private static func store(_ value: JSONValue?, _ name: String, in inner: InMemoryBackend) {
-        attempt("write", name) { key throws(BackendError) in try inner.store(value, for: key) }
+    private static func store(_ value: JSONValue?, _ name: String, in memory: InMemoryBackend) {
+        attempt("write", name) { key throws(BackendError) in try memory.store(value, for: key) }
     }
 
     private static func attempt<Result>(
@@ -108,7 +108,7 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     /// - Parameters:
     ///   - keyStore: the object that defines the keys.
     ///   - values: the stored values.
-    ///   - schema: the schema of the suite. By default, the suite has none.
+    ///   - schema: the schema of the suite. By default, the suite has no schema.
     ///   - arguments: command line arguments without the program's name. By default, there are none.
     ///   - log: the log of the issues. By default ``DefaultsLog/default``.
     public static func inMemory(

@@ -37,8 +37,8 @@ package final class AdapterCore: Sendable {
         session.setHandlers(
             SuiteSession.Handlers(
                 report: { issues.report($0) },
-                // The closure refers weakly to the table, not to the core: each read retains and releases the core, and
-                // this is slow for an object with weak references.
+                // The closure refers weakly to the table and not to the core, because each read retains and releases
+                // the core, which is slow for an object with weak references.
                 onLoaded: { [weak observers] in observers?.startWaitingObservers() }))
     }
 
@@ -69,14 +69,14 @@ extension AdapterCore {
         }
     }
 
-    /// Loads the suite for an async form.
+    /// Loads the suite for an async method.
     nonisolated(nonsending) func load() async throws(DefaultsError) {
         try await throwingDefaultsError { () async throws(BackendError) in
             try await session.load(until: session.deadline)
         }
     }
 
-    /// Waits until the daemon has all writes, and brings the replica up to date.
+    /// Waits until the daemon has answered all writes, and applies all later changes to the replica.
     nonisolated(nonsending) func synchronize() async throws(DefaultsError) {
         let result = await Result { () async throws(BackendError) in
             try await session.synchronize(until: session.deadline)
@@ -85,7 +85,7 @@ extension AdapterCore {
         if case .failure(let error) = result { throw DefaultsError(error) }
     }
 
-    /// Carries out the write of a setter, in the background or with a wait for the answer, as the write mode says.
+    /// Adds the write of a setter to the queue. In the mode `confirmed`, waits for the answer.
     ///
     /// - Parameters:
     ///   - start: the time at which the setter began. The timeout of the setter counts from this time.
@@ -105,12 +105,14 @@ extension AdapterCore {
             }
         } catch {
             // A set-if-absent write that finds a stored value has not failed.
-            if case .refused(let problem) = error, change.conflict == .yielding, problem.conflicting != nil { return }
+            if case .refused(let problem) = error, change.onConflict == .keepStoredValue, problem.conflicting != nil {
+                return
+            }
             throw DefaultsError(error)
         }
     }
 
-    /// Carries out a write of an async form.
+    /// Carries out a write of an async method.
     @discardableResult
     nonisolated(nonsending) func commit(_ change: PendingChange) async throws(DefaultsError) -> WriteSummary {
         try await throwingDefaultsError { () async throws(BackendError) in try await session.commit(change) }

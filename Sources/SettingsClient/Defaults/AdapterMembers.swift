@@ -3,8 +3,8 @@ package import SettingsModel
 /// The members of adapters and scopes that hide keys of the same name. `Defaults.value` is a method even if there is a
 /// key `value`. `Defaults[\.value]` is the key.
 ///
-/// Other members, such as `removeAll` and `issues`, hide no key. For these names the compiler chooses the value of the
-/// key if only that has the type that the expression needs.
+/// Other members, such as `removeAll` and `issues`, hide no key: if a key has the name of such a member, the compiler
+/// chooses between the member and the key by the type that the expression needs.
 package enum AdapterMembers {
     /// The names in alphabetical order.
     package static let names = [
@@ -13,8 +13,8 @@ package enum AdapterMembers {
 }
 
 extension Schema {
-    /// The keys of the schema that have the name of a member of an adapter. If the property of the key has this name,
-    /// too, `Defaults.name` is the member and not the key.
+    /// The keys of the schema that have the name of a member of an adapter. If the property that defines the key also
+    /// has this name, `Defaults.name` is the member and not the key.
     package var keysShadowedByAdapter: [String] {
         AdapterMembers.names.filter { lists($0) }
     }

@@ -8,9 +8,9 @@ final class CachedReading: Sendable {
     /// True if neither the command line nor the suite has a value, so that `value` is the default of the key.
     let isDefault: Bool
     private let value: any DefaultsSerializable
-    private let base: JSONValue?
+    private let replicaJSON: JSONValue?
     private let problem: DefaultsError?
-    private let isStoredUnreadable: Bool
+    private let isReplicaValueUnreadable: Bool
     private let cell: KeyCell
     private let version: UInt64
     private let tracker: ValueTracker
@@ -26,9 +26,9 @@ final class CachedReading: Sendable {
     ) {
         isDefault = reading.value == nil
         value = reading.value ?? defaultValue
-        base = reading.base
+        replicaJSON = reading.replicaJSON
         problem = reading.problem
-        isStoredUnreadable = reading.isStoredUnreadable
+        isReplicaValueUnreadable = reading.isReplicaValueUnreadable
         self.cell = cell
         self.version = version
         self.tracker = tracker
@@ -39,9 +39,9 @@ final class CachedReading: Sendable {
     init<Value: DefaultsSerializable>(_ reading: CachedReading, by path: AnyKeyPath, defaultValue: Value) {
         isDefault = reading.isDefault
         value = reading.isDefault ? defaultValue : reading.value
-        base = reading.base
+        replicaJSON = reading.replicaJSON
         problem = reading.problem
-        isStoredUnreadable = reading.isStoredUnreadable
+        isReplicaValueUnreadable = reading.isReplicaValueUnreadable
         cell = reading.cell
         version = reading.version
         tracker = reading.tracker
@@ -61,19 +61,19 @@ final class CachedReading: Sendable {
 
     func reading<Value: DefaultsSerializable>(as _: Value.Type) -> Reading<Value> {
         Reading(
-            value: isDefault ? nil : value(as: Value.self), base: base, problem: problem,
-            isStoredUnreadable: isStoredUnreadable)
+            value: isDefault ? nil : value(as: Value.self), replicaJSON: replicaJSON, problem: problem,
+            isReplicaValueUnreadable: isReplicaValueUnreadable)
     }
 }
 
-/// A key path that is only retained. It is unchecked Sendable because no code evaluates it.
+/// A key path that is retained and never evaluated, so it may be unchecked Sendable.
 struct RetainedPath: @unchecked Sendable {
     let path: AnyKeyPath
 }
 
 extension DefaultsSerializable {
-    /// Casts a value to its own type. This only compares two types, and is faster than the cast of an existential
-    /// value.
+    /// Casts a value to its own type. A cast in a generic method only compares two types, so it is faster than the cast
+    /// of an existential value.
     fileprivate func cast<Value>(to _: Value.Type) -> Value {
         // swift-format-ignore: NeverForceUnwrap
         self as! Value

@@ -17,7 +17,7 @@ internal import SettingsModel
 /// the program, in which a hyphen replaces each character that is not allowed in the name of a suite. If the value of a
 /// variable is not valid, reads return defaults, and each read or write reports an issue that describes the mistake.
 ///
-/// A program can declare its own global variable with this name. Its files then use that variable:
+/// A program can declare its own global variable `Defaults`. The files of the program then use this variable:
 ///
 ///     let Defaults = DefaultsAdapter(suite: "com.my.app", keyStore: DefaultsKeys())
 ///
@@ -53,7 +53,7 @@ struct ProgramEnvironment: Sendable {
 
     /// Returns a session for the given suite and server, or for the suite and server that the environment names.
     ///
-    /// If a variable is not valid, every request of the session fails. A fallback could read and write a wrong suite.
+    /// If a variable is not valid, every request of the session fails, because a fallback could use a wrong suite.
     func session(
         suite requestedSuite: SuiteName?, server address: ServerAddress?, token: DefaultsToken? = nil,
         timeout: Duration,

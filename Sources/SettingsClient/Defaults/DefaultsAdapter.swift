@@ -23,8 +23,8 @@ public import SettingsKeys
 @dynamicMemberLookup
 public final class DefaultsAdapter<KeyStore: Sendable>: KeyedAccess {
     // Members that must hide no key are in extensions with the constraint `KeyStore: DefaultsKeyStore`, which every
-    // adapter satisfies. Because of the constraint, the compiler does not prefer such a member to a key of the same name: it
-    // takes the one whose type fits the expression.
+    // adapter satisfies. Because of the constraint, the compiler does not prefer such a member to a key of the same
+    // name: it chooses between the member and the key by the type that the expression needs.
     let core: AdapterCore
 
     init(
@@ -56,7 +56,7 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     /// Removes all stored values of the suite.
     public func removeAll() {
         core.runSetter(for: nil) { () throws(DefaultsError) in
-            try core.submit(PendingChange(action: .reset, requestKey: .unique()))
+            try core.submit(PendingChange(action: .removeAll, requestKey: .unique()))
         }
     }
 
@@ -111,7 +111,7 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
         do {
             name = try SuiteName(suite.description)
         } catch {
-            fatalError("\"\(suite)\" is no suite: \(error)", file: file, line: line)
+            fatalError("cannot use \"\(suite)\" as the name of a suite: \(error)", file: file, line: line)
         }
         self.init(
             suite: name, keyStore: keyStore, server: server, token: token, timeout: timeout, outbox: outbox,

@@ -4,7 +4,8 @@ package import SettingsKeys
 package struct DefaultsReference<Value: DefaultsSerializable>: Sendable {
     let core: AdapterCore
     let resolved: ResolvedKey<Value>
-    /// The default of the key that the program gave. Keys that share the resolved key may have other defaults.
+    /// The default of the program's key. Keys with the same name, type and rules share a resolved key, but may have
+    /// different defaults.
     let defaultValue: Value
 
     var name: String { resolved.key.name }
@@ -13,7 +14,7 @@ package struct DefaultsReference<Value: DefaultsSerializable>: Sendable {
         core.report(error, name, attempt)
     }
 
-    /// Stores a value if nothing is stored, as a setter does. The daemon decides.
+    /// Stores a value if nothing is stored, as a setter does. The daemon checks the condition.
     ///
     /// - Parameter value: the value. It is evaluated only if the replica has no stored value.
     package func setIfAbsent(_ value: () throws -> Value) rethrows {
@@ -30,7 +31,8 @@ package struct DefaultsReference<Value: DefaultsSerializable>: Sendable {
         change.write()
     }
 
-    /// Returns true if nothing is stored, as far as the client knows. Reports an error.
+    /// Returns true if the client knows of no stored value. Returns false and reports an error if the key is not valid
+    /// or the suite cannot be read.
     private func seemsAbsent() -> Bool {
         do {
             _ = try resolved.codec.get()
@@ -46,7 +48,7 @@ package struct DefaultsReference<Value: DefaultsSerializable>: Sendable {
     nonisolated(nonsending) func readValue() async throws(DefaultsError) -> Value {
         _ = try resolved.codec.get()
         let reading = try await readOrThrow()
-        if reading.isStoredUnreadable, resolved.argument == nil, let problem = reading.problem { throw problem }
+        if reading.isReplicaValueUnreadable, resolved.argument == nil, let problem = reading.problem { throw problem }
         return reading.value ?? defaultValue
     }
 }

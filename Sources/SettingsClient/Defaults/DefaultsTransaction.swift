@@ -45,7 +45,7 @@ public struct DefaultsTransaction<KeyStore: Sendable>: ~Copyable {
     public subscript<Value>(dynamicMember path: KeyPath<KeyStore, DefaultsKey<Value>>) -> Value {
         mutating get { self[path] }
         set { self[path] = newValue }
-        // `self[path]` would also write after a change that throws.
+        // An implementation with `self[path]` would also write after a change that throws.
         _modify {
             var change = record.beginChange(scope.reference(path))
             yield &change.value
@@ -88,20 +88,21 @@ public struct DefaultsTransaction<KeyStore: Sendable>: ~Copyable {
 
 /// The reads and writes of one run of a transaction.
 private struct TransactionRecord {
-    /// A change in place within a transaction, between its reading and its writing.
+    /// A change in place within a transaction, between the read and the write of the value.
     struct Change<Value: DefaultsSerializable> {
         let reference: DefaultsReference<Value>
         var value: Value
-        /// The JSON of the value that was read. Nil for no value.
+        /// The JSON of the value that was read. Nil for an optional that is nil.
         let before: Result<JSONValue?, DefaultsError>
     }
 
     let core: AdapterCore
-    /// The keys that were prepared after an earlier run. If their source is still unknown, the run goes on without it.
+    /// The keys about which the daemon was asked after an earlier run. If a source is still unknown, the run continues
+    /// without the source.
     let prepared: Set<KeyName>
-    /// The keys that need a request before their value is certain, with functions that send the request. The body
-    /// cannot suspend, so the functions run after the body, and then the body runs again.
-    private(set) var missing: [KeyName: @Sendable () async -> Void] = [:]
+    /// The keys about which the daemon must be asked, with functions that send the request. The body cannot suspend, so
+    /// the functions run after the body, and then the body runs again.
+    private(set) var preparations: [KeyName: @Sendable () async -> Void] = [:]
     /// The state of each key at its first read.
     private(set) var read: [KeyName: KeyState] = [:]
     private var written: [KeyName: JSONValue?] = [:]
@@ -122,7 +123,7 @@ private struct TransactionRecord {
         }
         return Transaction(
             if: conditions,
-            do: order.map { core.operation($0, (written[$0] ?? nil).map { .set($0) } ?? .delete) })
+            do: order.map { core.makeOperation($0, (written[$0] ?? nil).map { .set($0) } ?? .delete) })
     }
 
     mutating func value<Value>(_ reference: DefaultsReference<Value>) -> Value {
@@ -133,12 +134,12 @@ private struct TransactionRecord {
         let keyState = read[key] ?? reference.keyState(key)
         if keyState.needsSource || reference.resolved.valueMove?.isOpen ?? false { prepare(reference, key) }
         if let written = written[key] {
-            let own = VisibleSetting(value: written, source: written == nil ? .unset : .stored, revision: nil)
-            return reference.resolve(own, over: core.registered(key)).value ?? reference.defaultValue
+            let setting = ReplicaSetting(value: written, source: written == nil ? .unset : .stored, revision: nil)
+            return reference.resolve(setting, over: core.registered(key)).value ?? reference.defaultValue
         }
         read[key] = keyState
         let reading = reference.reading(of: keyState)
-        if reading.isStoredUnreadable, let problem = reading.problem { failure = failure ?? problem }
+        if reading.isReplicaValueUnreadable, let problem = reading.problem { failure = failure ?? problem }
         return reading.value ?? reference.defaultValue
     }
 
@@ -153,7 +154,7 @@ private struct TransactionRecord {
 
     private mutating func prepare<Value>(_ reference: DefaultsReference<Value>, _ key: KeyName) {
         guard !prepared.contains(key) else { return }
-        missing[key] = {
+        preparations[key] = {
             await reference.moveValueAndWait()
             if reference.keyState(key).needsSource { _ = try? await reference.core.fetchSource(key) }
         }
@@ -234,8 +235,10 @@ extension DefaultsScope {
                 var transaction = DefaultsTransaction(self, TransactionRecord(core, prepared: prepared))
                 let outcome = Swift.Result { try body(&transaction) }
                 let record = transaction.record
-                // The error of a run with incomplete values does not count.
-                guard record.missing.isEmpty else { return Submission<Result>.needsPreparation(record.missing) }
+                // An error of a run with uncertain values is ignored, because the body runs again.
+                guard record.preparations.isEmpty else {
+                    return Submission<Result>.needsPreparation(record.preparations)
+                }
                 let result = try outcome.get()
                 return try core.submit(record.finished(), isCurrent: core.areUnchanged(record.read), result)
             }
@@ -280,7 +283,7 @@ extension AdapterCore {
         let waiter = Promise<WriteResult>()
         do throws(BackendError) {
             try session.enqueueInBackground(
-                self.transaction(transaction.operations, if: transaction.conditions), waiter: waiter)
+                makeTransaction(transaction.operations, if: transaction.conditions), waiter: waiter)
         } catch {
             throw DefaultsError(error)
         }
@@ -364,6 +367,6 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
 
     /// Removes all stored values of the suite, and waits until the daemon has confirmed the removal.
     public nonisolated(nonsending) func unsetAll() async throws(DefaultsError) {
-        try await core.commit(PendingChange(action: .reset, requestKey: .unique()))
+        try await core.commit(PendingChange(action: .removeAll, requestKey: .unique()))
     }
 }

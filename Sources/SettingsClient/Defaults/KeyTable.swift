@@ -2,16 +2,17 @@ internal import SettingsKeys
 internal import SettingsModel
 internal import Synchronization
 
-/// The resolved keys of an adapter, by key path and by name. A resolved key is a key with all that the adapter has found out
-/// about it: its codec, the argument on the command line and the last reading.
+/// The resolved keys of an adapter, and their last readings by key path. A `ResolvedKey` is a key with its state in the
+/// adapter.
 ///
-/// A read with a key path would spend most of its time on the computed property that creates the key. So the table
-/// finds the last reading by the identity of the key path: a key path literal without captures is one object for the
-/// whole program. Keys of the same name, type and rules share one resolved key, so a stored value is decoded once for
-/// all of them.
+/// Without the table, a read with a key path would spend most of its time on the computed property that creates the
+/// key. The table finds the last reading by the identity of the key path: the compiler creates one object for each key
+/// path literal without captures. Keys of the same name, type and rules share one resolved key, so a stored value is
+/// decoded once for all of them.
 ///
 /// The table has a maximum size, because a program may create names and key paths at run time. When there are too many
-/// resolved keys, the table removes all keys and readings. When there are too many readings or stores, it removes these.
+/// resolved keys, the table removes all keys and readings. When there are too many readings, it removes all readings;
+/// when there are too many stores, it removes all stores.
 final class KeyTable: Sendable {
     private struct TypedName: Hashable {
         let name: UTF8Text
@@ -20,15 +21,19 @@ final class KeyTable: Sendable {
 
     private struct Contents: Sendable {
         var readings: [PathIdentity: CachedReading] = [:]
+        /// The resolved keys of a name and a type, which differ in their rules.
         var resolved: [TypedName: [any AnyObject & Sendable]] = [:]
+        /// The number of resolved keys.
         var keyCount = 0
         var stores: [PathIdentity: (path: RetainedPath, instance: StoreInstance)] = [:]
+        /// The number that the newest store has.
         var storeCount: UInt = 0
-        /// For each type of values, the first resolved key of a key without rules. Other resolved keys share its codec.
-        var models: [ObjectIdentifier: any AnyObject & Sendable] = [:]
+        /// For each type of values, the first resolved key of a key without rules. Other keys without rules share the
+        /// compiled schema of its codec.
+        var schemaOwners: [ObjectIdentifier: any AnyObject & Sendable] = [:]
     }
 
-    /// The table keeps at most this number of resolved keys, and of key paths.
+    /// The table keeps at most this number of resolved keys, of readings, and of stores.
     static let capacity = 4096
     /// The table keeps at most this number of resolved keys of one name and type, which differ in their rules.
     private static let maxVariants = 8
@@ -46,7 +51,7 @@ final class KeyTable: Sendable {
         self.report = report
     }
 
-    /// The number of resolved keys and key paths.
+    /// The number of resolved keys, readings and stores.
     var count: Int {
         contents.withLock { $0.keyCount + $0.readings.count + $0.stores.count }
     }
@@ -73,7 +78,7 @@ final class KeyTable: Sendable {
         withExtendedLifetime(old) {}
     }
 
-    /// Returns the resolved key of a key.
+    /// Returns the resolved key of a key. Creates it at the first call.
     func resolve<Value>(_ key: DefaultsKey<Value>) -> ResolvedKey<Value> {
         let name = TypedName(name: UTF8Text(key.name), type: ObjectIdentifier(Value.self))
         let known = contents.withLock { $0.resolved[name] ?? [] }
@@ -98,15 +103,16 @@ final class KeyTable: Sendable {
 
     private func makeResolvedKey<Value>(_ key: DefaultsKey<Value>, type: ObjectIdentifier) -> ResolvedKey<Value> {
         // The compiled schema of a key without rules is the same for all keys of its type.
-        let model = key.rules == nil ? contents.withLock { $0.models[type] } as? ResolvedKey<Value> : nil
-        let resolved = ResolvedKey(key, like: try? model?.codec.get(), session: session, arguments: arguments)
+        let model = key.rules == nil ? contents.withLock { $0.schemaOwners[type] } as? ResolvedKey<Value> : nil
+        let resolved = ResolvedKey(
+            key, sharingSchemaOf: try? model?.codec.get(), session: session, arguments: arguments)
         if let problem = resolved.argumentProblem {
             let argument = arguments.spelling(of: key.name, hidesValue: key.traits.isSecret)
             report(key.name, .invalidArgument(argument, problem))
         }
         switch resolved.codec {
         case .failure(let error): report(key.name, error)
-        case .success: if key.rules == nil, model == nil { contents.withLock { $0.models[type] = resolved } }
+        case .success: if key.rules == nil, model == nil { contents.withLock { $0.schemaOwners[type] = resolved } }
         }
         return resolved
     }
@@ -118,7 +124,7 @@ final class KeyTable: Sendable {
         let identity = PathIdentity(path, in: store)
         if let known = contents.withLock({ $0.stores[identity]?.instance }) { return known }
         let inner = evaluate()
-        // Values of the program are freed without the lock.
+        // The deinitializer of a store may run code of the program, so stores are released without the lock.
         var old: [PathIdentity: (path: RetainedPath, instance: StoreInstance)] = [:]
         return contents.withLock { contents in
             // If two threads evaluate the store at the same time, both use the instance of the first thread.
@@ -131,8 +137,8 @@ final class KeyTable: Sendable {
         }
     }
 
-    /// Removes the resolved keys. Functions that track their values with Observation read the values again, and then
-    /// track the new resolved keys.
+    /// Removes the resolved keys, and announces a change of every key. Functions that track values with Observation
+    /// then read the values again and track the new resolved keys.
     private func removeAllKeys() {
         removeKeysAndAnnounce()
         session.forgetUnusedEntries()

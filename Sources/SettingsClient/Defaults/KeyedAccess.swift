@@ -5,9 +5,9 @@ public import SettingsKeys
 /// A program can use a key path, a key or a member with the same result. An assignment runs `set`. A change in place
 /// runs `_modify`, which writes after the change, so a change that throws writes nothing.
 ///
-/// A method whose only argument is a key has an empty parameter before the key. Without that parameter, the compiler
-/// (Swift 6.3) would read a misspelt key path as a key without a label, and would not say that the store has no such
-/// member.
+/// A method whose only argument is a key has a parameter of the type `Void` before the key. Without this parameter, the
+/// compiler (Swift 6.3) treats a misspelt key path as a key without its label, and does not report that the store has
+/// no member of this name.
 @dynamicMemberLookup
 public protocol KeyedAccess<KeyStore>: Sendable {
     /// The store that defines the keys.
@@ -17,8 +17,8 @@ public protocol KeyedAccess<KeyStore>: Sendable {
     /// name.
     static func scope(of access: Self) -> DefaultsScope<KeyStore>
 
-    // Reads do not create a scope: a scope retains the adapter, and the reference count would slow down concurrent
-    // reads.
+    // This method exists because a read by means of `scope(of:)` would retain the adapter. Concurrent reads would then
+    // be slow, because all threads change the same reference count.
     /// Reads the value of a key.
     ///
     /// - Parameters:
@@ -29,7 +29,7 @@ public protocol KeyedAccess<KeyStore>: Sendable {
 
 extension KeyedAccess {
     var core: AdapterCore { Self.scope(of: self).core }
-    /// The core, for the other modules of the client.
+    /// The core, for SettingsClientCompatibility and SettingsClientTesting.
     package var adapterCore: AdapterCore { core }
 
     package func reference<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> DefaultsReference<Value> {
@@ -69,7 +69,7 @@ extension KeyedAccess {
     public subscript<Value>(dynamicMember path: KeyPath<KeyStore, DefaultsKey<Value>>) -> Value {
         get { Self.read(path, in: self) }
         nonmutating set { reference(path).assign(newValue) }
-        // `self[path]` would also write after a change that throws.
+        // An implementation with `self[path]` would also write after a change that throws.
         nonmutating _modify {
             var change = reference(path).beginChange()
             defer { change.end() }
@@ -128,7 +128,7 @@ extension KeyedAccess {
         try await reference(path).readValue()
     }
 
-    // Without a second overload for key paths, the compiler reports no error message for a misspelt key path.
+    // If there is only one overload for key paths, the compiler reports no useful error for a misspelt key path.
     /// Not available. Use the overload that returns a value that is not optional.
     @available(*, unavailable)
     @_disfavoredOverload
@@ -178,8 +178,9 @@ extension KeyedAccess {
         try await Self.scope(of: self).transaction { try body(&$0[key: key]) }
     }
 
-    /// Stores a value if nothing is stored. The daemon decides. Returns true if the daemon stored the value. The body
-    /// runs only if the client knows of no stored value.
+    /// Stores a value if nothing is stored, which the daemon checks. Returns true if the daemon stored the value.
+    ///
+    /// - Parameter body: returns the value. It runs only if the client knows of no stored value.
     @discardableResult
     public nonisolated(nonsending) func setIfAbsent<Value>(
         _ path: KeyPath<KeyStore, DefaultsKey<Value>>, _ body: nonisolated(nonsending) () async throws -> Value
@@ -187,8 +188,9 @@ extension KeyedAccess {
         try await reference(path).setIfAbsent(body)
     }
 
-    /// Stores a value if nothing is stored. The daemon decides. Returns true if the daemon stored the value. The body
-    /// runs only if the client knows of no stored value.
+    /// Stores a value if nothing is stored, which the daemon checks. Returns true if the daemon stored the value.
+    ///
+    /// - Parameter body: returns the value. It runs only if the client knows of no stored value.
     @discardableResult
     public nonisolated(nonsending) func setIfAbsent<Value>(
         key: DefaultsKey<Value>, _ body: nonisolated(nonsending) () async throws -> Value
@@ -288,8 +290,8 @@ public struct DefaultsScope<KeyStore: Sendable>: KeyedAccess {
         return value
     }
 
-    /// Returns the scope of a nested store. Consumes this scope, because each change of a reference count takes half as
-    /// long as a read.
+    /// Returns the scope of a nested store. Consumes this scope to save a change of a reference count, which takes half
+    /// as long as a read.
     consuming func inner<Inner: DefaultsKeyStore>(_ path: KeyPath<KeyStore, Inner>) -> DefaultsScope<Inner> {
         if MemoryLayout<Inner>.size == 0 {
             assertHasPrefix(Inner.self)

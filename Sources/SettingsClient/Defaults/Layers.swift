@@ -4,7 +4,8 @@ internal import SettingsModel
 /// The settings on the command line. They override stored values while the program runs.
 ///
 /// `-key value` and `-key=value` set text, which is converted to the type of the key. `--set key=JSON` sets JSON. The
-/// argument after `-key` may begin with a hyphen only if it is a number. The last argument for a key counts.
+/// argument after `-key` may begin with a hyphen only if it is a number. If several
+/// arguments name a key, the last argument applies.
 package struct LaunchArguments: Sendable {
     /// A value on the command line.
     enum Argument: Equatable, Sendable {
@@ -47,12 +48,13 @@ package struct LaunchArguments: Sendable {
         !text.hasPrefix("-") || Double(text) != nil
     }
 
-    /// The JSON values that the argument for a key may mean, in the order in which the codec of the key tries them. Empty without an argument.
-    func forms(of key: String) -> [JSONValue] {
+    /// The JSON values that the argument for a key may mean, in the order in which the codec of the key tries them.
+    /// Empty if there is no argument for the key.
+    func candidates(for key: String) -> [JSONValue] {
         switch values[UTF8Text(key)] {
         case nil: []
         case .json(let value): [value]
-        case .text(let text): Self.forms(of: text)
+        case .text(let text): Self.candidates(from: text)
         }
     }
 
@@ -65,13 +67,13 @@ package struct LaunchArguments: Sendable {
         }
     }
 
-    private static func forms(of text: String) -> [JSONValue] {
-        var forms: [JSONValue] = [.string(text)]
-        if let truth = truth(of: text) { forms.append(.bool(truth)) }
-        if let integer = Int64(text) { forms.append(.integer(integer)) }
-        if let double = Double(text), double.isFinite { forms.append(.double(double)) }
-        if let json = try? JSONValue(parsing: text), !forms.contains(json) { forms.append(json) }
-        return forms
+    private static func candidates(from text: String) -> [JSONValue] {
+        var candidates: [JSONValue] = [.string(text)]
+        if let truth = truth(of: text) { candidates.append(.bool(truth)) }
+        if let integer = Int64(text) { candidates.append(.integer(integer)) }
+        if let double = Double(text), double.isFinite { candidates.append(.double(double)) }
+        if let json = try? JSONValue(parsing: text), !candidates.contains(json) { candidates.append(json) }
+        return candidates
     }
 
     /// Returns the boolean that a word means, in upper or lower case. Returns nil for other words.
@@ -87,32 +89,37 @@ package struct LaunchArguments: Sendable {
 /// The effective value of a key. It comes from the first of these sources that has a valid value: the command line, the
 /// stored value, the registered default, the default of the schema, the default of the key.
 extension DefaultsReference {
-    /// Reads a key. The value of the result is nil if only the default of the key remains.
-    func resolve(_ visible: VisibleSetting, over registered: JSONValue?) -> Reading<Value> {
-        var reading = resolveWithoutArgument(visible, over: registered)
+    /// Reads a key. The value of the result is nil if the effective value is the default of the key.
+    ///
+    /// - Parameters:
+    ///   - setting: the setting in the replica, with the program's pending writes applied.
+    ///   - registered: the registered default.
+    func resolve(_ setting: ReplicaSetting, over registered: JSONValue?) -> Reading<Value> {
+        var reading = resolveWithoutArgument(setting, over: registered)
         reading.value = resolved.argument ?? reading.value
         return reading
     }
 
     /// Reads a key and ignores the command line.
-    func resolveWithoutArgument(_ visible: VisibleSetting, over registered: JSONValue?) -> Reading<Value> {
+    func resolveWithoutArgument(_ setting: ReplicaSetting, over registered: JSONValue?) -> Reading<Value> {
         guard case .success(let codec) = resolved.codec else { return Reading() }
-        var reading = Reading<Value>(base: visible.value)
-        if visible.source == .invalid {
+        var reading = Reading<Value>(replicaJSON: setting.value)
+        if setting.source == .invalid {
             reading.problem = .refused(
                 Refusal(.invalidStored, "the stored value of \(name) of suite \(core.suite) does not match the schema"))
-            reading.isStoredUnreadable = true
+            reading.isReplicaValueUnreadable = true
         }
-        let isStored = visible.value != nil && visible.source != .default
+        let isStored = setting.value != nil && setting.source != .default
+        // A registered default overrides a default of the schema.
         let layers =
-            isStored ? [(visible.value, true), (registered, false)] : [(registered, false), (visible.value, true)]
+            isStored ? [(setting.value, true), (registered, false)] : [(registered, false), (setting.value, true)]
         for (layer, isOfReplica) in layers {
             guard reading.value == nil, let layer else { continue }
             do {
                 reading.value = try codec.decode(layer)
             } catch {
                 reading.problem = reading.problem ?? .invalid(error)
-                if isOfReplica { reading.isStoredUnreadable = true }
+                if isOfReplica { reading.isReplicaValueUnreadable = true }
             }
         }
         return reading
@@ -135,7 +142,7 @@ extension AdapterCore {
                 report(.unusableName(error), name, .write)
             }
         }
-        session.change(isOwnChange: true) { [values] in $0.register(values) }
-        session.announceOwnChanges()
+        session.change(isLocalChange: true) { [values] in $0.register(values) }
+        session.announceLocalChanges()
     }
 }

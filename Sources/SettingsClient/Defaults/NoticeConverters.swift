@@ -5,8 +5,8 @@ internal import Synchronization
 
 /// Converts notices into the updates of one key.
 ///
-/// Only a change of the effective value is an update. If a value from the command line hides the change, or the new
-/// JSON means the same value, there is no update.
+/// Only a change of the effective value is an update. If a value on the command line overrides the setting, or if the
+/// new JSON is decoded to the same value, there is no update.
 final class KeyNoticeConverter<Value: DefaultsSerializable>: Sendable {
     private typealias Observed = (value: Value, json: Result<JSONValue?, DefaultsError>)
 
@@ -31,7 +31,7 @@ final class KeyNoticeConverter<Value: DefaultsSerializable>: Sendable {
         let found = notice.settings.first { $0.key == setting.resolved.name }
         guard found != nil || notice.isBeginning else { return nil }
         let reading = found.map(read)
-        let isReadable = !(reading?.isStoredUnreadable ?? false) || setting.resolved.argument != nil
+        let isReadable = !(reading?.isReplicaValueUnreadable ?? false) || setting.resolved.argument != nil
         guard notice.isBeginning || isReadable else { return nil }
         let value = reading?.value ?? setting.defaultValue
         let new = (value: value, json: setting.resolved.encoded(value))
@@ -44,8 +44,8 @@ final class KeyNoticeConverter<Value: DefaultsSerializable>: Sendable {
             guard options.contains(.initial), isReadable else { return nil }
             return DefaultsUpdate(key: setting.name, oldValue: nil, newValue: value, isInitial: true)
         }
-        // The value type may not be Equatable, so the JSON is compared. A value without a JSON form counts as
-        // different.
+        // The value type may not be Equatable, so the JSON is compared. A value without a JSON form differs
+        // from every value.
         guard let old, !isSameJSON(old.json, new.json) else { return nil }
         return DefaultsUpdate(
             key: setting.name, oldValue: options.contains(.old) ? old.value : nil, newValue: value, isInitial: false)
@@ -92,8 +92,8 @@ final class SuiteNoticeConverter: Sendable {
     }
 
     private func advance(to setting: ObservedSetting) -> UntypedUpdate? {
-        // A value of the command line hides all changes.
-        guard core.arguments.forms(of: setting.key.text).isEmpty else { return nil }
+        // A value on the command line overrides the setting.
+        guard core.arguments.candidates(for: setting.key.text).isEmpty else { return nil }
         let new = value(of: setting)
         return last.withLock { last in
             guard last != nil else { return nil }
@@ -107,7 +107,7 @@ final class SuiteNoticeConverter: Sendable {
 
     /// Returns the effective value, including the command line and registered defaults.
     private func value(of setting: ObservedSetting) -> JSONValue? {
-        if let argument = core.arguments.forms(of: setting.key.text).first { return argument }
+        if let argument = core.arguments.candidates(for: setting.key.text).first { return argument }
         return core.untyped(setting.visible, over: setting.registered)
     }
 }

@@ -48,6 +48,7 @@ final class Observer<Update: Sendable>: AnyObserver {
         var scheduled = 0
         /// The task that waits for the next notice.
         var waiter: Waiter?
+        /// True if an iterator gets the updates.
         var isClaimed = false
         var isEnded = false
         /// The call of the handler that is running, with its thread.
@@ -71,7 +72,7 @@ final class Observer<Update: Sendable>: AnyObserver {
     }
 
     func add(_ notice: ObserverNotice) {
-        let (waiter, isCall) = state.withLock { state -> (Waiter?, Bool) in
+        let (waiter, needsCall) = state.withLock { state -> (Waiter?, Bool) in
             guard !state.isEnded else { return (nil, false) }
             if let waiter = state.waiter.take() { return (waiter, false) }
             state.backlog.append(notice)
@@ -81,7 +82,7 @@ final class Observer<Update: Sendable>: AnyObserver {
         }
         waiter?.resume(returning: notice)
         // There is one call for each notice, so that all handlers of an adapter run in the order of the changes.
-        if isCall { core.observers.queue.async { [weak self] in self?.handleNext() } }
+        if needsCall { core.observers.queue.async { [weak self] in self?.handleNext() } }
     }
 
     private func handleNext() {
@@ -123,7 +124,7 @@ final class Observer<Update: Sendable>: AnyObserver {
 /// Updates for a task.
 extension Observer {
     /// Returns true for the first caller. Only one iterator can get updates, because each update is delivered once.
-    func claim() -> Bool {
+    func claimUpdates() -> Bool {
         state.withLock { state in
             defer { state.isClaimed = true }
             return !state.isClaimed
@@ -145,7 +146,7 @@ extension Observer {
                 let (notice, former) = state.withLock { state -> (ObserverNotice??, Waiter?) in
                     if state.isEnded { return (.some(nil), nil) }
                     if let notice = state.backlog.popFirst() { return (notice, nil) }
-                    // Copies of the iterator may wait at the same time. The last caller gets the update.
+                    // Copies of the iterator may wait at the same time. The last of them gets the update.
                     let former = state.waiter
                     state.waiter = continuation
                     return (nil, former)
@@ -160,9 +161,9 @@ extension Observer {
 }
 
 /// A queue of notices. When it is full, it drops all notices of a key except the newest. The queue therefore contains
-/// at most 1024 notices, or twice as many notices as there are keys.
+/// at most 1024 notices, or two notices for each key if there are more than 512 keys.
 struct NoticeBacklog: Sendable {
-    /// The number of notices from which the queue drops notices.
+    /// The minimum number of notices in a full queue.
     static let bound = 1024
 
     private var notices: ArraySlice<ObserverNotice> = []

@@ -12,13 +12,19 @@ extension KeyedAccess {
     ///     }
     ///
     /// The handlers of an adapter run one after the other on a queue of the adapter, in the order of the changes. A
-    /// write of the program causes an update before the daemon has confirmed it. If the write is rolled back, this
-    /// causes another update. A handler may read, write and cancel its observation. A slow handler gets every update
-    /// unless more than about a thousand changes wait. It then gets only the newest change of each key.
+    /// write of the program causes an update before the daemon has confirmed the write. If the write is rolled back,
+    /// the rollback causes another update. A handler may read, write and cancel its observation. A slow handler gets
+    /// every update unless more than about a thousand changes wait. It then gets only the newest change of each key.
     ///
     /// If the suite is not loaded, the method first loads it, as a getter does. If the load fails, the adapter reports
     /// an issue, and observing begins when the suite is loaded. If a stored value is not a valid value of the key, the
     /// adapter reports an issue instead of an update.
+    ///
+    /// - Parameters:
+    ///   - path: the path of the key.
+    ///   - options: the contents of the updates. With ``ObservingOptions/initial``, the first update is the present
+    ///     value.
+    ///   - handler: the function that the adapter calls with each update.
     public func observe<Value>(
         _ path: KeyPath<KeyStore, DefaultsKey<Value>>, options: ObservingOptions = [.old, .new],
         handler: @escaping @Sendable (DefaultsUpdate<Value>) -> Void
@@ -152,18 +158,18 @@ extension AdapterCore {
         return DefaultsUpdates(observer)
     }
 
-    /// Starts an observer. If its first update is the loaded value, it starts when the suite is loaded.
+    /// Starts an observer. With the option `initial`, the observer starts when the suite is loaded.
     private func start(_ observer: any AnyObserver, _ options: ObservingOptions) {
         guard options.contains(.initial) else {
-            // The observer starts now, so that it misses no later change. A value whose source is unknown counts as
-            // stored.
+            // The observer starts now, even if the suite is not loaded, so that it misses no later change. A value
+            // whose source is unknown counts as stored.
             addBeginning(of: observer, isLate: false)
             return session.isLoaded ? () : session.loadForObservers()
         }
         if session.isLoaded { return begin(observer) }
         observers.startWhenLoaded(observer)
         session.loadForObservers()
-        // The suite may have been loaded before the observer waited.
+        // The suite may have been loaded before the observer was added to the waiting observers.
         if session.isLoaded { observers.startWaitingObservers() }
     }
 

@@ -12,8 +12,8 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     ///     try await Defaults.publishSchema { \.username; \.launchCount; \.player.volume }
     ///
     /// Throws if the keys cannot form a schema, for example because two keys of different types have the same name, or
-    /// because a nested store has no prefix. Throws also if a stored value does not match the schema, unless `onConflict`
-    /// says to keep or to remove the value. The error names each key with such a value.
+    /// because a nested store has no prefix. Throws also if a stored value does not match the schema, unless the policy
+    /// is to keep or to remove the value. The error names each key with such a value.
     ///
     /// - Parameters:
     ///   - additionalProperties: the schema of keys that are not listed. By default, other keys are not allowed.
@@ -28,6 +28,10 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     }
 
     /// Publishes the schema of all keys in stored properties of the store. Throws if there are no such keys.
+    ///
+    /// - Parameters:
+    ///   - additionalProperties: the schema of other keys. By default, other keys are not allowed.
+    ///   - policy: determines what happens to stored values that the schema does not allow.
     @discardableResult
     public nonisolated(nonsending) func publishSchema(
         additionalProperties: JSONValue = false, onConflict policy: ConflictPolicy = .refuse
@@ -93,7 +97,7 @@ extension AdapterCore {
     ) async throws(DefaultsError) -> Bool {
         let isChange = try await throwingDefaultsError { () async throws(BackendError) in
             if try await session.backend.schema()?.document == schema.document { return false }
-            // The daemon checks the stored values against the schema, so it must have the queued writes first.
+            // The daemon checks the stored values against the schema, so the queued writes must reach it first.
             try await session.flush(until: session.deadline)
             let summary = try await session.backend.setSchema(
                 schema.document, onConflict: policy, requestKey: .unique())

@@ -1,7 +1,8 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// Reading from the replica. If the replica lacks the source of a value, the source is read from the daemon.
+/// Reads of one key from the replica. If the effective value depends on a source that the replica lacks, the source is
+/// read from the daemon.
 extension DefaultsReference {
     /// The value for a getter. Reports errors.
     var value: Value {
@@ -12,19 +13,20 @@ extension DefaultsReference {
         return readAndReport().value ?? defaultValue
     }
 
-    /// Reads a key that is not cached. If the suite is not loaded, the calling thread waits for the load. Reports an
-    /// error; the result then has no stored value.
+    /// Reads a key that is not cached. If the suite is not loaded, the calling thread waits for the load. If the load
+    /// fails, reports the error and returns the value on the command line or the registered default.
     func readAndReport() -> Reading<Value> {
         do {
             return try read()
         } catch {
             resolved.registerRead()
-            // The replica may have been filled before the read was registered.
+            // The suite may have been loaded between the failure and the registration of the read.
             if core.session.cursor != nil, let cell = resolved.cell, case .success = resolved.codec {
                 return readReplica(cell, until: .now)
             }
             core.reportReadFailure(error, name)
-            return Reading(value: resolved.argument ?? registeredDefault, problem: error, isStoredUnreadable: true)
+            return Reading(
+                value: resolved.argument ?? registeredDefault, problem: error, isReplicaValueUnreadable: true)
         }
     }
 
@@ -47,7 +49,8 @@ extension DefaultsReference {
     private func readReplica(_ cell: KeyCell, until deadline: ContinuousClock.Instant) -> Reading<Value> {
         _ = differences()
         moveValue(until: deadline)
-        // The version and the tracker are read before the value, so that a change after the read invalidates the cache.
+        // The version and the tracker are read before the value. A change between the two reads then makes the cached
+        // value invalid.
         let (version, tracker) = (cell.version, cell.tracker)
         tracker.registerRead()
         // A renamed key may still be read under a former name, so a change of that name is tracked, too.
@@ -94,7 +97,7 @@ extension DefaultsReference {
 
     func reading(of keyState: KeyState) -> Reading<Value> {
         var reading = resolve(keyState.origin, over: keyState.registered)
-        reading.base = keyState.visible.value
+        reading.replicaJSON = keyState.visible.value
         return reading
     }
 
@@ -116,7 +119,7 @@ extension DefaultsReference {
         var origin = visible
         if !seemsStored(visible), let former = formerNames.lazy.compactMap({ settings[$0] }).first(where: \.seemsStored)
         {
-            origin = VisibleSetting(value: former.value, source: .stored, revision: nil)
+            origin = ReplicaSetting(value: former.value, source: .stored, revision: nil)
         }
         // A value may appear under a former name without a change of the key's version.
         return KeyState(visible: visible, origin: origin, registered: registered, isCacheable: false)
@@ -125,7 +128,7 @@ extension DefaultsReference {
     /// Returns true if the command line, the suite or a registered default has a value for the key.
     func hasKey() -> Bool {
         resolved.registerRead()
-        // The call may wait for the daemon, so the first tracker may be too old.
+        // The call may wait for the daemon. A change meanwhile replaces the tracker, so the read is registered again.
         defer { resolved.registerRead() }
         guard let key = resolved.name else { return false }
         return resolved.argument != nil || core.registered(key) != nil || isSet()
@@ -134,7 +137,7 @@ extension DefaultsReference {
     /// Returns true if a value is stored for the key. Returns false and reports an error if this is unknown.
     func isSet() -> Bool {
         resolved.registerRead()
-        // The call may wait for the daemon, so the first tracker may be too old.
+        // The call may wait for the daemon. A change meanwhile replaces the tracker, so the read is registered again.
         defer { resolved.registerRead() }
         guard let key = resolved.name else { return false }
         loadAndMoveValue()
@@ -158,10 +161,10 @@ extension DefaultsReference {
 
 /// A snapshot of the state from which a key is read.
 struct KeyState: Sendable {
-    /// The setting under the key's own name.
-    var visible: VisibleSetting
-    /// The setting that has the value: the setting under the own name or under a former name.
-    var origin: VisibleSetting
+    /// The setting in the replica under the present name of the key, with the program's pending writes applied.
+    var visible: ReplicaSetting
+    /// The setting from which the value is read: the setting under the present name or under a former name.
+    var origin: ReplicaSetting
     /// The registered default.
     let registered: JSONValue?
     /// True if the state is valid until the version of the key changes.
@@ -171,15 +174,15 @@ struct KeyState: Sendable {
     /// overrides the registered default. The registered default overrides a default of the schema.
     var needsSource: Bool { registered != nil && origin.source == nil }
 
-    /// Replaces the setting by the answer of the daemon, which has the source.
-    mutating func update(from answer: VisibleSetting) {
+    /// Replaces the setting by the setting that the daemon has sent, which has a source.
+    mutating func update(from answer: ReplicaSetting) {
         visible = answer
         origin = answer
         isCacheable = answer.source != nil
     }
 
-    /// The conditions of a write that was computed from the state. They do not contain the revision: if another daemon
-    /// replaces the daemon while the transaction waits, the same revision may mean another value.
+    /// The conditions of a write that was computed from the state. They compare the value and not the revision: if
+    /// another daemon replaces the daemon while the transaction waits, the same revision may mean another value.
     var tests: [Transaction.Condition.Test] {
         // The value alone is not enough if there is a registered default: a stored value overrides it, and an equal
         // default of the schema does not.
@@ -188,24 +191,24 @@ struct KeyState: Sendable {
         return source + [.value(value)]
     }
 
-    /// Returns true if the setting is unchanged, as far as the client knows.
-    func isUnchanged(from now: VisibleSetting) -> Bool {
+    /// Returns true if the replica shows no change of the setting. An unknown source counts as unchanged.
+    func isUnchanged(from now: ReplicaSetting) -> Bool {
         visible.value == now.value && (visible.source == now.source || visible.source == nil || now.source == nil)
     }
 }
 
 extension AdapterCore {
-    /// Returns a setting with its source. If the source is unknown, the calling thread waits for an answer of the
-    /// daemon, unless the previous request had no answer.
+    /// Returns a setting with its source. If the source is unknown, the calling thread waits for the daemon, unless the
+    /// previous request had no answer. Returns the given setting if the daemon does not answer.
     func withSource(
-        _ visible: VisibleSetting, _ key: KeyName, until deadline: ContinuousClock.Instant
-    ) -> VisibleSetting {
+        _ visible: ReplicaSetting, _ key: KeyName, until deadline: ContinuousClock.Instant
+    ) -> ReplicaSetting {
         guard visible.source == nil, !session.isPaused else { return visible }
         do throws(BackendError) {
             let setting = try session.blocking(until: deadline) { [session] () async throws(BackendError) in
                 try await session.fetch(key, isNewest: false)
             }
-            return VisibleSetting(value: setting.value, source: setting.source, revision: setting.revision)
+            return ReplicaSetting(value: setting.value, source: setting.source, revision: setting.revision)
         } catch {
             report(DefaultsError(error), key.text, .read)
             return visible
@@ -213,11 +216,11 @@ extension AdapterCore {
     }
 
     /// Reads a setting with its source from the daemon.
-    nonisolated(nonsending) func fetchSource(_ key: KeyName) async throws(DefaultsError) -> VisibleSetting {
+    nonisolated(nonsending) func fetchSource(_ key: KeyName) async throws(DefaultsError) -> ReplicaSetting {
         let setting = try await throwingDefaultsError { () async throws(BackendError) in
             try await session.fetch(key, isNewest: false)
         }
-        return VisibleSetting(value: setting.value, source: setting.source, revision: setting.revision)
+        return ReplicaSetting(value: setting.value, source: setting.source, revision: setting.revision)
     }
 
     /// Returns true if a value is stored under a key. May block the calling thread.
@@ -234,8 +237,8 @@ extension AdapterCore {
         return try await fetchSource(key).source?.isStored ?? true
     }
 
-    /// Returns true if nothing is stored under a key, as far as the client knows. Returns true while the daemon does
-    /// not answer: the write of a set-if-absent has a condition, which the daemon checks.
+    /// Returns true if the replica has no stored value for a key. Returns true while the daemon does not answer,
+    /// because the daemon checks the condition of a set-if-absent write anyway.
     func isAbsent(_ key: KeyName) throws(DefaultsError) -> Bool {
         do {
             return try !isStored(key)

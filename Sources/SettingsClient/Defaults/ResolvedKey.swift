@@ -2,10 +2,12 @@ internal import SettingsKeys
 internal import SettingsModel
 internal import Synchronization
 
-/// A key with its state in one adapter: the codec, the cell in the replica, and the last decoded value.
+/// A key with its state in one adapter: the codec, the cell in the replica, the argument on the command line, and the
+/// last decoded value.
 final class ResolvedKey<Value: DefaultsSerializable>: Sendable {
     let key: DefaultsKey<Value>
     let codec: Result<KeyCodec<Value>, DefaultsError>
+    /// The cell of the key in the replica. Nil if the name of the key is not a valid key name.
     let cell: KeyCell?
     /// The value on the command line, which overrides the stored value.
     let argument: Value?
@@ -21,15 +23,18 @@ final class ResolvedKey<Value: DefaultsSerializable>: Sendable {
     private let lastReading = Mutex<CachedReading?>(nil)
 
     /// The problem that was reported last, with the stored value that it is about.
-    private let reported = Mutex<(problem: DefaultsError, base: JSONValue?)?>(nil)
+    private let reported = Mutex<(problem: DefaultsError, replicaJSON: JSONValue?)?>(nil)
 
     /// - Parameter model: the codec of a key that differs only in its name and its default. Nil if there is no such
     ///   key.
-    init(_ key: DefaultsKey<Value>, like model: KeyCodec<Value>?, session: SuiteSession, arguments: LaunchArguments) {
+    init(
+        _ key: DefaultsKey<Value>, sharingSchemaOf model: KeyCodec<Value>?, session: SuiteSession,
+        arguments: LaunchArguments
+    ) {
         self.key = key
         var codec: Result<KeyCodec<Value>, DefaultsError>
         do {
-            codec = .success(try KeyCodec(key, like: model))
+            codec = .success(try KeyCodec(key, sharingSchemaOf: model))
         } catch {
             codec = .failure(.unusableKey(key.name, error))
         }
@@ -45,11 +50,11 @@ final class ResolvedKey<Value: DefaultsSerializable>: Sendable {
         var argument: Value?
         var problem: InvalidValue?
         if case .success(let codec) = codec {
-            for form in arguments.forms(of: key.name) where argument == nil {
+            for candidate in arguments.candidates(for: key.name) where argument == nil {
                 do {
-                    argument = try codec.decode(form)
+                    argument = try codec.decode(candidate)
                 } catch {
-                    // The error of the last form is the most specific error, because text is tried before numbers.
+                    // The error of the last candidate is the most specific error, because text is tried before numbers.
                     problem = error
                 }
             }
@@ -58,7 +63,7 @@ final class ResolvedKey<Value: DefaultsSerializable>: Sendable {
         argumentProblem = argument == nil ? problem : nil
     }
 
-    /// Nil if the key has no usable name.
+    /// Nil if the name of the key is not a valid key name.
     var name: KeyName? { cell?.name }
 
     /// The last reading, if it is still valid.
@@ -81,16 +86,16 @@ final class ResolvedKey<Value: DefaultsSerializable>: Sendable {
         cell?.tracker.registerRead()
     }
 
-    /// Returns true if the problem of a reading has not been reported for this stored value. A value may be read again,
-    /// for example when its revision becomes known.
+    /// Returns true if the problem of a reading has not been reported for this value of the replica. The same value may
+    /// be read several times.
     func isNewProblem(_ reading: Reading<Value>) -> Bool {
         reported.withLock { reported in
             guard let problem = reading.problem else {
                 reported = nil
                 return false
             }
-            let isKnown = reported.map { $0.problem == problem && $0.base == reading.base } ?? false
-            reported = (problem, reading.base)
+            let isKnown = reported.map { $0.problem == problem && $0.replicaJSON == reading.replicaJSON } ?? false
+            reported = (problem, reading.replicaJSON)
             return !isKnown
         }
     }
@@ -109,21 +114,22 @@ final class ResolvedKey<Value: DefaultsSerializable>: Sendable {
     }
 }
 
-/// Returns true if two values have the same JSON, or if both are stored as no value. Values that cannot be encoded
-/// count as different.
+/// Returns true if two values have the same JSON, or if both are nil. A value that cannot be encoded differs from every
+/// value.
 func isSameJSON(_ one: Result<JSONValue?, DefaultsError>, _ other: Result<JSONValue?, DefaultsError>) -> Bool {
     if case .success(let one) = one, case .success(let other) = other { one == other } else { false }
 }
 
 /// The result of reading a key.
 struct Reading<Value: DefaultsSerializable>: Sendable {
-    /// The value. Nil if only the default of the key remains.
+    /// The effective value. Nil if it is the default of the key.
     var value: Value?
-    /// The value of the replica at the time of the read: stored, or a default of the schema. The command line does not
-    /// change it.
-    var base: JSONValue?
+    /// The JSON in the replica at the time of the read: the stored value or a default of the schema. A value on the
+    /// command line does not change it. A later change in place compares it with the value of the daemon.
+    var replicaJSON: JSONValue?
     /// The reason why the stored value or a default could not be decoded.
     var problem: DefaultsError?
-    /// True if the stored value could not be decoded. A value that was computed from a default must not overwrite it.
-    var isStoredUnreadable = false
+    /// True if the value in the replica, stored or a default of the schema, could not be decoded. A change in place
+    /// must not overwrite this value, because the change was computed from another default.
+    var isReplicaValueUnreadable = false
 }

@@ -55,6 +55,11 @@ public struct Setting<Value: DefaultsSerializable>: Sendable {
     }
 
     /// Creates the setting of a key in an adapter or in a nested store.
+    ///
+    /// - Parameters:
+    ///   - path: the path of the key.
+    ///   - access: the adapter, or the scope of a nested store.
+    ///   - options: determines whether the setting caches its value.
     public init<Access: KeyedAccess>(
         _ path: KeyPath<Access.KeyStore, DefaultsKey<Value>>, in access: Access, options: SettingOptions = []
     ) {
@@ -70,7 +75,7 @@ public struct Setting<Value: DefaultsSerializable>: Sendable {
     public var wrappedValue: Value {
         get { value }
         nonmutating set { value = newValue }
-        // Not by means of `value`: its accessor would end normally, and write, after a change that throws.
+        // An implementation with `value` would also write after a change that throws.
         nonmutating _modify {
             var change = reference.beginChange()
             defer { change.end() }
@@ -139,8 +144,8 @@ extension Setting {
     }
 }
 
-/// A cache of one value. It returns the first value until the setting is written. During a write it caches nothing, because
-/// functions that observe the value read it within the write.
+/// A cache of one value. It returns the first value until the setting is written. During a write it caches nothing,
+/// because functions that observe the value read it within the write.
 private final class ValueCache<Value: Sendable>: Sendable {
     private let shared = Mutex(Shared())
 
@@ -148,7 +153,8 @@ private final class ValueCache<Value: Sendable>: Sendable {
         var value: Value?
         /// The number of writes that are in progress.
         var writeCount = 0
-        /// Grows with the beginning and the end of each write. A value that was read before is not cached afterwards.
+        /// Increased at the beginning and at the end of each write. A value is cached only if the generation has not
+        /// changed since its read began.
         var generation = 0
     }
 
@@ -166,7 +172,7 @@ private final class ValueCache<Value: Sendable>: Sendable {
 
     /// Clears the cache until the end of the write.
     func beginWrite() {
-        // The old value may run code of the program when it is freed, so the lock is not held then.
+        // The old value may run code of the program when it is released, so the lock is not held then.
         let old = shared.withLock { shared in
             shared.generation += 1
             shared.writeCount += 1

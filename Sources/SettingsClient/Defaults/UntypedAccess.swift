@@ -5,16 +5,16 @@ internal import Synchronization
 
 /// Access by name, without a declared type. The module SettingsClientCompatibility has the public methods.
 extension AdapterCore {
-    /// Reads the effective value of a name. A text of the command line may mean several JSON values, which are tried in
-    /// order. If `read` accepts none of them, the command line is ignored.
+    /// Reads the effective value of a name. Text on the command line may mean several JSON values, which are tried in
+    /// order. If `read` returns nil for all of them, the argument is ignored.
     package func untyped<Value>(_ name: String, as read: (JSONValue) -> Value?) -> Value? {
         registerRead(named: name)
-        // The call may wait for the daemon, so the first tracker may be too old.
+        // The call may wait for the daemon. A change meanwhile replaces the tracker, so the read is registered again.
         defer { registerRead(named: name) }
-        for form in arguments.forms(of: name) {
-            if let value = read(form) { return value }
+        for candidate in arguments.candidates(for: name) {
+            if let value = read(candidate) { return value }
         }
-        return untypedBelowArguments(name).flatMap(read)
+        return untypedWithoutArguments(name).flatMap(read)
     }
 
     /// Registers a read for Swift's Observation. The table of keys retains the tracker.
@@ -22,7 +22,7 @@ extension AdapterCore {
         if (try? KeyName(name)) != nil { keys.resolve(DefaultsKey<JSONValue?>(name)).registerRead() }
     }
 
-    private func untypedBelowArguments(_ name: String) -> JSONValue? {
+    private func untypedWithoutArguments(_ name: String) -> JSONValue? {
         guard let key = keyName(name, .read) else { return nil }
         let deadline = session.deadline
         do {
@@ -38,7 +38,7 @@ extension AdapterCore {
 
     /// Returns the effective value without the command line: the stored value, the registered default, or the schema's
     /// default.
-    func untyped(_ visible: VisibleSetting, over registered: JSONValue?) -> JSONValue? {
+    func untyped(_ visible: ReplicaSetting, over registered: JSONValue?) -> JSONValue? {
         visible.source == .default ? registered ?? visible.value : visible.value ?? registered
     }
 
@@ -47,7 +47,7 @@ extension AdapterCore {
         registerRead(named: name)
         defer { registerRead(named: name) }
         guard let key = keyName(name, .read) else { return false }
-        return !arguments.forms(of: name).isEmpty || registered(key) != nil || isSet(key)
+        return !arguments.candidates(for: name).isEmpty || registered(key) != nil || isSet(key)
     }
 
     /// Returns true if a value is stored under a name.
@@ -59,7 +59,7 @@ extension AdapterCore {
 
     /// Stores JSON under a name. Nil removes the stored value.
     package func setUntyped(_ name: String, _ json: JSONValue?) {
-        writeUntyped(name, json) { key throws(DefaultsError) in try submit(write(json, to: key)) }
+        writeUntyped(name, json) { key throws(DefaultsError) in try submit(makeWrite(json, to: key)) }
     }
 
     /// Stores a value under a name. Reports an error.
@@ -67,7 +67,7 @@ extension AdapterCore {
         if let json = untypedJSON(value, name) { setUntyped(name, json) }
     }
 
-    /// Stores JSON under a name if nothing is stored. The daemon decides.
+    /// Stores JSON under a name if nothing is stored. The daemon checks the condition.
     ///
     /// - Parameter json: returns the JSON. It is called only if the client knows of no stored value. It returns nil
     ///   after it has reported an error.
@@ -75,7 +75,7 @@ extension AdapterCore {
         let start = ContinuousClock.now
         guard seemsAbsent(name), let json = try json() else { return }
         writeUntyped(name, json) { key throws(DefaultsError) in
-            if let json { try submit(writeIfAbsent(json, to: key), since: start) }
+            if let json { try submit(makeWriteIfAbsent(json, to: key), since: start) }
         }
     }
 
@@ -90,13 +90,14 @@ extension AdapterCore {
     }
 
     /// Changes the value of a name in place. The daemon carries out the operation, so concurrent changes are not lost.
-    /// If nothing is stored, the operation starts from the registered value, or stores its operand.
+    ///
+    /// - Parameter first: the value to store if nothing is stored and there is no registered default.
     package func changeUntyped(_ name: String, by operation: InPlaceOperation, orStore first: JSONValue) {
         writeUntyped(name, first) { key throws(DefaultsError) in
             let start = registered(key)
             let visible = session.visible(key)
             let value = start.flatMap { try? operation.applied(to: $0) } ?? first
-            let plan = PendingChange.Plan(base: nil, new: value, delta: MergeDelta(operation), start: start)
+            let plan = PendingChange.MergePlan(base: nil, new: value, delta: MergeDelta(operation), valueIfUnset: start)
             // If the suite is not loaded, the daemon probably has a value. If it has no value, it refuses the
             // operation, and the plan stores the value instead.
             let mayHaveValue =
@@ -104,7 +105,7 @@ extension AdapterCore {
             try submit(
                 PendingChange(
                     mayHaveValue ? .change(operation) : .set(value), to: key, in: suite,
-                    if: mayHaveValue ? nil : .stored(false), as: .unique(), plan))
+                    if: mayHaveValue ? nil : .stored(false), requestKey: .unique(), plan))
         }
     }
 

@@ -14,7 +14,7 @@ public struct ObservingOptions: OptionSet, Hashable, Sendable {
     public static let initial = ObservingOptions(rawValue: 1)
     /// Each update contains the value before the change.
     public static let old = ObservingOptions(rawValue: 2)
-    /// Each update contains the new value. This option has no effect, because every update contains the new value.
+    /// This option has no effect, because every update contains the new value.
     public static let new = ObservingOptions(rawValue: 4)
 }
 
@@ -80,8 +80,8 @@ public struct UntypedUpdate: Equatable, Sendable {
 
 /// An observation with a handler. The adapter calls the handler until the observation is released or cancelled.
 ///
-/// The observation retains the adapter and the handler. If the owner of the observation is captured by the handler,
-/// capture it weakly to avoid a retain cycle.
+/// The observation retains the adapter and the handler. If the handler uses the object that owns the observation,
+/// capture this object weakly to avoid a retain cycle.
 public final class DefaultsObservation: Sendable {
     private let observer: any AnyObserver
 
@@ -120,12 +120,12 @@ public struct DefaultsUpdates<Update: Sendable>: AsyncSequence, Sendable {
 
     /// Returns an iterator. Only the first iterator of a sequence returns updates.
     public func makeAsyncIterator() -> Iterator {
-        Iterator(observer.claim() ? self : nil)
+        Iterator(observer.claimUpdates() ? self : nil)
     }
 
     /// An iterator that waits for updates.
     public struct Iterator: AsyncIteratorProtocol {
-        /// Retained so that the sequence does not end observing when it is freed first.
+        /// The iterator retains the sequence, because the release of the sequence would end observing.
         private let sequence: DefaultsUpdates?
         /// Ends observing when the iterator is released.
         private let observation: DefaultsObservation?

@@ -15,7 +15,7 @@ final class ValueMove: Sendable {
         case open
         /// The promise is fulfilled when the attempt ends.
         case running(Promise<Void>)
-        /// The daemon did not answer. The move is open again when the daemon answers.
+        /// The daemon did not answer. The next reader makes an attempt after the daemon has confirmed the replica.
         case waiting
         /// The daemon or the key has refused the value. The move is tried again when the schema changes.
         case refused(schema: Cursor?)
@@ -36,6 +36,7 @@ final class ValueMove: Sendable {
         formerNames = names
     }
 
+    /// True if the next reader makes an attempt or waits for the attempt in progress.
     var isOpen: Bool {
         progress.withLock { progress in
             switch progress {
@@ -166,31 +167,31 @@ extension DefaultsReference {
         if case .waiting = outcome { session?.whenConfirmed { move.reopen() } }
     }
 
-    /// An attempt to move the value. It has an outcome, or a function that waits for the outcome.
+    /// An attempt to move the value.
     private struct Attempt {
+        /// The outcome, if it is known without a request. Otherwise `result` waits for the outcome.
         var outcome: ValueMove.Outcome?
         var result: @Sendable () async -> ValueMove.Outcome = { .done }
     }
 
     private func attempt(_ move: ValueMove, _ key: KeyName) -> Attempt {
         let session = core.session
-        let own = session.visible(key)
+        let setting = session.visible(key)
         if resolved.key.hasMigration {
-            if let value = own.value, let attempt = convert(value, of: key, if: .value(value)) { return attempt }
-            // The schema does not allow the stored value, so the state does not contain it.
-            if own.source == .invalid { return Attempt { await convertInvalidValue(of: key) } }
+            if let value = setting.value, let attempt = convert(value, of: key, if: .value(value)) { return attempt }
+            // The schema does not allow the stored value, so the replica does not contain it.
+            if setting.source == .invalid { return Attempt { await convertInvalidValue(of: key) } }
         }
-        let isStored = own.source?.isStored ?? false
-        // A state from the cache file may lack a value that the daemon has, so the move waits for the daemon.
+        let isStored = setting.source?.isStored ?? false
+        // A replica from the cache file may lack a value that the daemon has, so the move waits for the daemon.
         guard !isStored, let former = move.formerNames.first(where: { session.visible($0).seemsStored }) else {
             return Attempt(outcome: session.isStale ? .waiting : .done)
         }
         if let visible = session.visible(former).value {
             return moveToNewName(visible, from: former, to: key, if: [.stored(true), .value(visible)])
         }
-        // The schema does not allow the stored value, so the state does not contain it.
+        // The schema does not allow the stored value, so the replica does not contain it.
         return Attempt {
-            // The setting may have changed since the getter, so the daemon is asked.
             guard let setting = try? await session.fetch(former) else { return .waiting }
             guard let stored = setting.stored ?? setting.value else { return .done }
             let attempt = moveToNewName(stored, from: former, to: key, if: [.revision(setting.revision)])
@@ -208,7 +209,7 @@ extension DefaultsReference {
         do {
             guard let converted = try codec.migrated(value) else { return nil }
             return submit(
-                core.transaction([core.operation(key, .set(converted))], if: [.setting(core.suite, key, test)]),
+                core.makeTransaction([core.makeOperation(key, .set(converted))], if: [.setting(core.suite, key, test)]),
                 from: key)
         } catch {
             return Attempt(outcome: .refused(.notTakenOver(from: key.text, .invalid(error))))
@@ -235,8 +236,8 @@ extension DefaultsReference {
         } catch {
             return Attempt(outcome: .refused(.notTakenOver(from: former.text, .invalid(error))))
         }
-        let change = core.transaction(
-            [core.operation(key, .set(value)), core.operation(former, .delete)],
+        let change = core.makeTransaction(
+            [core.makeOperation(key, .set(value)), core.makeOperation(former, .delete)],
             if: [.setting(core.suite, key, .stored(false))] + tests.map { .setting(core.suite, former, $0) })
         return submit(change, from: former)
     }
@@ -263,17 +264,17 @@ extension DefaultsReference {
         }
     }
 
-    /// Returns true if a value is probably stored. If the source is unknown, a value that equals the key's default
-    /// counts as a default of the schema.
-    func seemsStored(_ visible: VisibleSetting) -> Bool {
+    /// Returns true if a value is probably stored under the present name. If the source is unknown, a value that equals
+    /// the key's default counts as a default of the schema.
+    func seemsStored(_ visible: ReplicaSetting) -> Bool {
         if let source = visible.source { return source.isStored }
         guard let value = visible.value else { return false }
-        guard case .success(let ownDefault?) = resolved.encoded(defaultValue) else { return true }
-        return !ownDefault.isMathematicallyEqual(to: value)
+        guard case .success(let encodedDefault?) = resolved.encoded(defaultValue) else { return true }
+        return !encodedDefault.isMathematicallyEqual(to: value)
     }
 }
 
-extension VisibleSetting {
+extension ReplicaSetting {
     /// True if a value is probably stored under a former name. If the source is unknown, a default of the schema counts
     /// as stored.
     var seemsStored: Bool { value != nil && source != .default || source == .invalid }

@@ -16,8 +16,8 @@ struct Availability: Sendable {
     private var firstFailure: ContinuousClock.Instant?
     private var backOff = BackOff()
 
-    /// True if the last request had no answer. Getters then send no request, because each request would delay the
-    /// getter.
+    /// True if the last request had no answer, and the pause after it is not over. Getters then send no request,
+    /// because each request would delay the getter.
     func isUnreachable(at now: ContinuousClock.Instant) -> Bool {
         if case .unreachable(let until) = phase { now < until } else { false }
     }

@@ -3,15 +3,15 @@ internal import Synchronization
 
 /// Announces changes of values to Swift's Observation.
 ///
-/// Observation begins to track the values that a function reads when the function returns. If a value changes between
-/// the read and the return, the function does not get the announcement. So each change is announced a second time 0.5
-/// to 1 seconds later. The second announcement reaches only functions that read the old value, because the new value
-/// has another tracker.
+/// Observation begins to track the values that a function has read when the function returns. If a value changes
+/// between the read and the return, the function misses the announcement. So each change is announced a second time 0.5
+/// to 1 seconds later. The second announcement reaches only functions that have read the old value, because the new
+/// value has another tracker.
 final class ChangeAnnouncer: Sendable {
     static let shared = ChangeAnnouncer()
 
     private struct State {
-        /// The trackers of the changes since the last round of second announcements.
+        /// The trackers of the changes since the last round. A round announces earlier changes a second time.
         var recent: [ValueTracker] = []
         /// The trackers of earlier changes. The next round announces them a second time.
         var older: [ValueTracker] = []
@@ -19,20 +19,20 @@ final class ChangeAnnouncer: Sendable {
     }
 
     private let state = Mutex(State())
-    /// The queue that announces changes. Only the program's own changes are announced on the thread of the setter.
+    /// The queue that announces changes. Only local changes are announced on the thread of the setter.
     private let queue = DispatchQueue(label: "changes for Observation")
     private static let interval = Duration.milliseconds(500)
-    /// The maximum number of recent trackers. If there are more, the older trackers are announced before the next round.
-    /// This limits the memory.
+    /// The maximum number of recent trackers. If there are more, the older trackers are announced before the next
+    /// round. This limits the memory.
     private static let maxWaiting = 2048
 
     /// Announces that values have changed.
     ///
-    /// - Parameter isOwnChange: true if the program has made the change on the calling thread. The functions that track
-    ///   the values are then called before this method returns.
-    func announce(_ trackers: [ValueTracker], isOwnChange: Bool) {
+    /// - Parameter isLocalChange: true if this program has made the change on the calling thread. The functions that
+    ///   track the values are then called before this method returns. For a remote change, they are called on a queue.
+    func announce(_ trackers: [ValueTracker], isLocalChange: Bool) {
         guard !trackers.isEmpty else { return }
-        if isOwnChange { Self.announce(trackers) } else { queue.async { Self.announce(trackers) } }
+        if isLocalChange { Self.announce(trackers) } else { queue.async { Self.announce(trackers) } }
         let (overdue, mustSchedule) = state.withLock { state in
             state.recent += trackers
             var overdue: [ValueTracker] = []

@@ -18,8 +18,9 @@ final class ChangeLock: Sendable {
     }
 
     private let state = Mutex(State())
-    /// The maximum wait for the lock. A longer wait is probably a deadlock: the holder waits for the waiting thread.
-    /// The change then continues without the lock, and the daemon detects a conflict.
+    /// The maximum wait for the lock. A longer wait is probably a deadlock, in which the thread with the lock waits for
+    /// the thread that waits for the lock. The change then continues without the lock, and the daemon detects a
+    /// conflict.
     private static let maxWait = Duration.seconds(2)
 
     /// Blocks the calling thread until it holds the lock. Returns false without the lock after the maximum wait.

@@ -8,8 +8,8 @@ public struct DefaultsIssue: Equatable, Sendable {
     public enum Attempt: Hashable, Sendable {
         /// A read. The getter returned the default.
         case read
-        /// A write. The value was rolled back. With the error ``DefaultsError/kept(_:)`` the write waits, and the
-        /// program reads the new value.
+        /// A write. The adapter has rolled the value back. But after the error ``DefaultsError/kept(_:)`` the write
+        /// waits in the outbox, and the program reads the new value.
         case write
         /// A comparison of keys with the schema of the daemon. Reads are not affected.
         case check
@@ -17,7 +17,7 @@ public struct DefaultsIssue: Equatable, Sendable {
 
     /// The suite.
     public let suite: SuiteName
-    /// The key. Nil if the issue is about the whole suite.
+    /// The name of the key. Nil if the issue is about the whole suite.
     public let key: String?
     /// The kind of access that failed.
     public let attempt: Attempt
@@ -54,7 +54,8 @@ public enum DefaultsError: Error, Equatable, Sendable {
     case disagreement([SchemaDifference])
     /// The keys cannot form a schema, or this version of the library cannot read the schema of the daemon.
     case unusableSchema(SchemaError)
-    /// Members of the adapter hide these keys. Only `Defaults[\.name]` accesses them.
+    /// Members of the adapter have the same names as these keys. `Defaults.name` is the member, so the program must use
+    /// `Defaults[\.name]`.
     case shadowedKeys([String])
     /// The value under a former name of a key could not be moved to the key, for this reason. It stays under the former
     /// name.
@@ -110,8 +111,8 @@ extension DefaultsError: CustomStringConvertible {
         case .disagreement(let differences): differences.map(\.sentence).joined(separator: "; ")
         case .unusableSchema(let error): "cannot use the schema: \(error)"
         case .shadowedKeys(let names):
-            "members of the adapter hide \(names.joined(separator: ", ")): read by path, as "
-                + "Defaults[\\.\(names.first ?? "")]"
+            "members of the adapter hide keys of the same name: \(names.joined(separator: ", ")); use the path of such a key, "
+                + "as in Defaults[\\.\(names.first ?? "")]"
         case .notTakenOver(let name, let error):
             "cannot move the value of the former key \(name) to its new key: \(error)"
         case .namespaceTaken(let conflict): conflict.description
@@ -139,7 +140,7 @@ public struct Refusal: Equatable, Sendable {
         message = problem.conflicts.isEmpty ? problem.description : Self.listing(problem.conflicts)
     }
 
-    /// Returns a message with the first 16 keys whose stored values do not fit a new schema.
+    /// Returns a message with the first 16 keys whose stored values do not match a new schema.
     private static func listing(_ conflicts: [SchemaConflict]) -> String {
         let maxListed = 16
         let listed = conflicts.prefix(maxListed).map { conflict in

@@ -8,10 +8,10 @@ internal import Synchronization
 ///
 ///     DefaultsLog.default = DefaultsLog { level, message, metadata in logger.warning("\(message)") }
 ///
-/// The messages report errors that no call throws: a refused or waiting write, a getter that returned the default
-/// because the suite could not be read, a difference between the keys and the schema, a file that cannot be used.
-/// ``DefaultsAdapter/issues`` delivers the same reports as values. A message contains no stored value of a secret key
-/// and no token.
+/// The messages report errors that no call throws: a write that was refused or waits, a getter that returned the
+/// default because the suite could not be read, a difference between the keys and the schema, a file that cannot be
+/// used. ``DefaultsAdapter/issues`` delivers the same reports as values. A message contains no stored value of a secret
+/// key and no token.
 public struct DefaultsLog: Sendable {
     /// The severity of a message. The raw values are the names of the levels in common logging libraries.
     public enum Level: String, Sendable {
@@ -54,7 +54,7 @@ public struct DefaultsLog: Sendable {
     public static var `default`: DefaultsLog {
         get { processLog.withLock { $0 } }
         set {
-            // The old handler may run code of the program when it is released, so the lock is not held then.
+            // The release of the old handler may run code of the program, so it happens without the lock.
             let old = processLog.withLock { log in
                 defer { log = newValue }
                 return log

@@ -8,9 +8,9 @@ internal import Synchronization
 
 /// A suite in the memory of the program, for tests and previews. It uses the engine of the daemon, so it makes the same
 /// decisions and has the same messages. Several sessions may share a backend. Each session gets the changes of the
-/// others from a queue, as it would get the changes of other programs.
+/// other sessions from a queue, as it would get the changes of other programs.
 ///
-/// In the client, only this file and `PastCall` use the engine.
+/// In the client, only this file and `HistoryRequest` use the engine.
 package final class InMemoryBackend: SuiteBackend {
     package let suite: SuiteName
 
@@ -51,7 +51,7 @@ package final class InMemoryBackend: SuiteBackend {
             preconditionFailure("digits in base 36 are an epoch")
         }
         shared = Mutex(Shared(staged: StagedState(State(epoch: epoch))))
-        if let schema { _ = try? write(.setSchema(suite, schema, onConflict: .refuse), "", as: .unique()) }
+        if let schema { _ = try? write(.setSchema(suite, schema, onConflict: .refuse), "", requestKey: .unique()) }
     }
 
     /// The number of subscriptions.
@@ -77,8 +77,8 @@ package final class InMemoryBackend: SuiteBackend {
     package func write(_ change: PendingChange) throws(BackendError) -> WriteSummary {
         switch change.action {
         case .transaction(let transaction):
-            try write(.transaction(transaction), transaction.jsonText(), as: change.requestKey)
-        case .reset: try write(.resetSuite(suite, prefix: ""), "reset", as: change.requestKey)
+            try write(.transaction(transaction), transaction.jsonText(), requestKey: change.requestKey)
+        case .removeAll: try write(.resetSuite(suite, prefix: ""), "reset", requestKey: change.requestKey)
         }
     }
 
@@ -99,10 +99,10 @@ package final class InMemoryBackend: SuiteBackend {
         } catch {
             throw .refused(Problem(.invalidSchema, error.description))
         }
-        return try write(.setSchema(suite, schema, onConflict: policy), "schema", as: requestKey)
+        return try write(.setSchema(suite, schema, onConflict: policy), "schema", requestKey: requestKey)
     }
 
-    package func send<Output>(_ call: PastCall<Output>) throws(BackendError) -> Output {
+    package func send<Output>(_ call: HistoryRequest<Output>) throws(BackendError) -> Output {
         try withStagedState { staged throws(Problem) in try call.answer(&staged, now()) }
     }
 
@@ -119,7 +119,7 @@ package final class InMemoryBackend: SuiteBackend {
         return Subscription(backend: self, id: id)
     }
 
-    /// The suite as a list of suites. The engine then does not refuse a suite that does not exist.
+    /// The suite as a list of suites. For a list, the engine does not refuse a suite that does not exist.
     private var subject: WatchSubject { WatchSubject([suite]) }
 }
 
@@ -128,12 +128,13 @@ extension InMemoryBackend {
     package func store(_ value: JSONValue?, for key: KeyName) throws(BackendError) {
         let operation = Transaction.Operation(suite: suite, key: key, value.map { .set($0) } ?? .delete)
         let change = Transaction(if: [], do: [operation])
-        _ = try write(.transaction(change), change.jsonText(), as: .unique())
+        _ = try write(.transaction(change), change.jsonText(), requestKey: .unique())
     }
 
-    /// - Parameter digest: identifies the contents of the request, so that a request key cannot be used for another request.
+    /// - Parameter digest: identifies the contents of the request, so that a request key cannot be used for another
+    ///   request.
     private func write(
-        _ command: WriteRequest.Command, _ digest: String, as requestKey: RequestKey
+        _ command: WriteRequest.Command, _ digest: String, requestKey: RequestKey
     ) throws(BackendError) -> WriteSummary {
         var request = WriteRequest(command)
         request.requestKey = requestKey
@@ -175,10 +176,10 @@ extension InMemoryBackend {
 }
 
 extension StagedState {
-    /// Carries out a write with this time of the commit. Returns the summary that the daemon would send.
+    /// Carries out a write at this time. Returns the summary that the daemon would send.
     mutating func summary(of request: WriteRequest, at now: Timestamp) throws(Problem) -> WriteSummary {
         guard case .summary(let summary) = try write(request, at: now).answer.body else {
-            throw Problem(.storageFailed, "internal error: no summary; this is a bug, please report it")
+            throw Problem(.storageFailed, "internal error: a write has no summary; this is a bug, please report it")
         }
         return summary
     }

@@ -12,10 +12,10 @@ final class IssueReporter: Sendable {
     private let backlog = Mutex((waiting: 0, leftOut: 0))
     private let readers = Mutex<(streams: [UInt64: AsyncStream<DefaultsIssue>.Continuation], last: UInt64)>(([:], 0))
 
-    /// The maximum number of issues that wait for a slow reader of a stream, or for a slow log. Beyond this number, a stream
-    /// drops the oldest issues, and the log gets no further issues.
+    /// The maximum number of issues that wait for a slow reader of a stream, or for a slow log. Beyond this number, a
+    /// stream drops the oldest issues, and the reporter drops new issues instead of passing them to the log.
     private static let maxWaiting = 1024
-    /// The issues of all adapters of the process that are not in a log yet.
+    /// The deliveries to logs that have not ended, for all adapters of the process.
     private static let deliveries = DispatchGroup()
     private static let isQueue = DispatchSpecificKey<Bool>()
 
@@ -53,7 +53,7 @@ final class IssueReporter: Sendable {
             return backlog.leftOut
         }
         guard leftOut > 0 else { return }
-        let reason = "it was too slow, so it does not contain \(leftOut) messages"
+        let reason = "\(leftOut) messages were dropped, because the log was too slow"
         let error = DefaultsError.unusableFile(path: "the log", reason: reason)
         log.write(DefaultsIssue(suite: issue.suite, key: nil, attempt: .check, error: error))
     }

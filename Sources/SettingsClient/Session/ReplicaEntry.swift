@@ -1,8 +1,9 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// A setting as the program reads it, including its own pending writes.
-struct VisibleSetting: Equatable, Sendable {
+/// A setting in the replica: the setting that the daemon has confirmed, or this setting with the program's pending
+/// writes applied (the *visible* setting, which the program reads).
+struct ReplicaSetting: Equatable, Sendable {
     /// The effective value. Nil if there is no value.
     var value: JSONValue?
     /// The source. Nil if it is unknown whether the value is stored or a default of the schema.
@@ -10,18 +11,19 @@ struct VisibleSetting: Equatable, Sendable {
     /// The last commit that changed the setting. Nil if it is unknown, or if the value is from a pending write.
     var revision: Revision?
 
-    static let unset = VisibleSetting(value: nil, source: .unset, revision: nil)
+    static let unset = ReplicaSetting(value: nil, source: .unset, revision: nil)
 
     /// Returns true if both settings have the same value and source. Only their revisions may differ.
-    func isSameForReaders(_ other: VisibleSetting) -> Bool {
+    func isSameForReaders(_ other: ReplicaSetting) -> Bool {
         value == other.value && source == other.source
     }
 }
 
-/// A snapshot of a key for observers, without the command line and the key's own default, which cannot change.
+/// A snapshot of a key for observers. It does not contain the value on the command line and the default of the key,
+/// because they cannot change.
 struct ObservedSetting: Equatable, Sendable {
     let key: KeyName
-    var visible: VisibleSetting
+    var visible: ReplicaSetting
     /// The registered default.
     var registered: JSONValue?
 
@@ -43,29 +45,31 @@ enum ReplicaEvent: Equatable, Sendable {
 /// An entry of the replica: one key.
 struct ReplicaEntry: Sendable {
     /// The last state that the daemon has sent.
-    var confirmed = VisibleSetting.unset
-    /// The revision of a confirmed state that arrived ahead of the replica, for example in the answer to a write. Zero if
-    /// there was none.
+    var confirmed = ReplicaSetting.unset
+    /// The revision of the confirmed state if the state is newer than the replica, for example because it is from the
+    /// answer to a write. Zero if the state is from the replica's cursor.
     var confirmedRevision = Revision.zero
-    /// The program's own writes to the key that the confirmed state does not contain.
+    /// The program's writes to the key that the confirmed state does not contain.
     var pending = PendingWrites()
     /// The cell of the key. Users of the key retain the cell, so the entry of a key that is used once can be removed.
     weak var cell: KeyCell?
 
     /// The setting as the program reads it: with its pending writes applied to the confirmed state.
-    var visible: VisibleSetting {
+    var visible: ReplicaSetting {
         pending.visible ?? confirmed
     }
 
     /// Applies a change if it is newer than the entry.
+    ///
+    /// - Parameter known: the revision of the replica.
     mutating func update(with change: Change, after known: Revision) {
         guard change.revision > max(known, confirmedRevision) else { return }
         confirm(
-            VisibleSetting(value: change.new, source: change.source, revision: change.revision), at: change.revision)
+            ReplicaSetting(value: change.new, source: change.source, revision: change.revision), at: change.revision)
     }
 
     /// Sets the confirmed state, which is newer than the replica. Removes the pending writes that the state contains.
-    mutating func confirm(_ setting: VisibleSetting, at revision: Revision) {
+    mutating func confirm(_ setting: ReplicaSetting, at revision: Revision) {
         confirmed = setting
         confirmedRevision = revision
         pending.removeAcknowledged(upTo: revision)
@@ -82,10 +86,11 @@ struct PendingWrite: Sendable {
     /// The request key of the write. All operations of one transaction share it.
     let requestKey: RequestKey
     let action: Transaction.Operation.Action
-    /// The value that the program has computed. It is the result of the operation if the previous value is unknown.
+    /// The value that the program has computed. The client shows it as the result of the operation if it does not know
+    /// the value before the operation.
     let expected: JSONValue?
     /// The setting after this operation and all operations before it.
-    fileprivate(set) var visible: VisibleSetting
+    fileprivate(set) var visible: ReplicaSetting
     /// The revision at which the daemon has acknowledged the write. Nil before the acknowledgement. The write stays
     /// pending until the confirmed state has this revision, and until all writes before it are acknowledged.
     fileprivate(set) var acknowledgedAt: Revision?
@@ -95,18 +100,18 @@ extension PendingWrite {
     /// Returns the setting after an operation on the setting `below`. An operation that fails leaves the setting as it
     /// is.
     fileprivate static func setting(
-        after action: Transaction.Operation.Action, expected: JSONValue?, over below: VisibleSetting
-    ) -> VisibleSetting {
+        after action: Transaction.Operation.Action, expected: JSONValue?, over below: ReplicaSetting
+    ) -> ReplicaSetting {
         switch action {
         case .set(let value):
-            return VisibleSetting(value: value, source: .stored, revision: nil)
+            return ReplicaSetting(value: value, source: .stored, revision: nil)
         case .delete:
             // The default of the schema stays after a removal.
             guard below.source == .default else { return .unset }
-            return VisibleSetting(value: below.value, source: .default, revision: nil)
+            return ReplicaSetting(value: below.value, source: .default, revision: nil)
         case .change(let operation):
             let result = below.value.map { try? operation.applied(to: $0) } ?? expected
-            return result.map { VisibleSetting(value: $0, source: .stored, revision: nil) } ?? below
+            return result.map { ReplicaSetting(value: $0, source: .stored, revision: nil) } ?? below
         }
     }
 }
@@ -128,21 +133,22 @@ struct PendingWrites: Sendable {
     var count: Int { writes.count }
 
     /// The setting after all writes. Nil if there are no writes.
-    var visible: VisibleSetting? { writes.last?.visible }
+    var visible: ReplicaSetting? { writes.last?.visible }
 
     /// True if the list contains writes that the daemon has acknowledged.
     var hasAcknowledged: Bool { acknowledgedCount > 0 }
 
     mutating func append(
         _ requestKey: RequestKey, _ action: Transaction.Operation.Action, expected: JSONValue?,
-        over confirmed: VisibleSetting
+        over confirmed: ReplicaSetting
     ) {
         let visible = PendingWrite.setting(after: action, expected: expected, over: writes.last?.visible ?? confirmed)
         writes.append(PendingWrite(requestKey: requestKey, action: action, expected: expected, visible: visible))
     }
 
-    /// Removes the first operation of a refused write, and applies the later operations again. Called once for each operation.
-    mutating func rollBack(_ requestKey: RequestKey, over confirmed: VisibleSetting, knownUpTo revision: Revision) {
+    /// Removes the first operation of a refused write, and applies the later operations again. Called once for each
+    /// operation of the write.
+    mutating func rollBack(_ requestKey: RequestKey, over confirmed: ReplicaSetting, knownUpTo revision: Revision) {
         guard let index = writes.firstIndex(where: { $0.requestKey == requestKey }) else { return }
         let next = remove(at: index)
         removeAcknowledged(upTo: revision)
@@ -158,21 +164,21 @@ struct PendingWrites: Sendable {
         while index + 1 < writes.endIndex, writes[index + 1].requestKey == requestKey { index = remove(at: index) }
         writes[index].acknowledgedAt = revision
         acknowledgedCount += 1
-        // Of two acknowledged neighbours, only the write with the later revision is kept, to limit the memory.
+        // To limit the memory, the list keeps only the later write of two acknowledged writes that follow each other.
         if index + 1 < writes.endIndex, let above = writes[index + 1].acknowledgedAt {
             if above < revision { _ = remove(at: index + 1) } else { index = remove(at: index) }
         }
         if index > writes.startIndex, let below = writes[index - 1].acknowledgedAt,
-            let own = writes[index].acknowledgedAt
+            let above = writes[index].acknowledgedAt
         {
-            _ = remove(at: below <= own ? index - 1 : index)
+            _ = remove(at: below <= above ? index - 1 : index)
         }
     }
 
     /// Removes the writes that were acknowledged up to a revision. Nil removes all acknowledged writes.
     ///
-    /// An acknowledged write stays while an earlier write has no answer. Otherwise readers would get the value of
-    /// the earlier write, although the daemon may have carried out the earlier write first.
+    /// An acknowledged write stays while an earlier write has no answer. Otherwise the earlier write would be the last
+    /// in the list, and readers would get its value, although the acknowledged write may have replaced this value.
     mutating func removeAcknowledged(upTo revision: Revision?) {
         guard hasAcknowledged else { return }
         guard let revision else {
@@ -198,15 +204,15 @@ struct PendingWrites: Sendable {
         return writes.startIndex
     }
 
-    /// Applies all writes again, when the suite is loaded for the first time. Later states may already contain writes whose
-    /// answers have not arrived.
-    mutating func refresh(over confirmed: VisibleSetting) {
+    /// Applies all writes again. Called when the suite is loaded for the first time. It is not called for a later
+    /// state, because this state may already contain writes whose answers have not arrived.
+    mutating func refresh(over confirmed: ReplicaSetting) {
         refresh(from: writes.startIndex, over: confirmed)
     }
 
     /// Applies the writes again from an index on. Stops at the first write whose result is unchanged, because the
     /// results of all later writes are then unchanged, too.
-    private mutating func refresh(from first: Int, over confirmed: VisibleSetting) {
+    private mutating func refresh(from first: Int, over confirmed: ReplicaSetting) {
         guard first < writes.endIndex else { return }
         for index in writes[first...].indices {
             let below = index == writes.startIndex ? confirmed : writes[index - 1].visible

@@ -9,7 +9,7 @@ struct ReplicaState: Sendable {
     /// The last commit that set or removed the schema. Its revision is zero if the suite never had a schema. Nil if the
     /// suite is not loaded.
     private(set) var schema: Cursor?
-    /// Grows with each confirmed change.
+    /// Increased with each confirmed change.
     private(set) var version = 0
     /// The registered defaults. Stored values override them.
     private(set) var registered: [KeyName: JSONValue] = [:]
@@ -20,9 +20,9 @@ struct ReplicaState: Sendable {
     /// The keys with pending writes that the daemon has acknowledged.
     private var acknowledgedKeys: Set<KeyName> = []
     /// The request keys of the pending writes that remove all keys.
-    private var resets: [RequestKey] = []
+    private var removalsOfAll: [RequestKey] = []
 
-    func visible(_ key: KeyName) -> VisibleSetting {
+    func visible(_ key: KeyName) -> ReplicaSetting {
         entries[key]?.visible ?? .unset
     }
 
@@ -33,7 +33,7 @@ struct ReplicaState: Sendable {
     /// Returns true if the key can be read before the suite is loaded, because the program has written it, or because
     /// an answer of the daemon contained it.
     func isKnown(_ key: KeyName) -> Bool {
-        guard let entry = entries[key] else { return !resets.isEmpty }
+        guard let entry = entries[key] else { return !removalsOfAll.isEmpty }
         return !entry.pending.isEmpty || entry.confirmedRevision != .zero
     }
 
@@ -55,11 +55,11 @@ struct ReplicaState: Sendable {
 
     /// An entry without a value. It contains the pending writes that remove all keys.
     private var newEntry: ReplicaEntry {
-        ReplicaEntry(pending: PendingWrites(removing: resets))
+        ReplicaEntry(pending: PendingWrites(removing: removalsOfAll))
     }
 
-    /// Replaces the replica by a state, unless the state is older. Epochs have no order, so only a state with the flag
-    /// `isReset`, which the follower delivers, may begin another history.
+    /// Replaces the replica by a state, unless the state is older. Epochs have no order, so a state of another history
+    /// replaces the replica only if it has the flag `isReset`, which a state from the follower has.
     mutating func adopt(_ state: ObservedState) {
         let isSameHistory = cursor.map { $0.epoch == state.cursor.epoch } ?? true
         if isSameHistory, let cursor, state.cursor.revision <= cursor.revision { return }
@@ -68,24 +68,24 @@ struct ReplicaState: Sendable {
             replace(by: [:], at: state.cursor, isSameHistory: isSameHistory)
             return setSchema(to: .zero)
         }
-        // Without a schema there are no defaults, so everything is stored.
+        // Without a schema there are no defaults, so all values are stored.
         let source: Source? = contents.schemaRevision == .zero ? .stored : nil
-        var settings: [KeyName: VisibleSetting] = [:]
+        var settings: [KeyName: ReplicaSetting] = [:]
         for entry in contents.values {
-            settings[entry.key] = VisibleSetting(value: entry.value, source: source, revision: nil)
+            settings[entry.key] = ReplicaSetting(value: entry.value, source: source, revision: nil)
         }
         for conflict in contents.invalid {
             guard let key = conflict.key else { continue }
-            settings[key] = VisibleSetting(value: nil, source: .invalid, revision: nil)
+            settings[key] = ReplicaSetting(value: nil, source: .invalid, revision: nil)
         }
         for key in contents.secrets where settings[key] == nil {
-            settings[key] = VisibleSetting(value: nil, source: nil, revision: nil)
+            settings[key] = ReplicaSetting(value: nil, source: nil, revision: nil)
         }
         replace(by: settings, at: state.cursor, isSameHistory: isSameHistory)
         setSchema(to: contents.schemaRevision)
     }
 
-    /// Sets the commit of the schema. If it has changed, invalidates the cached values of all keys.
+    /// Sets the commit that has set the schema. If the commit has changed, invalidates the cached values of all keys.
     private mutating func setSchema(to revision: Revision) {
         guard let newSchema = cursor.map({ Cursor(epoch: $0.epoch, revision: revision) }), newSchema != schema else {
             return
@@ -93,11 +93,12 @@ struct ReplicaState: Sendable {
         let isFirst = schema == nil
         schema = newSchema
         invalidateAllKeys()
-        // The value of a renamed key that the former schema refused may be moved now, at the next read.
+        // If the former schema refused to move the value of a renamed key, the next read tries again, so the readers of
+        // all keys get an announcement.
         if !isFirst { changedCells += cells }
     }
 
-    private mutating func replace(by settings: [KeyName: VisibleSetting], at newCursor: Cursor, isSameHistory: Bool) {
+    private mutating func replace(by settings: [KeyName: ReplicaSetting], at newCursor: Cursor, isSameHistory: Bool) {
         let keys = Set(entries.keys).union(settings.keys)
         let isFirst = cursor == nil
         for key in keys {
@@ -139,15 +140,18 @@ struct ReplicaState: Sendable {
         update(change.key) { $0.update(with: change, after: known) }
     }
 
-    /// Records a setting from the answer to a read or from a refusal. A refusal contains the newest state.
-    mutating func record(_ setting: SettingState, fromRefusal isNewest: Bool) {
+    /// Records a setting from the answer to a read or from a refusal.
+    ///
+    /// - Parameter isNewest: true to record the setting even if the replica already has its revision, because a refusal
+    ///   contains the newest state.
+    mutating func record(_ setting: SettingState, isNewest: Bool) {
         let known = cursor?.revision ?? .zero
-        let settings = VisibleSetting(value: setting.value, source: setting.source, revision: setting.revision)
+        let confirmed = ReplicaSetting(value: setting.value, source: setting.source, revision: setting.revision)
         update(setting.key) { entry in
             if setting.revision > max(known, entry.confirmedRevision) {
-                entry.confirm(settings, at: setting.revision)
-            } else if isNewest || entry.confirmed.revision == nil, entry.confirmed.value == settings.value {
-                entry.confirmed = settings
+                entry.confirm(confirmed, at: setting.revision)
+            } else if isNewest || entry.confirmed.revision == nil, entry.confirmed.value == confirmed.value {
+                entry.confirmed = confirmed
             }
         }
     }
@@ -213,16 +217,18 @@ struct ReplicaState: Sendable {
     }
 
     /// Adds a pending write that removes all keys.
-    mutating func beginReset(_ requestKey: RequestKey) {
-        resets.append(requestKey)
+    mutating func beginRemovalOfAll(_ requestKey: RequestKey) {
+        removalsOfAll.append(requestKey)
         for key in entries.keys {
             update(key) { $0.pending.append(requestKey, .delete, expected: nil, over: $0.confirmed) }
         }
     }
 
-    /// Ends a write that removes all keys. Nil means that it was refused.
-    mutating func endReset(_ requestKey: RequestKey, _ summary: WriteSummary?) {
-        resets.removeAll { $0 == requestKey }
+    /// Ends a write that removes all keys.
+    ///
+    /// - Parameter summary: the answer of the daemon, or nil if the daemon has refused the write.
+    mutating func endRemovalOfAll(_ requestKey: RequestKey, _ summary: WriteSummary?) {
+        removalsOfAll.removeAll { $0 == requestKey }
         if let summary {
             acknowledge(requestKey, entries.keys, summary)
         } else {
@@ -249,8 +255,8 @@ struct ReplicaState: Sendable {
     /// Adds the event that an observer begins, with the settings of these keys, or of all keys for nil.
     ///
     /// - Parameter isLate: true if the observer has waited for the load of the suite. It then begins with the confirmed
-    ///   settings, and the pending writes follow as changes, because the program may have made them after it created
-    ///   the observer.
+    ///   settings, and the pending writes follow as changes, because the program may have made the writes after it
+    ///   created the observer.
     mutating func beginObserving(_ observer: UInt64, _ keys: [KeyName]?, isLate: Bool = false) {
         let keys = keys ?? Array(Set(entries.keys).union(registered.keys))
         guard isLate else { return events.append(.began(observer, keys.map(observed))) }
@@ -288,7 +294,7 @@ struct ReplicaState: Sendable {
 
     private static func change(
         _ entry: inout ReplicaEntry, _ body: (inout ReplicaEntry) -> Void
-    ) -> (VisibleSetting, KeyCell?, isEmpty: Bool) {
+    ) -> (ReplicaSetting, KeyCell?, isEmpty: Bool) {
         body(&entry)
         return (entry.visible, entry.cell, entry.isEmpty)
     }

@@ -10,7 +10,8 @@ struct Sending: Sendable {
     private struct Flush: Sendable {
         let number: Int64
         let result: Promise<Result<Void, BackendError>>
-        /// The number of attempts that had begun when the flush was added. A failed attempt ends the flush only if it began later.
+        /// The number of attempts that had begun when the flush was added. Only the failure of a later attempt ends the
+        /// flush.
         let attempts: Int
     }
 
@@ -29,7 +30,8 @@ struct Sending: Sendable {
     /// The flushes in the order of their numbers.
     private var flushes = Deque<Flush>()
     private var attempts = 0
-    /// Set while the suite is being loaded. Writes with numbers above `lastNumber` are not sent until `end` is fulfilled.
+    /// Set while the suite is being loaded. Writes with numbers above `lastNumber` are not sent until `end` is
+    /// fulfilled.
     private var hold: (lastNumber: Int64, end: Promise<Void>)?
     /// Set while the load waits for the answer to the first write. Nil if the load does not wait.
     private var load: Flush?
@@ -44,9 +46,9 @@ struct Sending: Sendable {
     var pause: Promise<Void>?
     /// The reason why the first write waits. Nil if nothing prevents it from being sent.
     private(set) var blockingReason: String?
-    /// True if an issue has reported that writes wait.
+    /// True if the session has reported an issue that writes wait.
     private var isStallReported = false
-    /// True if there is no directory for the outbox, which the first write reports. False after the report.
+    /// True if the outbox has no directory, and the session has not reported this yet. The first write reports it.
     var lacksDirectory = false
     /// The unusable files that were reported.
     private var reportedProblems: Set<OutboxStore.FileProblem> = []
@@ -139,8 +141,8 @@ struct Sending: Sendable {
         return removeFlushes { [attempts] in $0.attempts < attempts }
     }
 
-    /// Removes and returns the flushes that satisfy a condition. If a flush satisfies it, all earlier flushes must
-    /// satisfy it.
+    /// Removes and returns the first flushes that satisfy a condition. If a flush satisfies the condition, all earlier
+    /// flushes must also satisfy it.
     private mutating func removeFlushes(while condition: (Flush) -> Bool) -> [Promise<Result<Void, BackendError>>] {
         var removed: [Promise<Result<Void, BackendError>>] = []
         if let load, condition(load) {
@@ -157,7 +159,7 @@ struct Sending: Sendable {
     /// True if a flush or the load waits for another attempt.
     var needsAttempt: Bool { !flushes.isEmpty || load != nil }
 
-    /// Removes and returns all waiters with a timeout, because further waiting is useless.
+    /// Removes and returns all waiters with a timeout, because the daemon will not answer before the timeout.
     mutating func removeWaiters() -> [Promise<WriteResult>] {
         defer { (waiters, waiterNumbers) = ([:], [:]) }
         return Array(waiters.values)

@@ -1,10 +1,10 @@
-/// The clock for the pauses of a session between attempts. A test can control it.
+/// The clock for the pauses of a session between attempts. A test can control the clock.
 ///
-/// The timeouts of callers always count real time, with any clock.
+/// The timeouts of callers do not use this clock. They always count real time.
 package protocol SessionClock: Sendable {
     var now: ContinuousClock.Instant { get }
 
-    /// Waits until the promise is fulfilled or the moment has come.
+    /// Waits until the promise is fulfilled or the clock has reached the moment.
     func wait(for promise: Promise<Void>, until moment: ContinuousClock.Instant) async
 }
 

@@ -39,7 +39,7 @@ struct Loading: Sendable {
     /// True if observers wait for the suite. The task then continues even after a refusal.
     private var hasWaitingObservers = false
 
-    /// The time after a refusal in which getters make no new attempt.
+    /// The time after a refusal in which getters get the error of the refusal instead of a new attempt.
     private static let pauseAfterRefusal = Duration.seconds(1)
 
     var isLoaded: Bool { if case .loaded = phase { true } else { false } }
@@ -49,8 +49,8 @@ struct Loading: Sendable {
 
     /// Returns the next step of a caller.
     ///
-    /// - Parameter needsNewAttempt: true if an earlier failure is not an answer, so that the caller waits for an
-    ///   attempt.
+    /// - Parameter needsNewAttempt: true if the caller waits for a new attempt after a failure. Otherwise the caller
+    ///   gets the error of the failed attempt.
     mutating func nextStep(needsNewAttempt: Bool, at now: ContinuousClock.Instant) -> Step {
         switch phase {
         case .loaded: return .loaded
@@ -108,8 +108,8 @@ struct Loading: Sendable {
         if case .pausing(_, let next) = phase { phase = .attempting(next) }
     }
 
-    /// Ends the task without another attempt, because the adapter was released. Returns the promise of the pending
-    /// attempt.
+    /// Ends the task without another attempt, because the adapter was released. Returns the promise of the attempt that
+    /// callers wait for.
     mutating func stop() -> Attempt? {
         defer { phase = .idle }
         if case .pausing(_, let next) = phase { return next }
@@ -127,9 +127,9 @@ struct Loading: Sendable {
     }
 }
 
-/// Loading the suite, and following its changes.
+/// The load of the suite, and the subscription to its changes.
 extension SuiteSession {
-    /// True if the suite is loaded and followed.
+    /// True if the suite is loaded and the session follows its changes.
     var isLoaded: Bool { loaded.load(ordering: .acquiring) }
 
     /// True if the replica is from the cache file, and the daemon has not confirmed it.
@@ -140,7 +140,9 @@ extension SuiteSession {
     /// - Parameter key: the key that the caller reads. If the client already knows its value, the call does not wait.
     func load(for key: KeyName? = nil, until deadline: ContinuousClock.Instant) throws(BackendError) {
         guard !isLoaded else { return }
-        guard !ClientThread.shared.isCurrent else { throw .unreachable("the suite is being loaded", outcome: .notDone) }
+        guard !ClientThread.shared.isCurrent else {
+            throw .unreachable("code that converts a value cannot wait for the load of a suite", outcome: .notDone)
+        }
         openOutbox()
         if let key, isKnown(key) {
             startLoading()
@@ -218,9 +220,9 @@ extension SuiteSession {
 
     private func loadAndFollow() async throws(BackendError) -> any BackendSubscription {
         openOutbox()
-        let beginning: ObservedState
+        let firstState: ObservedState
         do {
-            beginning = try await loadState()
+            firstState = try await loadState()
             // Each key is compared with the schema at its first read.
             if let cursor = schema { _ = try? await fetchSchema(at: cursor) }
         } catch {
@@ -230,10 +232,10 @@ extension SuiteSession {
                 state.saving.savedVersion = state.replica.version
                 state.loading.isStale = true
             }
-            beginning = cached
+            firstState = cached
         }
         return backend.follow(
-            from: beginning.cursor, onFailure: { [weak self] in self?.report(DefaultsError($0), nil, .read) }
+            from: firstState.cursor, onFailure: { [weak self] in self?.report(DefaultsError($0), nil, .read) }
         ) { [weak self] observation in
             guard let self else { return }
             recordAnswer()
@@ -247,7 +249,8 @@ extension SuiteSession {
         let isFirstWriteAnswered = await holdSending()
         var loaded = try await read { () async throws(BackendError) in try await backend.load() }
         if !isFirstWriteAnswered {
-            // The write had no answer, but the load had one. So the daemon can answer the write now.
+            // The first write had no answer before, but the daemon has answered the load, so it can answer the write
+            // now.
             _ = await holdSending()
             loaded = try await read { () async throws(BackendError) in try await backend.load() }
         }
@@ -274,12 +277,12 @@ extension SuiteSession {
         }
         guard !functions.isEmpty else { return }
         for function in functions { function() }
-        // The next read of each key may now succeed in moving a renamed value, so no read may use a cached value.
+        // The next read of each renamed key may now move its value, so no read may use a cached value.
         change { $0.invalidateAllKeys() }
     }
 }
 
-/// Requests that read.
+/// Requests that read the suite.
 extension SuiteSession {
     /// Reads a setting with its source and its revision, which a state of the suite does not contain.
     ///
@@ -288,7 +291,7 @@ extension SuiteSession {
         _ key: KeyName, isNewest: Bool = true
     ) async throws(BackendError) -> SettingState {
         let setting = try await read { () async throws(BackendError) in try await backend.setting(key) }
-        change { $0.record(setting, fromRefusal: isNewest) }
+        change { $0.record(setting, isNewest: isNewest) }
         return setting
     }
 

@@ -64,9 +64,9 @@ enum SessionsAtExit {
 
     private static let entries = Mutex<[Entry]>([])
     private static let isRegistered: Bool = CurrentProcess.addExitHandler { SessionsAtExit.finish() }
-    /// The maximum time for which the exit of the process waits until the daemon has all writes.
+    /// The maximum time for which the exit of the process waits until the daemon has answered all writes.
     private static let maxFlushTime = Duration.seconds(1)
-    /// The maximum time for which the exit of the process waits until the logs have all issues.
+    /// The maximum time for which the exit of the process waits until the logs contain all issues.
     private static let maxLogTime = Duration.milliseconds(200)
 
     static func add(_ session: SuiteSession) {

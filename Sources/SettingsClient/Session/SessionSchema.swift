@@ -13,9 +13,9 @@ struct SchemaState: Sendable {
 
 /// A schema of the suite that was fetched from the daemon.
 struct ServerSchema: Sendable {
-    /// The commit that had set the schema according to the replica when the request was sent.
+    /// The commit that has set the schema, according to the replica at the time of the request.
     var cursor: Cursor?
-    /// The commit that set the schema according to the answer. Nil if there was no schema.
+    /// The commit that has set the schema, according to the answer. Nil if the suite had no schema.
     var revision: Revision?
     var schema: Schema?
 

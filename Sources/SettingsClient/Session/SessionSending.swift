@@ -6,7 +6,7 @@ internal import Synchronization
 
 /// The sending task, on the client thread.
 extension SuiteSession {
-    /// The limit of conflicts of one write. Each conflict means that another program changed the value.
+    /// The maximum number of conflicts of one write. Each conflict means that another program has changed the value.
     static let maxConflicts = 1000
 
     private enum Step {
@@ -14,13 +14,13 @@ extension SuiteSession {
         case pause(reason: String, atLeast: Duration, isAnswer: Bool, isFinal: Bool)
     }
 
-    /// Sends the writes of the queue until the queue is empty, or the adapter is gone.
+    /// Sends the writes of the queue until the queue is empty, or the adapter was released.
     func sendQueue() async {
         while true {
             state.withLock { $0.sending.beginQueueRead() }
             let nextNumber = state.withLock { $0.sending.nextNumber }
-            // A write has its number before it is in the queue. If the next number is missing, its thread wakes this
-            // task later.
+            // A write gets its number before it is added to the outbox. If the outbox does not contain the write with
+            // the next number yet, the thread that adds it wakes this task.
             guard let write = outbox.withLock({ $0.first }), write.number == nextNumber else {
                 if state.withLock({ $0.sending.endTask() }) { return }
                 continue
@@ -114,7 +114,7 @@ extension SuiteSession {
     }
 
     private func endRefusedWrite(_ write: QueuedWrite, _ problem: Problem) {
-        if write.original.isFulfilled(despite: problem) {
+        if write.original.hasNothingToDo(after: problem) {
             let summary = WriteSummary(revision: .zero, changed: false, changes: [])
             return end(write, .success(summary))
         }
@@ -127,7 +127,7 @@ extension SuiteSession {
             return state.sending.takeFirstWaiter()
         }
         outbox.withLock { $0.removeFirst() }
-        // The issue is reported before a flush ends.
+        // A caller of `flush()` may look for the issue next, so the issue is reported before the flush ends.
         if waiter == nil, case .failure(let problem) = result { reportRefusal(of: write.original, problem) }
         let flushes = state.withLock { $0.sending.endFirst() }
         waiter?.fulfill(result.mapError { .refused($0) })
@@ -144,21 +144,21 @@ extension SuiteSession {
         do throws(BackendError) {
             let setting: SettingState?
             if let current {
-                // Readers get the current setting even if the write is rolled back.
-                change { $0.record(current, fromRefusal: true) }
+                // Readers must get the current setting if the write is rolled back.
+                change { $0.record(current, isNewest: true) }
                 setting = current
             } else {
                 // The refusal of a secret does not contain the current setting.
                 setting = try await fetch(key)
             }
-            guard let setting, let next = write.change.resolved(over: setting, as: .unique()) else {
+            guard let setting, let next = write.change.resolved(over: setting, requestKey: .unique()) else {
                 endRefusedWrite(write, setting.map { write.change.explained(problem, $0) } ?? problem)
                 return .next
             }
             if let merged = next.mergedValue(over: setting), !state.withLock({ $0.sending.validator })(merged) {
                 let result = write.change.isMergeOfSecret ? "" : " \(merged)"
                 let detail =
-                    "the change to \(key) was merged with another change, and the result\(result) is not allowed"
+                    "the result\(result) of merging the change to \(key) with another program's change is not allowed"
                 endRefusedWrite(write, Problem(.invalidValue, detail))
                 return .next
             }
@@ -184,27 +184,27 @@ extension SuiteSession {
 
     /// Reports the refusal of a write that no caller waits for.
     private func reportRefusal(of write: PendingChange, _ problem: Problem) {
-        if case .yielding = write.conflict, problem.code == .preconditionFailed { return }
+        if case .keepStoredValue = write.onConflict, problem.code == .preconditionFailed { return }
         report(.refused(Refusal(write.explained(problem))), write.key, .write)
     }
 }
 
 extension ReplicaState {
-    /// Records the current settings that a refusal contains. It does not contain secret values.
+    /// Records the current settings that a refusal contains. A refusal contains no secret values.
     mutating func recordSettings(in problem: Problem) {
         for failed in problem.failed {
-            if case .setting(let current) = failed.current, !current.isConcealed { record(current, fromRefusal: true) }
+            if case .setting(let current) = failed.current, !current.isConcealed { record(current, isNewest: true) }
         }
     }
 
     /// Ends a write with its result.
     fileprivate mutating func endWrite(_ write: PendingChange, _ result: Result<WriteSummary, Problem>) {
         switch (write.action, result) {
-        case (.reset, .success(let summary)): endReset(write.requestKey, summary)
+        case (.removeAll, .success(let summary)): endRemovalOfAll(write.requestKey, summary)
         case (.transaction, .success(let summary)): acknowledge(write.requestKey, write.operations, summary)
-        case (.reset, .failure(let problem)):
+        case (.removeAll, .failure(let problem)):
             recordSettings(in: problem)
-            endReset(write.requestKey, nil)
+            endRemovalOfAll(write.requestKey, nil)
         case (.transaction, .failure(let problem)):
             recordSettings(in: problem)
             rollBack(write.requestKey, write.operations)

@@ -7,7 +7,7 @@ internal import Synchronization
 /// The result of a write: a summary, or the reason why there is none.
 typealias WriteResult = Result<WriteSummary, BackendError>
 
-/// Writing.
+/// Writes of the program.
 ///
 /// The session applies a write to the replica and appends it to the queue and to the outbox file. The sending task
 /// sends the writes of the queue one after the other, which keeps the order.
@@ -16,8 +16,8 @@ extension SuiteSession {
     ///
     /// - Parameters:
     ///   - waiter: a promise that is fulfilled with the result.
-    ///   - holdsLock: true if the caller holds the lock of changes in place. The caller then announces the change.
-    ///   - isAllowed: returns true if the key allows a value that the session computed to resolve a conflict.
+    ///   - holdsLock: true if the caller has the lock of changes in place. The caller then announces the change.
+    ///   - isAllowed: returns true if the key allows a value that the session has computed to resolve a conflict.
     func enqueue(
         _ change: PendingChange, waiter: Promise<WriteResult>? = nil, holdsLock: Bool = false,
         isAllowed: (@Sendable (JSONValue) -> Bool)? = nil
@@ -26,7 +26,7 @@ extension SuiteSession {
         if hasWritesWithoutNumber, !ClientThread.shared.isCurrent { numberWrites().waitForever() }
         let number = try addToQueue(change, waiter, isAllowed)
         writeToOutbox(change, number)
-        if !holdsLock { announceOwnChanges() }
+        if !holdsLock { announceLocalChanges() }
     }
 
     private var hasWritesWithoutNumber: Bool { state.withLock { $0.sending.waitingForOutbox > 0 } }
@@ -55,13 +55,13 @@ extension SuiteSession {
         guard mustWait else {
             let number = try addToQueue(change, waiter, waitsWithoutTimeout: waitsWithoutTimeout)
             ClientThread.shared.execute { self.writeToOutbox(change, number) }
-            return announceOwnChanges()
+            return announceLocalChanges()
         }
         ClientThread.shared.execute {
             do throws(BackendError) {
                 self.writeToOutbox(
                     change, try self.addToQueue(change, waiter, waitsWithoutTimeout: waitsWithoutTimeout))
-                self.announceOwnChanges()
+                self.announceLocalChanges()
             } catch {
                 waiter.fulfill(.failure(error))
             }
@@ -98,11 +98,11 @@ extension SuiteSession {
         // The write has no waiter, because the sending task is about to fulfill the promise.
         if !isRemoved, !Task.isCancelled, let result = await waiter.value(until: .now + .seconds(1)) { return result }
         await finishStoring()
-        // The write has its number now, so its waiter can be removed. The session reports a refusal of a write without a
-        // waiter.
+        // The write has its number now, so its waiter can be removed. The session reports a refusal of a write without
+        // a waiter.
         if !isRemoved, !state.withLock({ $0.sending.removeWaiter(waiter) }), let result = waiter.value { return result }
         return .failure(
-            Task.isCancelled ? .queued("the task was cancelled while the write was on its way") : queued)
+            Task.isCancelled ? .queued("the task was cancelled before the daemon answered the write") : queued)
     }
 
     /// Adds a write to the queue, and blocks the calling thread until there is a result or the deadline is over.
@@ -149,7 +149,7 @@ extension SuiteSession {
                 "neither XDG_STATE_HOME nor HOME names a directory, so writes do not survive the end of the program"
             report(.unusableFile(path: "outbox", reason: reason), nil, .write)
         }
-        return mutate(isOwnChange: true) { state in
+        return mutate(isLocalChange: true) { state in
             let number = state.sending.addWrite(
                 waiter: waiter, waitsWithoutTimeout: waitsWithoutTimeout, isAllowed: isAllowed)
             state.replica.beginWrite(change)
@@ -161,7 +161,8 @@ extension SuiteSession {
         do throws(FileError) {
             try outbox.withLock { store throws(FileError) in try store.append(change, number: number) }
         } catch {
-            let reason = "\(error.reason); if the program ends before the daemon has the write, the write is lost"
+            let reason =
+                "\(error.reason); if the program ends before the daemon has answered the write, the write is lost"
             report(.unusableFile(path: error.path, reason: reason), change.key, .write)
         }
         wakeSendingTask()
@@ -171,7 +172,7 @@ extension SuiteSession {
         if state.withLock({ $0.sending.wake() }) { startTask { await self.sendQueue() } }
     }
 
-    /// True if the daemon does not have all writes.
+    /// True if the daemon has not answered all writes.
     var hasUnsentWrites: Bool { state.withLock { $0.sending.count > 0 } }
 
     /// Waits until the daemon has answered all present writes. Throws the reason if a write has to wait.
@@ -186,9 +187,10 @@ extension SuiteSession {
     /// Waits until the first write has an answer, and stops the sending of other writes until ``resumeSending()``.
     /// Returns false if the attempt to send the first write has failed.
     ///
-    /// The suite is loaded between the two calls. If a write had no answer during the load, the loaded state could
-    /// already contain its effect, and readers would see the effect twice. The daemon may even have carried out the
-    /// first write for an earlier run of the program.
+    /// The suite is loaded between the two calls. If the daemon carried out a write during the load, the loaded state
+    /// could contain the effect of the write. The client would apply the pending write again, and readers would get the
+    /// effect twice. The first write is sent before the load, because an earlier run of the program may already have
+    /// sent it.
     func holdSending() async -> Bool {
         let (flush, pause) = state.withLock { state in
             // After a refusal, the daemon may have asked for a pause.
@@ -214,7 +216,7 @@ extension SuiteSession {
     }
 }
 
-/// Adopting the writes of programs that have ended.
+/// The adoption of writes that programs have left in the outbox when they ended.
 extension SuiteSession {
     /// Adopts abandoned writes once, before the first read or write. Concurrent callers wait until this has been done.
     func openOutbox() {
@@ -247,7 +249,7 @@ extension SuiteSession {
         }
         if !numbered.isEmpty { wakeSendingTask() }
         guard found.hasLockedFiles else { return }
-        // The programs that have locked the other files may end.
+        // The programs that have locked the other files may end later, so the search is repeated.
         ClientThread.shared.schedule(at: .now + options.abandonedFileSearchInterval) { [weak self] in
             self?.adoptAbandonedWrites()
         }
@@ -255,7 +257,8 @@ extension SuiteSession {
 }
 
 extension SuiteSession.State {
-    /// True if a caller should wait for the daemon. Failed reads count only if the first write cannot be sent, either.
+    /// True if a caller should wait for the answer to a write. A failed read is ignored if no failure of a write is
+    /// known.
     func mayAnswerInTime(_ options: SuiteSession.Options) -> Bool {
         sending.blockingReason == nil
             || availability.mayAnswerInTime(options.outageTimeout ?? options.timeout, at: options.clock.now)
@@ -267,7 +270,7 @@ extension ReplicaState {
     fileprivate mutating func beginWrite(_ change: PendingChange) {
         switch change.action {
         case .transaction: beginWrite(change.requestKey, change.operations, expected: change.expectedValue)
-        case .reset: beginReset(change.requestKey)
+        case .removeAll: beginRemovalOfAll(change.requestKey)
         }
     }
 }

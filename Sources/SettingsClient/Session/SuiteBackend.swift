@@ -4,7 +4,8 @@ package import SettingsModel
 
 /// The storage of one suite: a daemon, or the memory of the program.
 ///
-/// Each call returns when there is an answer or the timeout of the backend is over. No call blocks a thread.
+/// Each call returns when the backend has an answer, or when the timeout of the backend is over. No call blocks a
+/// thread.
 package protocol SuiteBackend: AnyObject, Sendable {
     var suite: SuiteName { get }
 
@@ -14,24 +15,24 @@ package protocol SuiteBackend: AnyObject, Sendable {
     /// Returns the current state of one setting with its source and its revision, which an ``ObservedState`` lacks.
     func setting(_ key: KeyName) async throws(BackendError) -> SettingState
 
-    /// Commits a change. If a condition does not hold, the refusal contains the current setting. A repeated request key
-    /// means the same write.
+    /// Commits a change. If a condition does not hold, the refusal contains the current setting. A second call with the
+    /// same request key returns the result of the first call.
     func write(_ change: PendingChange) async throws(BackendError) -> WriteSummary
 
     /// Returns the current schema with the commit that set it. Returns nil if there is no schema.
     func schema() async throws(BackendError) -> SchemaDocument?
 
-    /// Sets the schema. A repeated request key means the same write.
+    /// Sets the schema. A second call with the same request key returns the result of the first call.
     func setSchema(
         _ document: JSONValue, onConflict policy: ConflictPolicy, requestKey: RequestKey
     ) async throws(BackendError) -> WriteSummary
 
-    /// Returns the changes after a cursor. The answer may contain only the first changes. If the history does not reach
-    /// back to the cursor, returns the state.
+    /// Returns the changes after a cursor, or only the first of many changes. If the history does not reach back to the
+    /// cursor, returns the state.
     func changes(since cursor: Cursor) async throws(BackendError) -> SettingsObservation
 
-    /// Sends a request about the past.
-    func send<Output>(_ call: PastCall<Output>) async throws(BackendError) -> Output
+    /// Sends a request about the history of the suite.
+    func send<Output>(_ call: HistoryRequest<Output>) async throws(BackendError) -> Output
 
     /// Calls the handler with all changes after a cursor, in order, until the caller stops the subscription. Calls
     /// `onFailure` with the reason when following fails and a retry is not likely to succeed soon, once for each
@@ -44,8 +45,8 @@ package protocol SuiteBackend: AnyObject, Sendable {
 
 /// A subscription that can be stopped.
 package protocol BackendSubscription: Sendable {
-    /// Ends the subscription. A call of the handler on another thread goes on, and one more call may begin after this
-    /// returns.
+    /// Ends the subscription. A call of the handler on another thread continues, and one more call may begin after this
+    /// method returns.
     func stop()
 
     /// Asks the backend to call the handler soon with the current cursor, even if nothing has changed.
@@ -57,10 +58,10 @@ package enum BackendError: Error, Equatable, Sendable {
     case refused(Problem)
     /// There was no answer.
     case unreachable(String, outcome: Problem.Outcome = .unknown)
-    /// The daemon cannot carry out the request at present, or the answer is not from a daemon. A retry that comes
-    /// before the pause is over will probably fail.
+    /// The daemon cannot carry out the request at present, or the answer is not from a daemon. A retry before
+    /// `retryAfter` is over will probably fail.
     case unavailable(String, retryAfter: Duration)
-    /// The write is in the queue, because there was no answer yet for this reason.
+    /// The write is in the queue, because the daemon has not answered yet. The text is the reason.
     case queued(String)
     /// The task was cancelled.
     case cancelled
@@ -70,7 +71,7 @@ package enum BackendError: Error, Equatable, Sendable {
     case unusableToken(String)
 }
 
-/// A backend for a suite whose address or name cannot be used. Every call throws the reason.
+/// A backend for a suite whose address or name is not valid. Every call throws the reason.
 final class NoBackend: SuiteBackend {
     let suite: SuiteName
     let error: BackendError
@@ -88,7 +89,7 @@ final class NoBackend: SuiteBackend {
         _ document: JSONValue, onConflict policy: ConflictPolicy, requestKey: RequestKey
     ) throws(BackendError) -> WriteSummary { throw error }
     func changes(since cursor: Cursor) throws(BackendError) -> SettingsObservation { throw error }
-    func send<Output>(_ call: PastCall<Output>) throws(BackendError) -> Output { throw error }
+    func send<Output>(_ call: HistoryRequest<Output>) throws(BackendError) -> Output { throw error }
 
     func follow(
         from cursor: Cursor, onFailure: @escaping @Sendable (BackendError) -> Void,
@@ -107,13 +108,15 @@ enum SendOutcome: Equatable, Sendable {
     case refused(Problem)
     /// The write stays at the head of the queue and is sent again after a pause.
     ///
-    /// `isFinal` is true if waiting does not help: a person has to act, for example by installing another token.
+    /// `isAnswer` is true if the daemon has answered that it does not accept the write at present. `isFinal` is true if
+    /// the cause does not end by itself, for example if a person has to install another token.
     case waits(reason: String, atLeast: Duration, isAnswer: Bool, isFinal: Bool = false)
-    /// A condition does not hold, and the plan of the write may have another change for the current value. The current
-    /// setting is nil if the refusal does not contain it.
+    /// A condition does not hold, and the write has a plan that may allow another change for the current value. The
+    /// current setting is nil if the refusal does not contain it.
     case conflict(Problem, current: SettingState?)
 
-    /// The longest pause that the answer may ask for, because the answer may come from a proxy.
+    /// The longest pause that an answer can ask for. Without this limit, a wrong answer of a proxy could stop the
+    /// queue.
     private static let maxRequestedPause = Duration.seconds(300)
 
     init(_ result: Result<WriteSummary, BackendError>, of change: PendingChange) {
@@ -149,9 +152,9 @@ extension Problem {
         return setting
     }
 
-    /// True if the refusal does not judge the request itself, so that the same request may succeed later: the daemon
-    /// cannot carry it out at the moment, the token is missing or has expired, or the answer is from a proxy. (A daemon
-    /// gives each refusal a code.)
+    /// True if the same request may succeed later, because the cause is not the request itself: the daemon cannot carry
+    /// out the request at present, the token is missing or has expired, or the answer is from a proxy. A refusal
+    /// without a code is from a proxy, because a daemon gives each refusal a code.
     var allowsLaterSuccess: Bool {
         switch code {
         case .unauthorized: true

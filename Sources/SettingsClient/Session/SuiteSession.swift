@@ -4,8 +4,7 @@ internal import SettingsHTTP
 internal import SettingsModel
 internal import Synchronization
 
-/// The client's state of one suite: the replica, the queue of the program's own writes, the outbox file and the cache
-/// file.
+/// The client's state of one suite: the replica, the queue of the program's writes, the outbox file and the cache file.
 ///
 /// Thread-safe. One lock guards the state. It is never held during a request, a file operation or a call of a handler.
 /// Tasks on the client thread load the suite, follow its changes and send the writes. A getter or setter blocks only
@@ -26,20 +25,23 @@ final class SuiteSession: Sendable {
         var schema = SchemaState()
         var sending = Sending()
         var saving = Saving()
-        /// True after the adapter was released. The tasks of the session then end instead of pausing.
+        /// True after the adapter was released. The tasks of the session then end instead of waiting for another
+        /// attempt.
         var isClosed = false
         fileprivate var handlers = Handlers()
         fileprivate(set) var listeners: [UInt64: @Sendable ([ReplicaEvent]) -> Void] = [:]
         fileprivate var lastListener: UInt64 = 0
-        /// The cells that the program's own writes have changed, by the thread that is about to announce the change.
-        fileprivate var ownChanges: [UInt: [KeyCell]] = [:]
+        /// The cells that local changes have changed, by the thread that made the change. The thread announces the
+        /// change after it has written the outbox file.
+        fileprivate var localChanges: [UInt: [KeyCell]] = [:]
         /// True while a thread delivers events. This thread also delivers the events of other threads, which keeps the
         /// order.
         fileprivate var isDelivering = false
     }
 
     struct Options: Sendable {
-        /// The maximum time for which a getter waits for the load, and a confirmed write waits for its answer.
+        /// The maximum time for which a getter waits for the load, and for which a caller waits for the answer to a
+        /// write.
         var timeout = Duration.seconds(2)
         /// The duration of an outage after which callers no longer wait for the daemon. Nil for the timeout.
         var outageTimeout: Duration?
@@ -60,7 +62,7 @@ final class SuiteSession: Sendable {
     let outboxOpening = Promise<Void>()
     /// True after a thread has begun to adopt these writes.
     let hasBegunOpening = Atomic(false)
-    /// True if the suite is loaded and followed. It is atomic so that a getter needs no lock.
+    /// True if the suite is loaded and the session follows its changes. It is atomic so that a getter needs no lock.
     let loaded = Atomic(false)
     /// Serializes changes in place.
     let changeLock = ChangeLock()
@@ -135,14 +137,15 @@ extension SuiteSession {
     }
 }
 
-/// Reading the replica. These calls never wait.
+/// Reads of the replica, which never wait.
 extension SuiteSession {
-    func visible(_ key: KeyName) -> VisibleSetting {
+    /// Returns a setting with the program's pending writes applied.
+    func visible(_ key: KeyName) -> ReplicaSetting {
         state.withLock { $0.replica.visible(key) }
     }
 
-    /// Returns the state of several keys at one moment.
-    func visible(_ keys: [KeyName]) -> [KeyName: VisibleSetting] {
+    /// Returns several settings at one moment, with the program's pending writes applied.
+    func visible(_ keys: [KeyName]) -> [KeyName: ReplicaSetting] {
         state.withLock { state in
             Dictionary(keys.map { ($0, state.replica.visible($0)) }, uniquingKeysWith: { $1 })
         }
@@ -163,7 +166,7 @@ extension SuiteSession {
 
     /// Announces a change of every key to Swift's Observation.
     func announceAllKeys() {
-        announce(state.withLock { $0.replica.cells }, isOwnChange: false)
+        announce(state.withLock { $0.replica.cells }, isLocalChange: false)
     }
 
     func forgetUnusedEntries() {
@@ -183,12 +186,12 @@ extension SuiteSession {
 
 /// Changing the state, and delivering the changes that readers can see.
 extension SuiteSession {
-    /// Changes the state. Then, without the lock, calls the listeners, announces the changes to Swift's Observation, and plans
-    /// to save the cache.
+    /// Changes the state. Then, without the lock, calls the listeners, announces the changes to Swift's Observation,
+    /// and schedules a save of the cache.
     ///
-    /// - Parameter isOwnChange: true if the caller makes the change for the program, and calls ``announceOwnChanges()``
-    ///   later.
-    func mutate<Result: Sendable>(isOwnChange: Bool = false, _ body: (inout State) -> Result) -> Result {
+    /// - Parameter isLocalChange: true if this program makes the change. The caller then announces it with
+    ///   ``announceLocalChanges()``. A remote change is announced by this method, on another thread.
+    func mutate<Result: Sendable>(isLocalChange: Bool = false, _ body: (inout State) -> Result) -> Result {
         let (result, cells, isDeliverer, pause, needsSchema) = state.withLock { state in
             let version = state.replica.version
             let result = body(&state)
@@ -200,14 +203,14 @@ extension SuiteSession {
                 ? state.saving.plan(after: options.saveInterval) : nil
             var cells = state.replica.changedCells
             state.replica.changedCells = []
-            if isOwnChange, !cells.isEmpty {
-                state.ownChanges[CurrentThread.identifier, default: []] += cells
+            if isLocalChange, !cells.isEmpty {
+                state.localChanges[CurrentThread.identifier, default: []] += cells
                 cells = []
             }
             return (result, cells, isDeliverer, pause, state.loading.isLoaded && !state.isSchemaKnown)
         }
         if isDeliverer { deliver() }
-        announce(cells, isOwnChange: false)
+        announce(cells, isLocalChange: false)
         if let pause {
             ClientThread.shared.schedule(at: .now + pause) { [weak self] in self?.saveAsPlanned() }
         }
@@ -217,21 +220,21 @@ extension SuiteSession {
 
     /// Announces the changes that the program has made on the calling thread.
     ///
-    /// Functions that observe a value may wait for other settings. So they are called on another thread if this thread is the
-    /// client thread, or holds the lock of changes in place.
-    func announceOwnChanges() {
+    /// Functions that track a value may wait for other settings. So they are called on another thread if this thread is
+    /// the client thread, or if it has the lock of changes in place.
+    func announceLocalChanges() {
         let thread = CurrentThread.identifier
-        guard let cells = state.withLock({ $0.ownChanges.removeValue(forKey: thread) }) else { return }
-        announce(cells, isOwnChange: !ClientThread.shared.isCurrent && !changeLock.isHeldByCurrentThread)
+        guard let cells = state.withLock({ $0.localChanges.removeValue(forKey: thread) }) else { return }
+        announce(cells, isLocalChange: !ClientThread.shared.isCurrent && !changeLock.isHeldByCurrentThread)
     }
 
-    private func announce(_ cells: [KeyCell], isOwnChange: Bool) {
-        ChangeAnnouncer.shared.announce(cells.compactMap { $0.takeTracker() }, isOwnChange: isOwnChange)
+    private func announce(_ cells: [KeyCell], isLocalChange: Bool) {
+        ChangeAnnouncer.shared.announce(cells.compactMap { $0.takeTracker() }, isLocalChange: isLocalChange)
     }
 
     /// Changes the replica.
-    func change<Result: Sendable>(isOwnChange: Bool = false, _ body: (inout ReplicaState) -> Result) -> Result {
-        mutate(isOwnChange: isOwnChange) { body(&$0.replica) }
+    func change<Result: Sendable>(isLocalChange: Bool = false, _ body: (inout ReplicaState) -> Result) -> Result {
+        mutate(isLocalChange: isLocalChange) { body(&$0.replica) }
     }
 
     func apply(_ observation: SettingsObservation) {
@@ -244,7 +247,7 @@ extension SuiteSession {
     }
 
     /// Calls the handler with all later events of the replica, in order, until ``removeListener(_:)`` is called with
-    /// the returned number. The handler must be short, because it may run within a setter.
+    /// the returned number. The handler must return soon, because it may run within a setter.
     func addListener(_ handler: @escaping @Sendable ([ReplicaEvent]) -> Void) -> UInt64 {
         state.withLock { state in
             state.lastListener += 1
@@ -271,7 +274,7 @@ extension SuiteSession {
     }
 }
 
-/// Tasks of the session, and callers that wait for them.
+/// Tasks on the client thread, and callers that wait for the tasks.
 extension SuiteSession {
     /// Starts a task on the client thread.
     func startTask(_ body: @escaping @Sendable () async -> Void) {
@@ -284,8 +287,10 @@ extension SuiteSession {
         _ operation: @escaping @Sendable () async throws(BackendError) -> Value
     ) throws(BackendError) -> Value {
         guard !ClientThread.shared.isCurrent else {
-            // The thread decodes values, too, and the code of the program that does this may read another setting.
-            throw .unreachable("code that converts a value must not wait for another setting", outcome: .notDone)
+            // The client thread also decodes values, and the program's code for this may read another setting.
+            throw .unreachable(
+                "code that converts a value cannot wait for another setting; read the other setting before",
+                outcome: .notDone)
         }
         let result = Promise<Result<Value, BackendError>>()
         startTask {

@@ -1,4 +1,5 @@
-/// Functions that are called when their moments have come, in a binary heap. Adding and removing take logarithmic time.
+/// Functions with the moments at which they have to be called, in a binary heap. Adding and removing take logarithmic
+/// time.
 struct TimerQueue: Sendable {
     typealias Action = @Sendable () -> Void
 

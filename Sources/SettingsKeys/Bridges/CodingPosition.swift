@@ -106,17 +106,19 @@ final class CodingSession {
     /// The limit of nested calls of `encode(to:)` or `init(from:)`, which protects the stack. A wrapper type that codes
     /// its only value as a single value adds a call, but no level of JSON. The limit allows two such wrappers for each
     /// level.
-    static let maximumCalls = 3 * JSONValue.maximumDepth
+    static let maximumCallDepth = 3 * JSONValue.maximumDepth
 
     let allowsNonFinite: Bool
+    /// The error with its innermost position, and its description, which identifies the error when it is thrown
+    /// further.
     private var origin: (failure: BridgeError, text: String)?
 
     init(allowsNonFinite: Bool) {
         self.allowsNonFinite = allowsNonFinite
     }
 
-    /// Records the position of an error that does not contain a coding path. Each value through which the error is
-    /// thrown calls this method. The first call has the innermost position, which is kept.
+    /// Records the position of an error that does not contain a coding path. Each value that contains the faulty part
+    /// calls this method, from the innermost to the outermost. The position of the first call is kept.
     func recordError(_ error: any Error, at position: CodingPosition) {
         guard !Self.hasPath(error) else { return }
         let (text, outer) = (String(describing: error), position.pointer)
@@ -128,8 +130,8 @@ final class CodingSession {
         origin = (Self.failure(error, inside: outer), text)
     }
 
-    /// Converts an error of the coding into the error for the caller. Within the coding, the errors are `DecodingError`
-    /// and `EncodingError`, because types that try several forms catch these errors.
+    /// Converts an error of a coder into the error for the caller. The coders themselves throw `DecodingError` and
+    /// `EncodingError`, because a type that tries several JSON forms catches these errors.
     func bridgeError(for error: any Error) -> BridgeError {
         if let origin, !Self.hasPath(error), origin.text == String(describing: error) { return origin.failure }
         return Self.failure(error, inside: .root)

@@ -38,7 +38,7 @@ extension DefaultsBridge {
         try encode(value)
     }
 
-    /// The schema of `schema`, because most types store every value.
+    /// The same as `schema`, because most types store every value.
     public var storedSchema: WireSchema {
         schema
     }
@@ -70,21 +70,21 @@ public protocol DefaultsSerializable: Sendable {
 }
 
 extension DefaultsSerializable where Self: RawRepresentable, RawValue: DefaultsSerializable {
-    /// The bridge by the raw value.
+    /// A bridge that encodes the raw value.
     public static var defaultsBridge: some DefaultsBridge<Self> {
         RawRepresentableBridge<Self>()
     }
 }
 
 extension DefaultsSerializable where Self: Codable {
-    /// The bridge by `Codable`.
+    /// A bridge that encodes with the `Codable` implementation.
     public static var defaultsBridge: some DefaultsBridge<Self> {
         CodableBridge<Self>()
     }
 }
 
 extension DefaultsSerializable where Self: RawRepresentable & Codable, RawValue: DefaultsSerializable {
-    /// The bridge by the raw value, which has the simpler JSON if a type has a raw value and is Codable.
+    /// A bridge that encodes the raw value, whose JSON is simpler than the JSON of the `Codable` implementation.
     public static var defaultsBridge: some DefaultsBridge<Self> {
         RawRepresentableBridge<Self>()
     }
@@ -132,7 +132,9 @@ public struct BridgeError: Error, Hashable, Sendable, CustomStringConvertible {
         self.init("must be between \(least) and \(greatest) (got \(json))")
     }
 
-    /// Returns the error with the pointer from the array or object that contains the value.
+    /// Returns the error with a pointer that starts at the array or object around the value.
+    ///
+    /// - Parameter token: The index or the name of the value in the array or object.
     package func inside(_ token: String) -> BridgeError {
         BridgeError(at: JSONPointer([token] + pointer.tokens), reason, missingMember: missingMember)
     }
@@ -211,6 +213,7 @@ public struct WireSchema: Sendable {
         WireSchema(["anyOf": .array(schemas.map(\.json))])
     }
 
+    /// The schema that also allows null.
     var orNull: WireSchema {
         document.isEmpty ? .any : .anyOf([self, WireSchema(["type": "null"])])
     }

@@ -5,7 +5,7 @@ package struct RawRepresentableBridge<Value: RawRepresentable & Sendable>: Defau
 where Value.RawValue: DefaultsSerializable {
     private let raw: Value.RawValue.Bridge
 
-    /// Creates the bridge from the bridge of the raw value.
+    /// Creates a bridge that encodes the raw value with the bridge of its type.
     package init() {
         raw = Value.RawValue.defaultsBridge
     }

@@ -6,7 +6,7 @@ public import SettingsModel
     public import Foundation
 #endif
 
-/// A bridge that consists of two functions and a schema. Used for the standard types that are not collections.
+/// A bridge that consists of two functions and a schema. The standard types that are not collections use it.
 struct StandardBridge<Value>: DefaultsBridge {
     private let encoding: @Sendable (Value) throws(BridgeError) -> JSONValue
     private let decoding: @Sendable (JSONValue) throws(BridgeError) -> Value

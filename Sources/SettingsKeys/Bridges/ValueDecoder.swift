@@ -8,7 +8,8 @@ struct ValueDecoder: Decoder {
     let json: JSONValue
     let position: CodingPosition
     let session: CodingSession
-    let calls: Int
+    /// The number of calls of `init(from:)` around this decoder.
+    let callDepth: Int
 
     /// Decodes a whole value. Throws an error with its position if a member is missing, if JSON has another type than
     /// expected, if the code of the type throws, or if the nesting is too deep.
@@ -17,7 +18,7 @@ struct ValueDecoder: Decoder {
     ) throws(BridgeError) -> Value {
         let session = CodingSession(allowsNonFinite: allowsNonFinite)
         do {
-            return try ValueDecoder(json: json, position: .root, session: session, calls: 0).decode(type)
+            return try ValueDecoder(json: json, position: .root, session: session, callDepth: 0).decode(type)
         } catch {
             throw session.bridgeError(for: error)
         }
@@ -52,7 +53,7 @@ struct ValueDecoder: Decoder {
 
     private func parts() throws -> PartDecoders {
         guard position.allowsContainer else { throw position.corruption(.nestedTooDeep) }
-        return PartDecoders(parent: CodingPosition.Parent(position), session: session, calls: calls)
+        return PartDecoders(parent: CodingPosition.Parent(position), session: session, callDepth: callDepth)
     }
 }
 
@@ -64,12 +65,12 @@ extension ValueDecoder: SingleValueDecodingContainer {
 
     /// Decodes a value with its standard form if its type has one, otherwise with `init(from:)`.
     func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-        // Two steps are necessary, because the cast of nil to an optional type succeeds.
+        // The result must be unwrapped before the cast, because the cast of nil to an optional type succeeds.
         if let standard = try standardForm(of: type), let value = standard as? Value { return value }
-        guard calls < CodingSession.maximumCalls else { throw position.corruption(.nestedTooDeep) }
+        guard callDepth < CodingSession.maximumCallDepth else { throw position.corruption(.nestedTooDeep) }
         do {
             let value = try Value(
-                from: ValueDecoder(json: json, position: position, session: session, calls: calls + 1))
+                from: ValueDecoder(json: json, position: position, session: session, callDepth: callDepth + 1))
             try checkKeys(of: value)
             return value
         } catch {
@@ -83,13 +84,13 @@ extension ValueDecoder: SingleValueDecodingContainer {
         guard Value.self is any UnorderedCollection.Type, let collection = value as? any UnorderedCollection else {
             return
         }
-        try reading(Value.self) { () throws(BridgeError) in try collection.check(decodedFrom: json) }
+        try convertingErrors(for: Value.self) { () throws(BridgeError) in try collection.check(decodedFrom: json) }
     }
 
     /// Returns the value of a type that has a standard form. Returns nil for other types. The function is not generic,
     /// because the compiler would specialize it for each standard type.
     private func standardForm(of type: any Decodable.Type) throws -> Any? {
-        try reading(type) { () throws(BridgeError) in
+        try convertingErrors(for: type) { () throws(BridgeError) in
             // The most frequent types come first, because the lookup of a conformance takes longer.
             if type == String.self { return try String.defaultsBridge.decode(json) }
             if type == Int.self { return try Int.defaultsBridge.decode(json) }
@@ -99,10 +100,10 @@ extension ValueDecoder: SingleValueDecodingContainer {
         }
     }
 
-    private func reading<Value>(
-        _ type: Any.Type, _ read: () throws(BridgeError) -> Value
+    private func convertingErrors<Value>(
+        for type: Any.Type, _ decode: () throws(BridgeError) -> Value
     ) throws -> Value {
-        do { return try read() } catch { throw position.mismatch(error, for: type, found: json) }
+        do { return try decode() } catch { throw position.mismatch(error, for: type, found: json) }
     }
 }
 
@@ -110,14 +111,14 @@ extension ValueDecoder: SingleValueDecodingContainer {
 struct PartDecoders {
     let parent: CodingPosition.Parent
     let session: CodingSession
-    let calls: Int
+    let callDepth: Int
 
     var codingPath: [any CodingKey] {
         parent.position.codingPath
     }
 
     func callAsFunction(_ json: JSONValue, _ key: any CodingKey) -> ValueDecoder {
-        ValueDecoder(json: json, position: CodingPosition(key, in: parent), session: session, calls: calls)
+        ValueDecoder(json: json, position: CodingPosition(key, in: parent), session: session, callDepth: callDepth)
     }
 }
 

@@ -12,8 +12,8 @@ final class ValueEncoder: Encoder {
         case single = "a single value"
     }
 
-    /// A member or element whose encoder may still get values. The parent contains null for it until the parent is
-    /// finished.
+    /// A member or element whose encoder may still receive values. The parent contains null in its place until the
+    /// parent is complete.
     private struct OpenPart {
         /// The name of the member. Nil for an element.
         let name: String?
@@ -23,7 +23,8 @@ final class ValueEncoder: Encoder {
 
     let position: CodingPosition
     private let session: CodingSession
-    private let calls: Int
+    /// The number of calls of `encode(to:)` around this encoder.
+    private let callDepth: Int
     private lazy var parent = CodingPosition.Parent(position)
     private var kind: ContainerKind?
     private var members = JSONObject()
@@ -33,10 +34,10 @@ final class ValueEncoder: Encoder {
     /// The first error. After an error, the encoder ignores all values.
     private var failure: EncodingError?
 
-    init(at position: CodingPosition, in session: CodingSession, calls: Int) {
+    init(at position: CodingPosition, in session: CodingSession, callDepth: Int) {
         self.position = position
         self.session = session
-        self.calls = calls
+        self.callDepth = callDepth
     }
 
     /// Encodes a whole value with its `encode(to:)`. The members of an object have the order of the calls. Throws an
@@ -45,7 +46,7 @@ final class ValueEncoder: Encoder {
     static func encode(_ value: some Encodable, allowsNonFinite: Bool) throws(BridgeError) -> JSONValue {
         let session = CodingSession(allowsNonFinite: allowsNonFinite)
         do {
-            return try ValueEncoder(at: .root, in: session, calls: 0).json(of: value)
+            return try ValueEncoder(at: .root, in: session, callDepth: 0).json(of: value)
         } catch {
             throw session.bridgeError(for: error)
         }
@@ -116,7 +117,7 @@ final class ValueEncoder: Encoder {
     }
 
     private func openPart(_ name: String?, _ index: Int, _ key: any CodingKey) -> ValueEncoder {
-        let encoder = ValueEncoder(at: CodingPosition(key, in: parent), in: session, calls: calls)
+        let encoder = ValueEncoder(at: CodingPosition(key, in: parent), in: session, callDepth: callDepth)
         openParts.append(OpenPart(name: name, index: index, encoder: encoder))
         return encoder
     }
@@ -161,8 +162,8 @@ final class ValueEncoder: Encoder {
         if let plain = Self.plainForm(of: value) { return plain }
         let position = key.map { CodingPosition($0, in: parent) } ?? position
         if let standard = try standardForm(of: value, at: position) { return standard }
-        guard calls < CodingSession.maximumCalls else { throw position.refusal(.nestedTooDeep, of: value) }
-        let encoder = ValueEncoder(at: position, in: session, calls: calls + 1)
+        guard callDepth < CodingSession.maximumCallDepth else { throw position.refusal(.nestedTooDeep, of: value) }
+        let encoder = ValueEncoder(at: position, in: session, callDepth: callDepth + 1)
         do {
             try value.encode(to: encoder)
             return try encoder.finished(as: value)

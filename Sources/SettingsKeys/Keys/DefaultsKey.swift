@@ -66,7 +66,7 @@ public struct DefaultsKey<Value: DefaultsSerializable>: Sendable {
 package struct KeyTraits: Equatable, Sendable {
     /// The purpose of the setting, for users.
     package var description: String?
-    /// True if the value is secret, so that no message contains it.
+    /// True if error messages and the log must not contain the value.
     package var isSecret: Bool
     /// The former names of the key, the latest first. A value under a former name is moved to the key.
     package var renamedFrom: [String]
@@ -184,8 +184,8 @@ package final class KeyRules: Sendable {
         return one.limits == other.limits && (!one.hasTraits || one.traits == other.traits)
     }
 
-    /// Returns true if two keys have the same limits and traits, and no lists have to be compared. Returns false if the
-    /// rules differ, or if only a comparison of the lists can tell.
+    /// Returns true if two keys have the same limits and traits, and neither key lists its allowed values. Returns
+    /// false if the rules differ, or if the lists of allowed values have to be compared.
     package static func areSurelySame(_ one: KeyRules?, _ other: KeyRules?) -> Bool {
         areSame(one, other) && (one === other || one?.isLimitedToList != true)
     }

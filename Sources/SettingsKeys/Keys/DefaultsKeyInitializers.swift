@@ -6,6 +6,21 @@ extension DefaultsKey {
     /// Creates a key with a default.
     ///
     /// An assignment of nil to an optional setting removes the stored value, so that the setting has its default again.
+    ///
+    /// - Parameters:
+    ///   - name: the name under which the value is stored.
+    ///   - defaultValue: the value of the setting while nothing is stored.
+    ///   - allowed: all values that the setting may have. Nil allows every value of the type.
+    ///   - description: the purpose of the setting, for users.
+    ///   - secret: true if error messages and the log must not contain the value.
+    ///   - renamedFrom: the former names of the key, the latest first. The client moves a value that is stored under a
+    ///     former name to `name`.
+    ///   - migrating: converts a stored value that an earlier version of the program stored as another type.
+    ///   - nonFinite: true to allow infinity and NaN, which are stored as strings.
+    ///   - elements: `.droppingUnknown` makes a read leave out the stored elements that the element type cannot decode.
+    ///     Without it, one such element makes the whole stored value unreadable.
+    ///   - merge: how a change in place (`+= 1`, `append`) is combined with a value that another program has stored
+    ///     since the read. Without it, the daemon refuses the change in place.
     public init(
         _ name: String, defaultValue: Value, allowed: [Value]? = nil, description: String? = nil, secret: Bool = false,
         renamedFrom: [String] = [], migrating: KeyMigration<Value>? = nil, nonFinite: Bool = false,
@@ -22,7 +37,7 @@ extension DefaultsKey {
     /// Not available. A key that is not optional needs a default.
     @available(
         *, unavailable,
-        message: "a key that is not optional needs a defaultValue:, as readers get that while nothing is stored"
+        message: "a key that is not optional needs a defaultValue:, which is its value while nothing is stored"
     )
     @_disfavoredOverload
     public init(_ name: String) {
@@ -32,6 +47,20 @@ extension DefaultsKey {
 
 extension DefaultsKey where Value: OptionalSetting {
     /// Creates a key that is nil while nothing is stored.
+    ///
+    /// - Parameters:
+    ///   - name: the name under which the value is stored.
+    ///   - allowed: all values that the setting may have. Nil allows every value of the type.
+    ///   - description: the purpose of the setting, for users.
+    ///   - secret: true if error messages and the log must not contain the value.
+    ///   - renamedFrom: the former names of the key, the latest first. The client moves a value that is stored under a
+    ///     former name to `name`.
+    ///   - migrating: converts a stored value that an earlier version of the program stored as another type.
+    ///   - nonFinite: true to allow infinity and NaN, which are stored as strings.
+    ///   - elements: `.droppingUnknown` makes a read leave out the stored elements that the element type cannot decode.
+    ///     Without it, one such element makes the whole stored value unreadable.
+    ///   - merge: how a change in place (`+= 1`, `append`) is combined with a value that another program has stored
+    ///     since the read. Without it, the daemon refuses the change in place.
     public init(
         _ name: String, allowed: [Value]? = nil, description: String? = nil, secret: Bool = false,
         renamedFrom: [String] = [], migrating: KeyMigration<Value>? = nil, nonFinite: Bool = false,
@@ -46,6 +75,14 @@ extension DefaultsKey where Value: OptionalSetting {
 
 extension DefaultsKey where Value: NumericSetting {
     /// Creates a key for numbers in a range: `0...1`, `0..<10`, `1...`, `...100`, `..<0`.
+    ///
+    /// - Parameters:
+    ///   - range: the allowed numbers.
+    ///   - secret: true if error messages and the log must not contain the value.
+    ///   - renamedFrom: the former names of the key, the latest first.
+    ///   - migrating: converts a stored value that an earlier version of the program stored as another type.
+    ///   - merge: `.sum` adds the difference of `+= 1` to a number that another program has stored since the read.
+    ///     Without it, the daemon refuses the change in place.
     public init(
         _ name: String, defaultValue: Value, in range: some RangeExpression<Value>, description: String? = nil,
         secret: Bool = false, renamedFrom: [String] = [], migrating: KeyMigration<Value>? = nil,
@@ -59,7 +96,15 @@ extension DefaultsKey where Value: NumericSetting {
 }
 
 extension DefaultsKey where Value: OptionalSetting, Value.Wrapped: NumericSetting {
-    /// Creates a key for numbers in a range. Without a default, it is nil while nothing is stored.
+    /// Creates a key for numbers in a range. Without a default, the value is nil while nothing is stored.
+    ///
+    /// - Parameters:
+    ///   - range: the allowed numbers.
+    ///   - secret: true if error messages and the log must not contain the value.
+    ///   - renamedFrom: the former names of the key, the latest first.
+    ///   - migrating: converts a stored value that an earlier version of the program stored as another type.
+    ///   - merge: `.sum` adds the difference of `+= 1` to a number that another program has stored since the read.
+    ///     Without it, the daemon refuses the change in place.
     public init(
         _ name: String, defaultValue: Value = nil, in range: some RangeExpression<Value.Wrapped>,
         description: String? = nil, secret: Bool = false, renamedFrom: [String] = [],
@@ -73,8 +118,13 @@ extension DefaultsKey where Value: OptionalSetting, Value.Wrapped: NumericSettin
 }
 
 extension DefaultsKey where Value: TextSetting {
-    /// Creates a key for text with at most `maxLength` Unicode scalars, which matches the pattern if there is a
-    /// pattern.
+    /// Creates a key for text with at most `maxLength` Unicode scalars. If there is a pattern, the text must contain a
+    /// match of this ECMA-262 pattern.
+    ///
+    /// - Parameters:
+    ///   - secret: true if error messages and the log must not contain the value.
+    ///   - renamedFrom: the former names of the key, the latest first.
+    ///   - migrating: converts a stored value that an earlier version of the program stored as another type.
     public init(
         _ name: String, defaultValue: Value, maxLength: Int, matching pattern: String? = nil,
         description: String? = nil, secret: Bool = false, renamedFrom: [String] = [],
@@ -87,6 +137,11 @@ extension DefaultsKey where Value: TextSetting {
     }
 
     /// Creates a key for text that contains a match of an ECMA-262 pattern. Use `^` and `$` to match the whole text.
+    ///
+    /// - Parameters:
+    ///   - secret: true if error messages and the log must not contain the value.
+    ///   - renamedFrom: the former names of the key, the latest first.
+    ///   - migrating: converts a stored value that an earlier version of the program stored as another type.
     public init(
         _ name: String, defaultValue: Value, matching pattern: String, description: String? = nil,
         secret: Bool = false, renamedFrom: [String] = [], migrating: KeyMigration<Value>? = nil
@@ -99,8 +154,13 @@ extension DefaultsKey where Value: TextSetting {
 }
 
 extension DefaultsKey where Value: OptionalSetting, Value.Wrapped: TextSetting {
-    /// Creates a key for text with at most `maxLength` Unicode scalars, which matches the pattern if there is a
-    /// pattern. Without a default, it is nil while nothing is stored.
+    /// Creates a key for text with at most `maxLength` Unicode scalars. If there is a pattern, the text must contain a
+    /// match of this ECMA-262 pattern. Without a default, the value is nil while nothing is stored.
+    ///
+    /// - Parameters:
+    ///   - secret: true if error messages and the log must not contain the value.
+    ///   - renamedFrom: the former names of the key, the latest first.
+    ///   - migrating: converts a stored value that an earlier version of the program stored as another type.
     public init(
         _ name: String, defaultValue: Value = nil, maxLength: Int, matching pattern: String? = nil,
         description: String? = nil, secret: Bool = false, renamedFrom: [String] = [],
@@ -112,8 +172,13 @@ extension DefaultsKey where Value: OptionalSetting, Value.Wrapped: TextSetting {
             migration: migrating)
     }
 
-    /// Creates a key for text that contains a match of an ECMA-262 pattern. Without a default, it is nil while nothing
-    /// is stored.
+    /// Creates a key for text that contains a match of an ECMA-262 pattern. Without a default, the value is nil while
+    /// nothing is stored.
+    ///
+    /// - Parameters:
+    ///   - secret: true if error messages and the log must not contain the value.
+    ///   - renamedFrom: the former names of the key, the latest first.
+    ///   - migrating: converts a stored value that an earlier version of the program stored as another type.
     public init(
         _ name: String, defaultValue: Value = nil, matching pattern: String, description: String? = nil,
         secret: Bool = false, renamedFrom: [String] = [], migrating: KeyMigration<Value>? = nil
@@ -125,14 +190,14 @@ extension DefaultsKey where Value: OptionalSetting, Value.Wrapped: TextSetting {
     }
 }
 
-// The unavailable initializers replace the compiler's message about a constraint of an extension by a helpful message.
-// They are disfavored, so that the compiler chooses them only if no other initializer fits.
+// If no available initializer fits, the compiler would report an unmet constraint of an extension. It chooses an
+// unavailable initializer instead, whose message names the correct parameter.
 extension DefaultsKey {
     /// Not available. The range does not fit the type of the key.
     @available(
         *, unavailable,
         message:
-            "in: takes a range of the key's numbers; limit text with maxLength: or matching:, other values with allowed:"
+            "in: needs a range of the same number type as the key; limit text with maxLength: or matching:, other values with allowed:"
     )
     @_disfavoredOverload
     public init(
@@ -171,8 +236,9 @@ extension DefaultsKey {
 
 /// An optional type.
 ///
-/// The inherited protocol `ExpressibleByNilLiteral` provides the value while nothing is stored. A requirement of this
-/// protocol would instead be a member of `Optional`, and would hide a case of the same name of a wrapped enumeration.
+/// The inherited protocol `ExpressibleByNilLiteral` provides the value while nothing is stored. If `OptionalSetting`
+/// declared a static member such as `unset` for this value, `.unset` in an assignment to an optional enumeration would
+/// mean this member instead of a case `unset` of the enumeration.
 public protocol OptionalSetting: DefaultsSerializable, ExpressibleByNilLiteral {
     /// The wrapped type.
     associatedtype Wrapped: DefaultsSerializable
@@ -188,7 +254,7 @@ public protocol TextSetting: DefaultsSerializable {}
 
 extension String: TextSetting {}
 
-/// An array or a set, to which elements can be added.
+/// An array or a set. `merge: .append` requires this protocol.
 public protocol CollectionSetting: DefaultsSerializable {}
 
 extension Array: CollectionSetting where Element: DefaultsSerializable {}

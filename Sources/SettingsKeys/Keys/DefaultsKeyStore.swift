@@ -34,8 +34,9 @@ extension DefaultsKeyStore {
 
 /// A name of a setting: a literal, a `String` or a `Substring`.
 ///
-/// Subscripts by name use this constraint instead of `String`. For a misspelt key path, the compiler reports an error
-/// about the best overload. It would choose an overload with a `String` before the overload with a key path.
+/// Subscripts by name are generic over this type instead of taking a `String`. With a `String` overload, the compiler
+/// would report a misspelt key path as a wrong argument of that overload. With the generic overload, it reports the
+/// misspelt key path.
 public typealias SettingName = StringProtocol & RangeReplaceableCollection & TextOutputStream & CustomReflectable
 
 /// The keys of a program. Extend this type with the keys.
@@ -54,7 +55,7 @@ package func nestedStoreProblem(
         return "the key store \(inner) within \(outer) has no prefix; \(advice)"
     }
     if UTF8Text(inner.prefix) == UTF8Text(outer.prefix) {
-        return "the key store \(inner) has the prefix \(inner.prefix) of \(outer), which it is within; \(advice)"
+        return "the key store \(inner) has the same prefix \(inner.prefix) as \(outer), which contains it; \(advice)"
     }
     return nil
 }
@@ -74,23 +75,23 @@ package func nestedStoreProblem(in store: some DefaultsKeyStore) -> String? {
 extension ListedKey where Store: DefaultsKeyStore {
     /// Returns a message if the name of the key lacks the prefix of a nested store. Returns nil if the name is valid.
     ///
-    /// The stores on the path of the key are unknown, but each of them must add a part to the name. So the number of
-    /// parts is compared with the length of the path.
-    fileprivate func problem(of name: String) -> String? {
+    /// A key path does not reveal the stores that it passes through, but the prefix of each nested store adds at least
+    /// one part to the name. So the method compares the number of parts with the length of the key path.
+    fileprivate func prefixProblem(of name: String) -> String? {
         let outer = Store.prefix.utf8.isEmpty ? "" : Store.prefix + "."
         let rest = name.utf8.starts(with: outer.utf8) ? name.utf8.dropFirst(outer.utf8.count) : name.utf8[...]
         let parts = rest.count { $0 == UInt8(ascii: ".") } + 1
         guard parts < depth else { return nil }
         guard parts == 1 else {
             return """
-                \(name) is a key \(depth - 1) stores deep within \(Store.self), but its name has no part for each of them; \
-                let the prefix of each store begin with that of the store around it, as in \
+                \(name) is the key of a store nested \(depth - 1) levels deep in \(Store.self), but its name has fewer parts \
+                than its key path; begin the prefix of each store with the prefix of the store that contains it, as in \
                 static let prefix = "player.equalizer"
                 """
         }
         return """
-            \(name) is a key of a store within \(Store.self), but lacks that store's prefix; give the store one of its own, \
-            as in static let prefix = "player", and name the key Self["volume"]
+            \(name) is the key of a store nested in \(Store.self), but its name lacks the prefix of the nested store; \
+            give the nested store a prefix, as in static let prefix = "player", and name the key Self["volume"]
             """
     }
 }
@@ -102,7 +103,7 @@ package func listedKeys<Store: DefaultsKeyStore>(
     let keys = list.map { $0.key(of: store) }
     var problems: [SchemaError.Problem] = []
     for (listed, key) in zip(list, keys) {
-        guard let problem = listed.problem(of: key.name) else { continue }
+        guard let problem = listed.prefixProblem(of: key.name) else { continue }
         problems.append(SchemaError.Problem(["properties", key.name], "properties", problem))
     }
     guard problems.isEmpty else { throw SchemaError(problems: problems) }

@@ -13,11 +13,12 @@ public struct KeyCodec<Value: DefaultsSerializable>: Sendable {
 
     /// Creates the codec of a key. Throws if the name, the pattern or the default of the key is not valid.
     public init(_ key: DefaultsKey<Value>) throws(SchemaError) {
-        try self.init(key, like: nil)
+        try self.init(key, sharingSchemaOf: nil)
     }
 
-    /// Creates a codec that shares the schema of another codec. The keys may differ only in their names and defaults.
-    package init(_ key: DefaultsKey<Value>, like model: KeyCodec?) throws(SchemaError) {
+    /// Creates a codec that shares the compiled schema of another codec, unless this schema refuses the default of the
+    /// key. The keys may differ only in their names and defaults.
+    package init(_ key: DefaultsKey<Value>, sharingSchemaOf model: KeyCodec?) throws(SchemaError) {
         self.key = key
         bridge = key.bridge
         dropsUnknownElements = key.rules?.traits.dropsUnknownElements ?? false
@@ -30,7 +31,7 @@ public struct KeyCodec<Value: DefaultsSerializable>: Sendable {
             schema = model.schema
             return
         }
-        schema = try KeySchema(.object(try key.documentForSchema()), named: key.name)
+        schema = try KeySchema(.object(try key.schemaDocumentOrError()), named: key.name)
     }
 
     /// Encodes a value. Returns nil if the stored value has to be removed, because the value is nil. Throws if the
@@ -89,7 +90,7 @@ public struct KeyCodec<Value: DefaultsSerializable>: Sendable {
         throw InvalidValue(failure, key: key)
     }
 
-    /// The bridge, if the values are arrays or sets. Nil for other types.
+    /// The bridge as a bridge of arrays or sets. Nil for other types.
     private var elements: (any ElementReading)? {
         bridge as? any ElementReading
     }
@@ -176,12 +177,12 @@ extension Schema {
     }
 
     private func differences(fromKey key: some AnyDefaultsKey) throws(SchemaError) -> [SchemaDifference] {
-        differences(from: try key.documentForSchema(), named: key.name, isSecret: key.traits.isSecret)
+        differences(from: try key.schemaDocumentOrError(), named: key.name, isSecret: key.traits.isSecret)
     }
 }
 
 extension AnyDefaultsKey {
-    fileprivate func documentForSchema() throws(SchemaError) -> JSONObject {
+    fileprivate func schemaDocumentOrError() throws(SchemaError) -> JSONObject {
         do { return try schemaDocument() } catch { throw SchemaError(["default"], "default", error.description) }
     }
 }

@@ -75,7 +75,7 @@ struct NumberBounds: Equatable, Sendable {
         case let range as PartialRangeThrough<Number>: (nil, range.upperBound, true)
         case let range as PartialRangeUpTo<Number>: (nil, range.upperBound, false)
         default:
-            preconditionFailure("in: takes a range of Swift's standard library, not \(type(of: range))")
+            preconditionFailure("in: must be a range type of Swift's standard library (got \(type(of: range)))")
         }
     }
 
@@ -92,9 +92,9 @@ struct NumberBounds: Equatable, Sendable {
 
 /// The rule for a change in place (`+= 1`, `append`) if another program has changed the value since the read.
 package enum MergeRule: String, Hashable, Sendable {
-    /// The difference is added to the other program's value.
+    /// The daemon adds the difference to the other program's value.
     case sum
-    /// The new elements are added to the other program's value.
+    /// The daemon adds the new elements to the other program's value.
     case append
 }
 

@@ -6,9 +6,9 @@ internal import SettingsModel
 public struct KeyMigration<Value: DefaultsSerializable>: Sendable {
     let conversion: Conversion<Value>
 
-    /// Converts each stored value that the former type decodes and the type of the key does not.
+    /// Converts each stored value that can be decoded as the former type but not as the type of the key.
     ///
-    /// If the conversion throws, the stored value stays and the error is reported.
+    /// If the conversion throws, the stored value stays and the client reports the error.
     public static func from<Former: DefaultsSerializable>(
         _ type: Former.Type, _ convert: @escaping @Sendable (Former) throws -> Value
     ) -> KeyMigration {
@@ -20,7 +20,7 @@ public struct KeyMigration<Value: DefaultsSerializable>: Sendable {
     }
 }
 
-/// The former type of a key. Two closures cannot be compared, so conversions from one type count as the same.
+/// The former type of a key. Two closures cannot be compared, so two conversions from the same type count as equal.
 protocol FormerType: AnyObject, Sendable {
     var type: any DefaultsSerializable.Type { get }
 }

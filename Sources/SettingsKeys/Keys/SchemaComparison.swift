@@ -34,22 +34,23 @@ public struct SchemaDifference: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Schema {
-    /// Compares a program's key with this schema: presence, type, limits, listed values, default and secrecy. Compares
-    /// the text of other rules. If the schema allows the key without listing it, compares only the type.
+    /// Compares a program's key with this schema: presence, type, limits, listed values, default and secrecy. Other
+    /// rules differ if their text differs. If the schema allows the key without listing it, only the type is compared.
     func differences(from document: JSONObject, named name: String, isSecret: Bool) -> [SchemaDifference] {
-        guard let theirKey = key(name) else {
+        guard let serverKey = key(name) else {
             let meant = suggestions(for: name, limit: 1).first.map { "; did you mean \($0)?" } ?? ""
             return [SchemaDifference(name, .key, "the server's schema has no such key\(meant)")]
         }
         let own = ComparedRules(of: [.object(document)], in: .object(document))
         let theirs = ComparedRules(
-            of: [theirKey.document] + (lists(name) ? patternDocuments(for: name) : []), in: self.document)
+            of: [serverKey.document] + (lists(name) ? patternDocuments(for: name) : []), in: self.document)
         var differences = own.differences(from: theirs).map { SchemaDifference(name, $0, $1) }
         guard lists(name) else { return differences.filter { $0.aspect == .type } }
-        if let detail = Self.defaults(document["default"], theirKey, isSecret: isSecret || theirKey.isSecret) {
+        if let detail = Self.defaultDifference(document["default"], serverKey, isSecret: isSecret || serverKey.isSecret)
+        {
             differences.append(SchemaDifference(name, .defaultValue, detail))
         }
-        if isSecret != theirKey.isSecret {
+        if isSecret != serverKey.isSecret {
             let detail =
                 isSecret
                 ? "the key is a secret for the program, but not for the server"
@@ -59,7 +60,7 @@ extension Schema {
         return differences
     }
 
-    private static func defaults(_ own: JSONValue?, _ key: KeySchema, isSecret: Bool) -> String? {
+    private static func defaultDifference(_ own: JSONValue?, _ key: KeySchema, isSecret: Bool) -> String? {
         switch (own.map(key.normalized), key.defaultValue) {
         case (nil, nil): return nil
         // The daemon hides the default from a program that may not read the secret.
@@ -68,7 +69,7 @@ extension Schema {
         case (let own, let theirs):
             if isSecret { return "the default of the program differs from the default of the server" }
             return "the default of the program is \(own?.briefPhrase ?? "none"), "
-                + "that of the server \(theirs?.briefPhrase ?? "none")"
+                + "the default of the server \(theirs?.briefPhrase ?? "none")"
         }
     }
 }
@@ -78,14 +79,15 @@ extension Schema {
 private struct ComparedRules {
     private var types = JSONTypeSet.all
     private var numbers = ComparedRange()
-    private var lengths = ComparedRange.counts
-    private var counts = ComparedRange.counts
+    private var textLengths = ComparedRange.nonNegative
+    private var arrayCounts = ComparedRange.nonNegative
+    /// The values that `enum` and `const` allow. Nil if there is no such rule.
     private var listed: Set<MathematicalJSON>?
     /// All other rules, by keyword.
     private var otherRules = JSONObject()
     private let root: JSONValue
-    /// The number of schemas that may still be read. It stops endless references.
-    private var budget = 1_000
+    /// The number of schemas that may still be read. It stops a cycle of references.
+    private var remainingSchemas = 1_000
 
     init(of schemas: [JSONValue], in root: JSONValue) {
         self.root = root
@@ -95,9 +97,9 @@ private struct ComparedRules {
 
     /// Adds the rules of a schema. A value must satisfy them and all earlier rules.
     private mutating func add(_ schema: JSONValue) {
-        budget -= 1
+        remainingSchemas -= 1
         if schema == false { types = [] }
-        guard budget > 0, let object = schema.object else { return }
+        guard remainingSchemas > 0, let object = schema.object else { return }
         for member in object { add(member) }
     }
 
@@ -105,14 +107,14 @@ private struct ComparedRules {
         let value = rule.value
         switch SchemaKeyword(rawValue: rule.name) {
         case .type: types.formIntersection(JSONTypeSet(naming: value))
-        case .enum: list(value.array ?? [])
-        case .const: list([value])
+        case .enum: limit(to: value.array ?? [])
+        case .const: limit(to: [value])
         case .minimum, .exclusiveMinimum: numbers.raise(to: value, isIncluded: rule.name == "minimum")
         case .maximum, .exclusiveMaximum: numbers.lower(to: value, isIncluded: rule.name == "maximum")
-        case .minLength: lengths.raise(to: value)
-        case .maxLength: lengths.lower(to: value)
-        case .minItems: counts.raise(to: value)
-        case .maxItems: counts.lower(to: value)
+        case .minLength: textLengths.raise(to: value)
+        case .maxLength: textLengths.lower(to: value)
+        case .minItems: arrayCounts.raise(to: value)
+        case .maxItems: arrayCounts.lower(to: value)
         case .reference:
             if let target = value.string.flatMap({ JSONPointer(reference: $0) }).flatMap({ root[$0] }) { add(target) }
         case .allOf:
@@ -130,7 +132,7 @@ private struct ComparedRules {
         otherRules[rule.name] = otherRules[rule.name].map { ["allOf": [$0, rule.value]] } ?? rule.value
     }
 
-    private mutating func list(_ values: [JSONValue]) {
+    private mutating func limit(to values: [JSONValue]) {
         var values = Set(values.map(MathematicalJSON.init))
         if let listed {
             for value in values where !listed.contains(value) { values.remove(value) }
@@ -143,9 +145,9 @@ private struct ComparedRules {
         var types = JSONTypeSet()
         for alternative in alternatives {
             var rules = ComparedRules(of: [], in: root)
-            rules.budget = budget
+            rules.remainingSchemas = remainingSchemas
             rules.add(alternative)
-            budget = rules.budget
+            remainingSchemas = rules.remainingSchemas
             types.formUnion(rules.types)
         }
         return types
@@ -154,13 +156,13 @@ private struct ComparedRules {
     /// Lists the differences in sentences without the name of the key. Lists no differences if a schema was too large
     /// to read.
     func differences(from theirs: ComparedRules) -> [(SchemaDifference.Aspect, String)] {
-        if allowsEverything || budget <= 0 || theirs.budget <= 0 { return [] }
+        if allowsEverything || remainingSchemas <= 0 || theirs.remainingSchemas <= 0 { return [] }
         let common = types.intersection(theirs.types)
         if common.isEmpty {
-            return [(.type, "the program reads \(types.kinds), the server holds \(theirs.types.kinds)")]
+            return [(.type, "the program stores \(types.kinds), the server \(theirs.types.kinds)")]
         }
         var found: [String] = []
-        if types != theirs.types { found.append("the program takes \(types.kinds), the server \(theirs.types.kinds)") }
+        if types != theirs.types { found.append("the program allows \(types.kinds), the server \(theirs.types.kinds)") }
         func compare(_ own: String, _ their: String, _ isDifferent: Bool) {
             if isDifferent { found.append("the program allows \(own), the server \(their)") }
         }
@@ -173,11 +175,11 @@ private struct ComparedRules {
                 numbers.phrase(ofAny: kind), theirs.numbers.phrase(ofAny: kind),
                 common.contains(.integer) && numbers != theirs.numbers)
             compare(
-                lengths.phrase(ofCount: "character"), theirs.lengths.phrase(ofCount: "character"),
-                common.contains(.string) && lengths != theirs.lengths)
+                textLengths.phrase(ofCount: "character"), theirs.textLengths.phrase(ofCount: "character"),
+                common.contains(.string) && textLengths != theirs.textLengths)
             compare(
-                counts.phrase(ofCount: "element"), theirs.counts.phrase(ofCount: "element"),
-                common.contains(.array) && counts != theirs.counts)
+                arrayCounts.phrase(ofCount: "element"), theirs.arrayCounts.phrase(ofCount: "element"),
+                common.contains(.array) && arrayCounts != theirs.arrayCounts)
         }
         if !matches(otherRules, theirs.otherRules, in: theirs.root) {
             found.append("rules other than types and limits differ between the program and the server")
@@ -185,10 +187,11 @@ private struct ComparedRules {
         return found.map { (.limits, $0) }
     }
 
-    /// True if every value is allowed, for example by a `Codable` type without its own schema.
+    /// True if the rules allow every value. A `Codable` type without its own schema has such rules.
     private var allowsEverything: Bool {
-        types == .all && listed == nil && otherRules.isEmpty && numbers == ComparedRange() && lengths == .counts
-            && counts == .counts
+        types == .all && listed == nil && otherRules.isEmpty && numbers == ComparedRange()
+            && textLengths == .nonNegative
+            && arrayCounts == .nonNegative
     }
 
     private static func phrase(_ listed: Set<MathematicalJSON>?) -> String {
@@ -196,8 +199,8 @@ private struct ComparedRules {
         return ValueRules.listing(listed.map(\.value).canonicallySorted())
     }
 
-    /// Returns true if the other rules have the same text, apart from annotations. If the program has no rules for
-    /// elements or members, the server may have any.
+    /// Returns true if the rules of the program and the server have the same text, apart from annotations. If the
+    /// program has no rules for elements or members, rules of the server for them do not count as a difference.
     private func matches(_ own: JSONObject, _ theirs: JSONObject, in root: JSONValue) -> Bool {
         let describesParts = own.names.contains { SchemaKeyword(rawValue: $0)?.describesParts ?? false }
         func matches(_ name: String) -> Bool {
@@ -238,7 +241,7 @@ private struct ComparedRange: Equatable {
         let isIncluded: Bool
     }
 
-    static let counts = ComparedRange(least: Limit(number: .integer(0), isIncluded: true))
+    static let nonNegative = ComparedRange(least: Limit(number: .integer(0), isIncluded: true))
 
     var least: Limit?
     var greatest: Limit?

@@ -37,7 +37,7 @@ extension Schema {
                     let detail = "\(key.name) is defined twice: as \(Self.names(known, key.valueType))"
                     problems.append(SchemaError.Problem(pointer, "properties", detail))
                 } else if let other = properties[key.name], other != document {
-                    let detail = "\(key.name) is defined twice, with other limits or another default"
+                    let detail = "\(key.name) is defined twice, with different limits or defaults"
                     problems.append(SchemaError.Problem(pointer, "properties", detail))
                 } else {
                     properties[key.name] = document
@@ -80,7 +80,8 @@ package func storedKeys(of store: some DefaultsKeyStore) throws(SchemaError) -> 
     let keys = reflectedKeys(of: store)
     guard keys.isEmpty else { return keys }
     let detail =
-        "\(type(of: store)) has no stored keys, and computed ones cannot be found: list them, as { \\.username }"
+        "cannot find the keys of \(type(of: store)): no stored property contains a key, and computed properties cannot be "
+        + "searched; list the keys, as in { \\.username }"
     throw SchemaError(["properties"], "properties", detail)
 }
 

@@ -38,9 +38,9 @@ extension ElementPolicy {
     }
 }
 
-/// A bridge of values that are arrays in JSON.
+/// A bridge of arrays, sets or their optionals, which can check each element separately.
 protocol ElementReading: Sendable {
-    /// True if the elements are those of a set.
+    /// True if the value is a set.
     var hasUniqueElements: Bool { get }
 
     /// Returns true if the JSON of an element can be decoded.

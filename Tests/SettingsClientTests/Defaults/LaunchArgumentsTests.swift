@@ -65,6 +65,6 @@ struct LaunchArgumentsTests {
 
     @Test("Each spelling is read in all forms that it may mean", arguments: rows)
     func forms(_ row: Row) {
-        #expect(LaunchArguments(row.arguments).forms(of: row.key) == row.forms)
+        #expect(LaunchArguments(row.arguments).candidates(for: row.key) == row.forms)
     }
 }

@@ -37,12 +37,12 @@ struct LoadingTests {
         let directory = try TemporaryDirectory()
         let owner = FileOwner(server: "memory", suite: backend.suite)
         let change = PendingChange(
-            .change(.add(.integer(5))), to: try KeyName("visits"), in: backend.suite, if: nil, as: .unique(),
-            PendingChange.Plan(base: nil, new: 5, delta: .sum(.integer(5)), start: 0))
+            .change(.add(.integer(5))), to: try KeyName("visits"), in: backend.suite, if: nil, requestKey: .unique(),
+            PendingChange.MergePlan(base: nil, new: 5, delta: .sum(.integer(5)), valueIfUnset: 0))
         _ = try await backend.write(
             PendingChange(
-                .set(1), to: try KeyName("visits"), in: backend.suite, if: nil, as: .unique(),
-                PendingChange.Plan(base: nil, new: 1, delta: nil, start: nil)))
+                .set(1), to: try KeyName("visits"), in: backend.suite, if: nil, requestKey: .unique(),
+                PendingChange.MergePlan(base: nil, new: 1, delta: nil, valueIfUnset: nil)))
         do {
             // The earlier run ended after the daemon had carried out its write, and before it had the answer.
             var store = OutboxStore(in: directory.path, of: owner)

@@ -30,7 +30,7 @@ struct PastTests {
         }
         #expect(future?.code == .badRequest)
         let negative = await #expect(throws: DefaultsError.self) { try await defaults.undo(-1) }
-        #expect(negative?.description.hasSuffix("-1 is not a revision: revisions begin at 0") == true)
+        #expect(negative?.description.hasSuffix("the revision must be at least 0 (got -1)") == true)
     }
 
     @Test("Neither the command line nor what is stored now shows in the past", arguments: Place.allCases)

@@ -6,23 +6,23 @@ import Testing
 @testable import SettingsClient
 @testable import SettingsHTTP
 
-/// A place where a suite can live. Most tests of an adapter run in all places.
+/// The kind of backend that stores a suite. Most tests of an adapter run with all kinds.
 enum Place: CaseIterable, Sendable {
-    /// In this program's memory.
+    /// The memory of this program.
     case memory
-    /// The same, with outbox and cache.
+    /// The memory of this program. The adapters have an outbox file and a cache file.
     case memoryWithFiles
-    /// In a daemon that is reached over TCP.
+    /// A daemon, over TCP.
     case tcp
-    /// In a daemon that is reached over a Unix domain socket.
+    /// A daemon, over a Unix domain socket.
     case unixSocket
 
-    /// The places that differ for an adapter. The tests of the HTTP client compare the two kinds of sockets, so only a few
-    /// tests of adapters use TCP, too.
+    /// The kinds with which most tests run. The tests of the HTTP client compare the two kinds of sockets, so only a few tests
+    /// of adapters also use TCP.
     static let allCases: [Place] = [.memory, .memoryWithFiles, .unixSocket]
     static let allCasesWithTCP = allCases + [.tcp]
 
-    /// A suite of its own, empty.
+    /// Creates an empty suite that only this world uses.
     func world(schema: Schema? = nil) throws -> World {
         let suite = try SuiteName("com.example.app")
         switch self {
@@ -40,12 +40,12 @@ enum Place: CaseIterable, Sendable {
     }
 }
 
-/// A suite that several adapters may use, as several programs would, and what they complain of.
+/// A suite, the adapters that use it like several programs, and the issues that the adapters report.
 final class World: Sendable {
     private let makeBackend: @Sendable () -> any SuiteBackend
-    /// The daemon, if there is one. It lasts as long as an adapter that uses it.
+    /// The daemon that stores the suite. Nil for a suite in memory. Each adapter retains the daemon.
     private let daemon: ServedDaemon?
-    /// Where each program has its outbox and its cache.
+    /// The location of the outbox files and the cache files.
     private let files: FileLocation
     private let timeout: Duration
     private let issues = IssueCollector()
@@ -60,7 +60,7 @@ final class World: Sendable {
         self.makeBackend = makeBackend
     }
 
-    /// A suite of a daemon of its own.
+    /// Creates a suite of a new daemon.
     fileprivate convenience init(
         served suite: SuiteName, _ transport: ServedDaemon.Transport, _ schema: Schema?
     ) throws {
@@ -69,7 +69,7 @@ final class World: Sendable {
         self.init(at: try daemon.address(transport), suite, of: daemon)
     }
 
-    /// A suite of a server, for programs that have connections of their own and are so patient.
+    /// Creates a world for a suite of a server. Each adapter has its own connections and this timeout.
     convenience init(
         at address: ServerAddress, _ suite: SuiteName, timeout: Duration = .seconds(20), of daemon: ServedDaemon? = nil
     ) {
@@ -78,12 +78,12 @@ final class World: Sendable {
         }
     }
 
-    /// Another way to the suite.
+    /// Returns another backend for the suite.
     func backend() -> any SuiteBackend {
         makeBackend()
     }
 
-    /// Another program that uses the suite, with files if the place has some and nothing else is said.
+    /// Returns another adapter for the suite. Without a session, it has the files of the world.
     func adapter<Keys: DefaultsKeyStore>(
         _ keys: Keys, arguments: [String] = [], session: SuiteSession? = nil, timeout: Duration? = nil,
         writes: WriteMode = .confirmed
@@ -99,14 +99,14 @@ final class World: Sendable {
             from: DefaultsAdapter(keyStore: keys, session: session, arguments: arguments, writes: writes, log: log))
     }
 
-    /// Another program that uses the suite, with the keys of these tests.
+    /// Returns another adapter for the suite, with the keys of these tests.
     func adapter(
         arguments: [String] = [], timeout: Duration? = nil, writes: WriteMode = .confirmed
     ) -> DefaultsAdapter<ClientKeys> {
         adapter(ClientKeys(), arguments: arguments, timeout: timeout, writes: writes)
     }
 
-    /// What was complained of since this was asked last.
+    /// Returns the issues that the adapters have reported since the last call.
     func takeIssues() -> [DefaultsIssue] {
         issues.take()
     }

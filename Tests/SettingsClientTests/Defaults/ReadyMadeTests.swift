@@ -83,7 +83,9 @@ struct ReadyMadeTests {
         let said = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
         #expect(said.contains("ReadyMadeTests.swift"))
         #expect(
-            said.contains("\"my app\" is no suite: a suite name must consist of A-Z a-z 0-9 . _ -, but character 3"))
+            said.contains(
+                "cannot use \"my app\" as the name of a suite: a suite name must consist of A-Z a-z 0-9 . _ -, but character 3"
+            ))
     }
 
     struct Row: Sendable, CustomTestStringConvertible {
@@ -135,7 +137,7 @@ struct ReadyMadeTests {
         }
         await #expect(throws: BackendError.unusable(refusal)) { try await backend.load() }
         await #expect(throws: BackendError.unusable(refusal)) {
-            try await backend.write(PendingChange(action: .reset, requestKey: .unique()))
+            try await backend.write(PendingChange(action: .removeAll, requestKey: .unique()))
         }
         await #expect(throws: BackendError.unusable(refusal)) { try await backend.setting(try KeyName("k")) }
     }

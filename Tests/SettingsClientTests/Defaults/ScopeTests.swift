@@ -160,14 +160,14 @@ struct ScopeTests {
         let forgetful = try await #require(throws: DefaultsError.self) {
             try await defaults.publishSchema { \.forgetful.size }
         }
-        #expect("\(forgetful)".contains("size is a key of a store within Outer, but lacks that store's prefix"))
+        #expect("\(forgetful)".contains("size is the key of a store nested in Outer, but its name lacks the prefix"))
         let repeating = try await #require(throws: DefaultsError.self) {
             try await defaults.publishSchema { \.repeating.size }
         }
-        #expect("\(repeating)".contains("outer.size is a key of a store within Outer"))
+        #expect("\(repeating)".contains("outer.size is the key of a store nested in Outer"))
         let partial = try await #require(throws: DefaultsError.self) {
             try await defaults.publishSchema { \.middle.partial.size }
         }
-        #expect("\(partial)".contains("partial.size is a key 2 stores deep within Outer"))
+        #expect("\(partial)".contains("partial.size is the key of a store nested 2 levels deep in Outer"))
     }
 }

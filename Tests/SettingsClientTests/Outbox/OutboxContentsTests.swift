@@ -31,7 +31,7 @@ struct OutboxContentsTests {
 
     @Test("Lines look as they are documented")
     func form() throws {
-        let plan = PendingChange.Plan(base: 5, new: 6, delta: .sum(1), start: 0)
+        let plan = PendingChange.MergePlan(base: 5, new: 6, delta: .sum(1), valueIfUnset: 0)
         let condition = Transaction.Condition.setting(samples.suite, samples.key, .value(5))
         let write = try samples.write(.set(6), if: [condition], else: .merge(plan), as: "abc-1")
         let text = String(decoding: bytes(.head(samples.owner), .write(1, write), .ended(1)), as: UTF8.self)

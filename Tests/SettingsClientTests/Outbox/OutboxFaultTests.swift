@@ -81,7 +81,10 @@ struct OutboxFaultTests {
         #expect(found.problems.map(\.path) == ["\(path)/0000000007-x.outbox"])
         #expect(
             found.problems.map(\.reason)
-                == ["a later version of this library (format 2) wrote the file; the file was not changed"])
+                == [
+                    "the file is from a later version of this library (format 2), so its writes are not sent; update this "
+                        + "program"
+                ])
         try store.add(samples.set(1))
         #expect(try names.count == 2 && harness.bytes("0000000007-x.outbox") == later)
     }

@@ -63,7 +63,7 @@ struct OutboxStoreTests {
             #expect(few.fillLevel.fullQueueMessage == nil)
             try few.add(samples.set(number))
         }
-        #expect(few.fillLevel.fullQueueMessage?.contains("2 writes of ") == true)
+        #expect(few.fillLevel.fullQueueMessage?.contains("2 writes (") == true)
         few.removeFirst()
         #expect(few.fillLevel.fullQueueMessage == nil)
         var small = harness.store(OutboxStore.Limits(size: 1000))

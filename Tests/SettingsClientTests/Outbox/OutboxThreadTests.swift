@@ -26,7 +26,7 @@ struct OutboxThreadTests {
         return SuiteSession(backend, outbox: store, options: .init(timeout: .seconds(Deadline.patience)))
     }
 
-    @Test("An async form that moves the value of a renamed key does no file operation on the calling thread")
+    @Test("An async method that moves the value of a renamed key does no file operation on the calling thread")
     func renamedKey() async throws {
         let old = DefaultsAdapter(keyStore: RenameTests.OldKeys(), session: SuiteSession(backend))
         try await old.set(\.folders, ["a"])
@@ -40,7 +40,7 @@ struct OutboxThreadTests {
         #expect(files.log.count("write") > 0 && callers.all == [])
     }
 
-    @Test("An async form adds its write to the queue while another write of the suite waits for the disk")
+    @Test("An async method adds its write to the queue while another write of the suite waits for the disk")
     func slowDisk() async throws {
         let session = session()
         _ = try await session.commit(change("first"))

@@ -55,7 +55,7 @@ struct OutboxWaitingTests {
         #expect(world["launchCount"] == 100 && world.takeIssues() == [])
     }
 
-    @Test("An async form throws `kept` when the outbox file contains the write, not before")
+    @Test("An async method throws `kept` when the outbox file contains the write, not before")
     func keptWritesAreStored() async throws {
         // A daemon that has not answered for longer than callers wait: no form waits for an answer.
         let defaults = world.program(isAway: true).defaults

@@ -24,11 +24,11 @@ struct SampleWrites {
 
     func write(
         _ actions: Transaction.Operation.Action..., if conditions: [Transaction.Condition] = [],
-        else conflict: PendingChange.Conflict = .refusal, as name: String = "a request"
+        else reaction: PendingChange.ConflictReaction = .fail, as name: String = "a request"
     ) throws -> PendingChange {
         PendingChange(
             action: .transaction(Transaction(if: conditions, do: actions.map { operation($0) })),
-            requestKey: try #require(RequestKey(name)), conflict: conflict)
+            requestKey: try #require(RequestKey(name)), onConflict: reaction)
     }
 
     /// A write that stores a number.
@@ -41,21 +41,21 @@ struct SampleWrites {
         let revision = try #require(Revision(17))
         let deep = (0..<127).reduce(JSONValue.integer(1)) { value, _ in [value] }
         let plans = [
-            PendingChange.Plan(base: nil, new: nil, delta: nil, start: nil),
-            PendingChange.Plan(base: .null, new: "x", delta: nil, start: .null),
-            PendingChange.Plan(base: 5, new: 6, delta: .sum(1), start: 0),
-            PendingChange.Plan(base: 1.5, new: -0.0, delta: .sum(.double(-1.5)), start: 0.0),
-            PendingChange.Plan(base: [], new: [deep], delta: .append([deep]), start: ["start"]),
-            PendingChange.Plan(base: "a", new: "ab", delta: .concat("b\u{0}"), start: nil),
-            PendingChange.Plan(base: ["a"], new: ["a", "b"], delta: .union(["b", .null]), start: []),
+            PendingChange.MergePlan(base: nil, new: nil, delta: nil, valueIfUnset: nil),
+            PendingChange.MergePlan(base: .null, new: "x", delta: nil, valueIfUnset: .null),
+            PendingChange.MergePlan(base: 5, new: 6, delta: .sum(1), valueIfUnset: 0),
+            PendingChange.MergePlan(base: 1.5, new: -0.0, delta: .sum(.double(-1.5)), valueIfUnset: 0.0),
+            PendingChange.MergePlan(base: [], new: [deep], delta: .append([deep]), valueIfUnset: ["start"]),
+            PendingChange.MergePlan(base: "a", new: "ab", delta: .concat("b\u{0}"), valueIfUnset: nil),
+            PendingChange.MergePlan(base: ["a"], new: ["a", "b"], delta: .union(["b", .null]), valueIfUnset: []),
         ]
         return try [
             write(.set(.null)),
             write(.set(["text": "é\u{2028}\n", "deep": deep, "whole": 9_223_372_036_854_775_807, "double": 1e300])),
             write(.delete, if: [.setting(suite, key, .revision(revision)), .suite(suite, revision)]),
             write(.set(1), .change(.add(1)), .change(.toggle), if: [.setting(suite, other, .value(.null))]),
-            write(.set(1), if: [.setting(suite, key, .stored(false))], else: .yielding),
-            PendingChange(action: .reset, requestKey: #require(RequestKey(" ~"))),
+            write(.set(1), if: [.setting(suite, key, .stored(false))], else: .keepStoredValue),
+            PendingChange(action: .removeAll, requestKey: #require(RequestKey(" ~"))),
         ] + plans.map { try write(.set(1), else: .merge($0)) }
     }
 }

@@ -81,7 +81,8 @@ struct SendOutcomeTests {
 
     @Test("Only a change with a plan has conflicts, and only about its value")
     func conflicts() throws {
-        let plan = PendingChange.Conflict.merge(PendingChange.Plan(base: 5, new: 6, delta: .sum(1), start: 0))
+        let plan = PendingChange.ConflictReaction.merge(
+            PendingChange.MergePlan(base: 5, new: 6, delta: .sum(1), valueIfUnset: 0))
         let guarded = try samples.write(
             .set(6), if: [.setting(samples.suite, samples.key, .value(5))], else: plan)
         let added = try samples.write(.change(.add(1)), else: plan)
@@ -94,14 +95,14 @@ struct SendOutcomeTests {
         #expect(SendOutcome(.failure(.refused(unset)), of: guarded) == .refused(unset))
         let several = try samples.write(.set(1), .set(2), else: plan)
         #expect(SendOutcome(.failure(.refused(failed)), of: several) == .refused(failed))
-        let yielding = try samples.write(.set(1), else: .yielding)
+        let yielding = try samples.write(.set(1), else: .keepStoredValue)
         #expect(SendOutcome(.failure(.refused(failed)), of: yielding) == .refused(failed))
     }
 
     /// A change, the value that is there, and the form that is sent then.
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String
-        let plan: PendingChange.Plan
+        let plan: PendingChange.MergePlan
         let current: JSONValue?
         let action: Transaction.Operation.Action?
         var isGuarded = true
@@ -109,40 +110,46 @@ struct SendOutcomeTests {
 
     static let cases = [
         Case(
-            testDescription: "there and back", plan: PendingChange.Plan(base: 5, new: 6, delta: nil, start: nil),
+            testDescription: "there and back",
+            plan: PendingChange.MergePlan(base: 5, new: 6, delta: nil, valueIfUnset: nil),
             current: 5,
             action: .set(6)),
         Case(
             testDescription: "another value without a rule",
-            plan: PendingChange.Plan(base: 5, new: 6, delta: nil, start: nil),
+            plan: PendingChange.MergePlan(base: 5, new: 6, delta: nil, valueIfUnset: nil),
             current: 7, action: nil),
         Case(
-            testDescription: "a sum", plan: PendingChange.Plan(base: 5, new: 6, delta: .sum(1), start: 0), current: 7,
+            testDescription: "a sum", plan: PendingChange.MergePlan(base: 5, new: 6, delta: .sum(1), valueIfUnset: 0),
+            current: 7,
             action: .change(.add(1)), isGuarded: false),
         Case(
             testDescription: "a sum over nothing",
-            plan: PendingChange.Plan(base: 5, new: 6, delta: .sum(1), start: 100),
+            plan: PendingChange.MergePlan(base: 5, new: 6, delta: .sum(1), valueIfUnset: 100),
             current: nil, action: .set(101)),
         Case(
             testDescription: "a sum over nothing, not even a start",
-            plan: PendingChange.Plan(base: 5, new: 6, delta: .sum(1), start: nil), current: nil, action: .set(6)),
+            plan: PendingChange.MergePlan(base: 5, new: 6, delta: .sum(1), valueIfUnset: nil), current: nil,
+            action: .set(6)),
         Case(
-            testDescription: "a sum over text", plan: PendingChange.Plan(base: 5, new: 6, delta: .sum(1), start: 0),
+            testDescription: "a sum over text",
+            plan: PendingChange.MergePlan(base: 5, new: 6, delta: .sum(1), valueIfUnset: 0),
             current: "x", action: nil),
         Case(
             testDescription: "appended",
-            plan: PendingChange.Plan(base: [], new: ["a"], delta: .append(["a"]), start: []),
+            plan: PendingChange.MergePlan(base: [], new: ["a"], delta: .append(["a"]), valueIfUnset: []),
             current: ["x"], action: .change(.append(["a"])), isGuarded: false),
         Case(
-            testDescription: "text", plan: PendingChange.Plan(base: nil, new: "a", delta: .concat("a"), start: nil),
+            testDescription: "text",
+            plan: PendingChange.MergePlan(base: nil, new: "a", delta: .concat("a"), valueIfUnset: nil),
             current: "x", action: .change(.concat("a")), isGuarded: false),
         Case(
             testDescription: "elements of a set, in canonical order",
-            plan: PendingChange.Plan(base: [], new: ["b"], delta: .union(["b"]), start: []), current: ["c", "a"],
+            plan: PendingChange.MergePlan(base: [], new: ["b"], delta: .union(["b"]), valueIfUnset: []),
+            current: ["c", "a"],
             action: .set(["a", "b", "c"])),
         Case(
             testDescription: "removed, there and back",
-            plan: PendingChange.Plan(base: 5, new: nil, delta: nil, start: nil),
+            plan: PendingChange.MergePlan(base: 5, new: nil, delta: nil, valueIfUnset: nil),
             current: 5, action: .delete),
     ]
 
@@ -151,7 +158,7 @@ struct SendOutcomeTests {
         let write = try samples.write(
             .set(6), if: [.setting(samples.suite, samples.key, .stored(true))], else: .merge(sample.plan))
         let name = try #require(RequestKey("next"))
-        let next = try write.resolved(over: setting(sample.current, 3), as: name)
+        let next = try write.resolved(over: setting(sample.current, 3), requestKey: name)
         guard let action = sample.action else {
             #expect(next == nil)
             return
@@ -162,7 +169,7 @@ struct SendOutcomeTests {
             action, if: sample.isGuarded ? [test] : [], else: .merge(sample.plan), as: "next")
         #expect(next == expected)
         // The same that was refused is not sent again.
-        if !sample.isGuarded { #expect(try next?.resolved(over: setting(sample.current, 4), as: name) == nil) }
-        #expect(try write.resolved(over: setting(nil, 3, source: .invalid), as: name) == nil)
+        if !sample.isGuarded { #expect(try next?.resolved(over: setting(sample.current, 4), requestKey: name) == nil) }
+        #expect(try write.resolved(over: setting(nil, 3, source: .invalid), requestKey: name) == nil)
     }
 }

@@ -87,14 +87,14 @@ struct LogTests {
         let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys(), log: log)
         for _ in 0..<1500 { defaults.volume = 2 }
         release.signal()
-        let report = "the log: it was too slow, so it does not contain 476 messages"
+        let report = "the log: 476 messages were dropped, because the log was too slow"
         try eventually { messages.withLock { $0.last?.contains(report) ?? false } }
         #expect(messages.withLock { $0.count } == 1025)
         defaults.volume = 2
         try eventually { messages.withLock { $0.count } == 1026 }
     }
 
-    @Test("A handler that blocks delays no setter, no getter and no async form")
+    @Test("A handler that blocks delays no setter, no getter and no async method")
     func blockingHandler() async throws {
         let (gate, entered) = (DispatchSemaphore(value: 0), EventLog())
         let defaults = DefaultsAdapter.inMemory(

@@ -99,19 +99,19 @@ struct KeptInReplicaTests {
     @Test("A refused removal of everything shows it again")
     mutating func refusedReset() throws {
         state.adopt(try told(5, [key: "a"]))
-        state.beginReset(first)
+        state.beginRemovalOfAll(first)
         #expect(value == nil)
         state.adopt(try told(6, [key: "a", other: "b"]))
         #expect(state.visible(other).value == nil)
-        state.endReset(first, nil)
+        state.endRemovalOfAll(first, nil)
         #expect(value == "a" && state.visible(other).value == "b")
     }
 
     @Test("A removal that another program had done already is shown until the replica has that")
     mutating func vainReset() throws {
         state.adopt(try told(5, [key: "a"]))
-        state.beginReset(first)
-        state.endReset(first, try summary(8))
+        state.beginRemovalOfAll(first)
+        state.endRemovalOfAll(first, try summary(8))
         #expect(value == nil)
         state.adopt(try told(8, [:]))
         #expect(value == nil && state.entries.isEmpty)

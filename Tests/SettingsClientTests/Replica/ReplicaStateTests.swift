@@ -78,7 +78,7 @@ struct ReplicaStateTests {
         #expect(state.visible(key).source == nil)
         let setting = SettingState(
             suite: suite, key: key, value: "a", source: .default, revision: .zero, modified: nil)
-        state.record(setting, fromRefusal: false)
+        state.record(setting, isNewest: false)
         #expect(state.visible(key).source == .default)
     }
 
@@ -142,7 +142,7 @@ struct ReplicaStateTests {
         state.acknowledge(fifth, set("c"), try summary(11))
         let current = SettingState(
             suite: suite, key: key, value: "d", source: .stored, revision: try #require(Revision(12)), modified: nil)
-        state.record(current, fromRefusal: true)
+        state.record(current, isNewest: true)
         #expect(value == "d")
     }
 
@@ -197,7 +197,7 @@ struct ReplicaStateTests {
         state.adopt(try told(5, "a", schema: #require(Revision(2))))
         let setting = SettingState(
             suite: suite, key: key, value: "a", source: .default, revision: .zero, modified: nil)
-        state.record(setting, fromRefusal: false)
+        state.record(setting, isNewest: false)
         state.events = []
         let removal = [Transaction.Operation(suite: suite, key: key, .delete)]
         let requestKey = try begin(removal)

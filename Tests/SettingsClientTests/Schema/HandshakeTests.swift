@@ -49,7 +49,7 @@ struct HandshakeTests {
         let world = try place.world(schema: try Schema(Self.document))
         let defaults = world.adapter(Keys())
         let error = await #expect(throws: DefaultsError.self) { try await defaults.value(\.count) }
-        #expect(error?.description == "count: the program reads an integer, the server holds a string")
+        #expect(error?.description == "count: the program stores an integer, the server a string")
         await #expect(throws: DefaultsError.self) { try await defaults.update(\.count) { $0 += 1 } }
         #expect(try await defaults.value(\.volume) == 0.5, "an other limit is told, and the value is one for both")
         #expect(world.takeIssues().map(\.key) == ["count", "player.volume"])

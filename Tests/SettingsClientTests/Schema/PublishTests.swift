@@ -66,8 +66,9 @@ struct PublishTests {
         let defaults = world.adapter()
         let error = await #expect(throws: DefaultsError.self) { try await defaults.publishSchema() }
         #expect(
-            error?.description == "cannot use the schema: /properties: ClientKeys has no stored keys, "
-                + #"and computed ones cannot be found: list them, as { \.username }"#)
+            error?.description
+                == "cannot use the schema: /properties: cannot find the keys of ClientKeys: no stored property "
+                + #"contains a key, and computed properties cannot be searched; list the keys, as in { \.username }"#)
         await #expect(throws: DefaultsError.self) { try await defaults.checkSchema() }
         #expect(try await world.backend().schema() == nil)
     }
@@ -145,7 +146,8 @@ struct PublishTests {
         #expect(issues.map(\.error) == [.shadowedKeys(["value"])])
         #expect(
             issues.first?.description
-                == #"settings: suite com.example.app: members of the adapter hide value: read by path, as Defaults[\.value]"#
+                == #"settings: suite com.example.app: members of the adapter hide keys of the same name: value; "#
+                + #"use the path of such a key, as in Defaults[\.value]"#
         )
         #expect(
             try Schema(of: ClientKeys.self) {

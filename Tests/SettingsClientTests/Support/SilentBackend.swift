@@ -64,14 +64,14 @@ final class SilentBackend: SuiteBackend {
         return try inner.setting(key)
     }
 
-    func send<Output>(_ call: PastCall<Output>) throws(BackendError) -> Output {
+    func send<Output>(_ call: HistoryRequest<Output>) throws(BackendError) -> Output {
         try ask("past")
         return try inner.send(call)
     }
 
     func write(_ change: PendingChange) async throws(BackendError) -> WriteSummary {
         for operation in change.operations { log.add(operation.key.text) }
-        if change.action == .reset { log.add("reset") }
+        if change.action == .removeAll { log.add("reset") }
         if isAway { throw .unreachable("nobody answers") }
         if let key = change.operations.first?.key, let body = rules.withLock({ $0.beforeCommit }) {
             await offThread { body(key) }

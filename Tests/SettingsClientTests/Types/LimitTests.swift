@@ -21,7 +21,7 @@ struct LimitTests {
         var theme: DefaultsKey<Theme> { .init("theme", defaultValue: .light, allowed: [.light]) }
     }
 
-    /// A key with a value that it allows and one that it does not, with the reason.
+    /// A key with a valid value, an invalid value, and the reason why the key refuses the invalid value.
     struct Row: CustomTestStringConvertible, Sendable {
         let testDescription: String
         let refusal: String
@@ -39,11 +39,12 @@ struct LimitTests {
                 defaults[path] = bad
                 #expect(defaults[path] == good)
                 let local = world.takeIssues()
-                #expect(local.map(\.error.code) == [nil], "it was not sent")
+                #expect(
+                    local.map(\.error.code) == [nil], "the client refuses the value without a request to the server")
                 #expect(local.first?.error.description == "\(name): \(refusal)")
                 await #expect(throws: DefaultsError.self) { try await defaults.set(path, bad) }
 
-                // The server holds programs without these keys to them, too.
+                // The server also enforces the limits for a program that does not declare these keys.
                 let json = try #require(try Value.defaultsBridge.encodeStored(bad))
                 defaults[name] = json
                 #expect(defaults[path] == good)
@@ -67,7 +68,9 @@ struct LimitTests {
         Row(\.theme, .light, .dark, "must be one of \"light\" (got \"dark\")"),
     ]
 
-    @Test("A value beyond them is refused by both, in the same words", arguments: Place.allCases, Self.rows)
+    @Test(
+        "The client and the server refuse a value beyond the limits of a key with the same message",
+        arguments: Place.allCases, Self.rows)
     func limits(_ place: Place, _ row: Row) async throws {
         let schema = try Schema(of: Keys.self) {
             \.closed; \.halfOpen; \.from; \.through; \.upTo; \.short; \.word; \.code; \.size; \.theme

@@ -98,7 +98,7 @@ struct SchemaOfKeysTests {
             DefaultsKey<Int>("n", defaultValue: 1), DefaultsKey<Int>("n", defaultValue: 1, in: 0...9),
         ]
         let limitError = #expect(throws: SchemaError.self) { _ = try Schema(keys: limits) }
-        #expect(limitError?.problems.first?.detail.hasSuffix("twice, with other limits or another default") == true)
+        #expect(limitError?.problems.first?.detail.hasSuffix("twice, with different limits or defaults") == true)
     }
 
     @Test("A name that is not a valid key name is refused")

@@ -22,7 +22,7 @@ public enum DefaultsMoment: Hashable, Sendable {
             case .revision(let number):
                 return .revision(try Revision(checking: number))
             case .instant(let date):
-                // The bounds are outside the range of a timestamp and inside the range of an integer.
+                // The bounds are beyond every valid timestamp, and fit into an Int64.
                 let milliseconds = min(max(date.timeIntervalSince1970 * 1000, -1e17), 1e17)
                 return .instant(Timestamp(milliseconds: Int64(exactly: milliseconds.rounded(.down)) ?? 0))
             }
@@ -34,7 +34,7 @@ extension Revision {
     /// Throws for a negative number.
     init(checking number: Int64) throws(DefaultsError) {
         guard let revision = Revision(number) else {
-            throw .refused(Refusal(.badRequest, "\(number) is not a revision: revisions begin at 0"))
+            throw .refused(Refusal(.badRequest, "the revision must be at least 0 (got \(number))"))
         }
         self = revision
     }
@@ -49,8 +49,8 @@ public struct DefaultsChange<Value: Sendable>: Sendable {
     public let oldValue: Value?
     /// The value after the change. Nil for the same reasons as ``oldValue``.
     public let newValue: Value?
-    /// The commit that made the change. If several commits between two moments changed the key, the last of these
-    /// commits.
+    /// The revision of the commit that made the change. If several commits between two moments changed the key, the
+    /// revision of the last of these commits.
     public let revision: Int64
     /// The time of the commit.
     public let time: Date

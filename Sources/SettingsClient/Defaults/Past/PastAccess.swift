@@ -27,7 +27,7 @@ extension KeyedAccess {
     }
 }
 
-// The members of the next two extensions hide no key of the same name.
+// The constraint of the next two extensions prevents their members from hiding keys of the same names.
 extension KeyedAccess where KeyStore: DefaultsKeyStore {
     /// Returns the changes of a key that the history of the daemon contains, the newest change first. Includes the
     /// changes under former names of the key.
@@ -44,6 +44,10 @@ extension KeyedAccess where KeyStore: DefaultsKeyStore {
     }
 
     /// Returns the changes of a key, the newest change first.
+    ///
+    /// - Parameters:
+    ///   - key: the key.
+    ///   - limit: the maximum number of commits to read.
     public nonisolated(nonsending) func history<Value>(
         key: DefaultsKey<Value>, limit: Int = 50
     ) async throws(DefaultsError) -> [DefaultsChange<Value>] {
@@ -66,6 +70,11 @@ extension KeyedAccess where KeyStore: DefaultsKeyStore {
 
     /// Stores the value that was stored for a key at a moment in the past. If no value was stored, removes the present
     /// value.
+    ///
+    /// - Parameters:
+    ///   - key: the key.
+    ///   - moment: the moment in the past.
+    ///   - note: the reason, which the history contains: at most 256 bytes of UTF-8.
     @discardableResult
     public nonisolated(nonsending) func restore<Value>(
         key: DefaultsKey<Value>, to moment: DefaultsMoment, note: String? = nil

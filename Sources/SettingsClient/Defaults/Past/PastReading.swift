@@ -12,8 +12,8 @@ extension DefaultsReference {
             throw .refused(Refusal(.forbidden, "\(found.key) is a secret that this program may not read"))
         }
         let reading = reading(
-            of: found.map { VisibleSetting(value: $0.value, source: $0.source, revision: $0.revision) } ?? .unset)
-        if reading.isStoredUnreadable, let problem = reading.problem { throw problem }
+            of: found.map { ReplicaSetting(value: $0.value, source: $0.source, revision: $0.revision) } ?? .unset)
+        if reading.isReplicaValueUnreadable, let problem = reading.problem { throw problem }
         return reading.value ?? defaultValue
     }
 
@@ -21,8 +21,8 @@ extension DefaultsReference {
         _ = try resolved.codec.get()
         return try await core.changes(of: names, limit: limit).map { change in
             DefaultsChange(change) { value, source in
-                let reading = reading(of: VisibleSetting(value: value, source: source, revision: nil))
-                return reading.isStoredUnreadable ? nil : reading.value ?? defaultValue
+                let reading = reading(of: ReplicaSetting(value: value, source: source, revision: nil))
+                return reading.isReplicaValueUnreadable ? nil : reading.value ?? defaultValue
             }
         }
     }
@@ -33,8 +33,8 @@ extension DefaultsReference {
         let requestMoment = try moment.requestMoment
         _ = try resolved.codec.get()
         guard let key = resolved.name else { return [] }
-        // A value that was stored under a former name is stored under the present name. Nothing reads the former name
-        // now.
+        // A value that was stored under a former name is restored under the present name, because the program does not
+        // read the former name any more.
         if let found = try await setting(at: requestMoment), found.key != key, found.source == .stored,
             let value = found.value
         {
@@ -48,8 +48,8 @@ extension DefaultsReference {
         (resolved.name.map { [$0] } ?? []) + (resolved.valueMove?.formerNames ?? [])
     }
 
-    private func reading(of visible: VisibleSetting) -> Reading<Value> {
-        resolveWithoutArgument(visible, over: resolved.name.flatMap(core.registered))
+    private func reading(of setting: ReplicaSetting) -> Reading<Value> {
+        resolveWithoutArgument(setting, over: resolved.name.flatMap(core.registered))
     }
 
     /// Returns the setting under the first name that had a stored value, otherwise under the present name. Returns nil
@@ -70,13 +70,13 @@ extension DefaultsReference {
 extension AdapterCore {
     /// Returns the changes of these keys in the newest commits. An empty list means all keys.
     nonisolated(nonsending) func changes(of keys: [KeyName], limit: Int) async throws(DefaultsError) -> [Change] {
-        var (changes, left, before) = ([Change](), limit, Revision?.none)
-        while left > 0 {
+        var (changes, remainingCommits, before) = ([Change](), limit, Revision?.none)
+        while remainingCommits > 0 {
             // A page may be empty although another page follows.
-            let call = PastCall.history(of: suite, keys, before: before, limit: min(left, 1000))
+            let call = HistoryRequest.history(of: suite, keys, before: before, limit: min(remainingCommits, 1000))
             guard let page = try await fetchIfPresent(call) else { break }
             changes += page.commits.flatMap(\.changes)
-            left -= page.commits.count
+            remainingCommits -= page.commits.count
             before = page.next
             if before == nil { break }
         }
@@ -97,10 +97,10 @@ extension AdapterCore {
     /// Sends a write that is based on the past. When it returns, the replica contains the result, unless the daemon
     /// stopped answering after the write.
     nonisolated(nonsending) func write(
-        _ call: PastCall<WriteSummary>
+        _ call: HistoryRequest<WriteSummary>
     ) async throws(DefaultsError) -> [DefaultsChange<JSONValue>] {
         let summary = try await throwingDefaultsError { () async throws(BackendError) in
-            // The daemon must have all earlier writes first.
+            // All earlier writes must reach the daemon first.
             try await session.flush(until: session.deadline)
             return try await session.backend.send(call)
         }
@@ -108,9 +108,9 @@ extension AdapterCore {
         return summary.changes.map { DefaultsChange($0) }
     }
 
-    /// Sends a request that reads. Returns nil if there is no such suite or key, or the key had no value.
+    /// Sends a request that reads. Returns nil if the suite or the key does not exist, or if the key had no value.
     private nonisolated(nonsending) func fetchIfPresent<Output>(
-        _ call: PastCall<Output>
+        _ call: HistoryRequest<Output>
     ) async throws(DefaultsError) -> Output? {
         do throws(BackendError) {
             return try await session.read { () async throws(BackendError) in try await session.backend.send(call) }

@@ -19,15 +19,15 @@ public struct FileLocation: Equatable, Sendable {
     /// `~/.cache/settings`. If `HOME` is not set either, there is no file.
     public static let usual = FileLocation(choice: .usual)
 
-    /// A directory. Several programs may share it. If it does not exist, it is created so that only the user can access
-    /// it. A relative path is resolved when this method is called.
+    /// A directory. Several programs may share it. If the directory does not exist, the adapter creates it so that only
+    /// the user can access it. A relative path is resolved when this method is called.
     ///
     /// - Parameter path: the path of the directory.
     public static func directory(_ path: String) -> FileLocation {
-        guard path.utf8.first != UInt8(ascii: "/"), let here = CurrentProcess.workingDirectory else {
+        guard path.utf8.first != UInt8(ascii: "/"), let workingDirectory = CurrentProcess.workingDirectory else {
             return FileLocation(choice: .directory(path))
         }
-        return FileLocation(choice: .directory("\(here)/\(path)"))
+        return FileLocation(choice: .directory("\(workingDirectory)/\(path)"))
     }
 }
 
@@ -99,7 +99,7 @@ struct FileOwner: Equatable, Sendable {
         self.suite = suite
     }
 
-    /// Reads the members that ``writeMembers(to:)`` writes. Returns nil if one is missing.
+    /// Reads the members that ``writeMembers(to:)`` writes. Returns nil if a member is missing.
     init?(members json: JSONValue) {
         guard let server = json["server"]?.string, let name = json["suite"]?.string, let suite = try? SuiteName(name)
         else { return nil }

@@ -85,8 +85,9 @@ struct OutboxContents: Sendable {
             try add(rest[..<end], &known)
             rest = rest[(end + 1)...]
         }
-        // An incomplete last line is ignored, because the program ended while it wrote the line. If only the last byte
-        // differs from a newline character, the line counts as a damaged write.
+        // An incomplete last line is ignored, because the program ended while it wrote the line. But if the line is
+        // complete except that its last byte is not a newline character, the byte is damaged, and the line is used and
+        // counted as damaged.
         if !rest.isEmpty, (try? OutboxLine(rest.dropLast())) != nil {
             try add(rest.dropLast(), &known)
             damagedCount += 1

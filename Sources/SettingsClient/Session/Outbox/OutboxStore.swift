@@ -4,8 +4,9 @@ internal import Synchronization
 
 /// The queue of the writes of a session that the daemon has not answered, in memory and in a file.
 ///
-/// Each program has a file of its own in the directory of a suite, and locks it. A file without a lock is abandoned:
-/// its program has ended. The next program that finds the file adopts the writes and removes the file.
+/// Each program has its own file in the directory of a suite, and locks the file. If a file has no lock, its program
+/// has ended, and the file is *abandoned*. The next program that finds the file adopts its writes: it adds them to its
+/// own queue and file, and removes the abandoned file.
 ///
 /// Lines are written without a sync. A write therefore survives the end of the program, but may be lost in a crash of
 /// the machine. If a line cannot be written, the write stays in the queue in memory, because the daemon normally
@@ -49,15 +50,15 @@ struct OutboxStore: Sendable {
     /// The fill level of the queue, which other threads read without the lock of the session's outbox.
     let fillLevel: OutboxFillLevel
     private var queue = Deque<QueuedWrite>()
-    /// The size in bytes of all lines of the queue. Set it after the queue, because its observer reads the queue.
+    /// The size in bytes of all lines of the queue. Must be set after `queue`, because `didSet` reads the queue.
     private var queueSize = 0 {
         didSet { fillLevel.set(writes: queue.count, size: queueSize) }
     }
     /// This program's own file. Nil until there is a write.
     private var file: OpenFile?
     private var fileSize = 0
-    /// True if the own file contains the whole queue, so that a line can be appended. False after a failed write, which
-    /// may have left a part of a line in the file.
+    /// True if this program's file contains the whole queue, so that a line can be appended. False after a failed
+    /// write, which may have left a part of a line in the file.
     private var isFileUsable = false
     /// The file is rewritten when it has this size and most of its writes have ended.
     private var rewriteSize = Self.minRewriteSize
@@ -71,10 +72,12 @@ struct OutboxStore: Sendable {
     private static let minRewriteSize = 1 << 20
     /// A queue with more bytes is not rewritten to make the file smaller, because callers would wait for that.
     private static let maxRewrittenQueueSize = 1 << 20
-    /// The limit of attempts to create a draft. Each failed attempt means that another program removed the draft.
+    /// The maximum number of attempts to create a draft. After each failed attempt, another program has removed the
+    /// draft.
     private static let maxDrafts = 20
-    private static let ending = ".outbox"
-    private static let draftEnding = ".outbox.new"
+    private static let suffix = ".outbox"
+    /// The suffix of a draft: a new file that is renamed when it is complete.
+    private static let draftSuffix = ".outbox.new"
 
     /// - Parameter directory: the directory of the files, or nil for a queue in memory only.
     init(
@@ -148,7 +151,7 @@ struct OutboxStore: Sendable {
         guard directory != nil else { return }
         try? append(OutboxLine.ended(first.number).bytes)
         if queue.isEmpty {
-            // If the file cannot be removed, the next program finds no write without an answer in it.
+            // If the file cannot be removed, the next program finds no unanswered write in the file.
             if let file { try? files.remove(file.path) }
             file = nil
             isFileUsable = false
@@ -163,8 +166,8 @@ struct OutboxStore: Sendable {
         }
     }
 
-    /// Inserts a write in the order of the numbers. Threads that append at the same time may call this in another
-    /// order.
+    /// Inserts a write in the order of the numbers. Threads that append at the same time may call this method in a
+    /// different order.
     private mutating func insert(_ write: QueuedWrite) {
         var later: [QueuedWrite] = []
         while let last = queue.last, last.number > write.number, let removed = queue.popLast() { later.append(removed) }
@@ -191,7 +194,9 @@ final class OutboxFillLevel: Sendable {
     var fullQueueMessage: String? {
         let (writes, size) = level.withLock { $0 }
         guard writes >= limits.writes || size >= limits.size else { return nil }
-        return "cannot add a write to the queue: \(writes) writes of \(size) bytes already wait for the daemon"
+        return
+            "cannot add a write to the queue: \(writes) writes (\(size) bytes) already wait for the daemon; retry when the "
+            + "daemon has answered some of them"
     }
 }
 
@@ -225,7 +230,7 @@ extension OutboxStore {
         fileSize += line.count
     }
 
-    /// Writes a file with the whole queue. The file replaces the own file if there is one.
+    /// Writes a file with the whole queue. If this program already has a file, the new file replaces it.
     ///
     /// - Parameter isSynced: true if the file must survive a crash of the machine, because other files with the same
     ///   writes are removed next.
@@ -261,19 +266,19 @@ extension OutboxStore {
     /// Returns a path that is later in the alphabetical order than all existing files.
     private func newPath(in directory: String) throws(FileError) -> String {
         let numbers = try files.list(directory).compactMap { name -> Int64? in
-            guard name.hasSuffix(Self.ending) else { return nil }
+            guard name.hasSuffix(Self.suffix) else { return nil }
             return Int64(name.prefix { $0 != "-" }).flatMap { OutboxLine.numbers.contains($0) ? $0 : nil }
         }
         let digits = String((numbers.max() ?? 0) + 1)
         let zeros = String(repeating: "0", count: max(0, 10 - digits.utf8.count))
-        return "\(directory)/\(zeros)\(digits)-\(Self.random)\(Self.ending)"
+        return "\(directory)/\(zeros)\(digits)-\(Self.random)\(Self.suffix)"
     }
 
-    /// Creates a locked file with the suffix of a draft, so that other programs do not adopt it. A program that removes
-    /// old drafts may lock the file first. Then this function creates another file.
+    /// Creates a locked file with the suffix of a draft, so that other programs do not adopt the file. Another program
+    /// that removes old drafts may lock the file first. Then this method creates another file.
     private func openDraft(of path: String, in directory: String) throws(FileError) -> (OpenFile, name: String) {
         for _ in 0..<Self.maxDrafts {
-            let name = "\(directory)/\(Self.random)\(Self.draftEnding)"
+            let name = "\(directory)/\(Self.random)\(Self.draftSuffix)"
             let draft = try OpenFile(name, .new, in: files, reportedAs: path)
             do throws(FileError) {
                 if try draft.lock(), try draft.isLocated(at: name) { return (draft, name) }
@@ -308,7 +313,7 @@ extension OutboxStore {
         let own = Set(abandonedFiles.map(\.file.path) + [file?.path].compactMap(\.self))
         for name in names {
             let path = "\(directory)/\(name)"
-            if name.hasSuffix(Self.ending), !own.contains(path) {
+            if name.hasSuffix(Self.suffix), !own.contains(path) {
                 do throws(FileError) {
                     try collect(path, &abandonedWrites)
                 } catch {
@@ -316,7 +321,7 @@ extension OutboxStore {
                         abandonedWrites.problems.append(FileProblem(path: path, reason: error.reason))
                     }
                 }
-            } else if name.hasSuffix(Self.draftEnding), let draft = try? OpenFile(path, .writing, in: files),
+            } else if name.hasSuffix(Self.draftSuffix), let draft = try? OpenFile(path, .writing, in: files),
                 (try? draft.lockIfNamed()) == true
             {
                 // No program holds the lock, so the program that created the draft has ended.
@@ -338,12 +343,13 @@ extension OutboxStore {
             contents = try OutboxContents(bytes)
         } catch {
             let version = if case .future(let version) = error { " (format \(version))" } else { "" }
-            let reason = "a later version of this library\(version) wrote the file; the file was not changed"
+            let reason =
+                "the file is from a later version of this library\(version), so its writes are not sent; update this program"
             return abandonedWrites.problems.append(FileProblem(path: path, reason: reason))
         }
         // Two servers whose names are too long for a directory may share a directory.
         if let other = contents.owner, other != owner { return }
-        // If a program ended while it adopted writes, two files may contain the same write.
+        // If a program ended while it adopted writes, its file and the abandoned file may contain the same write.
         let known = Set(queue.map(\.change.requestKey) + abandonedWrites.writes.map(\.requestKey))
         abandonedWrites.writes += contents.writes.map(\.write).filter { !known.contains($0.requestKey) }
         let damage: String? =
@@ -355,7 +361,8 @@ extension OutboxStore {
         abandonedFiles.append(AbandonedFile(file: abandonedFile, damage: damage))
     }
 
-    /// Adds the writes of abandoned files to the queue and to the own file, and removes the abandoned files.
+    /// Adds the writes of abandoned files to the queue and to this program's file, and removes the abandoned files.
+    /// Returns the problems to report.
     mutating func adopt(_ writes: [(number: Int64, change: PendingChange)]) -> [FileProblem] {
         for (number, change) in writes {
             let size = OutboxLine.write(number, change).bytes.count
@@ -371,14 +378,15 @@ extension OutboxStore {
         } catch {
             return abandonedFiles.compactMap { abandonedFile in
                 abandonedFile.damage.map {
-                    FileProblem(path: abandonedFile.file.path, reason: "\($0); it stays there, because \(error)")
+                    FileProblem(path: abandonedFile.file.path, reason: "\($0); the file stays there, because \(error)")
                 }
             }
         }
     }
 
-    /// Removes the abandoned files, because the own file contains their readable writes. Renames a damaged file, so
-    /// that a person can examine it. Keeps the lock of a file that cannot be removed.
+    /// Removes the adopted files, because this program's file contains their readable writes. Renames a damaged file,
+    /// so that a person can examine it. Keeps the lock of a file that cannot be removed. Returns the problems to
+    /// report.
     private mutating func removeAbandonedFiles() -> [FileProblem] {
         var problems: [FileProblem] = []
         var remaining: [AbandonedFile] = []
@@ -388,7 +396,7 @@ extension OutboxStore {
                 continue
             }
             let path = abandonedFile.file.path
-            let damagedPath = "\(path.dropLast(Self.ending.utf8.count)).damaged"
+            let damagedPath = "\(path.dropLast(Self.suffix.utf8.count)).damaged"
             do throws(FileError) {
                 if let damage = abandonedFile.damage {
                     try files.rename(path, to: damagedPath)
@@ -401,7 +409,7 @@ extension OutboxStore {
             } catch {
                 remaining.append(abandonedFile)
                 guard let damage = abandonedFile.damage else { continue }
-                problems.append(FileProblem(path: path, reason: "\(damage); it stays there, because \(error)"))
+                problems.append(FileProblem(path: path, reason: "\(damage); the file stays there, because \(error)"))
             }
         }
         abandonedFiles = remaining

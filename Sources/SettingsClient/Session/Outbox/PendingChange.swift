@@ -8,53 +8,55 @@ package struct PendingChange: Equatable, Sendable {
     enum Action: Equatable, Sendable {
         case transaction(Transaction)
         /// Removes all stored values.
-        case reset
+        case removeAll
     }
 
-    /// The reaction to a condition that does not hold.
-    enum Conflict: Equatable, Sendable {
+    /// The reaction of the client if a condition of the change does not hold.
+    enum ConflictReaction: Equatable, Sendable {
         /// The change fails.
-        case refusal
-        /// The stored value stays, which is not an error. Used by set-if-absent.
-        case yielding
-        /// The change is applied to the current value, if the plan allows that.
-        case merge(Plan)
+        case fail
+        /// The stored value stays, and the change does not fail. Used by set-if-absent.
+        case keepStoredValue
+        /// The client applies the change to the current value, if the plan allows that.
+        case merge(MergePlan)
     }
 
-    /// The information that is necessary to apply a change in place to another value than the program has read.
-    struct Plan: Equatable, Sendable {
-        /// The value of the replica, stored or a default of the schema, when the program read the key. Nil if there was none.
+    /// The information that the client needs to apply a change in place to a value other than the value that the
+    /// program has read.
+    struct MergePlan: Equatable, Sendable {
+        /// The value of the replica, stored or a default of the schema, when the program read the key. Nil if there was
+        /// no value.
         let base: JSONValue?
         /// The value that the program has computed. Nil if the change removes the value.
         let new: JSONValue?
-        /// The difference between the two values, if the key has a merge rule.
+        /// The difference between `base` and `new`. Nil if the key has no merge rule.
         let delta: MergeDelta?
-        /// The value that the program reads if nothing is stored.
-        let start: JSONValue?
+        /// The value that the program reads if nothing is stored: the registered default or the default of the key.
+        let valueIfUnset: JSONValue?
         /// True if the values of the key are secret, so that messages must not contain them.
         var isSecret = false
     }
 
     var action: Action
     var requestKey: RequestKey
-    var conflict = Conflict.refusal
+    var onConflict = ConflictReaction.fail
 }
 
 extension PendingChange {
     /// Creates a change of one key in place, with an optional condition.
     init(
         _ action: Transaction.Operation.Action, to key: KeyName, in suite: SuiteName,
-        if test: Transaction.Condition.Test?, as requestKey: RequestKey, _ plan: Plan
+        if test: Transaction.Condition.Test?, requestKey: RequestKey, _ plan: MergePlan
     ) {
         self.action = .transaction(
             Transaction(
                 if: test.map { [.setting(suite, key, $0)] } ?? [],
                 do: [Transaction.Operation(suite: suite, key: key, action)]))
         self.requestKey = requestKey
-        conflict = .merge(plan)
+        onConflict = .merge(plan)
     }
 
-    /// The operations on keys. Empty for a reset, which removes all keys.
+    /// The operations on keys. Empty for a change that removes all keys.
     var operations: [Transaction.Operation] {
         if case .transaction(let transaction) = action { transaction.operations } else { [] }
     }
@@ -67,14 +69,15 @@ extension PendingChange {
 
     /// The keys whose values the change removes. Nil for all keys.
     var removedKeys: [KeyName]? {
-        action == .reset ? nil : operations.filter { $0.action == .delete }.map(\.key)
+        action == .removeAll ? nil : operations.filter { $0.action == .delete }.map(\.key)
     }
 
-    /// Returns true if the refusal means that the suite does not exist, and the change only removes values.
-    func isFulfilled(despite problem: Problem) -> Bool {
+    /// Returns true if the refusal means that the change has nothing to do: the suite does not exist, and the change
+    /// only removes values.
+    func hasNothingToDo(after problem: Problem) -> Bool {
         guard problem.code == .unknownSuite else { return false }
         switch action {
-        case .reset: return true
+        case .removeAll: return true
         case .transaction(let transaction):
             // Nothing is stored in a suite that does not exist.
             return transaction.conditions.allSatisfy(\.holdsIfNothingIsStored)
@@ -89,8 +92,8 @@ extension PendingChange {
     var isMergeOfSecret: Bool { merge?.plan.isSecret ?? false }
 
     /// The plan of a change of one key, with its transaction and its only operation.
-    private var merge: (plan: Plan, transaction: Transaction, operation: Transaction.Operation)? {
-        guard case .merge(let plan) = conflict, case .transaction(let transaction) = action,
+    private var merge: (plan: MergePlan, transaction: Transaction, operation: Transaction.Operation)? {
+        guard case .merge(let plan) = onConflict, case .transaction(let transaction) = action,
             transaction.operations.count == 1
         else { return nil }
         return (plan, transaction, transaction.operations[0])
@@ -108,25 +111,27 @@ extension PendingChange {
         return problem.code == .notSet || problem.code == .unknownSuite || problem.code == .invalidOperation
     }
 
-    /// Returns the change for the current value after a conflict. Returns nil if the plan does not allow a change.
-    func resolved(over current: SettingState, as requestKey: RequestKey) -> PendingChange? {
+    /// Returns the change to send after a conflict, for the current value. Returns nil if the plan does not allow a
+    /// change of this value.
+    func resolved(over current: SettingState, requestKey: RequestKey) -> PendingChange? {
         guard let (plan, _, operation) = merge, current.source != .invalid, !current.isConcealed else { return nil }
-        // Compares the value, because a revision means another value after the data of the daemon was replaced.
+        // The condition is the current value and not its revision, because a revision means another value after the
+        // data of the daemon was replaced.
         func set(_ value: JSONValue?) -> PendingChange {
             PendingChange(
                 value.map { .set($0) } ?? .delete, to: operation.key, in: operation.suite,
-                if: Self.test(of: current.value), as: requestKey, plan)
+                if: Self.test(of: current.value), requestKey: requestKey, plan)
         }
         // The current value is the value that the program has read, so the computed value is still correct.
         if current.value == plan.base { return set(plan.new) }
         guard let delta = plan.delta else { return nil }
-        // Without a current value and a default, the computed value is stored.
-        let merged = if let value = current.value ?? plan.start { delta.applied(to: value) } else { plan.new }
+        // If there is neither a current value nor a default, the change stores the computed value.
+        let merged = if let value = current.value ?? plan.valueIfUnset { delta.applied(to: value) } else { plan.new }
         guard let merged else { return nil }
         let value = delta.inCanonicalOrder(merged) ?? merged
         guard current.value != nil, let change = delta.operation else { return set(value) }
         let next = PendingChange(
-            .change(change), to: operation.key, in: operation.suite, if: nil, as: requestKey, plan)
+            .change(change), to: operation.key, in: operation.suite, if: nil, requestKey: requestKey, plan)
         // The daemon would refuse the same operation again.
         return next.action == action ? nil : next
     }
@@ -148,7 +153,7 @@ extension PendingChange {
 
 /// Messages for refusals.
 extension PendingChange {
-    /// Returns the refusal of a change in place with a detail that contains the old and the new value and an advice.
+    /// Returns the refusal of a change in place with a detail that contains the old value, the new value and a remedy.
     /// Returns other refusals unchanged.
     func explained(_ problem: Problem, _ current: SettingState) -> Problem {
         guard let plan = merge?.plan, problem.code == .preconditionFailed, current.source != .invalid else {
@@ -167,7 +172,7 @@ extension PendingChange {
 
     /// Returns the refusal of a transaction with a detail that names the keys that another program has changed.
     func explained(_ problem: Problem) -> Problem {
-        guard conflict == .refusal, problem.code == .preconditionFailed else { return problem }
+        guard onConflict == .fail, problem.code == .preconditionFailed else { return problem }
         let keys = problem.failed.compactMap { failed in
             if case .setting(let current) = failed.current { current.key.text } else { nil }
         }
@@ -245,9 +250,9 @@ enum MergeDelta: Equatable, Sendable {
     /// Returns the value with the difference. Returns nil if the value has another type.
     func applied(to value: JSONValue) -> JSONValue? {
         guard case .union(let elements) = self else { return try? operation?.applied(to: value) }
-        guard case .array(let there) = value else { return nil }
-        let known = Set(there)
-        return .array(there + elements.filter { !known.contains($0) })
+        guard case .array(let current) = value else { return nil }
+        let known = Set(current)
+        return .array(current + elements.filter { !known.contains($0) })
     }
 
     /// Returns the elements of a set in canonical order. Returns nil if the difference is not about a set.

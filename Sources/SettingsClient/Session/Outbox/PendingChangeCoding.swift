@@ -1,7 +1,8 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-// The members of a line of the outbox:
+// The members of a write in a line of the outbox file. "change" is the merge plan of a change in place, whose member
+// "start" is the value of the key while nothing is stored. "reset" removes all stored values.
 //
 //     "requestKey":"…","if":[…],"do":[…],"change":{"base":5,"new":6,"sum":1,"start":0}
 //     "requestKey":"…","reset":true
@@ -11,16 +12,16 @@ extension PendingChange {
         writer.name("requestKey")
         writer.write(string: requestKey.text)
         switch action {
-        case .reset:
+        case .removeAll:
             writer.name("reset")
             writer.write(bool: true)
         case .transaction(let transaction):
             if !transaction.conditions.isEmpty { writer.list("if", transaction.conditions) }
             writer.list("do", transaction.operations)
         }
-        switch conflict {
-        case .refusal: break
-        case .yielding:
+        switch onConflict {
+        case .fail: break
+        case .keepStoredValue:
             writer.name("yields")
             writer.write(bool: true)
         case .merge(let plan):
@@ -34,7 +35,7 @@ extension PendingChange {
         guard let requestKey = json["requestKey"]?.string.flatMap({ RequestKey($0) }) else { return nil }
         self.requestKey = requestKey
         if json["reset"]?.bool == true {
-            action = .reset
+            action = .removeAll
         } else {
             guard let conditions: [Transaction.Condition] = Self.list(json["if"] ?? []),
                 let operations: [Transaction.Operation] = json["do"].flatMap(Self.list)
@@ -42,10 +43,10 @@ extension PendingChange {
             action = .transaction(Transaction(if: conditions, do: operations))
         }
         if let change = json["change"] {
-            guard let plan = Plan(json: change) else { return nil }
-            conflict = .merge(plan)
+            guard let plan = MergePlan(json: change) else { return nil }
+            onConflict = .merge(plan)
         } else if json["yields"]?.bool == true {
-            conflict = .yielding
+            onConflict = .keepStoredValue
         }
     }
 
@@ -54,10 +55,10 @@ extension PendingChange {
     }
 }
 
-extension PendingChange.Plan {
+extension PendingChange.MergePlan {
     fileprivate func write(to writer: inout JSONWriter) {
         writer.beginObject()
-        for (name, value) in [("base", base), ("new", new), ("start", start)] {
+        for (name, value) in [("base", base), ("new", new), ("start", valueIfUnset)] {
             guard let value else { continue }
             writer.name(name)
             writer.write(value)
@@ -86,7 +87,7 @@ extension PendingChange.Plan {
 
     fileprivate init?(json: JSONValue) {
         guard case .object = json else { return nil }
-        (base, new, start) = (json["base"], json["new"], json["start"])
+        (base, new, valueIfUnset) = (json["base"], json["new"], json["start"])
         isSecret = json["secret"]?.bool ?? false
         if let sum = json["sum"] {
             guard let amount = try? InPlaceOperation.Amount(json: sum) else { return nil }

@@ -3,7 +3,7 @@ internal import SettingsHTTP
 internal import SettingsModel
 internal import Synchronization
 
-/// A suite of a daemon. Each call ends when the timeout is over.
+/// A suite of a daemon. Each call ends at the latest when the timeout is over.
 final class RemoteBackend: SuiteBackend {
     let suite: SuiteName
     private let server: SharedServer
@@ -34,7 +34,7 @@ final class RemoteBackend: SuiteBackend {
     func changes(since cursor: Cursor) async throws(BackendError) -> SettingsObservation {
         let call = Endpoint.observe(watched, since: .cursor(cursor), wait: .zero, limit: nil, latest: false)
         let observation = try await sendWithinHistory { await server.send(call, by: $0) }
-        // A state may be from another history, which only the follower may begin.
+        // A state may be from another history, and only the follower may deliver the first state of another history.
         if case .changes = observation { return observation }
         return .state(try await load())
     }
@@ -54,7 +54,7 @@ final class RemoteBackend: SuiteBackend {
         let call: Endpoint<Answer<WriteSummary>> =
             switch change.action {
             case .transaction(let transaction): .commit(transaction, options)
-            case .reset: .reset(suite, prefix: nil, options)
+            case .removeAll: .reset(suite, prefix: nil, options)
             }
         return try await sendWithinHistory { await server.send(call, by: $0) }.body
     }
@@ -76,7 +76,7 @@ final class RemoteBackend: SuiteBackend {
         return try await sendWithinHistory { await server.sendRepeatedly(call, by: $0) }.body
     }
 
-    func send<Output>(_ call: PastCall<Output>) async throws(BackendError) -> Output {
+    func send<Output>(_ call: HistoryRequest<Output>) async throws(BackendError) -> Output {
         try await sendWithinHistory { deadline in
             call.endpoint.isWrite
                 ? await server.sendRepeatedly(call.endpoint, by: deadline)
@@ -114,8 +114,9 @@ final class RemoteBackend: SuiteBackend {
             let epochChanges = subscription?.history.epochChanges ?? 0
             let answer = await send(deadline)
             if let subscription, let epoch = answer.epoch, !subscription.history.isAt(epoch) {
-                // Epochs have no order. If the follower has switched to another history after the request was sent, the
-                // answer may belong to the history before, so the request is repeated. Otherwise wait for the follower.
+                // Epochs have no order, so it is unknown whether the epoch of the answer is older or newer. If the
+                // follower has switched to another history since the request was sent, the answer may be from the
+                // previous history, so the request is repeated. Otherwise the request waits for the follower.
                 if subscription.history.epochChanges == epochChanges {
                     subscription.refresh()
                     await subscription.history.waitForEpochChange(after: epochChanges, until: deadline)
@@ -153,8 +154,8 @@ final class RemoteBackend: SuiteBackend {
         .unavailable("\(server.address): \(answer)", retryAfter: retryAfter)
     }
 
-    /// The suite as a list of suites. If the suite does not exist, the daemon then sends an answer with a cursor and
-    /// not a refusal.
+    /// The suite as a list of suites. For a list, the daemon sends an answer with a cursor even if the suite does not
+    /// exist.
     private var watched: Watched {
         Watched(scope: .several([suite]))
     }
@@ -222,7 +223,7 @@ final class DeliveredHistory: Sendable {
         change.fulfill(())
     }
 
-    /// Waits until there were more moves than the given number, or until the deadline.
+    /// Waits until the epoch has changed more often than the given number of times, or until the deadline.
     func waitForEpochChange(after epochChanges: Int, until deadline: ContinuousClock.Instant) async {
         let change = state.withLock { $0.epochChanges > epochChanges ? nil : $0.nextEpochChange }
         _ = await change?.value(until: deadline)

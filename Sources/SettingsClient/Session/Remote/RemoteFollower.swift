@@ -37,15 +37,15 @@ final class RemoteFollower: Sendable {
     }
 
     private struct State {
-        /// Determines when the next request is sent.
+        /// The state of the sequence of long polls. It determines when the next request is sent.
         var progress: ObservedPlace
         /// The subscriptions. A subscription has received all changes up to its cursor.
         var subscriptions: [UInt64: (subscription: Subscription, cursor: Cursor)] = [:]
         var lastID: UInt64 = 0
         /// The cursor that the last request contained.
-        var origin: Cursor
+        var requestCursor: Cursor
         /// The cursor of the last answer.
-        var newest: Cursor
+        var newestCursor: Cursor
         /// The request that waits for its answer, or for the moment at which it is sent.
         var poll: LongPoll?
         /// The time at which the last request was or will be sent.
@@ -68,26 +68,29 @@ final class RemoteFollower: Sendable {
         /// no order. A cursor of a previous history comes first, because its subscription needs the whole state.
         var oldestCursor: Cursor {
             let cursors = subscriptions.values.map(\.cursor)
-            return cursors.first { $0.epoch != newest.epoch } ?? cursors.min { $0.revision < $1.revision } ?? newest
+            return cursors.first { $0.epoch != newestCursor.epoch } ?? cursors.min { $0.revision < $1.revision }
+                ?? newestCursor
         }
 
         /// Records an answer, and returns the subscriptions that have all earlier changes. Other subscriptions get the
         /// next answer.
         mutating func receivers(of observation: SettingsObservation) -> [Subscription] {
-            newest = observation.cursor
+            newestCursor = observation.cursor
             var receivers: [Subscription] = []
             for (id, (subscription, cursor)) in subscriptions.sorted(by: { $0.key < $1.key }) {
                 switch observation {
                 case .changes:
-                    guard cursor.epoch == origin.epoch, cursor.revision >= origin.revision else { continue }
+                    guard cursor.epoch == requestCursor.epoch, cursor.revision >= requestCursor.revision else {
+                        continue
+                    }
                 case .state:
                     // A subscription with a later cursor of the same history needs the changes instead of the state.
-                    let isAsked = cursor.epoch == origin.epoch && cursor.revision <= origin.revision
-                    guard isAsked || cursor.epoch != newest.epoch else { continue }
+                    let isRequested = cursor.epoch == requestCursor.epoch && cursor.revision <= requestCursor.revision
+                    guard isRequested || cursor.epoch != newestCursor.epoch else { continue }
                 }
                 receivers.append(subscription)
-                if cursor.epoch != newest.epoch || cursor.revision < newest.revision {
-                    subscriptions[id]?.cursor = newest
+                if cursor.epoch != newestCursor.epoch || cursor.revision < newestCursor.revision {
+                    subscriptions[id]?.cursor = newestCursor
                 }
             }
             return receivers
@@ -109,8 +112,8 @@ final class RemoteFollower: Sendable {
 
     /// - Parameters:
     ///   - cursor: the cursor after which the first subscription gets the changes.
-    ///   - pace: the minimum time from one request to the next. The follower also gets the program's own changes, and a
-    ///     request after each of them would cost as much as the write.
+    ///   - pace: the minimum time from one request to the next. The follower also gets the program's own changes, and
+    ///     one request for each of these changes would cost as much as the write.
     ///   - longPause: the pause after a failure that a retry is not likely to fix, for example if another program
     ///     listens at the address.
     init(
@@ -123,7 +126,8 @@ final class RemoteFollower: Sendable {
         self.pace = pace
         self.longPause = longPause
         pool = ConnectionPool(server.address, keeping: 1, idleLimit: nil, token: server.token)
-        state = Mutex(State(progress: ObservedPlace(since: .cursor(cursor)), origin: cursor, newest: cursor))
+        state = Mutex(
+            State(progress: ObservedPlace(since: .cursor(cursor)), requestCursor: cursor, newestCursor: cursor))
     }
 
     /// Subscribes to all changes after a cursor. Calls `onFailure` with the reason when following fails, once for each
@@ -132,20 +136,20 @@ final class RemoteFollower: Sendable {
         from cursor: Cursor, onFailure: @escaping @Sendable (SettingsError) -> Void = { _ in },
         _ handler: @escaping @Sendable (SettingsObservation) -> Void
     ) -> Subscription? {
-        typealias Started = (Subscription, behind: LongPoll?, failure: SettingsError?, isFirst: Bool)
+        typealias Started = (Subscription, outdatedPoll: LongPoll?, failure: SettingsError?, isFirst: Bool)
         let started = state.withLock { state -> Started? in
             guard !state.isStopped else { return nil }
             state.lastID += 1
             let subscription = Subscription(state.lastID, of: self, from: cursor, onFailure, handler)
             state.subscriptions[state.lastID] = (subscription, cursor)
-            let isBehind = cursor.epoch != state.origin.epoch || cursor.revision < state.origin.revision
+            let isBehind = cursor.epoch != state.requestCursor.epoch || cursor.revision < state.requestCursor.revision
             defer { state.isStarted = true }
             return (subscription, isBehind ? state.poll : nil, state.reportedFailure, !state.isStarted)
         }
-        guard let (subscription, behind, failure, isFirst) = started else { return nil }
+        guard let (subscription, outdatedPoll, failure, isFirst) = started else { return nil }
         if isFirst { poll() }
-        // The request in progress asks for changes after a later cursor, so it is replaced.
-        behind?.cancel()
+        // If the request in progress asks for changes after a later cursor, it is replaced.
+        outdatedPoll?.cancel()
         if let failure { onFailure(failure) }
         return subscription
     }
@@ -163,8 +167,8 @@ final class RemoteFollower: Sendable {
         pool.close()
     }
 
-    /// Cancels the request in progress, and sends a request that the daemon answers at once, over a new connection. The
-    /// daemon may have been replaced, or may have changes that the follower has not got.
+    /// Cancels the request in progress, and sends a request that the daemon answers at once, over a new connection.
+    /// Called when the daemon may have been replaced, or may have changes that the follower has not received.
     func restartPoll() {
         let poll = state.withLock { state in
             state.wantsImmediateAnswer = true
@@ -184,9 +188,10 @@ final class RemoteFollower: Sendable {
     private func poll(after pause: Duration = .zero, isUnreachable: Bool = false) {
         let next = state.withLock { state -> (Endpoint<SettingsObservation>, LongPoll)? in
             guard !state.isStopped else { return nil }
-            state.origin = state.oldestCursor
+            state.requestCursor = state.oldestCursor
             let call = Endpoint.observe(
-                watched, since: .cursor(state.origin), wait: state.wantsImmediateAnswer ? .zero : Self.wait, limit: nil,
+                watched, since: .cursor(state.requestCursor), wait: state.wantsImmediateAnswer ? .zero : Self.wait,
+                limit: nil,
                 latest: false)
             let now = ContinuousClock.now
             let poll = LongPoll(
@@ -260,8 +265,8 @@ final class RemoteFollower: Sendable {
 }
 
 extension SettingsError {
-    /// True if the daemon has refused the request because of its load, or because it lags behind other daemons. An
-    /// answer to another request does not mean that this has ended.
+    /// True if the daemon has refused the request because of its load, or because it lags behind other daemons. If
+    /// another request gets an answer, the daemon may still refuse this request.
     var isOverload: Bool {
         switch code {
         case .tooManyConnections, .tooManyWatchers, .tooManyRequests, .overloaded, .behind: true
