@@ -14,7 +14,7 @@ package final class AnswerReader: Sendable {
         case sendNow(UInt64)
         case cancel(UInt64)
         case tokenRead(UInt64, AccessTokenFile.Content)
-        case addressesFound(UInt64, HostAddresses.Found)
+        case addressesFound(UInt64, HostAddresses.LookUpResult)
     }
 
     private struct Mailbox {

@@ -124,7 +124,7 @@ struct Connector {
 
 /// The addresses of a server's host: fixed addresses, or the result of the resolver, which is cached for some seconds.
 final class HostAddresses: Sendable {
-    typealias Found = Result<[SocketAddress], ResolveError>
+    typealias LookUpResult = Result<[SocketAddress], ResolveError>
 
     private struct State {
         var cached: [SocketAddress] = []
@@ -133,7 +133,7 @@ final class HostAddresses: Sendable {
         /// The address that was connected to last.
         var best: SocketAddress?
         /// The completions of the callers that wait for the resolver. Empty if no thread resolves the name.
-        var waiting: [@Sendable (Found) -> Void] = []
+        var waiting: [@Sendable (LookUpResult) -> Void] = []
 
         /// The cached addresses, `best` first. Nil if the cache is empty or has expired.
         var unexpired: [SocketAddress]? {
@@ -151,7 +151,7 @@ final class HostAddresses: Sendable {
     }
 
     private let fixed: [SocketAddress]?
-    private let resolve: @Sendable () -> Found
+    private let resolve: @Sendable () -> LookUpResult
     private let cacheTime: Duration
     private let state = Mutex(State())
 
@@ -170,7 +170,7 @@ final class HostAddresses: Sendable {
     ///   - cacheTime: the lifetime of a result of the resolver. The default lets many requests in a short time share a
     ///     result.
     ///   - resolve: calls the resolver.
-    init(fixed: [SocketAddress]?, cacheTime: Duration = .seconds(5), resolve: @escaping @Sendable () -> Found) {
+    init(fixed: [SocketAddress]?, cacheTime: Duration = .seconds(5), resolve: @escaping @Sendable () -> LookUpResult) {
         self.fixed = fixed
         self.cacheTime = cacheTime
         self.resolve = resolve
@@ -194,7 +194,7 @@ final class HostAddresses: Sendable {
     }
 
     /// Resolves the name on the calling thread, which may take many seconds.
-    func lookUp() -> Found {
+    func lookUp() -> LookUpResult {
         let found = resolve()
         guard case .success(let addresses) = found else { return found }
         return .success(
@@ -207,7 +207,7 @@ final class HostAddresses: Sendable {
 
     /// Resolves the name on a thread of Dispatch. Concurrent callers share one call of the resolver, because Dispatch
     /// has few threads. Calls the completion immediately if the cache contains a valid result.
-    func lookUp(_ completion: @escaping @Sendable (Found) -> Void) {
+    func lookUp(_ completion: @escaping @Sendable (LookUpResult) -> Void) {
         let (known, isFirst) = state.withLock { state -> ([SocketAddress]?, Bool) in
             if let known = state.unexpired { return (known, false) }
             state.waiting.append(completion)

@@ -14,7 +14,7 @@ public struct Observations: AsyncSequence, Sendable {
     public typealias Failure = SettingsError
 
     let client: DaemonClient
-    let watched: Watched
+    let watched: ObservedSubject
     let place: ResumePoint?
     let limit: Int?
     let latest: Bool
@@ -108,7 +108,7 @@ extension DaemonClient {
         of suite: SuiteName, since place: ResumePoint? = nil, keys: [KeyName] = [], prefixes: [String] = [],
         limit: Int? = nil, latest: Bool = false
     ) -> Observations {
-        let watched = Watched(scope: .one(suite), keys: keys, prefixes: prefixes)
+        let watched = ObservedSubject(scope: .one(suite), keys: keys, prefixes: prefixes)
         return Observations(
             client: self, watched: watched, place: place, limit: limit, latest: latest, wait: Self.usualWait)
     }
@@ -124,7 +124,7 @@ extension DaemonClient {
         of suites: [SuiteName], suitePrefixes: [String] = [], since place: ResumePoint? = nil, keys: [KeyName] = [],
         prefixes: [String] = [], limit: Int? = nil, latest: Bool = false
     ) -> Observations {
-        let watched = Watched(scope: .several(suites, prefixes: suitePrefixes), keys: keys, prefixes: prefixes)
+        let watched = ObservedSubject(scope: .several(suites, prefixes: suitePrefixes), keys: keys, prefixes: prefixes)
         return Observations(
             client: self, watched: watched, place: place, limit: limit, latest: latest, wait: Self.usualWait)
     }

@@ -176,7 +176,7 @@ extension Endpoint where Output == SettingsObservation {
         prefixes: [String] = [], limit: Int? = nil, latest: Bool = false
     ) -> Endpoint {
         .observe(
-            Watched(scope: .one(suite), keys: keys, prefixes: prefixes), since: place, wait: wait, limit: limit,
+            ObservedSubject(scope: .one(suite), keys: keys, prefixes: prefixes), since: place, wait: wait, limit: limit,
             latest: latest)
     }
 
@@ -190,12 +190,13 @@ extension Endpoint where Output == SettingsObservation {
         keys: [KeyName] = [], prefixes: [String] = [], limit: Int? = nil, latest: Bool = false
     ) -> Endpoint {
         .observe(
-            Watched(scope: .several(suites, prefixes: suitePrefixes), keys: keys, prefixes: prefixes), since: place,
+            ObservedSubject(scope: .several(suites, prefixes: suitePrefixes), keys: keys, prefixes: prefixes),
+            since: place,
             wait: wait, limit: limit, latest: latest)
     }
 
     package static func observe(
-        _ watched: Watched, since place: ResumePoint?, wait: Duration?, limit: Int?, latest: Bool
+        _ watched: ObservedSubject, since place: ResumePoint?, wait: Duration?, limit: Int?, latest: Bool
     ) -> Endpoint {
         let target = watched.target.with("since", place?.description).waiting(wait)
             .with("limit", limit.map(String.init)).with(flag: "latest", latest)
@@ -228,7 +229,7 @@ public enum ValueView: String, Hashable, Sendable {
 }
 
 /// The suites and keys that a request observes.
-package struct Watched: Equatable, Sendable {
+package struct ObservedSubject: Equatable, Sendable {
     package enum Scope: Equatable, Sendable {
         case one(SuiteName)
         /// A list, even if it has one element. The answers have another form than for `one`.

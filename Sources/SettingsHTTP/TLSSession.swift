@@ -74,13 +74,13 @@ extension TLSSession {
         let words = tls_certificate_words(result).map { String(cString: $0) } ?? "error \(result)"
         switch result {
         case 0: break
-        case 10: return "its certificate has expired"
-        case 62, 64: return "its certificate is for another host than \(host)"
+        case 10: return "the certificate of the server has expired"
+        case 62, 64: return "the certificate of the server is for another host than \(host)"
         // The certificate is self-signed, or signed by an authority that the system does not trust.
         case 2, 18...21:
-            return "no trusted authority issued its certificate (\(words)); set "
+            return "no trusted authority issued the certificate of the server (\(words)); set "
                 + "SSL_CERT_FILE to a file of trusted authorities"
-        default: return "its certificate is not valid: \(words)"
+        default: return "the certificate of the server is not valid: \(words)"
         }
         let failure = tls_failure_words().map { String(cString: $0) } ?? "the connection ended"
         let hint = failure == "wrong version number" ? "; use http:// if the server does not support TLS" : ""

@@ -109,11 +109,14 @@ struct SecureTests {
         _ = try shell.directory.file("libssl.so.3", "")
         let old = "ssl_protocols TLSv1.1; ssl_ciphers DEFAULT@SECLEVEL=0;"
         for (certificate, more, host, variable, message) in [
-            ("localhost", "", "127.0.0.1", "", "its certificate is for another host than 127.0.0.1"),
-            ("other", "", "localhost", "", "its certificate is for another host than localhost"),
-            ("expired", "", "localhost", "", "its certificate has expired"),
-            ("localhost", "", "localhost", "SSL_CERT_FILE=", "no trusted authority issued its certificate"),
-            ("stranger", "", "localhost", "", "certificate (self-signed certificate); set SSL_CERT_FILE to a file of"),
+            ("localhost", "", "127.0.0.1", "", "the certificate of the server is for another host than 127.0.0.1"),
+            ("other", "", "localhost", "", "the certificate of the server is for another host than localhost"),
+            ("expired", "", "localhost", "", "the certificate of the server has expired"),
+            (
+                "localhost", "", "localhost", "SSL_CERT_FILE=",
+                "no trusted authority issued the certificate of the server"
+            ),
+            ("stranger", "", "localhost", "", "(self-signed certificate); set SSL_CERT_FILE to a file of"),
             (
                 "none", "", "localhost", "",
                 "handshake failed: wrong version number; use http:// if the server does not support TLS"

@@ -130,7 +130,7 @@ private struct TransactionRecord {
         recordError { () throws(DefaultsError) in _ = try reference.resolved.codec.get() }
         guard let key = reference.resolved.name else { return reference.defaultValue }
         // Fails if the schema allows no value of the key's type.
-        recordError { [core] () throws(DefaultsError) in try core.throwIfTypesDiffer(reference.differences()) }
+        recordError { [core] () throws(DefaultsError) in try core.throwIfTypesDiffer(reference.compareWithSchema()) }
         let keyState = read[key] ?? reference.keyState(key)
         if keyState.needsSource || reference.resolved.valueMove?.isOpen ?? false { prepare(reference, key) }
         if let written = written[key] {

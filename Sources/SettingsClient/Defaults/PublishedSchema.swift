@@ -140,9 +140,11 @@ struct KeyComparison: Sendable {
 extension DefaultsReference {
     /// Returns the differences between the key and the current schema, and reports new differences. Returns no
     /// differences while the schema is unknown, so that getters return known values meanwhile.
-    func differences() -> [SchemaDifference] { knownDifferences() ?? [] }
+    @discardableResult
+    func compareWithSchema() -> [SchemaDifference] { knownDifferences() ?? [] }
 
-    /// Returns the differences between the key and the current schema. Returns nil while the schema is unknown.
+    /// Returns the differences between the key and the current schema, and reports new differences. Returns nil while
+    /// the schema is unknown.
     func knownDifferences() -> [SchemaDifference]? {
         guard let cursor = core.session.schema else { return [] }
         if let known = resolved.schemaComparison.withLock({ $0.schema == cursor ? $0.differences : nil }) {

@@ -47,7 +47,7 @@ extension DefaultsReference {
     }
 
     private func readReplica(_ cell: KeyCell, until deadline: ContinuousClock.Instant) -> Reading<Value> {
-        _ = differences()
+        compareWithSchema()
         moveValue(until: deadline)
         // The version and the tracker are read before the value. A change between the two reads then makes the cached
         // value invalid.
@@ -56,7 +56,9 @@ extension DefaultsReference {
         // A renamed key may still be read under a former name, so a change of that name is tracked, too.
         for cell in resolved.formerCells { cell.tracker.registerRead() }
         var keyState = keyState(cell.name)
-        if keyState.needsSource { keyState.update(from: core.withSource(keyState.origin, cell.name, until: deadline)) }
+        if keyState.needsSource {
+            keyState.update(from: core.settingWithSource(keyState.origin, cell.name, until: deadline))
+        }
         let reading = reading(of: keyState)
         if keyState.isCacheable {
             resolved.cache(
@@ -78,7 +80,7 @@ extension DefaultsReference {
                 try await core.session.fetchSchema(at: schema)
             }
         }
-        try core.throwIfTypesDiffer(differences())
+        try core.throwIfTypesDiffer(compareWithSchema())
         await moveValueAndWait()
         var keyState = keyState(key)
         if keyState.needsSource { keyState.update(from: try await core.fetchSource(key)) }
@@ -200,7 +202,7 @@ struct KeyState: Sendable {
 extension AdapterCore {
     /// Returns a setting with its source. If the source is unknown, the calling thread waits for the daemon, unless the
     /// previous request had no answer. Returns the given setting if the daemon does not answer.
-    func withSource(
+    func settingWithSource(
         _ visible: ReplicaSetting, _ key: KeyName, until deadline: ContinuousClock.Instant
     ) -> ReplicaSetting {
         guard visible.source == nil, !session.isPaused else { return visible }
@@ -228,7 +230,7 @@ extension AdapterCore {
         let deadline = session.deadline
         try load(for: key, until: deadline)
         // Without an answer, a value with an unknown source counts as stored.
-        return withSource(session.visible(key), key, until: deadline).source?.isStored ?? true
+        return settingWithSource(session.visible(key), key, until: deadline).source?.isStored ?? true
     }
 
     nonisolated(nonsending) func isStored(_ key: KeyName) async throws(DefaultsError) -> Bool {

@@ -129,7 +129,8 @@ struct Reading<Value: DefaultsSerializable>: Sendable {
     var replicaJSON: JSONValue?
     /// The reason why the stored value or a default could not be decoded.
     var problem: DefaultsError?
-    /// True if the value in the replica, stored or a default of the schema, could not be decoded. A change in place
-    /// must not overwrite this value, because the change was computed from another default.
+    /// True if the value in the replica, stored or a default of the schema, could not be decoded, or if the suite could
+    /// not be read. A change in place must not overwrite the stored value, because the change was computed from another
+    /// default.
     var isReplicaValueUnreadable = false
 }

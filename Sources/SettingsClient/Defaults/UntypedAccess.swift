@@ -33,7 +33,7 @@ extension AdapterCore {
         }
         let visible = session.visible(key)
         guard let registered = registered(key) else { return visible.value }
-        return untyped(withSource(visible, key, until: deadline), over: registered)
+        return untyped(settingWithSource(visible, key, until: deadline), over: registered)
     }
 
     /// Returns the effective value without the command line: the stored value, the registered default, or the schema's

@@ -5,7 +5,7 @@ internal import Synchronization
 
 /// The part of a session's state that says whether the suite is loaded, and whether the daemon has confirmed the
 /// replica.
-struct Loading: Sendable {
+struct LoadingState: Sendable {
     typealias Attempt = Promise<Result<Void, BackendError>>
 
     private enum Phase: Sendable {
@@ -182,7 +182,7 @@ extension SuiteSession {
         }
     }
 
-    private func nextStep(needsNewAttempt: Bool) -> Loading.Step {
+    private func nextStep(needsNewAttempt: Bool) -> LoadingState.Step {
         let step = state.withLock { $0.loading.nextStep(needsNewAttempt: needsNewAttempt, at: options.clock.now) }
         if case .wait(_, mustStart: true, _) = step { startTask { await self.loadUntilSuccess() } }
         return step

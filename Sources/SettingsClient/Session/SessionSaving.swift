@@ -4,7 +4,7 @@ internal import SettingsAPI
 internal import Synchronization
 
 /// The part of a session's state about the cache file.
-struct Saving: Sendable {
+struct SavingState: Sendable {
     /// The version of the replica that the file contains. Nil if it is not known.
     var savedVersion: Int?
     var isPlanned = false

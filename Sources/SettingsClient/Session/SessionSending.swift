@@ -70,7 +70,7 @@ extension SuiteSession {
                 isAnswer: isAnswer, atLeast: atLeast, at: options.clock.now, using: &generator)
             let pause = Promise<Void>()
             state.sending.pause = pause
-            let flushes = state.sending.block(by: reason)
+            let flushes = state.sending.blockFirstWrite(because: reason)
             if state.sending.needsAttempt { pause.fulfill(()) }
             return (
                 pause, duration, isAnswer || isFinal ? state.sending.stallReport(reason) : nil, flushes,
@@ -104,7 +104,7 @@ extension SuiteSession {
             original.removedKeys?.isEmpty != true
                 && state.replica.leavesValuesUnknown(summary, removalOf: original.removedKeys)
         }
-        let isAwaited = state.withLock { $0.sending.hasWaiterForFirst }
+        let isAwaited = state.withLock { $0.sending.isFirstWriteAwaited }
         if leavesValuesUnknown {
             // A waiting caller may read the value next, so the replica is updated before the caller continues.
             if isAwaited { _ = try? await catchUp() } else { refresh() }
@@ -129,7 +129,7 @@ extension SuiteSession {
         outbox.withLock { $0.removeFirst() }
         // A caller of `flush()` may look for the issue next, so the issue is reported before the flush ends.
         if waiter == nil, case .failure(let problem) = result { reportRefusal(of: write.original, problem) }
-        let flushes = state.withLock { $0.sending.endFirst() }
+        let flushes = state.withLock { $0.sending.endFirstWrite() }
         waiter?.fulfill(result.mapError { .refused($0) })
         for flush in flushes { flush.fulfill(.success(())) }
     }

@@ -169,7 +169,7 @@ extension SuiteSession {
     }
 
     private func wakeSendingTask() {
-        if state.withLock({ $0.sending.wake() }) { startTask { await self.sendQueue() } }
+        if state.withLock({ $0.sending.wakeTask() }) { startTask { await self.sendQueue() } }
     }
 
     /// True if the daemon has not answered all writes.

@@ -108,8 +108,9 @@ enum SendOutcome: Equatable, Sendable {
     case refused(Problem)
     /// The write stays at the head of the queue and is sent again after a pause.
     ///
-    /// `isAnswer` is true if the daemon has answered that it does not accept the write at present. `isFinal` is true if
-    /// the cause does not end by itself, for example if a person has to install another token.
+    /// `atLeast` is the shortest pause. `isAnswer` is true if the daemon has answered that it does not accept the write
+    /// at present. `isFinal` is true if the cause does not end by itself, for example if a person has to install
+    /// another token.
     case waits(reason: String, atLeast: Duration, isAnswer: Bool, isFinal: Bool = false)
     /// A condition does not hold, and the write has a plan that may allow another change for the current value. The
     /// current setting is nil if the refusal does not contain it.

@@ -21,10 +21,10 @@ final class SuiteSession: Sendable {
     struct State: Sendable {
         var replica = ReplicaState()
         var availability = Availability()
-        var loading = Loading()
+        var loading = LoadingState()
         var schema = SchemaState()
-        var sending = Sending()
-        var saving = Saving()
+        var sending = SendingState()
+        var saving = SavingState()
         /// True after the adapter was released. The tasks of the session then end instead of waiting for another
         /// attempt.
         var isClosed = false

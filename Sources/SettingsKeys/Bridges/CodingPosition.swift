@@ -102,7 +102,7 @@ enum AnyCodingKey: CodingKey {
 }
 
 /// The state that all parts of one encoding or decoding share.
-final class CodingSession {
+final class CodingState {
     /// The limit of nested calls of `encode(to:)` or `init(from:)`, which protects the stack. A wrapper type that codes
     /// its only value as a single value adds a call, but no level of JSON. The limit allows two such wrappers for each
     /// level.

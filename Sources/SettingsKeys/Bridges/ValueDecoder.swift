@@ -7,7 +7,7 @@ internal import SettingsModel
 struct ValueDecoder: Decoder {
     let json: JSONValue
     let position: CodingPosition
-    let session: CodingSession
+    let state: CodingState
     /// The number of calls of `init(from:)` around this decoder.
     let callDepth: Int
 
@@ -16,11 +16,11 @@ struct ValueDecoder: Decoder {
     static func decode<Value: Decodable>(
         _ type: Value.Type, from json: JSONValue, allowsNonFinite: Bool
     ) throws(BridgeError) -> Value {
-        let session = CodingSession(allowsNonFinite: allowsNonFinite)
+        let state = CodingState(allowsNonFinite: allowsNonFinite)
         do {
-            return try ValueDecoder(json: json, position: .root, session: session, callDepth: 0).decode(type)
+            return try ValueDecoder(json: json, position: .root, state: state, callDepth: 0).decode(type)
         } catch {
-            throw session.bridgeError(for: error)
+            throw state.bridgeError(for: error)
         }
     }
 
@@ -53,7 +53,7 @@ struct ValueDecoder: Decoder {
 
     private func parts() throws -> PartDecoders {
         guard position.allowsContainer else { throw position.corruption(.nestedTooDeep) }
-        return PartDecoders(parent: CodingPosition.Parent(position), session: session, callDepth: callDepth)
+        return PartDecoders(parent: CodingPosition.Parent(position), state: state, callDepth: callDepth)
     }
 }
 
@@ -67,14 +67,14 @@ extension ValueDecoder: SingleValueDecodingContainer {
     func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
         // The result must be unwrapped before the cast, because the cast of nil to an optional type succeeds.
         if let standard = try standardForm(of: type), let value = standard as? Value { return value }
-        guard callDepth < CodingSession.maximumCallDepth else { throw position.corruption(.nestedTooDeep) }
+        guard callDepth < CodingState.maximumCallDepth else { throw position.corruption(.nestedTooDeep) }
         do {
             let value = try Value(
-                from: ValueDecoder(json: json, position: position, session: session, callDepth: callDepth + 1))
+                from: ValueDecoder(json: json, position: position, state: state, callDepth: callDepth + 1))
             try checkKeys(of: value)
             return value
         } catch {
-            session.recordError(error, at: position)
+            state.recordError(error, at: position)
             throw error
         }
     }
@@ -96,7 +96,7 @@ extension ValueDecoder: SingleValueDecodingContainer {
             if type == Int.self { return try Int.defaultsBridge.decode(json) }
             if type == Bool.self { return try Bool.defaultsBridge.decode(json) }
             return try (type as? any StandardForm.Type)?
-                .init(json: json, allowsNonFinite: session.allowsNonFinite)
+                .init(json: json, allowsNonFinite: state.allowsNonFinite)
         }
     }
 
@@ -110,7 +110,7 @@ extension ValueDecoder: SingleValueDecodingContainer {
 /// Creates the decoders for the parts of a container.
 struct PartDecoders {
     let parent: CodingPosition.Parent
-    let session: CodingSession
+    let state: CodingState
     let callDepth: Int
 
     var codingPath: [any CodingKey] {
@@ -118,7 +118,7 @@ struct PartDecoders {
     }
 
     func callAsFunction(_ json: JSONValue, _ key: any CodingKey) -> ValueDecoder {
-        ValueDecoder(json: json, position: CodingPosition(key, in: parent), session: session, callDepth: callDepth)
+        ValueDecoder(json: json, position: CodingPosition(key, in: parent), state: state, callDepth: callDepth)
     }
 }
 

@@ -22,7 +22,7 @@ final class ValueEncoder: Encoder {
     }
 
     let position: CodingPosition
-    private let session: CodingSession
+    private let state: CodingState
     /// The number of calls of `encode(to:)` around this encoder.
     private let callDepth: Int
     private lazy var parent = CodingPosition.Parent(position)
@@ -34,9 +34,9 @@ final class ValueEncoder: Encoder {
     /// The first error. After an error, the encoder ignores all values.
     private var failure: EncodingError?
 
-    init(at position: CodingPosition, in session: CodingSession, callDepth: Int) {
+    init(at position: CodingPosition, in state: CodingState, callDepth: Int) {
         self.position = position
-        self.session = session
+        self.state = state
         self.callDepth = callDepth
     }
 
@@ -44,11 +44,11 @@ final class ValueEncoder: Encoder {
     /// error with its position if the code of the value throws, if there are more levels than `JSONValue.maximumDepth`,
     /// or if a value requests containers of different kinds.
     static func encode(_ value: some Encodable, allowsNonFinite: Bool) throws(BridgeError) -> JSONValue {
-        let session = CodingSession(allowsNonFinite: allowsNonFinite)
+        let state = CodingState(allowsNonFinite: allowsNonFinite)
         do {
-            return try ValueEncoder(at: .root, in: session, callDepth: 0).json(of: value)
+            return try ValueEncoder(at: .root, in: state, callDepth: 0).json(of: value)
         } catch {
-            throw session.bridgeError(for: error)
+            throw state.bridgeError(for: error)
         }
     }
 
@@ -117,7 +117,7 @@ final class ValueEncoder: Encoder {
     }
 
     private func openPart(_ name: String?, _ index: Int, _ key: any CodingKey) -> ValueEncoder {
-        let encoder = ValueEncoder(at: CodingPosition(key, in: parent), in: session, callDepth: callDepth)
+        let encoder = ValueEncoder(at: CodingPosition(key, in: parent), in: state, callDepth: callDepth)
         openParts.append(OpenPart(name: name, index: index, encoder: encoder))
         return encoder
     }
@@ -162,13 +162,13 @@ final class ValueEncoder: Encoder {
         if let plain = Self.plainForm(of: value) { return plain }
         let position = key.map { CodingPosition($0, in: parent) } ?? position
         if let standard = try standardForm(of: value, at: position) { return standard }
-        guard callDepth < CodingSession.maximumCallDepth else { throw position.refusal(.nestedTooDeep, of: value) }
-        let encoder = ValueEncoder(at: position, in: session, callDepth: callDepth + 1)
+        guard callDepth < CodingState.maximumCallDepth else { throw position.refusal(.nestedTooDeep, of: value) }
+        let encoder = ValueEncoder(at: position, in: state, callDepth: callDepth + 1)
         do {
             try value.encode(to: encoder)
             return try encoder.finished(as: value)
         } catch {
-            session.recordError(error, at: position)
+            state.recordError(error, at: position)
             throw error
         }
     }
@@ -187,7 +187,7 @@ final class ValueEncoder: Encoder {
     private func standardForm(of value: any Encodable, at position: CodingPosition) throws -> JSONValue? {
         do throws(BridgeError) {
             guard let value = value as? any StandardForm else { return nil }
-            let json = try value.json(allowsNonFinite: session.allowsNonFinite)
+            let json = try value.json(allowsNonFinite: state.allowsNonFinite)
             guard json.isNested(atMost: JSONValue.maximumDepth - position.depth) else { throw .nestedTooDeep }
             return json
         } catch {

@@ -9,6 +9,10 @@ public struct KeyMigration<Value: DefaultsSerializable>: Sendable {
     /// Converts each stored value that can be decoded as the former type but not as the type of the key.
     ///
     /// If the conversion throws, the stored value stays and the client reports the error.
+    ///
+    /// - Parameters:
+    ///   - type: the former type of the key.
+    ///   - convert: returns the value of the key for a value of the former type.
     public static func from<Former: DefaultsSerializable>(
         _ type: Former.Type, _ convert: @escaping @Sendable (Former) throws -> Value
     ) -> KeyMigration {

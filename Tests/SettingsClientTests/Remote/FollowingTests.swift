@@ -74,7 +74,7 @@ struct FollowingTests {
         pace: Duration = .milliseconds(2), longPause: Duration = .seconds(5)
     ) throws -> any BackendSubscription {
         let cursor = try #require(Cursor("e.1"))
-        let watched = Watched(scope: .several([names.app]))
+        let watched = ObservedSubject(scope: .several([names.app]))
         let shared = shared ?? SharedServer(server.address)
         let follower = RemoteFollower(watched, shared, from: cursor, pace: pace, longPause: longPause)
         return try #require(
@@ -176,7 +176,7 @@ struct FollowingTests {
     @Test("An answer without changes moves the place on") func answerWithoutChangesMoves() throws {
         let server = try server([changes(2), quiet(40), quiet(41)])
         let log = EventLog()
-        let watched = Watched(scope: .several([names.app]))
+        let watched = ObservedSubject(scope: .several([names.app]))
         let cursor = try #require(Cursor("e.1"))
         let follower = RemoteFollower(watched, SharedServer(server.address), from: cursor)
         let following = follower.follow(from: cursor) { log.add("\($0.cursor)") }
@@ -238,7 +238,7 @@ struct FollowingTests {
         let text = ScriptedServer.answer("<html>")
         let server = try server([text, "", refusal, "", changes(2), quiet(3), refusal, text, changes(4)])
         let log = EventLog()
-        let watched = Watched(scope: .several([names.app]))
+        let watched = ObservedSubject(scope: .several([names.app]))
         let cursor = try #require(Cursor("e.1"))
         let follower = RemoteFollower(
             watched, SharedServer(server.address), from: cursor, longPause: .milliseconds(1))

@@ -34,7 +34,7 @@ struct WaiterTests {
 
     @Test("Waiters of writes are removed in linear time")
     func waiters() {
-        var sending = Sending()
+        var sending = SendingState()
         let waiters = (0..<count).map { _ in Promise<WriteResult>() }
         expectLinearTime {
             for waiter in waiters { _ = sending.addWrite(waiter: waiter) }
@@ -47,7 +47,7 @@ struct WaiterTests {
 
     @Test("Flushes end in linear time, each when the writes before it have an answer")
     func flushes() {
-        var sending = Sending()
+        var sending = SendingState()
         expectLinearTime {
             for _ in 0..<count {
                 _ = sending.addWrite()
@@ -56,7 +56,7 @@ struct WaiterTests {
             var ended = 0
             for _ in 0..<count {
                 sending.beginAttempt()
-                ended += sending.endFirst().count == 1 ? 1 : 0
+                ended += sending.endFirstWrite().count == 1 ? 1 : 0
             }
             #expect(ended == count && !sending.needsAttempt)
         }
@@ -64,14 +64,14 @@ struct WaiterTests {
 
     @Test("A failed attempt ends the flushes that began before the attempt, and no others")
     func failedAttempt() {
-        var sending = Sending()
+        var sending = SendingState()
         _ = sending.addWrite()
         let first = sending.addFlush()
         sending.beginAttempt()
         let second = sending.addFlush()
-        let failed = sending.block(by: "no answer")
+        let failed = sending.blockFirstWrite(because: "no answer")
         #expect(failed.count == 1 && failed.first === first && sending.needsAttempt)
-        let answered = sending.endFirst()
+        let answered = sending.endFirstWrite()
         #expect(answered.count == 1 && answered.first === second && !sending.needsAttempt)
     }
 }

@@ -60,6 +60,6 @@ struct TLSSessionTests {
             Issue.record("\(error as Any)")
             return
         }
-        #expect(reason.contains("no trusted authority issued its certificate (self-signed certificate)"))
+        #expect(reason.contains("no trusted authority issued the certificate of the server (self-signed certificate)"))
     }
 }

@@ -156,8 +156,8 @@ final class RemoteBackend: SuiteBackend {
 
     /// The suite as a list of suites. For a list, the daemon sends an answer with a cursor even if the suite does not
     /// exist.
-    private var watched: Watched {
-        Watched(scope: .several([suite]))
+    private var watched: ObservedSubject {
+        ObservedSubject(scope: .several([suite]))
     }
 }
 

@@ -97,7 +97,7 @@ final class RemoteFollower: Sendable {
         }
     }
 
-    private let watched: Watched
+    private let watched: ObservedSubject
     private let server: SharedServer
     private let pool: ConnectionPool
     private let reader: AnswerReader
@@ -117,7 +117,7 @@ final class RemoteFollower: Sendable {
     ///   - longPause: the pause after a failure that a retry is not likely to fix, for example if another program
     ///     listens at the address.
     init(
-        _ watched: Watched, _ server: SharedServer, from cursor: Cursor, reader: AnswerReader = .shared,
+        _ watched: ObservedSubject, _ server: SharedServer, from cursor: Cursor, reader: AnswerReader = .shared,
         pace: Duration = .milliseconds(2), longPause: Duration = .seconds(5)
     ) {
         self.watched = watched

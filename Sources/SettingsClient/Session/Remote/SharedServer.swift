@@ -158,7 +158,7 @@ extension SharedServer {
         followers.withLock { followers in
             if let follower = followers[suite]?.follower { return follower }
             // If the request names a list of suites, the daemon does not refuse a suite that does not exist.
-            let follower = RemoteFollower(Watched(scope: .several([suite])), self, from: cursor)
+            let follower = RemoteFollower(ObservedSubject(scope: .several([suite])), self, from: cursor)
             followers[suite] = WeakFollower(follower: follower)
             return follower
         }

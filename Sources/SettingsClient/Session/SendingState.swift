@@ -5,7 +5,7 @@ internal import Synchronization
 
 /// The part of a session's state about sending: the numbers of the writes, their waiting callers, and the state of the
 /// sending task.
-struct Sending: Sendable {
+struct SendingState: Sendable {
     /// A caller that waits until every write up to a number has an answer.
     private struct Flush: Sendable {
         let number: Int64
@@ -85,7 +85,7 @@ struct Sending: Sendable {
     var validator: @Sendable (JSONValue) -> Bool { validators[nextNumber] ?? { _ in true } }
 
     /// Records a change of the queue. Returns true if the caller has to start the sending task.
-    mutating func wake() -> Bool {
+    mutating func wakeTask() -> Bool {
         hasChanged = true
         defer { isRunning = true }
         return !isRunning
@@ -119,7 +119,7 @@ struct Sending: Sendable {
     }
 
     /// Ends the first write. Removes and returns the flushes that have now finished.
-    mutating func endFirst() -> [Promise<Result<Void, BackendError>>] {
+    mutating func endFirstWrite() -> [Promise<Result<Void, BackendError>>] {
         validators[nextNumber] = nil
         nextNumber += 1
         blockingReason = nil
@@ -135,7 +135,7 @@ struct Sending: Sendable {
 
     /// Records that the first write has to wait. Removes and returns the flushes that were added before the failed
     /// attempt began. The caller fulfills them with the error. Later flushes wait for another attempt.
-    mutating func block(by reason: String) -> [Promise<Result<Void, BackendError>>] {
+    mutating func blockFirstWrite(because reason: String) -> [Promise<Result<Void, BackendError>>] {
         blockingReason = reason
         isAttempting = false
         return removeFlushes { [attempts] in $0.attempts < attempts }
@@ -207,7 +207,7 @@ struct Sending: Sendable {
     }
 }
 
-extension Sending {
+extension SendingState {
     /// True if a caller waits for the result of the first write.
-    var hasWaiterForFirst: Bool { waiters[nextNumber] != nil || waitersWithoutTimeout[nextNumber] != nil }
+    var isFirstWriteAwaited: Bool { waiters[nextNumber] != nil || waitersWithoutTimeout[nextNumber] != nil }
 }
