@@ -113,13 +113,18 @@ extension DaemonClient {
             client: self, watched: watched, place: place, limit: limit, latest: latest, wait: Self.usualWait)
     }
 
-    /// Returns a sequence of the changes of several suites, or of some of their keys. The other parameters are the same
-    /// as for one suite.
+    /// Returns a sequence of the changes of several suites, or of some of their keys. Each element
+    /// lists the named suites that do not exist.
     ///
     /// - Parameters:
     ///   - suites: the names of suites.
     ///   - suitePrefixes: all suites whose names begin with one of these texts are observed, too, also suites that are
     ///     created later.
+    ///   - place: the cursor or the revision after which the changes begin. Nil to begin with the present state.
+    ///   - keys: the observed keys. Without keys and prefixes, all keys are observed.
+    ///   - prefixes: all keys that begin with one of these texts are observed, too.
+    ///   - limit: the approximate maximum number of changes in one element.
+    ///   - latest: true to get only the last change of each key in an element.
     public func changes(
         of suites: [SuiteName], suitePrefixes: [String] = [], since place: ResumePoint? = nil, keys: [KeyName] = [],
         prefixes: [String] = [], limit: Int? = nil, latest: Bool = false

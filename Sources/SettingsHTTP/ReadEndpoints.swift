@@ -180,11 +180,18 @@ extension Endpoint where Output == SettingsObservation {
             latest: latest)
     }
 
-    /// The state or the changes of several suites. The other parameters are the same as for one suite.
+    /// The state of several suites or, with `since`, the changes after a cursor, as soon as there are changes or the
+    /// wait is over.
     ///
     /// - Parameters:
     ///   - suites: the names of suites.
     ///   - suitePrefixes: all suites whose names begin with one of these texts are observed, too.
+    ///   - place: the cursor or the revision after which the changes begin. Nil for the present state.
+    ///   - wait: the time for which the daemon waits for a change. The default is 30 seconds.
+    ///   - keys: the observed keys. Without keys and prefixes, all keys are observed.
+    ///   - prefixes: all keys that begin with one of these texts are observed, too.
+    ///   - limit: the approximate maximum number of changes.
+    ///   - latest: true to get only the last change of each key.
     public static func observe(
         _ suites: [SuiteName], suitePrefixes: [String] = [], since place: ResumePoint? = nil, wait: Duration? = nil,
         keys: [KeyName] = [], prefixes: [String] = [], limit: Int? = nil, latest: Bool = false

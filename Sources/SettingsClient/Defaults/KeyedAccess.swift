@@ -180,7 +180,9 @@ extension KeyedAccess {
 
     /// Stores a value if nothing is stored, which the daemon checks. Returns true if the daemon stored the value.
     ///
-    /// - Parameter body: returns the value. It runs only if the client knows of no stored value.
+    /// - Parameters:
+    ///   - path: the path of the key.
+    ///   - body: returns the value. It runs only if the client knows of no stored value.
     @discardableResult
     public nonisolated(nonsending) func setIfAbsent<Value>(
         _ path: KeyPath<KeyStore, DefaultsKey<Value>>, _ body: nonisolated(nonsending) () async throws -> Value
@@ -190,7 +192,9 @@ extension KeyedAccess {
 
     /// Stores a value if nothing is stored, which the daemon checks. Returns true if the daemon stored the value.
     ///
-    /// - Parameter body: returns the value. It runs only if the client knows of no stored value.
+    /// - Parameters:
+    ///   - key: the key.
+    ///   - body: returns the value. It runs only if the client knows of no stored value.
     @discardableResult
     public nonisolated(nonsending) func setIfAbsent<Value>(
         key: DefaultsKey<Value>, _ body: nonisolated(nonsending) () async throws -> Value

@@ -77,7 +77,10 @@ extension DefaultsKey where Value: NumericSetting {
     /// Creates a key for numbers in a range: `0...1`, `0..<10`, `1...`, `...100`, `..<0`.
     ///
     /// - Parameters:
+    ///   - name: the name under which the value is stored.
+    ///   - defaultValue: the value of the setting while nothing is stored.
     ///   - range: the allowed numbers.
+    ///   - description: the purpose of the setting, for users.
     ///   - secret: true if error messages and the log must not contain the value.
     ///   - renamedFrom: the former names of the key, the latest first.
     ///   - migrating: converts a stored value that an earlier version of the program stored as another type.
@@ -99,7 +102,10 @@ extension DefaultsKey where Value: OptionalSetting, Value.Wrapped: NumericSettin
     /// Creates a key for numbers in a range. Without a default, the value is nil while nothing is stored.
     ///
     /// - Parameters:
+    ///   - name: the name under which the value is stored.
+    ///   - defaultValue: the value of the setting while nothing is stored.
     ///   - range: the allowed numbers.
+    ///   - description: the purpose of the setting, for users.
     ///   - secret: true if error messages and the log must not contain the value.
     ///   - renamedFrom: the former names of the key, the latest first.
     ///   - migrating: converts a stored value that an earlier version of the program stored as another type.
@@ -122,6 +128,11 @@ extension DefaultsKey where Value: TextSetting {
     /// match of this ECMA-262 pattern.
     ///
     /// - Parameters:
+    ///   - name: the name under which the value is stored.
+    ///   - defaultValue: the value of the setting while nothing is stored.
+    ///   - maxLength: the maximum number of Unicode scalars.
+    ///   - pattern: the ECMA-262 pattern.
+    ///   - description: the purpose of the setting, for users.
     ///   - secret: true if error messages and the log must not contain the value.
     ///   - renamedFrom: the former names of the key, the latest first.
     ///   - migrating: converts a stored value that an earlier version of the program stored as another type.
@@ -139,6 +150,10 @@ extension DefaultsKey where Value: TextSetting {
     /// Creates a key for text that contains a match of an ECMA-262 pattern. Use `^` and `$` to match the whole text.
     ///
     /// - Parameters:
+    ///   - name: the name under which the value is stored.
+    ///   - defaultValue: the value of the setting while nothing is stored.
+    ///   - pattern: the ECMA-262 pattern.
+    ///   - description: the purpose of the setting, for users.
     ///   - secret: true if error messages and the log must not contain the value.
     ///   - renamedFrom: the former names of the key, the latest first.
     ///   - migrating: converts a stored value that an earlier version of the program stored as another type.
@@ -158,6 +173,11 @@ extension DefaultsKey where Value: OptionalSetting, Value.Wrapped: TextSetting {
     /// match of this ECMA-262 pattern. Without a default, the value is nil while nothing is stored.
     ///
     /// - Parameters:
+    ///   - name: the name under which the value is stored.
+    ///   - defaultValue: the value of the setting while nothing is stored.
+    ///   - maxLength: the maximum number of Unicode scalars.
+    ///   - pattern: the ECMA-262 pattern.
+    ///   - description: the purpose of the setting, for users.
     ///   - secret: true if error messages and the log must not contain the value.
     ///   - renamedFrom: the former names of the key, the latest first.
     ///   - migrating: converts a stored value that an earlier version of the program stored as another type.
@@ -176,6 +196,10 @@ extension DefaultsKey where Value: OptionalSetting, Value.Wrapped: TextSetting {
     /// nothing is stored.
     ///
     /// - Parameters:
+    ///   - name: the name under which the value is stored.
+    ///   - defaultValue: the value of the setting while nothing is stored.
+    ///   - pattern: the ECMA-262 pattern.
+    ///   - description: the purpose of the setting, for users.
     ///   - secret: true if error messages and the log must not contain the value.
     ///   - renamedFrom: the former names of the key, the latest first.
     ///   - migrating: converts a stored value that an earlier version of the program stored as another type.
