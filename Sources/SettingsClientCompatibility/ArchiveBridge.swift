@@ -8,7 +8,7 @@ public import SettingsKeys
 /// cannot read older values.
 ///
 /// The bridge throws an error for a value that is not an archive of this class. But if an archive of this class
-/// contains objects of unexpected classes, `NSKeyedUnarchiver` may end the process. So give write access to such a
+/// contains objects of unexpected classes, `NSKeyedUnarchiver` may end the process. Give write access to such a
 /// setting only to clients that are allowed to end the program. The archive of an object with an `NSDictionary` or an
 /// `NSSet` differs in each run, so its default never equals the default of a schema. Other programs can hardly read an
 /// archive. Use `Codable` for a new type.

@@ -109,7 +109,7 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     ///   - keyStore: the object that defines the keys.
     ///   - values: the stored values.
     ///   - schema: the schema of the suite. By default, the suite has no schema.
-    ///   - arguments: command line arguments without the program's name. By default, there are none.
+    ///   - arguments: command line arguments without the program's name. By default, no arguments.
     ///   - log: the log of the issues. By default ``DefaultsLog/default``.
     public static func inMemory(
         keyStore: KeyStore, values: [String: JSONValue] = [:], schema: Schema? = nil, arguments: [String] = [],
@@ -127,7 +127,7 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     ///   - daemon: the daemon.
     ///   - timeout: the maximum time for which a caller waits for the daemon, in real time.
     ///   - writes: determines whether a setter waits for the daemon.
-    ///   - arguments: command line arguments without the program's name. By default, there are none.
+    ///   - arguments: command line arguments without the program's name. By default, no arguments.
     ///   - log: the log of the issues. By default ``DefaultsLog/default``.
     public static func inMemory(
         keyStore: KeyStore, daemon: TestDaemon, timeout: Duration = .seconds(2), writes: WriteMode = .background,

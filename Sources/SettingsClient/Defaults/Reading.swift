@@ -38,7 +38,8 @@ extension DefaultsReference {
         return readReplica(cell, until: deadline)
     }
 
-    /// The registered default of the key. Nil if there is none, or if it is no value of the key.
+    /// The registered default of the key. Nil if there is no registered default, or if it is not a valid value of the
+    /// key.
     private var registeredDefault: Value? {
         guard let json = resolved.name.flatMap(core.registered), case .success(let codec) = resolved.codec else {
             return nil

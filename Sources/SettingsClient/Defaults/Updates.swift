@@ -90,7 +90,8 @@ public final class DefaultsObservation: Sendable {
     }
 
     deinit {
-        // The thread that releases the observation may hold a lock that the handler waits for, so this does not wait.
+        // The thread that releases the observation may hold a lock that the handler waits for, so the deinitializer
+        // does not wait.
         observer.end(waits: false)
     }
 

@@ -7,8 +7,8 @@ internal import Synchronization
 ///
 /// The first reader of the key submits a transaction that stores the value under the new name and removes it under the
 /// old name. The conditions of the transaction are that nothing is stored under the new name, and that the old value is
-/// unchanged. If several programs submit the transaction at the same time, one of them succeeds, and the others read
-/// the new key.
+/// unchanged. If several programs submit the transaction at the same time, one program succeeds, and the other programs
+/// read the new key.
 final class ValueMove: Sendable {
     private enum Progress {
         /// The next reader makes an attempt.

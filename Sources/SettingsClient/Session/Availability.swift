@@ -22,7 +22,8 @@ struct Availability: Sendable {
         if case .unreachable(let until) = phase { now < until } else { false }
     }
 
-    /// Returns false if the daemon has failed for longer than the timeout, so that a caller should not wait for it.
+    /// Returns false if the daemon has failed for longer than the timeout, so that a caller should not wait for the
+    /// daemon.
     func mayAnswerInTime(_ timeout: Duration, at now: ContinuousClock.Instant) -> Bool {
         firstFailure.map { $0 + timeout > now } ?? true
     }

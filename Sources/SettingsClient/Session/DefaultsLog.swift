@@ -47,7 +47,7 @@ public struct DefaultsLog: Sendable {
 
     private static let processLog = Mutex(standardError)
 
-    /// The log of all adapters of the process that have no log of their own, and of the ready-made `Defaults`.
+    /// The log of all adapters of the process that were created without a log, and of the ready-made `Defaults`.
     ///
     /// A new value applies to all later messages, also to messages of existing adapters. The first value is
     /// ``standardError``.

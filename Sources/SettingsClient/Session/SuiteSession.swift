@@ -8,7 +8,7 @@ internal import Synchronization
 ///
 /// Thread-safe. One lock guards the state. It is never held during a request, a file operation or a call of a handler.
 /// Tasks on the client thread load the suite, follow its changes and send the writes. A getter or setter blocks only
-/// its own thread, and only while it waits for such a task.
+/// its own thread, and only while it waits for one of these tasks.
 final class SuiteSession: Sendable {
     /// The functions of an adapter that its session calls, on any thread and without a lock.
     struct Handlers: Sendable {
