@@ -2,7 +2,6 @@ internal import Dispatch
 internal import Platform
 internal import Synchronization
 
-/// The reason why a token cannot be sent.
 package struct TokenError: Error, Equatable, Sendable {
     package enum Kind: Sendable {
         /// The file cannot be read, is not a regular file, or contains no token.

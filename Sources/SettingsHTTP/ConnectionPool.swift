@@ -25,7 +25,6 @@ package final class ConnectionPool: Sendable {
     package let address: ServerAddress
     /// The value of `Host` in requests.
     let hostField: String
-    /// The addresses to connect to.
     let host: HostAddresses
     /// The token of this pool. Nil for the token of the process.
     private let ownToken: AccessToken?

@@ -58,7 +58,6 @@ struct Connector {
 
     /// The addresses that are not yet tried in this round.
     private var rest: ArraySlice<SocketAddress>
-    /// The addresses of the next round.
     private var again: [SocketAddress] = []
     private var turn = Self.firstTurn
     private var attempt: Attempt?
@@ -128,7 +127,6 @@ final class HostAddresses: Sendable {
 
     private struct State {
         var cached: [SocketAddress] = []
-        /// Nil if nothing is cached.
         var cachedUntil: ContinuousClock.Instant?
         /// The address that was connected to last.
         var best: SocketAddress?
@@ -225,7 +223,6 @@ final class HostAddresses: Sendable {
         }
     }
 
-    /// Records a successful connection to an address.
     func recordSuccess(_ address: SocketAddress) {
         // Most hosts have one address.
         guard fixed?.count != 1 else { return }

@@ -119,7 +119,6 @@ package struct Reply: Equatable, Sendable {
 
     package var status: Int { response.status }
 
-    /// The cursor in the response. Nil if there is no cursor.
     package var cursor: Cursor? { response.fields.value(of: "settings-cursor").flatMap { Cursor($0) } }
 
     /// True if the response is from a gateway that cannot reach the daemon.
@@ -173,7 +172,6 @@ package struct Reply: Equatable, Sendable {
         return Answer(body: try body(), cursor: cursor, isCreated: status == 201)
     }
 
-    /// The revision in the entity tag of the response.
     var tag: Revision? { entityTag?.revision }
 
     var entityTag: EntityTag? { response.fields.value(of: "etag").flatMap { EntityTag(weakOrStrong: $0) } }

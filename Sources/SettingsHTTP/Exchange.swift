@@ -47,7 +47,6 @@ final class Exchange {
     private let request: Request
     private let token: AccessToken?
     private let pool: ConnectionPool
-    /// The text of the token in the request.
     private var tokenText: String?
     /// The bytes of the request with the token. Empty until the token is added.
     private var bytes: [UInt8] = []
@@ -145,7 +144,6 @@ final class Exchange {
         phase = .signed
     }
 
-    /// Begins to connect to one of the addresses of the host.
     func connect(to addresses: [SocketAddress]) {
         phase = .connecting(Connector(addresses, securedFor: pool.address.secureHost))
     }

@@ -73,7 +73,6 @@ public struct Observations: AsyncSequence, Sendable {
             return nil
         }
 
-        /// Returns false if the task is cancelled.
         private static func sleep(_ time: Duration) async -> Bool {
             guard time > .zero else { return !Task.isCancelled }
             do {
@@ -138,11 +137,9 @@ extension DaemonClient {
 /// The position of an observer in the history: a state machine without I/O that decides the next step after an answer
 /// or a failure.
 package struct ObservedPlace: Sendable {
-    /// The next step after a request.
     package enum Step: Equatable, Sendable {
         /// Deliver the observation, and then send the next request.
         case deliver(SettingsObservation)
-        /// Send the next request after a pause.
         case again(after: Duration)
         case fail(SettingsError)
     }

@@ -5,7 +5,6 @@ internal import Platform
 ///
 /// It is unchecked Sendable because only one thread at a time uses a session.
 final class TLSSession: @unchecked Sendable {
-    /// The state of a handshake.
     enum Handshake {
         case done
         case waiting(PollSet.Events)
@@ -61,14 +60,12 @@ final class TLSSession: @unchecked Sendable {
     var hasPending: Bool { tls_has_pending(session) }
 }
 
-/// Messages about failed handshakes.
 extension TLSSession {
     private static var missing: String {
         let reason = tls_load_failure().map { String(cString: $0) } ?? "the process is out of memory"
         return "https:// needs OpenSSL 3: \(reason); install the package libssl3 (openssl-libs on Fedora)"
     }
 
-    /// The reason why a handshake failed.
     private func reason(of session: OpaquePointer) -> String {
         let result = tls_certificate_result(session)
         let words = tls_certificate_words(result).map { String(cString: $0) } ?? "error \(result)"

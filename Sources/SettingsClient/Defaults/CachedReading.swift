@@ -51,7 +51,6 @@ final class CachedReading: Sendable {
     /// False if the key has changed since it was read.
     var isValid: Bool { cell.version == version }
 
-    /// Registers a read for Swift's Observation.
     func registerRead() { tracker.registerRead() }
 
     /// Returns the value. The type must be the type with which the key was read.

@@ -31,7 +31,6 @@ public let Defaults = DefaultsAdapter<DefaultsKeys>(
 
 /// The parts of a program's environment that determine its daemon and its suite.
 struct ProgramEnvironment: Sendable {
-    /// The variable that names the suite.
     static let suiteVariable = "SETTINGS_SUITE"
 
     /// The value of `SETTINGS_URL` for settings in memory, without a daemon.
@@ -44,7 +43,6 @@ struct ProgramEnvironment: Sendable {
     /// The path of the program, or its name.
     var program: String
 
-    /// The environment of this process.
     static var current: ProgramEnvironment {
         ProgramEnvironment(
             server: EnvironmentVariables.value(of: ServerAddress.variable),

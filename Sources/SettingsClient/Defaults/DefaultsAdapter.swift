@@ -69,7 +69,6 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     }
 }
 
-/// Creating an adapter for the settings of a daemon.
 extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     /// Creates an adapter for a suite whose name is a literal.
     ///

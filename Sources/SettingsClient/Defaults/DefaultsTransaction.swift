@@ -269,7 +269,6 @@ private enum Submission<Result> {
     case done(Result)
     /// The transaction writes nothing, and a value that it read has changed.
     case changed
-    /// The transaction is in the queue.
     case sent(Promise<WriteResult>, Result)
 }
 

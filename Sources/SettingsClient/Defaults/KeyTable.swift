@@ -51,7 +51,6 @@ final class KeyTable: Sendable {
         self.report = report
     }
 
-    /// The number of resolved keys, readings and stores.
     var count: Int {
         contents.withLock { $0.keyCount + $0.readings.count + $0.stores.count }
     }

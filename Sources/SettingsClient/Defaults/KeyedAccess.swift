@@ -269,7 +269,6 @@ public struct DefaultsScope<KeyStore: Sendable>: KeyedAccess {
         return reading.value(as: Value.self)
     }
 
-    /// The store that defines the keys of the scope.
     var keyStore: KeyStore {
         if let store = (instance?.store ?? core.keyStore) as? KeyStore { return store }
         guard let empty = (KeyStore.self as? any DefaultsKeyStore.Type)?.init() as? KeyStore else {

@@ -7,7 +7,6 @@ internal import SettingsModel
 /// argument after `-key` may begin with a hyphen only if it is a number. If several
 /// arguments name a key, the last argument applies.
 package struct LaunchArguments: Sendable {
-    /// A value on the command line.
     enum Argument: Equatable, Sendable {
         case text(String)
         case json(JSONValue)
@@ -100,7 +99,6 @@ extension DefaultsReference {
         return reading
     }
 
-    /// Reads a key and ignores the command line.
     func resolveWithoutArgument(_ setting: ReplicaSetting, over registered: JSONValue?) -> Reading<Value> {
         guard case .success(let codec) = resolved.codec else { return Reading() }
         var reading = Reading<Value>(replicaJSON: setting.value)
@@ -127,12 +125,10 @@ extension DefaultsReference {
 }
 
 extension AdapterCore {
-    /// The registered default of a key.
     func registered(_ key: KeyName) -> JSONValue? {
         session.registered[key]
     }
 
-    /// Registers defaults.
     func register(_ defaults: [String: JSONValue]) {
         var values: [KeyName: JSONValue] = [:]
         for (name, value) in defaults {

@@ -26,7 +26,6 @@ protocol AnyObserver: AnyObject, Sendable {
     /// The keys that are observed. Nil for all keys.
     var keys: [KeyName]? { get }
 
-    /// Adds a notice to the observer's queue.
     func add(_ notice: ObserverNotice)
 
     /// Ends observing.

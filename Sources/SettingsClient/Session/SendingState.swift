@@ -208,6 +208,5 @@ struct SendingState: Sendable {
 }
 
 extension SendingState {
-    /// True if a caller waits for the result of the first write.
     var isFirstWriteAwaited: Bool { waiters[nextNumber] != nil || waitersWithoutTimeout[nextNumber] != nil }
 }

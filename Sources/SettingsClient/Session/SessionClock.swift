@@ -8,7 +8,6 @@ package protocol SessionClock: Sendable {
     func wait(for promise: Promise<Void>, until moment: ContinuousClock.Instant) async
 }
 
-/// Real time.
 package struct RealSessionClock: SessionClock {
     package init() {}
 

@@ -9,9 +9,7 @@ struct LoadingState: Sendable {
     typealias Attempt = Promise<Result<Void, BackendError>>
 
     private enum Phase: Sendable {
-        /// No task loads the suite.
         case idle
-        /// A task loads the suite.
         case attempting(Attempt)
         /// The task waits before the attempt.
         case pausing(Promise<Void>, next: Attempt)
@@ -32,7 +30,6 @@ struct LoadingState: Sendable {
     var isStale = false
     /// Functions that are called when the daemon has confirmed the replica.
     var onConfirmed: [@Sendable () -> Void] = []
-    /// The failure of the last attempt.
     private var failure: (error: BackendError, moment: ContinuousClock.Instant)?
     /// True if a getter has reported the failure.
     private var isFailureReported = false
@@ -103,7 +100,6 @@ struct LoadingState: Sendable {
         return (attempt, pause)
     }
 
-    /// Begins the attempt after a pause.
     mutating func endPause() {
         if case .pausing(_, let next) = phase { phase = .attempting(next) }
     }
@@ -263,7 +259,6 @@ extension SuiteSession {
         state.withLock { $0.loading.mustReport(error) }
     }
 
-    /// Calls a function when the daemon has confirmed the replica.
     func whenConfirmed(_ body: @escaping @Sendable () -> Void) {
         state.withLock { $0.loading.onConfirmed.append(body) }
     }
@@ -282,7 +277,6 @@ extension SuiteSession {
     }
 }
 
-/// Requests that read the suite.
 extension SuiteSession {
     /// Reads a setting with its source and its revision, which a state of the suite does not contain.
     ///

@@ -7,7 +7,6 @@ internal import Synchronization
 struct SchemaState: Sendable {
     /// The schema that was fetched last.
     fileprivate(set) var known = ServerSchema()
-    /// The fetch in progress.
     fileprivate var fetching: (cursor: Cursor, result: Promise<Result<ServerSchema, BackendError>>)?
 }
 
@@ -19,14 +18,12 @@ struct ServerSchema: Sendable {
     var revision: Revision?
     var schema: Schema?
 
-    /// Returns true if the schema was set by this commit.
     func isSet(at cursor: Cursor) -> Bool {
         self.cursor == cursor || self.cursor?.epoch == cursor.epoch && revision == cursor.revision
     }
 }
 
 extension SuiteSession.State {
-    /// True if the known schema is the current schema.
     var isSchemaKnown: Bool {
         replica.schema.map { schema.known.isSet(at: $0) } ?? true
     }

@@ -197,7 +197,6 @@ extension ReplicaState {
         }
     }
 
-    /// Ends a write with its result.
     fileprivate mutating func endWrite(_ write: PendingChange, _ result: Result<WriteSummary, Problem>) {
         switch (write.action, result) {
         case (.removeAll, .success(let summary)): endRemovalOfAll(write.requestKey, summary)

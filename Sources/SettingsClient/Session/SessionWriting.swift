@@ -266,7 +266,6 @@ extension SuiteSession.State {
 }
 
 extension ReplicaState {
-    /// Adds a pending write that was added to the queue.
     fileprivate mutating func beginWrite(_ change: PendingChange) {
         switch change.action {
         case .transaction: beginWrite(change.requestKey, change.operations, expected: change.expectedValue)

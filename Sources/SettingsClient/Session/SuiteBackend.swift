@@ -43,7 +43,6 @@ package protocol SuiteBackend: AnyObject, Sendable {
     ) -> any BackendSubscription
 }
 
-/// A subscription that can be stopped.
 package protocol BackendSubscription: Sendable {
     /// Ends the subscription. A call of the handler on another thread continues, and one more call may begin after this
     /// method returns.
@@ -56,14 +55,12 @@ package protocol BackendSubscription: Sendable {
 /// The reason why a backend could not carry out a request.
 package enum BackendError: Error, Equatable, Sendable {
     case refused(Problem)
-    /// There was no answer.
     case unreachable(String, outcome: Problem.Outcome = .unknown)
     /// The daemon cannot carry out the request at present, or the answer is not from a daemon. A retry before
     /// `retryAfter` is over will probably fail.
     case unavailable(String, retryAfter: Duration)
     /// The write is in the queue, because the daemon has not answered yet. The text is the reason.
     case queued(String)
-    /// The task was cancelled.
     case cancelled
     /// The address or the name of the suite cannot be used.
     case unusable(String)

@@ -47,7 +47,6 @@ final class SuiteSession: Sendable {
         var outageTimeout: Duration?
         /// The interval at which the session searches again for files that other programs had locked.
         var abandonedFileSearchInterval = Duration.seconds(10)
-        /// The shortest interval between two saves of the cache.
         var saveInterval = Duration.seconds(1)
         /// The clock of the pauses between attempts.
         var clock: any SessionClock = RealSessionClock()
@@ -64,7 +63,6 @@ final class SuiteSession: Sendable {
     let hasBegunOpening = Atomic(false)
     /// True if the suite is loaded and the session follows its changes. It is atomic so that a getter needs no lock.
     let loaded = Atomic(false)
-    /// Serializes changes in place.
     let changeLock = ChangeLock()
     /// The cache file, for a start without a daemon. Nil if the replica is not saved.
     let cache: CacheFile?
@@ -151,7 +149,6 @@ extension SuiteSession {
         }
     }
 
-    /// The registered defaults.
     var registered: [KeyName: JSONValue] {
         state.withLock { $0.replica.registered }
     }
@@ -232,7 +229,6 @@ extension SuiteSession {
         ChangeAnnouncer.shared.announce(cells.compactMap { $0.takeTracker() }, isLocalChange: isLocalChange)
     }
 
-    /// Changes the replica.
     func change<Result: Sendable>(isLocalChange: Bool = false, _ body: (inout ReplicaState) -> Result) -> Result {
         mutate(isLocalChange: isLocalChange) { body(&$0.replica) }
     }
@@ -276,7 +272,6 @@ extension SuiteSession {
 
 /// Tasks on the client thread, and callers that wait for the tasks.
 extension SuiteSession {
-    /// Starts a task on the client thread.
     func startTask(_ body: @escaping @Sendable () async -> Void) {
         Task(executorPreference: ClientThread.shared, operation: body)
     }

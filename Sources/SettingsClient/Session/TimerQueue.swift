@@ -19,7 +19,6 @@ struct TimerQueue: Sendable {
 
     var isEmpty: Bool { actions.isEmpty }
 
-    /// The moment of the next timer. Nil if there is no timer.
     var nextMoment: ContinuousClock.Instant? { heap.first?.moment }
 
     /// Adds a timer. Returns a number for ``remove(_:)``.

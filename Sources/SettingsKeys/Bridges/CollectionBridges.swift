@@ -205,7 +205,6 @@ extension Optional: DefaultsSerializable where Wrapped: DefaultsSerializable {
     }
 }
 
-/// A range with two bounds: `Range` and `ClosedRange`.
 protocol BoundedRange<Bound> {
     associatedtype Bound: Comparable
 

@@ -119,7 +119,6 @@ struct DecimalSeconds {
         return Double("\(isNegative ? "-" : "")\(shown.whole).\(fraction)")
     }
 
-    /// The number with the opposite sign.
     private var negated: DecimalSeconds {
         guard let last = fraction.last else { return DecimalSeconds(whole: -whole, fraction: []) }
         let nine = UInt8(ascii: "9")

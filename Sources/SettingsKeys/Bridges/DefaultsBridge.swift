@@ -109,7 +109,6 @@ public struct BridgeError: Error, Hashable, Sendable, CustomStringConvertible {
         self.init(at: pointer, reason, missingMember: nil)
     }
 
-    /// Creates an error about an object that lacks a member.
     init(missingMember name: String, at pointer: JSONPointer) {
         self.init(at: pointer, "is missing the member \"\(name)\"", missingMember: name)
     }
@@ -173,7 +172,6 @@ public struct WireSchema: Sendable {
         ])
     }
 
-    /// A string of a format.
     package static func string(format: String) -> WireSchema {
         WireSchema(["type": "string", "format": .string(format)])
     }
@@ -188,7 +186,6 @@ public struct WireSchema: Sendable {
         WireSchema(["enum": .array(values)])
     }
 
-    /// An array whose elements have this schema.
     package static func array(of element: WireSchema) -> WireSchema {
         WireSchema(["type": "array", "items": element.json])
     }
@@ -213,12 +210,10 @@ public struct WireSchema: Sendable {
         WireSchema(["anyOf": .array(schemas.map(\.json))])
     }
 
-    /// The schema that also allows null.
     var orNull: WireSchema {
         document.isEmpty ? .any : .anyOf([self, WireSchema(["type": "null"])])
     }
 
-    /// The schema as a JSON value.
     package var json: JSONValue {
         .object(document)
     }

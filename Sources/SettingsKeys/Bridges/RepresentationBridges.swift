@@ -14,7 +14,6 @@ where Value.RawValue: DefaultsSerializable {
         self.raw = raw
     }
 
-    /// Returns the JSON of the raw value.
     package func encode(_ value: Value) throws(BridgeError) -> JSONValue {
         try raw.encode(value.rawValue)
     }
@@ -31,7 +30,6 @@ where Value.RawValue: DefaultsSerializable {
         encodedCases.map { .oneOf($0) } ?? raw.schema
     }
 
-    /// True if the raw value decodes `null`.
     package var readsNull: Bool {
         raw.readsNull
     }

@@ -107,7 +107,6 @@ extension ValueDecoder: SingleValueDecodingContainer {
     }
 }
 
-/// Creates the decoders for the parts of a container.
 struct PartDecoders {
     let parent: CodingPosition.Parent
     let state: CodingState
@@ -122,7 +121,6 @@ struct PartDecoders {
     }
 }
 
-/// Decodes the members of an object.
 struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let members: JSONObject
     let parts: PartDecoders

@@ -109,7 +109,6 @@ final class ValueEncoder: Encoder {
         return openPart(name, 0, key)
     }
 
-    /// Appends an element and returns its encoder.
     func nextElement() -> ValueEncoder {
         if failure != nil { return self }
         elements.append(.null)
@@ -248,7 +247,6 @@ struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     }
 }
 
-/// Encodes the elements of an array.
 struct UnkeyedEncoding: UnkeyedEncodingContainer {
     let encoder: ValueEncoder
 

@@ -156,7 +156,6 @@ public struct NamespaceConflict: Error, Hashable, Sendable, CustomStringConverti
 package struct NamespaceRegistry: Sendable {
     private var owners: [(namespace: String, type: any Any.Type)] = []
 
-    /// Creates a registry without namespaces.
     package init() {}
 
     /// Registers a type. Throws if another type has the namespace. Does nothing if the type is registered.

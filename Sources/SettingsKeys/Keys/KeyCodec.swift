@@ -4,7 +4,6 @@ public import SettingsModel
 ///
 /// The creation of a codec compiles the schema of the key, which takes some microseconds.
 public struct KeyCodec<Value: DefaultsSerializable>: Sendable {
-    /// The key.
     package let key: DefaultsKey<Value>
     package let schema: KeySchema
 

@@ -1,6 +1,5 @@
 internal import SettingsModel
 
-/// The limits of a key.
 struct KeyLimits: Equatable, Sendable {
     var bounds: NumberBounds?
     var maxLength: Int?
@@ -101,7 +100,6 @@ package enum MergeRule: String, Hashable, Sendable {
 /// The rule for a change in place (`+= 1`, `append`) if another program has changed the value since the read:
 /// `merge: .sum` for numbers, `merge: .append` for arrays and sets.
 public struct MergePolicy<Value: DefaultsSerializable>: Sendable {
-    /// The rule.
     package let rule: MergeRule
 
     private init(_ rule: MergeRule) {

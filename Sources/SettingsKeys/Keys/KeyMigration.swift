@@ -52,7 +52,6 @@ final class Conversion<Value: DefaultsSerializable>: FormerType {
 }
 
 extension DefaultsKey {
-    /// True if the key has a conversion from a former type.
     package var hasMigration: Bool { conversion != nil }
 }
 

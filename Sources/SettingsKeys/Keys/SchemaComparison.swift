@@ -16,9 +16,7 @@ public struct SchemaDifference: Hashable, Sendable, CustomStringConvertible {
         case secrecy
     }
 
-    /// The key.
     package let key: String
-    /// The part that differs.
     package let aspect: Aspect
     /// The difference in a sentence, for example `player.volume: the program allows 0...1, the server 0...2`.
     package let sentence: String

@@ -23,7 +23,6 @@ extension Schema {
         try self.init(keys: storedKeys(of: store), additionalProperties: additionalProperties)
     }
 
-    /// Creates the schema of a list of keys.
     package init(keys: [any AnyDefaultsKey], additionalProperties: JSONValue = false) throws(SchemaError) {
         var properties = JSONObject()
         var positions: [UTF8Text: Int] = [:]
@@ -110,7 +109,6 @@ public struct ListedKey<Store> {
         depth = Self.depth(of: path.debugDescription)
     }
 
-    /// Returns the key of an instance of the store.
     package func key(of store: Store) -> any AnyDefaultsKey {
         key(store)
     }

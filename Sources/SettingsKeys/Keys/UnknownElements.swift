@@ -43,7 +43,6 @@ protocol ElementReading: Sendable {
     /// True if the value is a set.
     var hasUniqueElements: Bool { get }
 
-    /// Returns true if the JSON of an element can be decoded.
     func canDecode(element: JSONValue) -> Bool
 }
 
@@ -74,7 +73,6 @@ extension OptionalBridge: ElementReading {
 }
 
 extension ElementReading {
-    /// Returns the JSON without the elements that cannot be decoded.
     func droppingUnknownElements(of json: JSONValue) -> JSONValue {
         guard case .array(let elements) = json else { return json }
         return .array(elements.filter { canDecode(element: $0) })
