@@ -7,7 +7,6 @@ internal import Synchronization
 /// Events arrive in the order in which the replica changed. The beginning of an observer is an event, too, so the
 /// observer gets no earlier event and misses no later event.
 final class ObserverTable: Sendable {
-    /// The queue on which handlers run.
     let queue = DispatchQueue(label: "observers of an adapter")
 
     private let session: SuiteSession
@@ -37,7 +36,6 @@ final class ObserverTable: Sendable {
         shared.withLock { $0.observers.count }
     }
 
-    /// Returns a new number for an observer.
     func nextID() -> UInt64 {
         lastID.wrappingAdd(1, ordering: .relaxed).newValue
     }
@@ -78,7 +76,6 @@ final class ObserverTable: Sendable {
         observer.keys.map { Set($0) } ?? [nil]
     }
 
-    /// Starts the observers that wait for the suite.
     func startWaitingObservers() {
         let waiting = shared.withLock { shared in
             defer { shared.waiting = [:] }

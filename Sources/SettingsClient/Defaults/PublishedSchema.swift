@@ -129,7 +129,6 @@ extension AdapterCore {
     }
 }
 
-/// The result of comparing a key with a schema.
 struct KeyComparison: Sendable {
     /// The commit that set the schema. Nil before the first comparison.
     var schema: Cursor?

@@ -168,7 +168,6 @@ struct KeyState: Sendable {
     var visible: ReplicaSetting
     /// The setting from which the value is read: the setting under the present name or under a former name.
     var origin: ReplicaSetting
-    /// The registered default.
     let registered: JSONValue?
     /// True if the state is valid until the version of the key changes.
     var isCacheable = true

@@ -17,7 +17,6 @@ final class ResolvedKey<Value: DefaultsSerializable>: Sendable {
     let schemaComparison = Mutex(KeyComparison())
     /// The move of the value from a former name or type. Nil for a key without a former name and type.
     let valueMove: ValueMove?
-    /// The cells of the former names.
     let formerCells: [KeyCell]
 
     private let lastReading = Mutex<CachedReading?>(nil)
@@ -120,7 +119,6 @@ func isSameJSON(_ one: Result<JSONValue?, DefaultsError>, _ other: Result<JSONVa
     if case .success(let one) = one, case .success(let other) = other { one == other } else { false }
 }
 
-/// The result of reading a key.
 struct Reading<Value: DefaultsSerializable>: Sendable {
     /// The effective value. Nil if it is the default of the key.
     var value: Value?

@@ -151,7 +151,6 @@ private final class ValueCache<Value: Sendable>: Sendable {
 
     private struct Shared {
         var value: Value?
-        /// The number of writes that are in progress.
         var writeCount = 0
         /// Increased at the beginning and at the end of each write. A value is cached only if the generation has not
         /// changed since its read began.

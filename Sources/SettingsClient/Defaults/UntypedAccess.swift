@@ -50,7 +50,6 @@ extension AdapterCore {
         return !arguments.candidates(for: name).isEmpty || registered(key) != nil || isSet(key)
     }
 
-    /// Returns true if a value is stored under a name.
     package func isSet(named name: String) -> Bool {
         registerRead(named: name)
         defer { registerRead(named: name) }

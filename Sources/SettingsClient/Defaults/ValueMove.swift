@@ -93,7 +93,6 @@ final class ValueMove: Sendable {
         progress.withLock { if case .waiting = $0 { $0 = .open } }
     }
 
-    /// The outcome of an attempt.
     fileprivate enum Outcome {
         case done
         case waiting
@@ -167,7 +166,6 @@ extension DefaultsReference {
         if case .waiting = outcome { session?.whenConfirmed { move.reopen() } }
     }
 
-    /// An attempt to move the value.
     private struct Attempt {
         /// The outcome, if it is known without a request. Otherwise `result` waits for the outcome.
         var outcome: ValueMove.Outcome?

@@ -2,7 +2,6 @@ internal import SettingsAPI
 internal import SettingsKeys
 internal import SettingsModel
 
-/// Writes of one key.
 extension DefaultsReference {
     /// Stores a value as a setter does. Reports an error.
     func assign(_ value: Value) {

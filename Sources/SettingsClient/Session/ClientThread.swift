@@ -31,7 +31,6 @@ final class ClientThread: TaskExecutor {
         add { $0.jobs.append(job) }
     }
 
-    /// Calls the function on the thread.
     func execute(_ action: @escaping @Sendable () -> Void) {
         add { $0.actions.append(action) }
     }

@@ -76,7 +76,6 @@ extension DefaultsIssue {
         }
     }
 
-    /// The message for a log.
     var message: String {
         let name = key.map { $0.isEmpty ? "\"\"" : $0 }
         let subject = name.map { "\($0) of suite \(suite)" } ?? "suite \(suite)"

@@ -6,7 +6,6 @@ internal import SettingsModel
 /// A request that reads the history of a suite, or a write that restores a past state, for a daemon and for a suite in
 /// memory. It does not use the replica.
 package struct HistoryRequest<Output: Sendable>: Sendable {
-    /// The request for a daemon.
     let endpoint: Endpoint<Output>
     /// Carries out the request on a suite in memory. The second argument is the present time.
     let answer: @Sendable (inout StagedState, Timestamp) throws(Problem) -> Output

@@ -54,7 +54,6 @@ package final class InMemoryBackend: SuiteBackend {
         if let schema { _ = try? write(.setSchema(suite, schema, onConflict: .refuse), "", requestKey: .unique()) }
     }
 
-    /// The number of subscriptions.
     var followerCount: Int {
         shared.withLock { $0.followers.count }
     }
@@ -186,7 +185,6 @@ extension StagedState {
 }
 
 extension Timestamp {
-    /// The current time of the system's clock.
     package static var ofSystem: Timestamp {
         Timestamp(milliseconds: Int64((Date().timeIntervalSince1970 * 1000).rounded(.down)))
     }

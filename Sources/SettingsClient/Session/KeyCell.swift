@@ -18,7 +18,6 @@ final class KeyCell: Sendable {
         counter.load(ordering: .acquiring)
     }
 
-    /// Makes cached values invalid.
     func invalidate() {
         counter.wrappingAdd(1, ordering: .acquiringAndReleasing)
     }

@@ -49,7 +49,6 @@ package final class Promise<Value: Sendable>: Sendable {
         return value
     }
 
-    /// Blocks the calling thread until the value is set.
     func waitForever() {
         while wait(until: .now + .seconds(3600)) == nil {}
     }

@@ -24,7 +24,6 @@ struct ReplicaSetting: Equatable, Sendable {
 struct ObservedSetting: Equatable, Sendable {
     let key: KeyName
     var visible: ReplicaSetting
-    /// The registered default.
     var registered: JSONValue?
 
     /// True if the effective value depends on the source, and the source is unknown. A registered default overrides a
@@ -124,7 +123,6 @@ struct PendingWrites: Sendable {
 
     init() {}
 
-    /// Creates writes that each remove the key.
     init(removing requestKeys: [RequestKey]) {
         for requestKey in requestKeys { append(requestKey, .delete, expected: nil, over: .unset) }
     }
@@ -155,7 +153,6 @@ struct PendingWrites: Sendable {
         refresh(from: max(next, writes.startIndex), over: confirmed)
     }
 
-    /// Marks a write as acknowledged at a revision.
     mutating func acknowledge(_ requestKey: RequestKey, at revision: Revision) {
         guard var index = writes.firstIndex(where: { $0.requestKey == requestKey && $0.acknowledgedAt == nil }) else {
             return

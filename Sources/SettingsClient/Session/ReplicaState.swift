@@ -45,7 +45,6 @@ struct ReplicaState: Sendable {
         return cell
     }
 
-    /// The cells of all keys that have readers.
     var cells: [KeyCell] { entries.values.compactMap(\.cell) }
 
     /// Removes the entries that are empty and whose cells are not in use.
@@ -113,7 +112,6 @@ struct ReplicaState: Sendable {
         advance(to: newCursor, isSameHistory: isSameHistory)
     }
 
-    /// Applies changes.
     mutating func apply(_ observed: ObservedChanges) {
         guard let cursor, cursor.epoch == observed.cursor.epoch else { return }
         for change in observed.changes { apply(change) }
@@ -169,7 +167,6 @@ struct ReplicaState: Sendable {
         }
     }
 
-    /// Records the acknowledgement of a write.
     mutating func acknowledge(_ requestKey: RequestKey, _ operations: [Transaction.Operation], _ summary: WriteSummary)
     {
         acknowledge(requestKey, Set(operations.map(\.key)), summary)
@@ -216,7 +213,6 @@ struct ReplicaState: Sendable {
         }
     }
 
-    /// Adds a pending write that removes all keys.
     mutating func beginRemovalOfAll(_ requestKey: RequestKey) {
         removalsOfAll.append(requestKey)
         for key in entries.keys {

@@ -53,7 +53,6 @@ struct SendingState: Sendable {
     /// The unusable files that were reported.
     private var reportedProblems: Set<OutboxStore.FileProblem> = []
 
-    /// The number of writes without an answer.
     var count: Int { Int(lastNumber + 1 - nextNumber) }
 
     mutating func addWrite(
@@ -156,7 +155,6 @@ struct SendingState: Sendable {
         return removed
     }
 
-    /// True if a flush or the load waits for another attempt.
     var needsAttempt: Bool { !flushes.isEmpty || load != nil }
 
     /// Removes and returns all waiters with a timeout, because the daemon will not answer before the timeout.
@@ -201,7 +199,6 @@ struct SendingState: Sendable {
         return count == 1 ? "a write waits: \(reason)" : "\(count) writes wait: \(reason)"
     }
 
-    /// Returns the problems that were not reported before.
     mutating func newProblems(_ problems: [OutboxStore.FileProblem]) -> [OutboxStore.FileProblem] {
         problems.filter { reportedProblems.insert($0).inserted }
     }

@@ -31,7 +31,6 @@ struct LoadingState: Sendable {
     /// Functions that are called when the daemon has confirmed the replica.
     var onConfirmed: [@Sendable () -> Void] = []
     private var failure: (error: BackendError, moment: ContinuousClock.Instant)?
-    /// True if a getter has reported the failure.
     private var isFailureReported = false
     /// True if observers wait for the suite. The task then continues even after a refusal.
     private var hasWaitingObservers = false
@@ -353,7 +352,6 @@ extension SuiteSession {
 }
 
 extension SettingsObservation {
-    /// True if there are more changes than the observation contains.
     var isPartial: Bool {
         if case .changes(let changes) = self { changes.hasMore } else { false }
     }

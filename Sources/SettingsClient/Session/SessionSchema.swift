@@ -5,7 +5,6 @@ internal import Synchronization
 
 /// The part of a session's state about the schema of the suite.
 struct SchemaState: Sendable {
-    /// The schema that was fetched last.
     fileprivate(set) var known = ServerSchema()
     fileprivate var fetching: (cursor: Cursor, result: Promise<Result<ServerSchema, BackendError>>)?
 }

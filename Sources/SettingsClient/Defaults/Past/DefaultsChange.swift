@@ -31,7 +31,6 @@ public enum DefaultsMoment: Hashable, Sendable {
 }
 
 extension Revision {
-    /// Throws for a negative number.
     init(checking number: Int64) throws(DefaultsError) {
         guard let revision = Revision(number) else {
             throw .refused(Refusal(.badRequest, "the revision must be at least 0 (got \(number))"))

@@ -2,7 +2,6 @@ internal import SettingsAPI
 internal import SettingsKeys
 internal import SettingsModel
 
-/// The past of a key.
 extension DefaultsReference {
     nonisolated(nonsending) func readValue(at moment: DefaultsMoment) async throws(DefaultsError) -> Value {
         let requestMoment = try moment.requestMoment
@@ -66,7 +65,6 @@ extension DefaultsReference {
     }
 }
 
-/// The past of the suite.
 extension AdapterCore {
     /// Returns the changes of these keys in the newest commits. An empty list means all keys.
     nonisolated(nonsending) func changes(of keys: [KeyName], limit: Int) async throws(DefaultsError) -> [Change] {

@@ -90,7 +90,6 @@ extension FileLocation {
 
 /// The suite and the server whose settings a file contains.
 struct FileOwner: Equatable, Sendable {
-    /// The address of the server.
     let server: String
     let suite: SuiteName
 
@@ -106,7 +105,6 @@ struct FileOwner: Equatable, Sendable {
         self.init(server: server, suite: suite)
     }
 
-    /// Writes the members of the owner into an object.
     func writeMembers(to writer: inout JSONWriter) {
         writer.name("server")
         writer.write(string: server)

@@ -14,14 +14,12 @@ enum OutboxLine: Equatable, Sendable {
     /// The daemon has answered the write with this number.
     case ended(Int64)
 
-    /// The version of the format.
     static let version: Int64 = 1
 
     /// The valid numbers of writes and files.
     static let numbers: Range<Int64> = 0..<(1 << 60)
 }
 
-/// The reason why a line cannot be read.
 enum OutboxLineError: Error, Equatable {
     case damaged
     /// A later version of the library wrote the line.
@@ -69,7 +67,6 @@ extension OutboxLine {
     }
 }
 
-/// The contents of an outbox file.
 struct OutboxContents: Sendable {
     /// The owner. Nil if the file has no readable first line.
     private(set) var owner: FileOwner?

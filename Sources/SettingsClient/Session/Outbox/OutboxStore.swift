@@ -19,7 +19,6 @@ struct OutboxStore: Sendable {
         var size = 64 << 20
     }
 
-    /// A file that cannot be used, with the reason.
     struct FileProblem: Hashable, Sendable {
         let path: String
         let reason: String
@@ -30,7 +29,6 @@ struct OutboxStore: Sendable {
         /// The writes in the order in which they have to be sent.
         var writes: [PendingChange] = []
         var problems: [FileProblem] = []
-        /// True if other programs have locked some of the files.
         var hasLockedFiles = false
     }
 
@@ -200,7 +198,6 @@ final class OutboxFillLevel: Sendable {
     }
 }
 
-/// A write in the queue of a session.
 struct QueuedWrite: Equatable, Sendable {
     /// The number of the write in the session and in the file.
     let number: Int64
@@ -208,7 +205,6 @@ struct QueuedWrite: Equatable, Sendable {
     let original: PendingChange
     /// The change that is sent. A conflict may have replaced the original.
     var change: PendingChange
-    /// The bytes of the line in the file.
     var size: Int
     /// The number of conflicts that have replaced the change.
     var conflicts = 0

@@ -13,7 +13,6 @@ package struct PendingChange: Equatable, Sendable {
 
     /// The reaction of the client if a condition of the change does not hold.
     enum ConflictReaction: Equatable, Sendable {
-        /// The change fails.
         case fail
         /// The stored value stays, and the change does not fail. Used by set-if-absent.
         case keepStoredValue
@@ -88,7 +87,6 @@ extension PendingChange {
     /// The value that the program computed for the key that it changes in place.
     var expectedValue: JSONValue? { merge?.plan.new }
 
-    /// True if the change merges values of a secret key.
     var isMergeOfSecret: Bool { merge?.plan.isSecret ?? false }
 
     /// The plan of a change of one key, with its transaction and its only operation.
@@ -100,7 +98,6 @@ extension PendingChange {
     }
 }
 
-/// Conflicts with writes of other programs.
 extension PendingChange {
     /// Returns true if the change was refused because of the current value, and the change has a plan.
     func isConflict(_ problem: Problem) -> Bool {
@@ -151,7 +148,6 @@ extension PendingChange {
     }
 }
 
-/// Messages for refusals.
 extension PendingChange {
     /// Returns the refusal of a change in place with a detail that contains the old value, the new value and a remedy.
     /// Returns other refusals unchanged.

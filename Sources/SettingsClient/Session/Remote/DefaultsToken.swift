@@ -23,7 +23,6 @@ public struct DefaultsToken: Hashable, Sendable {
     /// The text of a token, as `settingsd token create` prints it.
     public static func value(_ text: String) -> DefaultsToken { DefaultsToken(source: .value(text)) }
 
-    /// The token in the form that a connection pool sends.
     var accessToken: AccessToken {
         switch source {
         case .file(let path): AccessToken(file: path)

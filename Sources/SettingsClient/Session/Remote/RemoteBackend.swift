@@ -188,7 +188,6 @@ final class DeliveredHistory: Sendable {
         /// Nil while the follower delivers the first state of another history.
         var epoch: Epoch?
         var epochChanges = 0
-        /// Fulfilled when the epoch changes again.
         var nextEpochChange = Promise<Void>()
     }
 
@@ -198,7 +197,6 @@ final class DeliveredHistory: Sendable {
         state = Mutex(State(epoch: epoch))
     }
 
-    /// The number of times that the epoch has changed.
     var epochChanges: Int { state.withLock { $0.epochChanges } }
 
     func isAt(_ epoch: Epoch) -> Bool {

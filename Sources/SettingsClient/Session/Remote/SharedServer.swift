@@ -63,7 +63,6 @@ final class SharedServer: Sendable {
     }
 }
 
-/// An answer of a server.
 struct ServerAnswer<Output: Sendable>: Sendable {
     let result: Result<Output, SettingsError>
     /// The epoch of the history that the daemon had when it answered. Nil if there was no answer, or if the answer has
@@ -71,9 +70,7 @@ struct ServerAnswer<Output: Sendable>: Sendable {
     let epoch: Epoch?
 }
 
-/// Requests.
 extension SharedServer {
-    /// Sends a request once.
     func send<Output>(_ call: Endpoint<Output>, by deadline: ContinuousClock.Instant) async -> ServerAnswer<Output> {
         do throws(SettingsError) {
             let reply = try await pool.exchange(call.request, by: deadline)
@@ -136,7 +133,6 @@ extension SharedServer {
     }
 }
 
-/// Following suites.
 extension SharedServer {
     /// Subscribes to all changes of a suite after a cursor. All subscriptions of a suite share one follower. Calls
     /// `onFailure` with the reason when following fails, once for each outage.
