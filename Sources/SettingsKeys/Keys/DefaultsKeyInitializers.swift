@@ -132,7 +132,7 @@ extension DefaultsKey {
     @available(
         *, unavailable,
         message:
-            "in: takes a range of the key's numbers; limit text with maxLength: or matching:, other values with allowed:"
+            "in: must be a range of the key's numbers; limit text with maxLength: or matching:, other values with allowed:"
     )
     @_disfavoredOverload
     public init(

@@ -75,7 +75,7 @@ struct NumberBounds: Equatable, Sendable {
         case let range as PartialRangeThrough<Number>: (nil, range.upperBound, true)
         case let range as PartialRangeUpTo<Number>: (nil, range.upperBound, false)
         default:
-            preconditionFailure("in: takes a range of Swift's standard library, not \(type(of: range))")
+            preconditionFailure("in: must be a range of Swift's standard library, not \(type(of: range))")
         }
     }
 

@@ -157,10 +157,12 @@ private struct ComparedRules {
         if allowsEverything || budget <= 0 || theirs.budget <= 0 { return [] }
         let common = types.intersection(theirs.types)
         if common.isEmpty {
-            return [(.type, "the program reads \(types.kinds), the server holds \(theirs.types.kinds)")]
+            return [(.type, "the program reads \(types.kinds), the server stores \(theirs.types.kinds)")]
         }
         var found: [String] = []
-        if types != theirs.types { found.append("the program takes \(types.kinds), the server \(theirs.types.kinds)") }
+        if types != theirs.types {
+            found.append("the program allows \(types.kinds), the server allows \(theirs.types.kinds)")
+        }
         func compare(_ own: String, _ their: String, _ isDifferent: Bool) {
             if isDifferent { found.append("the program allows \(own), the server \(their)") }
         }

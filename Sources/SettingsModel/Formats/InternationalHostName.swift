@@ -262,7 +262,9 @@ private enum Punycode {
         var bias = 72
         var isFirst = true
         while !input.isEmpty {
-            guard let delta = takeDelta(&input, bias: bias, limit: 0x11_0000 * (output.count + 1)) else { return nil }
+            guard let delta = consumeDelta(&input, bias: bias, limit: 0x11_0000 * (output.count + 1)) else {
+                return nil
+            }
             let length = output.count + 1
             bias = adaptedBias(delta, length: length, isFirst: isFirst)
             isFirst = false
@@ -275,8 +277,8 @@ private enum Punycode {
         return output
     }
 
-    /// Reads one variable-length number; nil if it is cut off or exceeds `limit`, which keeps sum and weight from overflow.
-    private static func takeDelta(_ input: inout ArraySlice<UInt8>, bias: Int, limit: Int) -> Int? {
+    /// Reads one variable-length number; nil if it is cut off or exceeds `limit`, so that neither the sum nor the weight overflows.
+    private static func consumeDelta(_ input: inout ArraySlice<UInt8>, bias: Int, limit: Int) -> Int? {
         var delta = 0
         var weight = 1
         var step = base

@@ -28,7 +28,7 @@ extension JSONValue: Hashable {
         }
     }
 
-    /// True if JSON Schema takes both for one value: as `==`, but numbers are compared by size, without rounding.
+    /// True if both values are equal for JSON Schema: like `==`, but numbers are equal if they are mathematically equal.
     @inline(never)
     public func isMathematicallyEqual(to other: JSONValue) -> Bool {
         switch (self, other) {
@@ -58,16 +58,16 @@ extension JSONObject: Hashable {
     /// True if each name of one is a name of the other with a value that `isSame` accepts.
     package func matches(_ other: JSONObject, by isSame: (JSONValue, JSONValue) -> Bool) -> Bool {
         guard count == other.count else { return false }
-        // Objects with one history have their members mostly in one order, and need few look-ups.
+        // Objects with one history have their members mostly in one order, and need few lookups.
         var shift = 0
         for (position, member) in members.enumerated() {
-            var place = position + shift
-            if !other.members.indices.contains(place) || !other.members[place].name.hasSameBytes(as: member.name) {
+            var index = position + shift
+            if !other.members.indices.contains(index) || !other.members[index].name.hasSameBytes(as: member.name) {
                 guard let found = other.position(of: member.name) else { return false }
-                place = found
+                index = found
                 shift = found - position
             }
-            if !isSame(member.value, other.members[place].value) { return false }
+            if !isSame(member.value, other.members[index].value) { return false }
         }
         return true
     }

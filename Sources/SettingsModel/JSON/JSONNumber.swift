@@ -62,7 +62,7 @@ extension JSONValue {
     }
 }
 
-/// A number that is taken as the decimal that was written, digits times a power of ten, not as the binary fraction near it.
+/// A number with the value of its decimal text (digits times a power of ten), not of the nearest binary fraction.
 package struct DecimalDigits {
     /// At most 19 digits, without sign.
     package let digits: UInt64
@@ -76,9 +76,9 @@ package struct DecimalDigits {
             exponent = 0
         case .double(let double):
             var cursor = ByteCursor(double.magnitude.description)
-            let whole = cursor.take(while: .digits)
-            let fraction = cursor.take(".") ? cursor.take(while: .digits) : []
-            let written = cursor.take("e") ? Int(String(decoding: cursor.rest, as: UTF8.self)) ?? 0 : 0
+            let whole = cursor.consume(while: .digits)
+            let fraction = cursor.consume(".") ? cursor.consume(while: .digits) : []
+            let written = cursor.consume("e") ? Int(String(decoding: cursor.rest, as: UTF8.self)) ?? 0 : 0
             // At most 17 digits, of which a last zero may be written out.
             digits = (whole + fraction).reduce(0) { $0 &* 10 &+ UInt64($1 &- UInt8(ascii: "0")) }
             exponent = written - fraction.count
@@ -116,7 +116,7 @@ package struct DecimalDigits {
 }
 
 extension JSONValue {
-    /// True if this is an integer times the other number, both taken as the decimals they are written as.
+    /// True if this is an integer times the other number, both with the values of their decimal texts.
     func isMultiple(of step: JSONValue) -> Bool {
         guard let digits = DecimalDigits(self), let step = DecimalDigits(step) else { return false }
         return digits.isMultiple(of: step)

@@ -51,7 +51,7 @@ public struct JSONObject: Sendable {
         members.lazy.map(\.name)
     }
 
-    /// The value of a name. Setting appends a new name, keeps the place of a known one, and removes it for nil.
+    /// The value of a name. Setting a value appends a new name, or keeps the index of a known name. Setting nil removes the name.
     public subscript(name: String) -> JSONValue? {
         get {
             position(of: name).map { members[$0].value }
@@ -66,7 +66,7 @@ public struct JSONObject: Sendable {
         }
     }
 
-    /// Appends a member. Returns false, and changes nothing, if its name is taken.
+    /// Appends a member. If the object already has a member with the name, returns false and changes nothing.
     @discardableResult
     public mutating func append(_ member: Member) -> Bool {
         guard position(of: member.name) == nil else { return false }

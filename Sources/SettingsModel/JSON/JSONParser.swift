@@ -115,16 +115,16 @@ struct JSONParser {
     private mutating func array(_ bytes: Span<UInt8>) throws(JSONParseError) -> [JSONValue] {
         var elements: [JSONValue] = []
         try enter(bytes)
-        if take(UInt8(ascii: "]"), bytes) {
+        if consume(UInt8(ascii: "]"), bytes) {
             leave()
             return elements
         }
         while true {
             elements.append(try value(bytes))
             skipWhitespace(bytes)
-            if take(UInt8(ascii: ","), bytes) {
+            if consume(UInt8(ascii: ","), bytes) {
                 skipWhitespace(bytes)
-            } else if take(UInt8(ascii: "]"), bytes) {
+            } else if consume(UInt8(ascii: "]"), bytes) {
                 leave()
                 return elements
             } else {
@@ -137,16 +137,16 @@ struct JSONParser {
         var object = JSONObject()
         var names = NameFilter()
         try enter(bytes)
-        if take(UInt8(ascii: "}"), bytes) {
+        if consume(UInt8(ascii: "}"), bytes) {
             leave()
             return object
         }
         while true {
             try member(of: &object, &names, bytes)
             skipWhitespace(bytes)
-            if take(UInt8(ascii: ","), bytes) {
+            if consume(UInt8(ascii: ","), bytes) {
                 skipWhitespace(bytes)
-            } else if take(UInt8(ascii: "}"), bytes) {
+            } else if consume(UInt8(ascii: "}"), bytes) {
                 leave()
                 return object
             } else {
@@ -165,7 +165,7 @@ struct JSONParser {
         let name = try string(bytes)
         let isSurelyNew = names.insert(name, writtenAs: bytes.extracting(start..<position))
         skipWhitespace(bytes)
-        guard take(UInt8(ascii: ":"), bytes) else {
+        guard consume(UInt8(ascii: ":"), bytes) else {
             throw fail(bytes, "expected ':' after the name, found \(found(bytes))")
         }
         skipWhitespace(bytes)
@@ -196,7 +196,7 @@ struct JSONParser {
         depth -= 1
     }
 
-    private mutating func take(_ byte: UInt8, _ bytes: Span<UInt8>) -> Bool {
+    private mutating func consume(_ byte: UInt8, _ bytes: Span<UInt8>) -> Bool {
         guard position < bytes.count, bytes[position] == byte else { return false }
         position += 1
         return true
@@ -248,7 +248,7 @@ public struct JSONParseError: Error, Equatable, Sendable, CustomStringConvertibl
     /// True if the text is JSON by its grammar up to here, but a ``JSONValue`` cannot hold it.
     package let isUnrepresentable: Bool
 
-    /// The reason with its place, as `line 3, column 14: expected ':' after the name, found '='`.
+    /// The reason with its position, such as `line 3, column 14: expected ':' after the name, found '='`.
     public var description: String {
         "line \(line), column \(column): \(reason)"
     }
@@ -257,7 +257,7 @@ public struct JSONParseError: Error, Equatable, Sendable, CustomStringConvertibl
         var line = 1
         var column = 1
         var index = 0
-        // Bytes that continue a scalar (0b10xxxxxx) take no column.
+        // Bytes that continue a scalar (0b10xxxxxx) do not count as columns.
         while index < min(offset, bytes.count) {
             if bytes[index] == UInt8(ascii: "\n") {
                 line += 1

@@ -1,4 +1,4 @@
-/// A place inside a JSON value that consists of the names and positions leading to it (RFC 6901).
+/// A location inside a JSON value: the names and indices on the path to the location (RFC 6901).
 public struct JSONPointer: Hashable, Sendable {
     /// The steps from the outside in, unescaped; the position in an array is its decimal digits.
     public private(set) var tokens: [String]
@@ -45,7 +45,7 @@ public struct JSONPointer: Hashable, Sendable {
         appending(String(index))
     }
 
-    /// True if both pointers take the same steps, name by name in bytes.
+    /// True if both pointers have the same tokens, compared by bytes.
     public static func == (left: JSONPointer, right: JSONPointer) -> Bool {
         left.tokens.count == right.tokens.count && zip(left.tokens, right.tokens).allSatisfy { $0.hasSameBytes(as: $1) }
     }
@@ -107,7 +107,7 @@ extension JSONPointer: ExpressibleByArrayLiteral {
 }
 
 extension JSONValue {
-    /// The value at a place inside this one; nil if the pointer leads nowhere.
+    /// The value at the pointer inside this value; nil if this value does not contain the pointer.
     public subscript(pointer: JSONPointer) -> JSONValue? {
         var value = self
         for token in pointer.tokens {

@@ -150,7 +150,7 @@ extension JSONParser {
         }
     }
 
-    /// Returns the place of the next quotation mark, backslash or control character; the end if there is none.
+    /// Returns the position of the next quotation mark, backslash or control character; the end if there is none.
     @inline(__always)
     static func endOfPlain(_ bytes: Span<UInt8>, from start: Int) -> Int {
         var index = start

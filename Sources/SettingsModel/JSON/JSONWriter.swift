@@ -29,12 +29,12 @@ public struct JSONWriter: Sendable {
     package private(set) var bytes: [UInt8]
     package let style: Style
     private var depth = 0
-    private var place = Place.opening
+    private var state = State.opening
     /// A name that is written together with its value, in one step: nearly all of an answer is such.
-    private var owedName: StaticString?
+    private var pendingName: StaticString?
 
     /// What the next name or value comes behind.
-    private enum Place {
+    private enum State {
         /// An opening bracket, or nothing.
         case opening
         /// A name that is written.
@@ -52,7 +52,7 @@ public struct JSONWriter: Sendable {
     /// Begins another document, in the same memory if `keepingCapacity`.
     package mutating func removeAll(keepingCapacity: Bool = false) {
         bytes.removeAll(keepingCapacity: keepingCapacity)
-        (depth, place, owedName) = (0, .opening, nil)
+        (depth, state, pendingName) = (0, .opening, nil)
     }
 
     package mutating func write(_ value: JSONValue) {
@@ -97,12 +97,12 @@ public struct JSONWriter: Sendable {
         appendQuoted(name)
         bytes.append(UInt8(ascii: ":"))
         if style.isPretty { bytes.append(UInt8(ascii: " ")) }
-        place = .name
+        state = .name
     }
 
     /// Writes a name that the program says, which has no byte to escape.
     package mutating func name(literal name: StaticString) {
-        if style.isPretty { self.name(name.description) } else { owedName = name }
+        if style.isPretty { self.name(name.description) } else { pendingName = name }
     }
 
     package mutating func write(string: String) {
@@ -150,21 +150,21 @@ public struct JSONWriter: Sendable {
     private mutating func open(_ bracket: UInt8) {
         append(upTo: 1) { $0.append(bracket) }
         depth += 1
-        place = .opening
+        state = .opening
     }
 
     private mutating func close(_ bracket: UInt8) {
         depth = max(0, depth - 1)
-        if style.isPretty && place == .value { breakLine() }
+        if style.isPretty && state == .value { breakLine() }
         bytes.append(bracket)
-        place = .value
+        state = .value
     }
 
     /// Adds a value of at most so many bytes, and what comes before it.
     @inline(__always)
     private mutating func append(upTo length: Int, _ value: (inout Room) -> Void) {
         if style.isPretty { separate() }
-        let (needsComma, name) = (place == .value, owedName)
+        let (needsComma, name) = (state == .value, pendingName)
         bytes.append(upTo: length + (name?.utf8CodeUnitCount ?? 0) + 4) { room in
             if needsComma { room.append(",") }
             if let name {
@@ -174,14 +174,14 @@ public struct JSONWriter: Sendable {
             }
             value(&room)
         }
-        (place, owedName) = (.value, nil)
+        (state, pendingName) = (.value, nil)
     }
 
     /// Writes the comma and the line break before a name or a value.
     private mutating func separate() {
-        if place == .value { bytes.append(UInt8(ascii: ",")) }
-        if place != .name && depth > 0 { breakLine() }
-        place = .name
+        if state == .value { bytes.append(UInt8(ascii: ",")) }
+        if state != .name && depth > 0 { breakLine() }
+        state = .name
     }
 
     private mutating func breakLine() {
@@ -253,21 +253,21 @@ private struct Room {
     var end: UnsafeMutablePointer<UInt8>
     let limit: UnsafeMutablePointer<UInt8>
 
-    /// Returns the place of the next bytes, which the caller fills.
+    /// Appends `count` uninitialized bytes and returns their address. The caller initializes the bytes.
     @inline(__always)
-    private mutating func take(_ count: Int) -> UnsafeMutablePointer<UInt8> {
+    private mutating func reserveBytes(_ count: Int) -> UnsafeMutablePointer<UInt8> {
         precondition(count <= limit - end)
         defer { end += count }
         return end
     }
 
     @inline(__always)
-    mutating func append(_ byte: UInt8) { take(1).pointee = byte }
+    mutating func append(_ byte: UInt8) { reserveBytes(1).pointee = byte }
 
     /// Adds text that stands in the program.
     @inline(__always)
     mutating func append(_ text: StaticString) {
-        take(text.utf8CodeUnitCount).initialize(from: text.utf8Start, count: text.utf8CodeUnitCount)
+        reserveBytes(text.utf8CodeUnitCount).initialize(from: text.utf8Start, count: text.utf8CodeUnitCount)
     }
 
     /// Adds all bytes of a span at once.
@@ -275,7 +275,7 @@ private struct Room {
     mutating func append(copying bytes: Span<UInt8>) {
         bytes.withUnsafeBufferPointer { bytes in
             guard let source = bytes.baseAddress else { return }
-            take(bytes.count).initialize(from: source, count: bytes.count)
+            reserveBytes(bytes.count).initialize(from: source, count: bytes.count)
         }
     }
 
@@ -284,7 +284,7 @@ private struct Room {
         if number < 0 { append("-") }
         var (count, bound) = (1, UInt64(10))
         while number.magnitude >= bound { (count, bound) = (count + 1, bound * 10) }
-        let start = take(count)
+        let start = reserveBytes(count)
         var rest = number.magnitude
         while count > 1 {
             let (tens, ones) = UInt8(truncatingIfNeeded: rest % 100).quotientAndRemainder(dividingBy: 10)

@@ -1,12 +1,12 @@
 /// A regular expression that matches text in ECMA-262 syntax and Unicode mode (the `u` flag): the `pattern` of JSON Schema.
 ///
 /// Matches anywhere in the text, by a nondeterministic automaton, which takes linear time without captures and priorities.
-/// Look-around and back-references, which an automaton cannot match, are refused.
+/// Refuses look-around and back-references, which an automaton cannot match.
 struct Pattern: Sendable {
     let source: String
     private let program: PatternProgram
 
-    /// - Parameter allowsAnyProperty: takes a Unicode property that is not supported as every scalar.
+    /// - Parameter allowsAnyProperty: true if an unsupported Unicode property matches every scalar.
     init(_ source: String, allowsAnyProperty: Bool = false) throws(PatternError) {
         let syntax = try PatternParser.parse(source, allowsAnyProperty: allowsAnyProperty)
         if let unsupported = syntax.unsupported {

@@ -173,7 +173,7 @@ extension PatternCompiler {
         return targets
     }
 
-    /// True if every path from the entry to a state that consumes or accepts passes `^`. Other assertions are taken to hold,
+    /// True if every path from the entry to a state that consumes or accepts passes `^`. The function assumes that other assertions hold,
     /// which costs time but never changes a result.
     private func isAnchored(_ entry: Int) -> Bool {
         var seen = [Bool](repeating: false, count: states.count)

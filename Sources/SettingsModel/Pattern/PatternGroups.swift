@@ -2,7 +2,7 @@ extension PatternParser {
     /// A group that is not closed yet.
     struct OpenGroup {
         let offset: Int
-        /// False for look-around, which is an assertion though it looks like a group.
+        /// False for look-around: it has the syntax of a group, but is an assertion.
         var isRepeatable = true
         var alternatives: [PatternNode] = []
         var terms: [PatternNode] = []
@@ -111,10 +111,11 @@ extension PatternParser {
     }
 }
 
-/// A register of the group names of a pattern. ECMA-262 allows one name in several alternatives, as only one of them matches.
+/// The group names of a pattern. ECMA-262 allows the same name in several alternatives, because only one alternative
+/// matches.
 ///
-/// A name is taken while a group of that name can take part in the same match as the group that is read. Names are released
-/// at each | and taken again when the group around it closes.
+/// A name is reserved while a group with the name can take part in the same match as the group that the parser reads. The
+/// parser releases the names of an alternative at each `|`, and reserves them again when the surrounding group closes.
 struct GroupNames {
     /// The names that an open group has declared so far.
     struct Scope {
@@ -122,18 +123,18 @@ struct GroupNames {
         fileprivate var released: [Int] = []
     }
 
-    /// The number of each name. Names in deep nests are released and taken often, which needs the number only.
+    /// The number of each name. In deeply nested groups, the parser often releases and reserves names by their numbers.
     private var numbers: [UTF8Text: Int] = [:]
-    private var isTaken: [Bool] = []
-    /// The taken names in the order they were taken, so that those of one alternative are at the end.
+    private var isReserved: [Bool] = []
+    /// The reserved names in the order of their reservation. The names of the current alternative are at the end.
     private var order: [Int] = []
 
-    /// Takes a name. Returns false if it is taken.
+    /// Reserves a name. Returns false if the name is already reserved.
     mutating func declare(_ name: UTF8Text) -> Bool {
-        if let number = numbers[name] { return take(number) }
-        numbers[name] = isTaken.count
-        isTaken.append(false)
-        return take(isTaken.count - 1)
+        if let number = numbers[name] { return reserve(number) }
+        numbers[name] = isReserved.count
+        isReserved.append(false)
+        return reserve(isReserved.count - 1)
     }
 
     func isDeclared(_ name: UTF8Text) -> Bool {
@@ -147,7 +148,7 @@ struct GroupNames {
 
     mutating func beginAlternative(in scope: inout Scope) {
         for number in order[scope.alternativeStart...] {
-            isTaken[number] = false
+            isReserved[number] = false
             scope.released.append(number)
         }
         order.removeSubrange(scope.alternativeStart...)
@@ -155,13 +156,13 @@ struct GroupNames {
 
     mutating func close(_ scope: Scope) {
         for number in scope.released {
-            _ = take(number)
+            _ = reserve(number)
         }
     }
 
-    private mutating func take(_ number: Int) -> Bool {
-        guard !isTaken[number] else { return false }
-        isTaken[number] = true
+    private mutating func reserve(_ number: Int) -> Bool {
+        guard !isReserved[number] else { return false }
+        isReserved[number] = true
         order.append(number)
         return true
     }

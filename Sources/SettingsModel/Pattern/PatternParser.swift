@@ -3,7 +3,7 @@
 /// Keeps open groups in a list instead of recursing. The nesting is limited all the same, as freeing the tree recurses.
 struct PatternParser {
     let scalars: [Unicode.Scalar]
-    /// True to take a Unicode property that is not supported as every scalar.
+    /// True if an unsupported Unicode property matches every scalar.
     let allowsAnyProperty: Bool
     var position = 0
     /// The group that is being read. The pattern itself counts as one.
@@ -240,7 +240,7 @@ extension PatternNode {
             .alternation(alternatives), size: alternatives.reduce(0) { min(ceiling, $0 + $1.size + 1) })
     }
 
-    /// Drops repetitions of nothing: (?:){1000000000} has no states, but would take forever to write out.
+    /// Drops repetitions of nothing: (?:){1000000000} has no states, but the expansion would not end.
     static func repeating(_ body: PatternNode, _ quantifier: Quantifier) -> PatternNode {
         guard body.size > 0, quantifier.maximum != 0 else { return .empty }
         let copies = min(ceiling, quantifier.maximum ?? max(quantifier.minimum, 1))
@@ -260,6 +260,6 @@ struct Quantifier: Sendable {
 struct PatternSyntax: Sendable {
     let root: PatternNode
     let classes: [ClassContents]
-    /// The first construct that is valid but not supported. The tree has nothing in its place.
+    /// The first construct that is valid but not supported. The tree omits the construct.
     let unsupported: PatternError?
 }

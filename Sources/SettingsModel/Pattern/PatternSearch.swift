@@ -1,16 +1,16 @@
 /// A search of one text that follows all states of the automaton at once, scalar by scalar.
 ///
-/// Enters a state at most once at each place in the text, so that the size of the automaton bounds the work there. Allocates
+/// Enters a state at most once at each position in the text, so that the size of the automaton limits the work there. Allocates
 /// all memory up front.
 struct PatternSearch {
     private let program: PatternProgram
-    /// The states entered at this place, which is also the queue of those whose edges are still to be followed.
+    /// The states entered at the current position. The list is also the queue of the states whose edges were not followed yet.
     private var reached: [Int32] = []
     private var previous: [Int32] = []
-    /// The place at which each state was entered last, so that no set has to be cleared for every scalar.
+    /// The position at which each state was entered last. With a set of states, each scalar would have to clear the set.
     private var enteredAt: [Int]
-    /// The number of scalars before this place.
-    private var place = 0
+    /// The number of scalars before the current position.
+    private var position = 0
     private var before: Unicode.Scalar?
     private var after: Unicode.Scalar?
     private var steps = 0
@@ -38,11 +38,11 @@ struct PatternSearch {
             if after == nil || program.isAnchored && reached.isEmpty { return false }
             before = after
             after = scalars.next()
-            place += 1
+            position += 1
         }
     }
 
-    /// Finds the states at this place. Returns true as soon as one of them accepts.
+    /// Finds the states at the current position. Returns true as soon as a state accepts.
     private mutating func move() -> Bool {
         swap(&previous, &reached)
         reached.removeAll(keepingCapacity: true)
@@ -52,7 +52,7 @@ struct PatternSearch {
                 if consumes(state, scalar), follow(state) { return true }
             }
         }
-        if place == 0 || !program.isAnchored, follow(program.entry) { return true }
+        if position == 0 || !program.isAnchored, follow(program.entry) { return true }
         var index = 0
         while index < reached.count {
             let state = Int(reached[index])
@@ -81,7 +81,7 @@ struct PatternSearch {
         for edge in Int(program.edgeOffsets[state])..<Int(program.edgeOffsets[state + 1]) {
             steps += 1
             let target = Int(program.edges[edge])
-            guard enteredAt[target] != place else { continue }
+            guard enteredAt[target] != position else { continue }
             let isPassable =
                 switch program.states[target] {
                 case .scalar, .oneOf, .epsilon, .accept: true
@@ -92,7 +92,7 @@ struct PatternSearch {
                 }
             guard isPassable else { continue }
             if program.states[target] == .accept { return true }
-            enteredAt[target] = place
+            enteredAt[target] = position
             reached.append(Int32(target))
         }
         return false

@@ -139,7 +139,7 @@ final class ObjectRules: Sendable {
         Array(properties.values) + patternProperties.map(\.node) + [additionalProperties].compactMap { $0 }
     }
 
-    /// The names of the members that the rules look at, unless they look at all.
+    /// The names of the members that the rules concern; nil if the rules concern all members.
     var names: [String] {
         properties.keys.map(\.string) + required + dependentRequired.flatMap { [$0.name] + $0.strings }
             + dependentSchemas.map(\.name)
@@ -270,9 +270,9 @@ final class CombinationRules: Sendable {
         if fitting.isEmpty {
             failAll("oneOf", oneOf, value, &validator)
         } else if fitting.count > 1 {
-            let places = fitting.map(String.init).joined(separator: " and ")
+            let indices = fitting.map(String.init).joined(separator: " and ")
             validator.fail(
-                "oneOf", "must match exactly one of \(oneOf.count) alternatives (got \(places), counted from 0)")
+                "oneOf", "must match exactly one of \(oneOf.count) alternatives (got \(indices), counted from 0)")
         }
     }
 

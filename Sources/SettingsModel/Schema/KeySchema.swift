@@ -62,7 +62,7 @@ public struct KeySchema: Sendable {
         }
     }
 
-    /// True if the key asks for integers, so that `1.0` is taken as `1`.
+    /// True if the key asks for integers, so that `1.0` counts as `1`.
     package var holdsIntegers: Bool {
         nodes.conjunction(of: roots).contains { nodes[$0].types?.prefersIntegers ?? false }
     }

@@ -85,7 +85,7 @@ public struct Schema: Sendable {
         return key(name, steps: &steps)
     }
 
-    /// The budget for trying patterns on a name: some tenths of a millisecond. It takes most patterns a few steps a byte.
+    /// The budget for trying patterns on a name: some tenths of a millisecond. Most patterns need a few steps for each byte.
     private static let mostStepsForName = 20_000
 
     /// Returns the schema of a key. Takes the steps of matching patterns from those that are left for a write.
@@ -133,7 +133,7 @@ public struct Schema: Sendable {
     /// True if checking those rules may take long, however few keys there are.
     package var hasExpensiveSuiteRules: Bool { suiteRules?.hasExpensiveRules ?? false }
 
-    /// The keys that those rules look at; nil if they look at all.
+    /// The keys that these rules concern; nil if the rules concern all keys.
     package var suiteRuleKeys: Set<UTF8Text>? { suiteRules?.keys }
 
     /// A keyword of the rules about the suite as a whole, such as `propertyNames`, that must be checked on all keys for
@@ -309,7 +309,7 @@ extension Schema {
             let pointer: JSONPointer = ["properties", key.name]
             let isKnown = known.contains { $0.keyword == "default" && $0.pointer == pointer.appending("default") }
             if isKnown { continue }
-            problems.append(SchemaError.Problem(pointer, "default", "default \(violation.detailWithPlace)"))
+            problems.append(SchemaError.Problem(pointer, "default", "default \(violation.detailWithLocation)"))
         }
         guard let suiteRules, compiled.judgesFairly([0]) else { return problems }
         let defaults = effectiveValues(stored: [:])

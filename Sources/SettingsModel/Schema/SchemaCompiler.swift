@@ -1,6 +1,7 @@
 /// A compiler that makes nodes of a schema document and collects everything wrong with it.
 ///
-/// Keeps a list of places to compile instead of recursing along references, so that a long chain of them needs no stack.
+/// Keeps a queue of locations to compile instead of recursing along references, so that a long chain of references does
+/// not overflow the stack.
 struct SchemaCompiler {
     private let document: JSONValue
     /// True for a document that a daemon stores, whose patterns may have Unicode properties that are no longer supported.
@@ -14,7 +15,7 @@ struct SchemaCompiler {
     private var flawed: Set<SchemaNodeID> = []
     private var misleading: Set<SchemaNodeID> = []
     private var current: SchemaNodeID = 0
-    /// The states that the document's patterns may still take together.
+    /// The number of states that the document's patterns may still add, in total.
     private var patternStates = 50_000
 
     /// The longest chain of `$ref`, `allOf` and the like for one value.
@@ -26,7 +27,7 @@ struct SchemaCompiler {
         var problems: [SchemaError.Problem] = []
         /// True if no schema leads in a circle, so that validating against the nodes ends.
         var isFinite = false
-        fileprivate(set) var places: [JSONPointer: SchemaNodeID] = [:]
+        fileprivate(set) var nodeIDs: [JSONPointer: SchemaNodeID] = [:]
         fileprivate(set) var flawed: Set<SchemaNodeID> = []
         fileprivate(set) var misleading: Set<SchemaNodeID> = []
     }
@@ -41,7 +42,7 @@ struct SchemaCompiler {
         _ = compiler.node(at: .root, document)
         compiler.compilePending()
         var result = Result(
-            nodes: compiler.nodes, places: compiler.nodeIDs, flawed: compiler.flawed, misleading: compiler.misleading)
+            nodes: compiler.nodes, nodeIDs: compiler.nodeIDs, flawed: compiler.flawed, misleading: compiler.misleading)
         result.isFinite = compiler.refuseCircles()
         if result.isFinite { compiler.checkDefaults(result) }
         result.problems = compiler.problems
@@ -60,7 +61,7 @@ struct SchemaCompiler {
         self.isStored = isStored
     }
 
-    /// Returns the node for a place of the document and queues the place for compiling.
+    /// Returns the node for a location of the document, and queues the location for compiling.
     mutating func node(at pointer: JSONPointer, _ schema: JSONValue) -> SchemaNodeID {
         if let known = nodeIDs[pointer] { return known }
         let id = nodes.count
@@ -71,18 +72,19 @@ struct SchemaCompiler {
     }
 
     /// Returns the node that a `$ref` leads to.
-    mutating func node(referredToBy reference: String, at place: JSONPointer) -> SchemaNodeID? {
+    mutating func node(referredToBy reference: String, at location: JSONPointer) -> SchemaNodeID? {
         guard reference.utf8.first == UInt8(ascii: "#") else {
             unsupported(
-                place, "$ref", "refers to \(reference); a reference must stay within the document, as in #/$defs/name")
+                location, "$ref",
+                "refers to \(reference); a reference must stay within the document, as in #/$defs/name")
             return nil
         }
         guard let pointer = JSONPointer(reference: reference) else {
-            unsupported(place, "$ref", "must be a JSON pointer after '#', as in #/$defs/name (got \(reference))")
+            unsupported(location, "$ref", "must be a JSON pointer after '#', as in #/$defs/name (got \(reference))")
             return nil
         }
         guard let target = document[pointer] else {
-            report(place, "$ref", "refers to \(reference), which the document does not contain")
+            report(location, "$ref", "refers to \(reference), which the document does not contain")
             return nil
         }
         return node(at: pointer, target)
@@ -112,7 +114,7 @@ struct SchemaCompiler {
 
     /// Compiles a pattern. All patterns of a document share a limit of states.
     mutating func pattern(_ source: String, at pointer: JSONPointer, _ keyword: String) -> Pattern? {
-        // Beyond the limit none is compiled: each takes memory and time.
+        // Beyond the limit, no pattern is compiled, because each pattern costs memory and time.
         guard patternStates >= 0 else { return nil }
         do {
             let pattern = try Pattern(source, allowsAnyProperty: isStored)
@@ -246,7 +248,7 @@ struct SchemaCompiler {
                 return report(pointer.appending("default"), "default", "takes too long to check; simplify the schema")
             }
             if let violation = validator.findings.first?.violation {
-                report(pointer.appending("default"), "default", violation.detailWithPlace)
+                report(pointer.appending("default"), "default", violation.detailWithLocation)
             }
         }
     }
@@ -264,10 +266,10 @@ extension SchemaCompiler.Result {
         }
         let nested = Set(nodes.descendants(of: parts) + [0])
         var problems: [SchemaError.Problem] = []
-        for (place, id) in places where nested.contains(id) && nodes[id].isSecret {
+        for (location, id) in nodeIDs where nested.contains(id) && nodes[id].isSecret {
             let detail = "writeOnly is allowed only in the schema of a key, because a key is secret as a whole"
             problems.append(
-                SchemaError.Problem(place.appending("writeOnly"), "writeOnly", detail, isUnsupported: true))
+                SchemaError.Problem(location.appending("writeOnly"), "writeOnly", detail, isUnsupported: true))
         }
         return problems
     }

@@ -1,8 +1,8 @@
 /// An error that lists everything wrong with a schema document.
 public struct SchemaError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// A problem at one place of the document.
+    /// A problem at one location of the document.
     public struct Problem: Hashable, Sendable, CustomStringConvertible {
-        /// The place in the document.
+        /// The location in the document.
         public let pointer: JSONPointer
         /// The keyword that is wrong, or that is unknown.
         public let keyword: String
@@ -19,7 +19,7 @@ public struct SchemaError: Error, Hashable, Sendable, CustomStringConvertible {
             self.isUnsupported = isUnsupported
         }
 
-        /// The detail after its place.
+        /// The location and the detail.
         public var description: String {
             "\(pointer == .root ? "the schema" : pointer.description): \(detail)"
         }
@@ -41,11 +41,12 @@ public struct SchemaError: Error, Hashable, Sendable, CustomStringConvertible {
         problems = [Problem(pointer, keyword, detail)]
     }
 
-    /// Sorts problems by their places in the document.
+    /// Sorts problems by their locations in the document.
     init(_ problems: [Problem], of document: JSONValue) {
-        let places = problems.map { document.positions(along: $0.pointer) }
+        let locations = problems.map { document.positions(along: $0.pointer) }
         let order = problems.indices.sorted { left, right in
-            places[left] == places[right] ? left < right : places[left].lexicographicallyPrecedes(places[right])
+            locations[left] == locations[right]
+                ? left < right : locations[left].lexicographicallyPrecedes(locations[right])
         }
         self.problems = order.map { problems[$0] }
     }
@@ -71,7 +72,7 @@ public struct Violation: Hashable, Sendable {
     public var suite: String?
     /// The key whose value breaks the rule; nil for the suite as a whole.
     public var key: String?
-    /// The place inside the key's value.
+    /// The location inside the key's value.
     public var pointer: JSONPointer
     /// The keyword of the schema, as `maximum`.
     public let keyword: String
@@ -102,7 +103,7 @@ public struct Violation: Hashable, Sendable {
 
     /// The detail. If the violation concerns a part of the value, the pointer precedes the detail.
     @inline(never)
-    var detailWithPlace: String {
+    var detailWithLocation: String {
         pointer == .root ? detail : "at \(pointer): \(detail)"
     }
 }

@@ -4,7 +4,7 @@
 /// each schema once for each part of the value, however the schemas refer to each other.
 struct SchemaNormalizer {
     private let nodes: [SchemaNode]
-    /// The steps that may still be taken. When they are used up the rest stays as it is, which is as valid.
+    /// The remaining steps. If no steps remain, the rest of the schema stays unchanged, and is equally valid.
     private var steps: Int
 
     /// Returns the normalised value. Copies nothing if nothing changes.

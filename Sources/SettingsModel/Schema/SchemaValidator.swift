@@ -33,12 +33,12 @@ struct SchemaValidator {
     private let budget: Int
     /// True if the budget would be larger if other values had left more.
     private var isBoundByOthers = false
-    /// The steps of matching patterns that may still be taken.
+    /// The remaining steps of matching patterns.
     private var patternSteps: Int
     private(set) var isExhausted = false
     /// The bytes of names and texts in the findings.
     private var listedText = 0
-    /// The steps that reasons and suggestions may still take. When they are used up, messages do without.
+    /// The remaining steps for reasons and suggestions. If no steps remain, messages have no reasons and no suggestions.
     private(set) var reasonSteps: Int
     /// True for a validator that looks for a reason. It gives none itself, as reasons of alternatives inside alternatives
     /// would make a text of exponential length.
@@ -57,7 +57,7 @@ struct SchemaValidator {
     static let mostReasonSteps = 300_000
     /// The number of violations that are listed.
     static let mostListed = 1_000
-    /// The bytes of names and texts that the list may take. Violations repeat them.
+    /// The maximum bytes of names and texts in the list of violations, which repeats names and texts.
     static let mostTextListed = 1_000_000
     /// The keyword of the violation for an exceeded budget.
     static let tooComplex = "limit"
@@ -89,7 +89,7 @@ struct SchemaValidator {
         isBoundByOthers = rest < steps
     }
 
-    /// Takes the steps that were taken from those that are left for several values; all of them if they did not suffice.
+    /// Subtracts the used steps from the remaining steps of several values. If the steps did not suffice, no steps remain.
     func charge(_ rest: inout Int) {
         let spent = budget - steps + min(Self.mostReasonSteps, budget) - reasonSteps
         rest = isExhausted && isBoundByOthers ? min(0, rest - spent) : rest - spent
@@ -180,7 +180,7 @@ struct SchemaValidator {
         validator.depth = depth
         validator.validate(value, against: [id], isSecret: isSecret)
         reasonSteps = validator.steps
-        return validator.isExhausted ? nil : validator.findings.first?.violation.detailWithPlace
+        return validator.isExhausted ? nil : validator.findings.first?.violation.detailWithLocation
     }
 
     /// Returns `; did you mean …?`, or nothing if that may not be said or would take too long to find.
@@ -251,7 +251,7 @@ struct SchemaValidator {
             case .index(let index): String(index)
             }
         }
-        // Of a place inside a secret only the key is shown, if the path begins with it.
+        // For a location inside a secret, the violation names only the key, if the path begins with the key.
         let shown = isSecret ? Array(tokens.prefix(secretKeys.isEmpty ? 0 : 1)) : tokens
         let violation = Violation(
             pointer: JSONPointer(shown), keyword: keyword, detail: detail, expected: expected, actual: actual)

@@ -2,7 +2,7 @@ extension Schema {
     /// The key's part of the document with the definitions that it refers to: a schema that stands alone.
     ///
     /// References keep their names where they lead to an entry of `$defs`. Those that lead elsewhere get an entry named by
-    /// their place, as `#/$defs/properties.volume`; one to the key itself becomes `#`.
+    /// their location, such as `#/$defs/properties.volume`; one to the key itself becomes `#`.
     package func standaloneDocument(of key: KeySchema) -> JSONValue {
         var maker = StandaloneSchemaMaker(of: key, in: document)
         return maker.make()
@@ -12,8 +12,8 @@ extension Schema {
 /// A copier of one part of a schema document that collects the definitions the part refers to.
 private struct StandaloneSchemaMaker {
     private let part: JSONValue
-    /// The part's place in the document; nil if it was merged from several.
-    private let place: JSONPointer?
+    /// The location of the part in the document; nil if the part was merged from several parts.
+    private let location: JSONPointer?
     private let document: JSONValue
     /// The definitions by their names in the copy, null until they are copied.
     private var definitions = JSONObject()
@@ -23,8 +23,8 @@ private struct StandaloneSchemaMaker {
 
     init(of key: KeySchema, in document: JSONValue) {
         part = key.document
-        let place: JSONPointer = ["properties", key.name]
-        self.place = document[place] == key.document ? place : nil
+        let location: JSONPointer = ["properties", key.name]
+        self.location = document[location] == key.document ? location : nil
         self.document = document
     }
 
@@ -37,7 +37,7 @@ private struct StandaloneSchemaMaker {
             definitions[definitions.members[next].name] = definition
             next += 1
         }
-        // The part's own definitions are reached by their place in the whole document only, so they are among these.
+        // The part's own definitions are reached only by their location in the whole document, so they are included.
         object["$defs"] = .object(definitions)
         return .object(object)
     }
@@ -62,7 +62,7 @@ private struct StandaloneSchemaMaker {
     /// The reference to the same schema in the copy. The schema was compiled, so the reference can be read.
     private mutating func renamed(_ reference: String) -> String {
         guard let target = JSONPointer(reference: reference) else { return reference }
-        if target == place { return "#" }
+        if target == location { return "#" }
         let entry: JSONPointer = ["$defs", name(of: target)]
         return entry == target ? reference : "#" + entry.description.replacing("%", with: "%25")
     }

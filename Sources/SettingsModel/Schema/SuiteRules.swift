@@ -2,7 +2,7 @@
 struct SuiteRules: Sendable {
     /// The schema's nodes, then the rules for effective values, then the same for defaults alone, which need not be complete.
     private let nodes: [SchemaNode]
-    /// The keys that the rules look at; nil if they look at all.
+    /// The keys that the rules concern; nil if the rules concern all keys.
     let keys: Set<UTF8Text>?
     /// A keyword of the rules that must be checked on all keys of the suite; nil if the rules have no such keyword.
     let allKeysKeyword: String?
@@ -49,7 +49,7 @@ struct SuiteRules: Sendable {
         return UTF8Text(parts.text())
     }
 
-    /// The further steps that patterns may take for each key.
+    /// The further steps of matching patterns that are allowed for each key.
     private static let patternStepsForKey = 500
 
     /// Lists what is wrong with effective values, with the key of each violation. Takes the steps of checking from those
@@ -73,7 +73,7 @@ struct SuiteRules: Sendable {
         return validator.findings.map { SchemaValidator.Finding(node: $0.node, violation: attributed($0.violation)) }
     }
 
-    /// Adds the key: the first step of the place, or the key that is missing.
+    /// Adds the key: the first token of the location, or the missing key.
     private func attributed(_ violation: Violation) -> Violation {
         var violation = violation
         if let key = violation.pointer.tokens.first {

@@ -82,10 +82,10 @@ package struct ByteSet: Sendable, ExpressibleByStringLiteral {
     }
 }
 
-/// A cursor that reads the bytes of a text. A copy of it remembers a place to return to.
+/// A cursor that reads the bytes of a text. To return to a position, keep a copy of the cursor at that position.
 ///
-/// The grammars that it reads are ASCII. No byte of a longer UTF-8 sequence equals an ASCII byte, so reading bytes refuses
-/// all other characters.
+/// The callers read grammars that consist of ASCII characters. In UTF-8, no byte of another character equals an ASCII
+/// byte, so a comparison of bytes refuses all other characters.
 package struct ByteCursor {
     package private(set) var rest: ArraySlice<UInt8>
 
@@ -101,29 +101,29 @@ package struct ByteCursor {
 
     package var next: UInt8? { rest.first }
 
-    /// Moves past a byte of the set if one comes next.
-    package mutating func take(oneOf set: ByteSet) -> Bool {
+    /// Moves past the next byte if the set contains the byte. Returns false otherwise.
+    package mutating func consume(oneOf set: ByteSet) -> Bool {
         guard let byte = rest.first, set.contains(byte) else { return false }
         rest.removeFirst()
         return true
     }
 
-    /// Moves past `character` if it comes next; `character` is ASCII.
-    package mutating func take(_ character: Unicode.Scalar) -> Bool {
+    /// Moves past the next byte if it is `character`, which must be ASCII. Returns false otherwise.
+    package mutating func consume(_ character: Unicode.Scalar) -> Bool {
         guard let byte = rest.first, byte == UInt8(ascii: character) else { return false }
         rest.removeFirst()
         return true
     }
 
-    /// Moves past `letter`, an ASCII letter in lower case, if it comes next in either case.
-    package mutating func take(ignoringCase letter: Unicode.Scalar) -> Bool {
+    /// Moves past the next byte if it is `letter` in either case. `letter` must be an ASCII letter in lower case.
+    package mutating func consume(ignoringCase letter: Unicode.Scalar) -> Bool {
         guard let byte = rest.first, ASCII.lowercased(byte) == UInt8(ascii: letter) else { return false }
         rest.removeFirst()
         return true
     }
 
-    /// Moves past the longest run of bytes in the set, which may be empty.
-    package mutating func take(while set: ByteSet) -> ArraySlice<UInt8> {
+    /// Moves past all next bytes that the set contains, and returns these bytes, which may be none.
+    package mutating func consume(while set: ByteSet) -> ArraySlice<UInt8> {
         var end = rest.startIndex
         while end < rest.endIndex, set.contains(rest[end]) { end += 1 }
         let run = rest[..<end]
@@ -131,8 +131,8 @@ package struct ByteCursor {
         return run
     }
 
-    /// Reads a decimal number of exactly `count` digits, few enough for an `Int`. Leaves a further digit unread.
-    package mutating func takeNumber(digits count: Int) -> Int? {
+    /// Reads a decimal number of exactly `count` digits, at most 18. Does not read further digits.
+    package mutating func consumeNumber(digits count: Int) -> Int? {
         var number = 0
         for _ in 0..<count {
             guard let byte = rest.first, ASCII.isDigit(byte) else { return nil }

@@ -9,18 +9,18 @@ package enum NameSuggestion {
     package static func nearest(to name: String, among candidates: some Sequence<String>, limit: Int = 3) -> [String] {
         guard var search = Search(for: name, limit: limit) else { return [] }
         for candidate in candidates {
-            guard search.look(at: candidate) else { break }
+            guard search.compare(with: candidate) else { break }
         }
         return search.names
     }
 
-    /// Searches names that are ordered by their bytes. Of very many it compares those around the place of the name and
-    /// around the places of likely misspellings.
+    /// Searches names that are ordered by their bytes. If there are very many names, the search compares only the names near
+    /// the position of the name, and near the positions of likely corrections.
     package static func nearest(
         to name: String, amongOrdered names: some RandomAccessCollection<String>, limit: Int = 3
     ) -> [String] {
-        nearest(to: name, limit: limit) { place, count in
-            var after = names.position(of: place)
+        nearest(to: name, limit: limit) { target, count in
+            var after = names.position(of: target)
             var before = after
             var neighbours: [String] = []
             neighbours.reserveCapacity(min(count, names.count))
@@ -40,21 +40,21 @@ package enum NameSuggestion {
 
     /// Searches ordered names that the caller looks up.
     ///
-    /// - Parameter neighbours: returns up to `count` names around the position of `place` in the order, the nearest
-    ///   first. `place` is the misspelt name or, if there are very many names, a likely correction of it.
+    /// - Parameter neighbours: returns up to `count` names around the position of `target` in the order, the nearest
+    ///   first. `target` is the misspelt name or, if there are very many names, a likely correction of it.
     package static func nearest(
-        to name: String, limit: Int = 3, neighbours: (_ place: String, _ count: Int) -> [String]
+        to name: String, limit: Int = 3, neighbours: (_ target: String, _ count: Int) -> [String]
     ) -> [String] {
         guard var search = Search(for: name, limit: limit) else { return [] }
         let nearby = neighbours(name, mostNearby)
-        var isTaken = nearby.prefix(mostFirst).allSatisfy { search.look(at: $0) }
+        var hasSteps = nearby.prefix(mostFirst).allSatisfy { search.compare(with: $0) }
         // Misspellings come before the many that are only further away.
         if nearby.count == mostNearby {
-            for place in slips(of: Array(name.utf8)) where isTaken {
-                isTaken = neighbours(place, mostAroundSlip).allSatisfy { search.look(at: $0) }
+            for correction in slips(of: Array(name.utf8)) where hasSteps {
+                hasSteps = neighbours(correction, mostAroundSlip).allSatisfy { search.compare(with: $0) }
             }
         }
-        for name in nearby.dropFirst(mostFirst) where isTaken { isTaken = search.look(at: name) }
+        for name in nearby.dropFirst(mostFirst) where hasSteps { hasSteps = search.compare(with: name) }
         return search.names
     }
 
@@ -82,12 +82,12 @@ package enum NameSuggestion {
         if let first = name.first, ASCII.isLetter(first) {
             slips.append([first ^ 0x20] + name[1...])
         }
-        for place in name.indices.prefix(mostSlips) {
+        for index in name.indices.prefix(mostSlips) {
             slips.append(name)
-            slips[slips.count - 1].remove(at: place)
-            guard place > 0, name[place - 1] != name[place] else { continue }
+            slips[slips.count - 1].remove(at: index)
+            guard index > 0, name[index - 1] != name[index] else { continue }
             slips.append(name)
-            slips[slips.count - 1].swapAt(place - 1, place)
+            slips[slips.count - 1].swapAt(index - 1, index)
         }
         return slips.map { String(decoding: $0, as: UTF8.self) }
     }
@@ -124,8 +124,8 @@ private struct Search {
 
     var names: [String] { matches.map(\.name) }
 
-    /// Compares a candidate. Returns false when the time is used up.
-    mutating func look(at candidate: String) -> Bool {
+    /// Compares a candidate with the name. Returns false if no steps remain.
+    mutating func compare(with candidate: String) -> Bool {
         // Once the limit is reached, only nearer names matter.
         let worst = matches.count == limit ? matches[limit - 1].rank : Rank(isLastPart: true, distance: .max)
         let letters = candidate.utf8Span.span
@@ -184,12 +184,14 @@ struct EditDistance {
     /// The bytes of candidates that were compared.
     private(set) var steps = 0
     private let count: Int
-    /// For each byte its places in the name.
-    private var places = [UInt64](repeating: 0, count: 256)
+    /// The positions of each byte in the name, as a bit set.
+    private var positions = [UInt64](repeating: 0, count: 256)
 
     init(from name: String) {
         count = name.utf8.count
-        for (position, byte) in name.utf8.enumerated() { places[Int(ASCII.lowercased(byte))] |= 1 << UInt64(position) }
+        for (position, byte) in name.utf8.enumerated() {
+            positions[Int(ASCII.lowercased(byte))] |= 1 << UInt64(position)
+        }
     }
 
     /// The greatest distance of a suggestion.
@@ -210,7 +212,7 @@ struct EditDistance {
         var (grows, shrinks) = (UInt64.max, UInt64(0))
         var (isDiagonal, previous) = (UInt64(0), UInt64(0))
         for index in letters.indices {
-            let here = places[Int(ASCII.lowercased(letters[index]))]
+            let here = positions[Int(ASCII.lowercased(letters[index]))]
             let swapped = ((~isDiagonal & here) << 1) & previous
             isDiagonal = (((here & grows) &+ grows) ^ grows) | here | shrinks | swapped
             var increases = shrinks | ~(isDiagonal | grows)

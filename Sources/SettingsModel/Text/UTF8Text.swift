@@ -1,4 +1,4 @@
-/// Comparing, hashing and ordering by UTF-8 bytes. Swift's own `==` takes two Unicode spellings of é for one string, where
+/// Comparing, hashing and ordering by UTF-8 bytes. Swift's own `==` treats two Unicode spellings of é as equal, where
 /// programs in other languages see two names.
 extension String {
     /// True if both strings consist of the same UTF-8 bytes.

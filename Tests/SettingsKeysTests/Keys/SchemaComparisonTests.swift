@@ -76,18 +76,18 @@ struct SchemaComparisonTests {
         (
             DefaultsKey<Int>("k", defaultValue: 0), ["type": "string", "default": "0"],
             [
-                "k: the program reads an integer, the server holds a string",
+                "k: the program reads an integer, the server stores a string",
                 #"k: the default of the program is 0, that of the server "0""#,
             ]
         ),
         (
             DefaultsKey<Int?>("k"), ["type": "number"],
-            ["k: the program takes an integer, the server a number"]
+            ["k: the program allows an integer, the server allows a number"]
         ),
         (
             DefaultsKey<Int?>("k"), ["type": ["integer", "string"], "exclusiveMaximum": 10],
             [
-                "k: the program takes an integer, the server an integer or a string",
+                "k: the program allows an integer, the server allows an integer or a string",
                 "k: the program allows any integer, the server ...9",
             ]
         ),
@@ -103,7 +103,7 @@ struct SchemaComparisonTests {
                 "k: the default of the program is none, that of the server 1"
             ]
         ),
-        (DefaultsKey<Int?>("k"), true, ["k: the program takes an integer, the server any value"]),
+        (DefaultsKey<Int?>("k"), true, ["k: the program allows an integer, the server allows any value"]),
         (
             DefaultsKey<Double?>("k", in: ..<1), ["type": "number", "exclusiveMinimum": 0, "multipleOf": 0.5],
             [
@@ -128,7 +128,7 @@ struct SchemaComparisonTests {
         ),
         (
             DefaultsKey<UInt64?>("k"), ["type": "object"],
-            ["k: the program reads an integer or a string, the server holds an object"]
+            ["k: the program reads an integer or a string, the server stores an object"]
         ),
     ]
 
