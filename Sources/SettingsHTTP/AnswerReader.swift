@@ -100,7 +100,7 @@ package final class AnswerReader: Sendable {
         }
     }
 
-    private func takeCommands() -> [Command] {
+    private func removeCommands() -> [Command] {
         mailbox.withLock { mailbox in
             if mailbox.isWoken {
                 mailbox.isWoken = false
@@ -129,7 +129,7 @@ extension AnswerReader {
             var waiting = WaitingExchanges()
             var idleUntil = ContinuousClock.now + idleLimit
             while true {
-                for command in takeCommands() { handle(command, &waiting, buffer) }
+                for command in removeCommands() { handle(command, &waiting, buffer) }
                 if !waiting.isEmpty { idleUntil = .now + idleLimit }
                 waiting.wait(beside: waker.descriptor, until: waiting.nextMoment ?? idleUntil) {
                     waiting, id, exchange in
@@ -151,14 +151,14 @@ extension AnswerReader {
         case .hurry(let id):
             if let exchange = waiting.begin(id) { proceed(id, exchange.advance(buffer), &waiting) }
         case .cancel(let id):
-            waiting.finish(id) { .failure(.cancelled(outcome: $0.outcome)) }
+            waiting.complete(id) { .failure(.cancelled(outcome: $0.outcome)) }
         case .tokenRead(let id, let content):
             guard let exchange = waiting.exchange(id) else { return }
             switch content {
             case .success(let text):
                 exchange.sign(with: text)
                 proceed(id, exchange.advance(buffer), &waiting)
-            case .failure(let error): waiting.finish(id) { _ in .failure(SettingsError(error)) }
+            case .failure(let error): waiting.complete(id) { _ in .failure(SettingsError(error)) }
             }
         case .found(let id, let result):
             guard let exchange = waiting.exchange(id) else { return }
@@ -167,7 +167,7 @@ extension AnswerReader {
                 exchange.found(addresses)
                 proceed(id, exchange.advance(buffer), &waiting)
             case .failure(let failure):
-                waiting.finish(id) { .failure(.unreachable(failure.description, outcome: $0.outcome)) }
+                waiting.complete(id) { .failure(.unreachable(failure.description, outcome: $0.outcome)) }
             }
         }
     }
@@ -175,7 +175,7 @@ extension AnswerReader {
     private func proceed(_ id: UInt64, _ progress: Exchange.Progress, _ waiting: inout WaitingExchanges) {
         switch progress {
         case .waiting(let wait): waiting.setWait(id, wait)
-        case .finished(let result): waiting.finish(id) { _ in result }
+        case .finished(let result): waiting.complete(id) { _ in result }
         case .readingToken(let file):
             waiting.setWait(id, Exchange.Wait())
             // The file system may not answer, and all other exchanges would wait with the file.

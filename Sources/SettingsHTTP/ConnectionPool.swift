@@ -7,7 +7,7 @@ internal import Synchronization
 ///
 /// Each request has a connection of its own for as long as it takes, so that none waits behind a long one.
 package final class ConnectionPool: Sendable {
-    /// How many idle connections are kept unless told otherwise.
+    /// The default maximum number of idle connections.
     package static let usualLimit = 8
 
     private struct Idle {
@@ -64,8 +64,8 @@ package final class ConnectionPool: Sendable {
 
     var idleCount: Int { state.withLock { $0.idle.count } }
 
-    /// Takes the connection used last that is still open; nil if there is none.
-    func take(at now: ContinuousClock.Instant = .now) -> Connection? {
+    /// Removes and returns the most recently used connection that is still open; nil if no connection is open.
+    func removeConnection(at now: ContinuousClock.Instant = .now) -> Connection? {
         while true {
             // Connections are closed after the lock is free.
             let (connection, old) = state.withLock { state in

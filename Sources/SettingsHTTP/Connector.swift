@@ -30,36 +30,36 @@ final class Connection: Sendable {
     var isQuiet: Bool { socket.hasNoInput && session?.hasPending != true }
 }
 
-/// A state machine that connects to one of the addresses of a host. It never waits: it says what for.
+/// A state machine that connects to one of the addresses of a host. It never waits, but returns what to wait for.
 ///
-/// Packets to an address may be lost without an error. So each address has its turn for a while, and once more and for
-/// longer when all others had theirs. One that fails is not tried again.
+/// Packets to an address may be lost without an error. Therefore an attempt has a time limit, after which the next address
+/// is tried. After all addresses, the next round begins, with a longer limit. An address that fails is not tried again.
 struct Connector {
     enum Step {
         case connected(Connection, SocketAddress)
         case waiting(Exchange.Wait)
-        /// Nothing is left to be tried; with the reason of the last failure.
+        /// All addresses failed. The text is the reason of the last failure.
         case failed(String)
     }
 
     private struct Attempt {
         let connection: Connection
         let address: SocketAddress
-        /// When it is the turn of the next address; nil if there is none.
+        /// When the attempt ends and the next address is tried; nil if there is no other address.
         let end: ContinuousClock.Instant?
     }
 
-    /// How long the first turn is. Nearly all new connections take less.
-    private static let firstTurn = Duration.milliseconds(250)
-    private static let longestTurn = Duration.seconds(16)
+    /// The time limit of an attempt in the first round. Nearly all connections are established earlier.
+    private static let firstAttemptLimit = Duration.milliseconds(250)
+    private static let longestAttemptLimit = Duration.seconds(16)
     /// How long to wait for a Unix domain socket whose backlog is full.
     private static let busyPause = Duration.milliseconds(5)
 
-    /// Addresses to be tried in this round.
+    /// The addresses that this round has not tried yet.
     private var rest: ArraySlice<SocketAddress>
-    /// Addresses of the next round.
+    /// The addresses of the next round.
     private var again: [SocketAddress] = []
-    private var turn = Self.firstTurn
+    private var attemptLimit = Self.firstAttemptLimit
     private var attempt: Attempt?
     private var pauseEnd: ContinuousClock.Instant?
     private var failure = "no address"
@@ -81,7 +81,8 @@ struct Connector {
                 case .connected: return .connected(connection, address)
                 case .inProgress:
                     let isAlone = rest.isEmpty && again.isEmpty
-                    attempt = Attempt(connection: connection, address: address, end: isAlone ? nil : .now + turn)
+                    attempt = Attempt(
+                        connection: connection, address: address, end: isAlone ? nil : .now + attemptLimit)
                 case .busy:
                     again.append(address)
                     pauseEnd = .now + Self.busyPause
@@ -93,7 +94,7 @@ struct Connector {
         }
     }
 
-    /// Looks at the attempt or the pause that is under way; nil if another address is to be tried.
+    /// Returns the step for the current attempt or pause; nil if the next address must be tried.
     private mutating func check() -> Step? {
         if let pauseEnd, pauseEnd > .now { return .waiting(Exchange.Wait(until: pauseEnd)) }
         pauseEnd = nil
@@ -116,12 +117,12 @@ struct Connector {
         if let address = rest.popFirst() { return address }
         rest = again[...]
         again = []
-        turn = min(turn * 4, Self.longestTurn)
+        attemptLimit = min(attemptLimit * 4, Self.longestAttemptLimit)
         return rest.popFirst()
     }
 }
 
-/// The addresses of a server's host: fixed, or looked up and cached for some seconds.
+/// The addresses of a server's host: fixed addresses, or the result of a lookup that is cached for some seconds.
 final class HostAddresses: Sendable {
     typealias Found = Result<[SocketAddress], ResolveError>
 
@@ -131,7 +132,7 @@ final class HostAddresses: Sendable {
         var cachedUntil: ContinuousClock.Instant?
         /// The address that was connected to last.
         var best: SocketAddress?
-        /// The callers of the look-up that is under way; empty if there is none.
+        /// The callers of the running lookup; empty if no lookup is running.
         var waiting: [@Sendable (Found) -> Void] = []
 
         /// The cached addresses, the best one at the front; nil if they have to be looked up.
@@ -201,7 +202,7 @@ final class HostAddresses: Sendable {
     }
 
     /// Looks the addresses up on a thread of Dispatch, which has few: once for all callers that ask meanwhile. Calls the
-    /// completion at once if another look-up has just ended.
+    /// completion at once if another lookup has just ended.
     func lookUp(_ completion: @escaping @Sendable (Found) -> Void) {
         let (known, isFirst) = state.withLock { state -> ([SocketAddress]?, Bool) in
             if let known = state.unexpired { return (known, false) }

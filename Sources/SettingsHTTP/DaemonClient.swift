@@ -51,7 +51,7 @@ public final class DaemonClient: Sendable {
         DaemonClient(pool, timeout: timeout, reader: reader)
     }
 
-    /// Sends a request and returns what its answer says. Throws `cancelled` when the task is cancelled.
+    /// Sends a request and returns the content of the answer. Throws `cancelled` when the task is cancelled.
     @discardableResult
     public func send<Output>(_ endpoint: Endpoint<Output>) async throws(SettingsError) -> Output {
         var endpoint = endpoint
@@ -64,21 +64,21 @@ public final class DaemonClient: Sendable {
             } onCancel: {
                 poll.cancel()
             }
-            switch try take(result, endpoint) {
+            switch try step(after: result, endpoint) {
             case .answer(let output): return output
             case .next(let next): endpoint = next
             }
         }
     }
 
-    /// The same requests for callers that may block.
+    /// A client for callers that may block.
     public var blocking: Blocking { Blocking(client: self) }
 
-    /// The form of a client that blocks the calling thread until the answer is there or the time is over.
+    /// A client whose calls block the calling thread until the answer arrives or the deadline passes.
     public struct Blocking: Sendable {
         let client: DaemonClient
 
-        /// Sends a request and returns what its answer says.
+        /// Sends a request and returns the content of the answer.
         ///
         /// Repeats a request if a gateway answers that it cannot reach the daemon, and if the repeat is safe: if the request
         /// is a read or has an idempotency key.
@@ -88,7 +88,7 @@ public final class DaemonClient: Sendable {
             while true {
                 let (pool, deadline) = (client.pool, client.deadline(of: endpoint))
                 let result = Result { () throws(SettingsError) in try pool.exchange(endpoint.request, by: deadline) }
-                switch try client.take(result, endpoint) {
+                switch try client.step(after: result, endpoint) {
                 case .answer(let output): return output
                 case .next(let next): endpoint = next
                 }
@@ -96,13 +96,13 @@ public final class DaemonClient: Sendable {
         }
     }
 
-    /// A request on its way without a thread; not started.
+    /// Returns a request that waits without a thread. The caller starts the request.
     func poll<Output>(_ endpoint: Endpoint<Output>) -> LongPoll {
         LongPoll(endpoint.request, pool, by: deadline(of: endpoint), reader: reader)
     }
 
-    private func take<Output>(
-        _ result: Result<Reply, SettingsError>, _ endpoint: Endpoint<Output>
+    private func step<Output>(
+        after result: Result<Reply, SettingsError>, _ endpoint: Endpoint<Output>
     ) throws(SettingsError) -> Endpoint<Output>.Step {
         do throws(SettingsError) {
             return try endpoint.step(try result.get())

@@ -83,23 +83,23 @@ extension Endpoint {
         return endpoint
     }
 
-    /// All entries of a listing, page by page.
+    /// Returns all entries of a listing, whose pages are requested one after the other.
     ///
     /// - Parameters:
-    ///   - page: the endpoint of the page behind a name; of the first page for nil.
-    ///   - content: the entries of a page, and where the next one begins.
+    ///   - page: returns the endpoint of the page after a name; for nil, of the first page.
+    ///   - content: returns the entries of a page, and the name after which the next page begins.
     static func all<Page, Entry, Name: Comparable & Sendable>(
-        behind place: Name? = nil, _ before: [[Entry]] = [], page: @escaping @Sendable (Name?) -> Endpoint<Page>,
+        after name: Name? = nil, _ before: [[Entry]] = [], page: @escaping @Sendable (Name?) -> Endpoint<Page>,
         content: @escaping @Sendable (Page) -> ([Entry], next: Name?)
     ) -> Endpoint where Output == [Entry] {
-        let endpoint = page(place)
+        let endpoint = page(name)
         return Endpoint(steps: endpoint.request) { reply throws(SettingsError) in
             let (entries, next) = content(try endpoint.read(reply))
             let pages = before + [entries]
             guard let next else { return .answer(Array(pages.joined())) }
-            // Names are listed in their order, so a page that leads back would never end.
-            if let place, next <= place { throw reply.malformed("the page after \(place) leads to \(next)") }
-            return .next(.all(behind: next, pages, page: page, content: content))
+            // Pages are in the order of the names. Without this check, a page that refers back would cause an endless loop.
+            if let name, next <= name { throw reply.malformed("the page after \(name) leads to \(next)") }
+            return .next(.all(after: next, pages, page: page, content: content))
         }
     }
 }
@@ -113,10 +113,10 @@ package struct Reply: Equatable, Sendable {
 
     package var status: Int { response.status }
 
-    /// The place in history that the answer names; nil if there is none.
+    /// The cursor that the answer contains; nil if the answer contains no cursor.
     package var cursor: Cursor? { response.fields.value(of: "settings-cursor").flatMap { Cursor($0) } }
 
-    /// True if a gateway gave the answer in the place of the daemon, which it cannot reach.
+    /// True if a gateway answered instead of the daemon, because the gateway cannot reach the daemon.
     package var isFromGateway: Bool {
         guard (502...504).contains(status), cursor == nil else { return false }
         return Problem(status: status, body: try? value()).codeName.isEmpty
@@ -141,8 +141,8 @@ package struct Reply: Equatable, Sendable {
     /// The detail for an answer that no daemon gives: its body is a page at best.
     private var foreignDetail: String {
         let detail = "the response is not from a settings daemon"
-        guard (300..<400).contains(status), let place = response.fields.value(of: "location") else { return detail }
-        return "\(detail), but one that leads to \(place.prefix(200))"
+        guard (300..<400).contains(status), let location = response.fields.value(of: "location") else { return detail }
+        return "\(detail); it redirects to \(location.prefix(200))"
     }
 
     func json() throws(SettingsError) -> JSONValue {
@@ -193,14 +193,14 @@ extension Problem {
     }
 }
 
-/// An answer of the daemon, with the place in history that it is true at.
+/// An answer of the daemon, with the cursor of the state that it describes.
 ///
 /// The members of the body can be asked for directly: `answer.value`, `answer.isReplayed`.
 @dynamicMemberLookup
 public struct Answer<Body: Sendable>: Sendable {
     /// The body of the answer.
     public let body: Body
-    /// The place in history that the answer is true at: where to observe from.
+    /// The cursor of the state that the answer describes. An observer can resume from this cursor.
     public let cursor: Cursor
     /// In the answer to storing one value: whether nothing was stored before.
     public let isCreated: Bool

@@ -2,7 +2,8 @@ package import HTTPWire
 internal import Platform
 internal import SettingsModel
 
-/// A state machine that takes one request to its answer. It never waits: it says what for, and two drivers do.
+/// A state machine that sends one request and receives its answer. It never waits, but returns what to wait for. Two
+/// drivers wait: one blocks a thread, and one serves many requests on one thread.
 ///
 /// A connection from the pool may have been closed by the server just when the request went out. So a request is sent
 /// again, once, on a new connection, if nothing of an answer came and it is safe to repeat.
@@ -84,7 +85,7 @@ final class Exchange {
                 if let failure = addToken() { return failure }
             case .readingToken(let file): return .readingToken(file)
             case .fresh:
-                if !hasRepeated, let connection = pool.take() {
+                if !hasRepeated, let connection = pool.removeConnection() {
                     phase = .talking(connection)
                 } else if let addresses = pool.host.known {
                     found(addresses)
@@ -165,7 +166,7 @@ final class Exchange {
                     takesMore && sentCount < bytes.count ? [.readable, .writable] : .readable
                 return .waiting(Wait(descriptor: connection.socket.descriptor, events: events))
             case .bytes(let count):
-                if let reply = take(UnsafeRawBufferPointer(rebasing: buffer[..<count]), connection) { return reply }
+                if let reply = receive(UnsafeRawBufferPointer(rebasing: buffer[..<count]), connection) { return reply }
             case .end:
                 return reader.receiveEnd().map(answered) ?? lost("the connection ended")
             case .failed(let code): return lost(SystemError.text(code))
@@ -191,7 +192,7 @@ final class Exchange {
         }
     }
 
-    private func take(_ received: UnsafeRawBufferPointer, _ connection: Connection) -> Progress? {
+    private func receive(_ received: UnsafeRawBufferPointer, _ connection: Connection) -> Progress? {
         do {
             let response = try received.withMemoryRebound(to: UInt8.self) { bytes throws(MessageError) in
                 try reader.read(bytes.span)
@@ -213,7 +214,7 @@ final class Exchange {
         return nil
     }
 
-    /// True if a gateway gave the answer in the place of the daemon, and if the request may be sent again.
+    /// True if a gateway answered instead of the daemon, and the request may be repeated.
     func isRepeatable(after result: Result<Reply, SettingsError>) -> Bool {
         guard request.isRepeatable, let reply = try? result.get() else { return false }
         return reply.isFromGateway
@@ -252,7 +253,7 @@ extension ConnectionPool {
         return try result.get()
     }
 
-    /// The pauses before the repeats of a request that a gateway answers in the place of the daemon.
+    /// The pauses before the repeats of a request that a gateway answers instead of the daemon.
     private static let gatewayPauses = [Duration.milliseconds(100), .milliseconds(400)]
 
     private static func drive(

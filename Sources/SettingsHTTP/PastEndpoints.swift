@@ -26,7 +26,8 @@ extension Endpoint where Output == Answer<SuiteHistory> {
 }
 
 extension Endpoint where Output == SuiteDifference {
-    /// What differs in a suite between two places; without `end`, until now. The first place may be the later one.
+    /// The differences of a suite between two moments. Without `end`, the second moment is now. The first moment may be later
+    /// than the second moment.
     public static func difference(of suite: SuiteName, from start: Moment, to end: Moment? = nil) -> Endpoint {
         let target = RequestTarget("v1", "suites", suite.text, "diff").with("from", start.text).with("to", end?.text)
         return Endpoint(Request(.get, target))
@@ -58,7 +59,7 @@ extension Endpoint where Output == Answer<WriteSummary> {
     ///
     /// - Parameters:
     ///   - suite: the suite.
-    ///   - moment: the place in the past.
+    ///   - moment: the revision or the instant.
     ///   - prefix: only keys that begin so.
     ///   - keys: only these keys; not together with `prefix`.
     ///   - skipsConflicts: true to leave keys as they are whose values the schema does not allow now.

@@ -3,7 +3,7 @@ public import SettingsAPI
 public import SettingsModel
 
 extension Endpoint where Output == ServiceDescription {
-    /// The daemon's description of itself: name, version, place in history.
+    /// The name, the version and the current cursor of the daemon.
     public static var service: Endpoint { Endpoint(Request(.get, RequestTarget("v1"))) }
 }
 
@@ -21,7 +21,7 @@ extension Endpoint where Output == Void {
     /// Succeeds if the process works.
     public static var health: Endpoint { Endpoint(Request(.get, RequestTarget("healthz"))) { _ in } }
 
-    /// Succeeds if writes would be taken now; throws why not otherwise.
+    /// Succeeds if the daemon accepts writes now. Otherwise throws the reason.
     public static var readiness: Endpoint { Endpoint(Request(.get, RequestTarget("readyz"))) { _ in } }
 }
 
@@ -127,33 +127,33 @@ extension Endpoint where Output == SchemaDocument {
 
 extension Endpoint where Output == SettingsObservation {
     /// One answer of what happened in a suite: the state without `since`, else all that came after it, as soon as there is
-    /// something or the wait is over. `latest` tells each key once.
+    /// something or the wait is over. With `latest`, the answer contains only the last change of each key.
     public static func observe(
-        _ suite: SuiteName, since place: ResumePoint? = nil, wait: Duration? = nil, keys: [KeyName] = [],
+        _ suite: SuiteName, since point: ResumePoint? = nil, wait: Duration? = nil, keys: [KeyName] = [],
         prefixes: [String] = [], limit: Int? = nil, latest: Bool = false
     ) -> Endpoint {
         .observe(
-            Watched(scope: .one(suite), keys: keys, prefixes: prefixes), since: place, wait: wait, limit: limit,
+            Watched(scope: .one(suite), keys: keys, prefixes: prefixes), since: point, wait: wait, limit: limit,
             latest: latest)
     }
 
     /// The same of several suites: those that are named, and all whose names begin with one of `suitePrefixes`, as they
     /// come and go.
     public static func observe(
-        _ suites: [SuiteName], suitePrefixes: [String] = [], since place: ResumePoint? = nil, wait: Duration? = nil,
+        _ suites: [SuiteName], suitePrefixes: [String] = [], since point: ResumePoint? = nil, wait: Duration? = nil,
         keys: [KeyName] = [], prefixes: [String] = [], limit: Int? = nil, latest: Bool = false
     ) -> Endpoint {
         .observe(
-            Watched(scope: .several(suites, prefixes: suitePrefixes), keys: keys, prefixes: prefixes), since: place,
+            Watched(scope: .several(suites, prefixes: suitePrefixes), keys: keys, prefixes: prefixes), since: point,
             wait: wait, limit: limit, latest: latest)
     }
 
     package static func observe(
-        _ watched: Watched, since place: ResumePoint?, wait: Duration?, limit: Int?, latest: Bool
+        _ watched: Watched, since point: ResumePoint?, wait: Duration?, limit: Int?, latest: Bool
     ) -> Endpoint {
-        let target = watched.target.with("since", place?.description).waiting(wait)
+        let target = watched.target.with("since", point?.description).waiting(wait)
             .with("limit", limit.map(String.init)).with(flag: "latest", latest)
-        // The daemon waits for half a minute unless told otherwise.
+        // Without the parameter, the daemon waits for 30 seconds.
         return Endpoint(Request(.get, target), wait: wait ?? .seconds(30))
     }
 }

@@ -11,7 +11,7 @@ struct WaitingExchanges {
         let completion: AnswerReader.Completion
         var wait = Exchange.Wait()
 
-        /// When the exchange has to be looked at, whatever comes.
+        /// When the exchange must continue, even if no descriptor is ready.
         var nextMoment: ContinuousClock.Instant {
             min(start ?? deadline, wait.until ?? deadline, deadline)
         }
@@ -21,7 +21,7 @@ struct WaitingExchanges {
 
     var isEmpty: Bool { entries.isEmpty }
 
-    /// The first moment at which one of them has to be looked at.
+    /// The earliest moment at which an exchange must continue.
     var nextMoment: ContinuousClock.Instant? { entries.values.lazy.map(\.nextMoment).min() }
 
     func exchange(_ id: UInt64) -> Exchange? {
@@ -47,7 +47,7 @@ struct WaitingExchanges {
     }
 
     /// Ends an exchange that is still there. Closes its connection, unless the pool has it, then calls its completion.
-    mutating func finish(_ id: UInt64, _ result: (Exchange) -> Result<Reply, SettingsError>) {
+    mutating func complete(_ id: UInt64, _ result: (Exchange) -> Result<Reply, SettingsError>) {
         guard let entry = entries.removeValue(forKey: id) else { return }
         let result = result(entry.exchange)
         entry.exchange.close()
@@ -77,7 +77,7 @@ struct WaitingExchanges {
         for id in entries.compactMap({ $1.nextMoment <= now ? $0 : nil }) {
             guard let entry = entries[id] else { continue }
             if entry.deadline <= now {
-                finish(id) { .failure($0.deadlineError) }
+                complete(id) { .failure($0.deadlineError) }
             } else if begin(id) != nil || entry.start == nil {
                 body(&self, id, entry.exchange)
             }
