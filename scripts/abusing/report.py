@@ -9,7 +9,7 @@ from .trial import Outcome, Stop
 MIB = 1 << 20
 NAME_WIDTH = 26
 COLUMNS = "{:<26}  {:>10}  {:>10}  {:>10}  {:>10}  {:<16}  {:<36}  {:<36}  {}"
-HEADINGS = COLUMNS.format("row", "GET", "PUT", "memory", "slow turns", "stop", "bystander", "answers to the abuser", "")
+HEADINGS = COLUMNS.format("row", "GET", "PUT", "memory", "slow loops", "stop", "bystander", "answers to the abuser", "")
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def refusals(seen: dict[str, Experience]) -> Counter[str]:
 def line(name: str, outcome: Outcome, missed: list[str]) -> str:
     return COLUMNS.format(
         name, milliseconds(outcome.seen["GET"].slowest), milliseconds(outcome.seen["PUT"].slowest),
-        f"{outcome.memory / MIB:+,.0f} MiB", outcome.slow_turns, stop(outcome.stop),
+        f"{outcome.memory / MIB:+,.0f} MiB", outcome.slow_iterations, stop(outcome.stop),
         bystander(outcome.seen), counts(outcome.tally),
         "MISSED: " + ", ".join(missed) if missed else "ok")
 

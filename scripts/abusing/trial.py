@@ -39,21 +39,21 @@ class Stop:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a row has shown. `memory` is in bytes beyond what the loaded data takes. `slow_turns` says how often an event
-    loop took over 20 ms before it looked at its connections again."""
+    """What a row has shown. `memory` is in bytes beyond what the loaded data takes. `slow_iterations` says how often an event
+    loop needed more than 20 ms for an iteration."""
 
     seen: dict[str, Experience]
     memory: int
-    slow_turns: int
+    slow_iterations: int
     tally: Counter[str]
     stop: Stop
 
 
-def _slow_turns(connection: Connection) -> int:
+def _slow_iterations(connection: Connection) -> int:
     metrics = connection.request("GET", "/metrics").body
-    found = re.search(rb"^settingsd_slow_batches_total (\d+)$", metrics, re.MULTILINE)
+    found = re.search(rb"^settingsd_slow_iterations_total (\d+)$", metrics, re.MULTILINE)
     if not found:
-        raise ServiceFailed("the metrics do not say how many turns were slow")
+        raise ServiceFailed("the metrics do not have the number of slow iterations")
     return int(found[1])
 
 
@@ -82,7 +82,7 @@ class Trial:
                 fill_history(connection)
             abuse.load(connection)
             roles = abuse.roles(connection)
-            before, turns_before = self._resident(daemon), _slow_turns(connection)
+            before, iterations_before = self._resident(daemon), _slow_iterations(connection)
             daemon.forget_peak()
             with abuser(daemon.port, roles) as child:
                 with Bystander(daemon.port, abuse.writes_large, abuse.connects_anew) as bystander:
@@ -91,8 +91,8 @@ class Trial:
                     seen = bystander.finish()
                 tally = child.ask("tally")
                 memory = daemon.peak_resident_bytes() - before
-                slow_turns = _slow_turns(connection) - turns_before
-                return Outcome(seen, memory, slow_turns, tally, self._stop(daemon))
+                slow_iterations = _slow_iterations(connection) - iterations_before
+                return Outcome(seen, memory, slow_iterations, tally, self._stop(daemon))
 
     def _resident(self, daemon: Settingsd) -> int:
         """What the loaded data takes, once what loading it has freed went back to the system."""

@@ -31,11 +31,11 @@ def _commits(count: int, pause: float, begin: int = 0) -> Callable[[], Script]:
 def _follower(since: str, query: str = "") -> Callable[[], Script]:
     """A script of long polls, each from where the last one ended."""
     def script() -> Script:
-        place = since
+        cursor = since
         while True:
-            yield Send(render("GET", f"{suite(SUITE)}/observe?since={place}&wait=60{query}"))
+            yield Send(render("GET", f"{suite(SUITE)}/observe?since={cursor}&wait=60{query}"))
             answer = yield Await()
-            place = answer.fields.get("settings-cursor", place) if answer else place
+            cursor = answer.fields.get("settings-cursor", cursor) if answer else cursor
     return script
 
 
