@@ -108,7 +108,7 @@ struct Sending: Sendable {
     }
 
     /// Removes and returns the waiter of the first write, because its answer has arrived.
-    mutating func takeFirstWaiter() -> Promise<WriteResult>? {
+    mutating func removeFirstWaiter() -> Promise<WriteResult>? {
         guard let waiter = waiters.removeValue(forKey: nextNumber) else {
             return waitersWithoutTimeout.removeValue(forKey: nextNumber)
         }

@@ -226,7 +226,7 @@ extension SuiteSession {
     }
 
     private func announce(_ cells: [KeyCell], isOwnChange: Bool) {
-        ChangeAnnouncer.shared.announce(cells.compactMap { $0.takeTracker() }, isOwnChange: isOwnChange)
+        ChangeAnnouncer.shared.announce(cells.compactMap { $0.removeTracker() }, isOwnChange: isOwnChange)
     }
 
     /// Changes the replica.
