@@ -6,8 +6,8 @@ import Testing
 @testable import SettingsClient
 @testable import SettingsHTTP
 
-/// A place where a suite can live. Most tests of an adapter run in all places.
-enum Place: CaseIterable, Sendable {
+/// The kind of backend that stores a suite. Most tests of an adapter run with all kinds.
+enum BackendKind: CaseIterable, Sendable {
     /// In this program's memory.
     case memory
     /// The same, with outbox and cache.
@@ -17,9 +17,9 @@ enum Place: CaseIterable, Sendable {
     /// In a daemon that is reached over a Unix domain socket.
     case unixSocket
 
-    /// The places that differ for an adapter. The tests of the HTTP client compare the two kinds of sockets, so only a few
+    /// The kinds that differ for an adapter. The tests of the HTTP client compare the two kinds of sockets, so only a few
     /// tests of adapters use TCP, too.
-    static let allCases: [Place] = [.memory, .memoryWithFiles, .unixSocket]
+    static let allCases: [BackendKind] = [.memory, .memoryWithFiles, .unixSocket]
     static let allCasesWithTCP = allCases + [.tcp]
 
     /// A suite of its own, empty.
@@ -31,7 +31,7 @@ enum Place: CaseIterable, Sendable {
             return World { backend }
         case .memoryWithFiles:
             let directory = try TemporaryDirectory()
-            let backend = FlakyBackend(InMemoryBackend(suite: suite, schema: schema), holding: directory)
+            let backend = FlakyBackend(InMemoryBackend(suite: suite, schema: schema), retaining: directory)
             let files = FileLocation.directory(directory.path)
             return World(files: files) { backend }
         case .tcp: return try World(served: suite, .tcp, schema)
@@ -83,7 +83,7 @@ final class World: Sendable {
         makeBackend()
     }
 
-    /// Another program that uses the suite, with files if the place has some and nothing else is said.
+    /// Another program that uses the suite, with files if the kind has files and the caller does not say otherwise.
     func adapter<Keys: DefaultsKeyStore>(
         _ keys: Keys, arguments: [String] = [], session: SuiteSession? = nil, timeout: Duration? = nil,
         writes: WriteMode = .confirmed
@@ -107,7 +107,7 @@ final class World: Sendable {
     }
 
     /// What was complained of since this was asked last.
-    func takeIssues() -> [DefaultsIssue] {
-        issues.take()
+    func drainIssues() -> [DefaultsIssue] {
+        issues.drain()
     }
 }
