@@ -20,7 +20,7 @@ final class APIServer {
     private let parsing: WorkScheduler
     let rendering: WorkScheduler
     private let gate = DispatchSemaphore(value: 0)
-    private var isHeld = false
+    private var isBlocked = false
     private var isStopped = false
 
     init(
@@ -83,7 +83,7 @@ final class APIServer {
     }
 
     /// From now on large bodies wait to be parsed.
-    func hold() {
+    func blockParsing() {
         let isRunning = DispatchSemaphore(value: 0)
         parsing.submit(
             WorkScheduler.Work { [gate] _ in
@@ -91,12 +91,12 @@ final class APIServer {
                 gate.patientWait()
             })
         isRunning.patientWait()
-        isHeld = true
+        isBlocked = true
     }
 
     func letGo() {
-        guard isHeld else { return }
-        isHeld = false
+        guard isBlocked else { return }
+        isBlocked = false
         gate.signal()
     }
 
@@ -107,20 +107,20 @@ final class APIServer {
     }
 
     /// Runs the body while the loop does nothing else.
-    func whileLoopIsHeld(_ body: () throws -> Void) rethrows {
-        let (isHeld, letGo) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    func whileLoopIsBlocked(_ body: () throws -> Void) rethrows {
+        let (isBlocked, letGo) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         for loop in server.loops {
             loop.run {
-                isHeld.signal()
+                isBlocked.signal()
                 letGo.patientWait()
             }
         }
-        isHeld.patientWait()
+        isBlocked.patientWait()
         defer { letGo.signal() }
         try body()
     }
 
-    /// Returns once what was committed before is published, and the loops have looked at it.
+    /// Returns once what was committed before is published, and the loops have processed it.
     func settle() {
         let isIdle = DispatchSemaphore(value: 0)
         store.whenIdle { _ in isIdle.signal() }

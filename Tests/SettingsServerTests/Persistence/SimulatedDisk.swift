@@ -129,10 +129,10 @@ final class SimulatedDisk: FileSystem {
     }
 
     /// Makes only a little of the room: that is enough to see what becomes of zeros, and a megabyte each time takes long.
-    func preallocate(_ descriptor: Int32, _ path: String, _ place: Range<Int>) throws(FileError) {
+    func preallocate(_ descriptor: Int32, _ path: String, _ range: Range<Int>) throws(FileError) {
         try storage.call(.preallocate, path) { storage in
-            let zeros = [UInt8](repeating: 0, count: min(place.count, 3000))
-            storage.change(descriptor, .write(offset: place.lowerBound, bytes: zeros))
+            let zeros = [UInt8](repeating: 0, count: min(range.count, 3000))
+            storage.change(descriptor, .write(offset: range.lowerBound, bytes: zeros))
             return nil
         }
     }

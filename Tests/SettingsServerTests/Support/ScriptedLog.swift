@@ -29,7 +29,7 @@ final class ScriptedLog: CommitLog {
     /// - Parameters:
     ///   - isGated: whether each flush waits for a ``letGo()``.
     ///   - isShared: whether other daemons add commits.
-    ///   - failsEach: which flushes fail, in turns with each outcome: each of so many; nil for none but those of ``failNext``.
+    ///   - failsEach: which flushes fail, with each outcome in rotation: each of so many; nil for none but those of ``failNext``.
     init(isGated: Bool = false, isShared: Bool = false, failsEach: Int? = nil) {
         self.failsEach = failsEach
         self.isShared = isShared
