@@ -1,4 +1,4 @@
-"""What every group of rows needs: the programs, a folder, how often and how long; and taking turns."""
+"""What each group of rows needs: the programs, a folder, the number and the length of rounds, and the order of contenders."""
 
 import itertools
 import pathlib
@@ -52,7 +52,7 @@ class Bench:
         self.setups[kind] = kind.SETUP
         return kind(self.path(kind.__name__.lower()), *arguments)
 
-    def in_turns(self, **contenders):
+    def in_rounds(self, **contenders):
         """Runs every contender once a round, never two at a time, and returns the results of each by name.
 
         Every second round goes the other way, so that no contender always runs behind the same other one.

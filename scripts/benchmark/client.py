@@ -14,7 +14,7 @@ READ, READ_BY_KEY = 100, 150
 TWO_THREADS = 3
 SET = 1.5
 ADAPTERS, ADAPTER_BYTES = 300, 100e3
-TURNS = 40
+ROUNDS = 40
 RUN_TIME_KEYS = 50_000
 MILLISECONDS_PER_SECOND = 10
 # What is measured for comparison, and what costs more to make than to look up, has nothing to reach.
@@ -39,7 +39,7 @@ def reads(bench):
     References to text, arrays and the like are counted by Swift. Threads that take the same one at the same time wait for
     the count, however they got to it; so for these that figure has nothing to reach.
     """
-    rounds = bench.in_turns(client=lambda: ask(bench, "reads", bench.seconds * MILLISECONDS_PER_SECOND))["client"]
+    rounds = bench.in_rounds(client=lambda: ask(bench, "reads", bench.seconds * MILLISECONDS_PER_SECOND))["client"]
     medians = {measured["read"]: {figure: statistics.median(each[number][figure] for each in rounds)
                                   for figure in ("alone", "besideOther", "besideSame")}
                for number, measured in enumerate(rounds[0])}
@@ -65,7 +65,7 @@ def two_threads(figures):
 
 def decoding(bench):
     """How often a Codable value is decoded."""
-    counts = bench.in_turns(client=lambda: ask(bench, "decodes")[0])["client"]
+    counts = bench.in_rounds(client=lambda: ask(bench, "decodes")[0])["client"]
     yield absolute("decodes of a revision", lambda value: f"{value:g}",
                    [count["decodes"] / count["revisions"] for count in counts], Required("<=", 1),
                    "of a Codable value that is read 300 times by path, as a member and by key")
@@ -75,7 +75,7 @@ def sets(bench):
     """A set that the daemon acknowledges, beside a bare exchange of the same bytes."""
     for durability in (ALWAYS, INTERVAL):
         with bench.settingsd(durability) as daemon:
-            runs = bench.in_turns(client=lambda: ask(bench, "writes", daemon.port, TURNS)[0])["client"]
+            runs = bench.in_rounds(client=lambda: ask(bench, "writes", daemon.port, ROUNDS)[0])["client"]
         yield compared(f"set, durability {durability}", microseconds, [run["set"] for run in runs],
                        [run["exchange"] for run in runs], "bare HTTP", Required("<=", SET))
 
@@ -83,7 +83,7 @@ def sets(bench):
 def memory(bench):
     """Resident memory of an adapter with a suite of its own."""
     with bench.settingsd(INTERVAL) as daemon:
-        runs = bench.in_turns(remote=lambda: ask(bench, "memory", ADAPTERS, daemon.port)[0],
+        runs = bench.in_rounds(remote=lambda: ask(bench, "memory", ADAPTERS, daemon.port)[0],
                               memory=lambda: ask(bench, "memory", ADAPTERS)[0])
     for title, name in (("an adapter of a suite", "remote"), ("an adapter in memory", "memory")):
         yield absolute(title, kilobytes, [run["bytesPerAdapter"] for run in runs[name]], Required("<=", ADAPTER_BYTES),
@@ -92,7 +92,7 @@ def memory(bench):
 
 def keys(bench):
     """Keys whose names are made at run time, each made for its read."""
-    runs = bench.in_turns(client=lambda: ask(bench, "keys", RUN_TIME_KEYS)[0])["client"]
+    runs = bench.in_rounds(client=lambda: ask(bench, "keys", RUN_TIME_KEYS)[0])["client"]
     title = f"{RUN_TIME_KEYS:,} keys made at run time"
     yield absolute(f"{title}: first reads", lambda value: f"{value:.2f} s", [run["firstReads"] for run in runs],
                    Required("<=", 1), "read once more they take "

@@ -118,10 +118,10 @@ def cluster(bench):
                 connection.request("PUT", SETTING, 42)
         # Rounds of reading differ by a tenth, and the bound is a twentieth: more and shorter rounds.
         reading = replace(bench, rounds=3 * bench.rounds, seconds=max(1, bench.seconds // 3))
-        reads = reading.in_turns(
+        reads = reading.in_rounds(
             shared=lambda: wrk(daemons[0], SETTING, CLIENTS, reading.seconds),
             alone=lambda: wrk(alone, SETTING, CLIENTS, reading.seconds))
-        loads = bench.in_turns(
+        loads = bench.in_rounds(
             write=lambda: writes.load(daemons[0], our_put),
             gateway=lambda: writes.load(etcd[0], gateway_put, count=KEYS),
             all=lambda: through_all(bench, daemons, writes),

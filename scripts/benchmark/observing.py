@@ -21,8 +21,8 @@ WAKES = 5
 REPOLLING = 100
 VALUES = 100_000
 
-# What the daemon waits when it is not told how long. Deadlines are drawn from its last tenth, so that each watcher asks
-# again about once in this time, and a shorter look might see none of them or all.
+# The time that the daemon waits if the request does not name a time. Deadlines are drawn from its last tenth, so that each watcher asks
+# again about once in this time, and a shorter measurement might see none of the requests or all.
 WAIT = 30
 
 
@@ -56,7 +56,7 @@ def one_key(bench):
             woken = service.resident_bytes()
         return Woken(seconds, (waiting - before) / MANY, (woken - before) / MANY)
 
-    runs = bench.in_turns(settingsd=lambda: measure("settingsd", bench.settingsd()),
+    runs = bench.in_rounds(settingsd=lambda: measure("settingsd", bench.settingsd()),
                           etcd=lambda: measure("etcd", bench.peer(Etcd)))
     ours, theirs = runs["settingsd"], runs["etcd"]
     yield compared(f"PUT that wakes {MANY:,} watchers", milliseconds, each(ours, "seconds"), each(theirs, "seconds"),
@@ -74,7 +74,7 @@ def many_keys(bench):
     with bench.settingsd() as daemon, Watchers(bench, "settingsd", daemon.port, SPREAD, SPREAD_KEYS) as watchers:
         bench.progress(f"{SPREAD:,} watchers connect")
         watchers.watch()
-        rounds = bench.in_turns(wakes=lambda: [1e6 * seconds for seconds in watchers.wake(SPREAD_KEYS)])["wakes"]
+        rounds = bench.in_rounds(wakes=lambda: [1e6 * seconds for seconds in watchers.wake(SPREAD_KEYS)])["wakes"]
     slowest = max(itertools.chain(*rounds))
     yield absolute(f"PUT that wakes {SPREAD // SPREAD_KEYS} of {SPREAD:,}", microseconds,
                    [statistics.median(wakes) for wakes in rounds], Required("<=", 2000),
@@ -97,7 +97,7 @@ def reading_beside(bench):
                 watchers.watch()
                 return wrk(daemon, SETTING, CLIENTS, bench.seconds)
 
-        loads = bench.in_turns(alone=alone, beside=beside)
+        loads = bench.in_rounds(alone=alone, beside=beside)
     yield compared_loads(f"GET beside {MANY:,} that wait", per_second, "requests_per_second", loads["beside"],
                          loads["alone"], "none waiting", Required(">=", 0.95))
 
@@ -119,7 +119,7 @@ def writing_beside(bench):
                 raise LoadFailed(f"{REPOLLING} watchers of what was put all the time had {answers} answers")
             return load, answers / bench.seconds
 
-        runs = bench.in_turns(**{
+        runs = bench.in_rounds(**{
             "alone": lambda: alone(CLIENTS), "watched": lambda: watched(CLIENTS),
             "alone, one client": lambda: alone(1), "watched, one client": lambda: watched(1)})
     loads = {name: [load for load, _ in run] for name, run in runs.items()}
@@ -140,7 +140,7 @@ def idle(bench):
             time.sleep(WAIT)
             return (daemon.cpu_seconds() - before) / (time.monotonic() - began)
 
-        shares = bench.in_turns(idle=measure)["idle"]
+        shares = bench.in_rounds(idle=measure)["idle"]
         answers = watchers.answers() / len(shares)
     if answers < 0.9 * MANY:
         raise LoadFailed(f"of {MANY:,} who waited for {WAIT} s, {answers:,.0f} were answered in that time")

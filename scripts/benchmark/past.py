@@ -75,8 +75,8 @@ def read(daemon, commits):
     seconds = []
     with Connection(daemon.port) as connection:
         for _ in range(READS):
-            place = random.randrange(KEYS, commits * 9 // 10)
+            revision = random.randrange(KEYS, commits * 9 // 10)
             begun = time.monotonic()
-            connection.request("GET", f"/v1/suites/app?at={place}")
+            connection.request("GET", f"/v1/suites/app?at={revision}")
             seconds.append(time.monotonic() - begun)
     return seconds

@@ -14,7 +14,7 @@ REST = 0.001
 
 
 class Pauses:
-    """Clients that time every request of theirs until told to stop. `requests` maps a name to an iterator of bytes."""
+    """Clients that time every request of theirs until they are stopped. `requests` maps a name to an iterator of bytes."""
 
     def __init__(self, port, requests):
         self.port = port

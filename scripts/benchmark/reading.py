@@ -27,7 +27,7 @@ def get(bench):
         with (bench.peer(BareLoop, answer) as loop, bench.peer(Nginx, {"setting": body}) as nginx,
               bench.peer(ProtectedNginx, {"setting": body}, protected.token) as protected_nginx):
             protected_nginx.fields = protected.fields
-            loads = bench.in_turns(
+            loads = bench.in_rounds(
                 settingsd=lambda: wrk(daemon, SETTING, CLIENTS, bench.seconds),
                 protected=lambda: wrk(protected, SETTING, CLIENTS, bench.seconds),
                 loop=lambda: wrk(loop, SETTING, CLIENTS, bench.seconds),
@@ -52,7 +52,7 @@ def suite(bench):
         with Connection(daemon.port) as connection:
             body = connection.request("GET", path).body
         with bench.peer(Nginx, {"suite": body}) as nginx:
-            loads = bench.in_turns(
+            loads = bench.in_rounds(
                 settingsd=lambda: wrk(daemon, path, CLIENTS, bench.seconds),
                 nginx=lambda: wrk(nginx, "/suite", CLIENTS, bench.seconds))
     yield compared_loads("GET of a suite of 1,000", megabytes_per_second, "bytes_per_second", loads["settingsd"],
@@ -67,7 +67,7 @@ def evaluation(bench):
     with bench.settingsd() as daemon:
         with Connection(daemon.port) as connection:
             connection.request("PUT", SETTING, 42)
-        loads = bench.in_turns(
+        loads = bench.in_rounds(
             evaluation=lambda: wrk(daemon, "", CLIENTS, bench.seconds, requests),
             get=lambda: wrk(daemon, SETTING, CLIENTS, bench.seconds))
     yield compared_loads("evaluation of a flag", per_second, "requests_per_second", loads["evaluation"], loads["get"],

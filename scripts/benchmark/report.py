@@ -42,7 +42,7 @@ LEFT_ALIGNED = (0, 3, 7)
 
 
 def compared(title, show, ours, peer, peer_name, required, remark="", costs=("", "")):
-    """A row about the medians of two series measured in turns; `show` renders one figure."""
+    """A row about the medians of two series that were measured in alternating rounds; `show` renders one figure."""
     our_median, peer_median = statistics.median(ours), statistics.median(peer)
     ratio = our_median / peer_median
     return Row(title, show(our_median), f"{peer_name} {show(peer_median)}", f"{ratio:.2f}x",

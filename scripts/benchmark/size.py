@@ -62,7 +62,7 @@ def rewrites(bench):
 def million(bench):
     """A million settings in 100 suites: resident memory, start, pauses while they are snapshotted, cost of a GET.
 
-    Loaded once: each figure of these is one observation of something large, but for the GETs, which take turns.
+    Loaded once: each figure of these is one observation of something large, except for the GETs, which are measured in alternating rounds.
     """
     data = bench.path("million")
     with bench.settingsd(data=data) as daemon:
@@ -112,7 +112,7 @@ def growth(bench, data, paths):
         files = {name: write_requests(bench.path(name), [render("GET", path) for path in
                                                          random.choices(among, k=RANDOM_REQUESTS)])
                  for name, among in (("few", few), ("many", paths))}
-        loads = bench.in_turns(
+        loads = bench.in_rounds(
             few=lambda: wrk(small, "", CLIENTS, bench.seconds, files["few"]),
             many=lambda: wrk(large, "", CLIENTS, bench.seconds, files["many"]))
     seconds = {name: [1e6 / rate for rate in each(load, "requests_per_second")] for name, load in loads.items()}

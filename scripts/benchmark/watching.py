@@ -14,7 +14,7 @@ SETUP = ("watch-load: all watchers and the PUTs that wake them from one thread, 
 
 class Watchers:
     """`count` connections to a server ("settingsd" or "etcd"), each with a request that waits for a change of one of
-    `keys` keys. They connect when told to and are gone at the end."""
+    `keys` keys. They connect on request and disconnect at the end."""
 
     def __init__(self, bench, server, port, count, keys=1, wait=300):
         bench.setups["watch-load"] = SETUP

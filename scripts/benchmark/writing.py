@@ -65,7 +65,7 @@ def put(bench):
     with (bench.settingsd(ALWAYS) as daemon, bench.settingsd(INTERVAL) as lazy, bench.peer(Etcd) as etcd,
           bench.peer(Redis, "always") as redis, bench.peer(Redis, "everysec") as lazy_redis,
           bench.protected(ALWAYS) as protected, bench.protected(INTERVAL) as lazy_protected):
-        loads = bench.in_turns(**{
+        loads = bench.in_rounds(**{
             "always": lambda: writes.load(daemon, our_put),
             "always, protected": lambda: writes.load(protected, our_put),
             "etcd": lambda: writes.load(etcd, etcd_put),
@@ -125,7 +125,7 @@ def reading_beside(bench, durability, appendfsync):
         def theirs(start_writers=None):
             return reads(bench, redis, b"GET launchCount\r\n", b"$2\r\n42\r\n", redis.changes, start_writers)
 
-        runs = bench.in_turns(**{
+        runs = bench.in_rounds(**{
             "ours": ours,
             "ours beside": lambda: ours(lambda: Wrk(daemon, "", WRITERS, most, writes.file(our_put))),
             "theirs": theirs,

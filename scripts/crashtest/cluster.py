@@ -36,7 +36,7 @@ class Writer(threading.Thread):
                 self.write(connections, f"{self.number}-{self.done + 1}")
                 self.done += 1
                 self.last = time.monotonic()
-        except Exception as error:  # the main thread looks at it
+        except Exception as error:  # the main thread reports the error
             self.failure = error
 
     def write(self, connections, name):

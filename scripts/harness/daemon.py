@@ -36,7 +36,7 @@ def build(configuration="release", run=True, product="settingsd", options=()):
 
 
 class Settingsd(Service):
-    """A daemon of our own over the data directory `data`, on a port of its choice unless told where. It may have no
+    """A daemon of our own over the data directory `data`, on a port of its choice unless the caller names a port. It may have no
     more than `open_files` files and sockets open, if that is given. `output` is the path of a file for the access log."""
 
     def __init__(self, program, data, durability=ALWAYS, options=None, address="127.0.0.1:0", open_files=None,

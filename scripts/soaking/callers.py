@@ -67,7 +67,7 @@ class Caller(threading.Thread):
                 self.findings.error(f"{self.name}: {error}")
                 time.sleep(1)
             except OSError as error:
-                # The process that was asked may be gone although the kernel still tells.
+                # The process may have ended although the kernel still reports it.
                 if not self.lives.has_ended(life) and not self.ended.is_set():
                     self.findings.error(f"{self.name}: {type(error).__name__}: {error}")
                     time.sleep(1)

@@ -76,7 +76,7 @@ class Administrator(Caller):
         super().__init__(*arguments, **more)
         self.tokens = tokens
         self.configuration = self.lives.configuration
-        self.deeds = itertools.cycle((self.reload, self.look, self.back_up, self.hang_up, self.look))
+        self.deeds = itertools.cycle((self.reload, self.inspect, self.back_up, self.hang_up, self.inspect))
 
     def work(self, connection: Connection) -> None:
         next(self.deeds)(connection)
@@ -102,7 +102,7 @@ class Administrator(Caller):
     def hang_up(self, _: Connection) -> None:
         self.lives.hang_up()
 
-    def look(self, connection: Connection) -> None:
+    def inspect(self, connection: Connection) -> None:
         """The daemon is ready, and no file is damaged."""
         ready = self.ask(connection, "GET", "/readyz").json()
         if ready["conditions"]["storage"] != "ok" or ready["conditions"]["files"] != "ok":
