@@ -178,7 +178,7 @@ final class Acceptor: @unchecked Sendable {
     }
 }
 
-/// A connection that the acceptor passes to an event loop. Closes the socket if no loop takes it. Thread-safe.
+/// A connection that the acceptor passes to an event loop. Closes the socket if no loop removes it. Thread-safe.
 final class AcceptedSocket: Sendable {
     private let socket: Mutex<Socket?>
     let peer: SocketAddress
@@ -202,11 +202,11 @@ final class AcceptedSocket: Sendable {
 
     /// Moves the socket into a new object that also has the user.
     func withUser(_ user: PeerUser) -> AcceptedSocket {
-        AcceptedSocket(takeSocket(), peer, client, user, refusal: refusal)
+        AcceptedSocket(removeSocket(), peer, client, user, refusal: refusal)
     }
 
     /// Removes the socket from this object and returns it. Returns nil on later calls.
-    func takeSocket() -> Socket? {
+    func removeSocket() -> Socket? {
         socket.withLock { $0.take() }
     }
 }

@@ -238,7 +238,7 @@ extension Connection {
     }
 
     /// Sends `100 Continue` if the peer waits for it before it sends a body. Waits until all earlier answers are sent,
-    /// because the peer would otherwise take `100 Continue` for a part of the answer to an earlier request.
+    /// because the peer would otherwise interpret `100 Continue` as a part of the answer to an earlier request.
     func sendContinue(_ context: LoopContext) {
         guard let backlog, backlog.waitReason == .bytes, !backlog.hasSentContinue, pendingAnswers.isEmpty,
             unsent == nil, backlog.parser.headIsComplete, let head = backlog.parser.head, head.expectsContinue,

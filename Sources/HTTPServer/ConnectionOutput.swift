@@ -116,7 +116,7 @@ extension Connection {
                 guard let stream = answer.stream, renderStream(stream, context) else { return }
                 // If sending failed, the connection has closed and `pendingAnswers` is empty.
                 guard phase == .open else { return }
-                // In HTTP/1.0, only the close ends this body, so a further answer would look like a part of the body.
+                // In HTTP/1.0, only the close ends this body, so the client would read a further answer as a part of the body.
                 if !answer.format.isHTTP11 { dropAnswers(from: 1, context) }
                 _ = pendingAnswers.popFirst()
             }

@@ -270,7 +270,7 @@ package final class EventLoop: @unchecked Sendable {
     }
 
     private func open(_ accepted: AcceptedSocket, _ context: LoopContext) {
-        guard let socket = accepted.takeSocket() else { return }
+        guard let socket = accepted.removeSocket() else { return }
         let connection = context.connections.insert(socket, accepted)
         // The peer may have reset the connection while the connection waited for the loop.
         guard !connection.socket.hasFailed,

@@ -13,7 +13,7 @@ package enum ListenAddress: Hashable, Sendable {
         let bytes = Array(text.utf8)
         if bytes.starts(with: Self.unixPrefix.utf8) {
             let path = bytes.dropFirst(Self.unixPrefix.utf8.count)
-            // A relative path would depend on the working directory, and "unix:7070" looks like a port.
+            // A relative path would depend on the working directory, and "unix:7070" could mean a port.
             guard path.first == UInt8(ascii: "/"), !path.contains(0) else {
                 throw malformed("the path must begin with / and must not contain a null character")
             }

@@ -40,7 +40,7 @@ extension MessageParser {
         switch phase {
         case .chunkSize: return try readChunkSize(bytes)
         case .chunkExtension: return try readChunkExtension(bytes)
-        case .chunkSizeLineEnd: return try finishChunkLine(bytes)
+        case .chunkSizeLineEnd: return try endChunkLine(bytes)
         case .chunkData:
             let end = position + min(remainingChunkLength, bytes.count - position)
             reserve(end - position)
@@ -51,7 +51,7 @@ extension MessageParser {
             return true
         case .chunkDataReturn:
             guard bytes[position] == .carriageReturn else {
-                throw .badRequest("a chunk is longer than its size says: CR LF must follow its data")
+                throw .badRequest("CR LF must follow the data of a chunk; check the size of the chunk")
             }
             position += 1
             phase = .chunkDataLineEnd
@@ -69,7 +69,9 @@ extension MessageParser {
             let byte = bytes[position]
             if let digit = byte.hexadecimalValue {
                 // A 64-bit number has at most 16 digits, so a longer size has leading zeros.
-                guard chunkSizeDigitCount < 16 else { throw .badRequest("the size of a chunk has more than 16 digits") }
+                guard chunkSizeDigitCount < 16 else {
+                    throw .badRequest("the size of a chunk must have at most 16 digits")
+                }
                 chunkSizeDigitCount += 1
                 remainingChunkLength = remainingChunkLength << 4 | Int(digit)
                 guard remainingChunkLength <= limits.maximumBodyLength - decodedBody.count else {
@@ -79,14 +81,14 @@ extension MessageParser {
                 continue
             }
             guard chunkSizeDigitCount > 0 else {
-                throw .badRequest("a chunk must begin with its size in hexadecimal digits; found \(byte.displayName)")
+                throw .badRequest("a chunk must begin with its size in hexadecimal digits (got \(byte.displayName))")
             }
             switch byte {
             case UInt8(ascii: ";"): phase = .chunkExtension
             // Some servers pad the size with spaces.
             case .space where kind == .response: phase = .chunkExtension
             case .carriageReturn: phase = .chunkSizeLineEnd
-            default: throw .badRequest("CR LF or ';' must follow the size of a chunk; found \(byte.displayName)")
+            default: throw .badRequest("CR LF or ';' must follow the size of a chunk (got \(byte.displayName))")
             }
             position += 1
             return true
@@ -110,7 +112,9 @@ extension MessageParser {
                 position += 1
                 phase = .chunkSizeLineEnd
                 return true
-            case let byte: throw .badRequest("an extension of a chunk contains the control \(byte.displayName)")
+            case let byte:
+                throw .badRequest(
+                    "an extension of a chunk must not contain control characters (got \(byte.displayName))")
             }
         }
     }
@@ -137,10 +141,12 @@ extension MessageParser {
         return (decodedBody, parsedLength)
     }
 
-    private mutating func finishChunkLine(_ bytes: Span<UInt8>) throws(MessageError) -> Bool {
+    private mutating func endChunkLine(_ bytes: Span<UInt8>) throws(MessageError) -> Bool {
         guard try readLineEnd(bytes, to: bytes.count, then: .chunkData) else { return false }
         guard position - partialHead.length - decodedBody.count <= limits.maximumFramingLength else {
-            throw .badRequest("the chunks of the body are too small; send larger ones, or Content-Length")
+            throw .badRequest(
+                "the chunks of the body must be larger, because their sizes take more than "
+                    + "\(limits.maximumFramingLength) bytes; send larger chunks, or Content-Length")
         }
         if remainingChunkLength == 0 {
             trailerStart = position

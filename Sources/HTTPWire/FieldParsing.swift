@@ -25,7 +25,7 @@ extension MessageParser {
             return true
         }
         guard !byte.isBlank else {
-            throw .badRequest("a field line begins with a space or tab; write each field on one line")
+            throw .badRequest("a field must not begin with a space or tab; write each field on one line")
         }
         guard fieldCount < limits.maximumFieldCount else { throw .tooManyFields(limit: limits.maximumFieldCount) }
         fieldCount += 1
@@ -42,7 +42,7 @@ extension MessageParser {
         guard bytes[index] == UInt8(ascii: ":"), index > elementStart else { throw badFieldName(bytes[index]) }
         currentField = isInTrailers ? nil : FieldName(bytes, elementStart..<index)
         if let currentField, !currentField.mayRepeat, partialHead.has(currentField), kind == .request {
-            throw .badRequest("the field \(currentField.text) occurs twice; send it once")
+            throw .badRequest("the field \(currentField.text) must occur once (got a second occurrence)")
         }
         position = index + 1
         phase = .valueStart
@@ -51,12 +51,12 @@ extension MessageParser {
 
     private func badFieldName(_ byte: UInt8) -> MessageError {
         switch byte {
-        case UInt8(ascii: ":"): .badRequest("a field line has no name before its ':'")
+        case UInt8(ascii: ":"): .badRequest("a field must have a name before its ':', as in Accept: text/plain")
         case .space, UInt8(ascii: "\t"):
-            .badRequest("a space or tab is in the name of a field, or before its ':', where none is allowed")
+            .badRequest("the name of a field must not contain a space or tab, and ':' must follow the name directly")
         case .carriageReturn, .lineFeed:
-            .badRequest("a field line has no ':'; write it as in Accept: text/plain")
-        default: .badRequest("the name of a field contains the \(byte.displayName), which is not allowed")
+            .badRequest("a field must have a ':' after its name, as in Accept: text/plain")
+        default: .badRequest("the name of a field must not contain \(byte.displayName)")
         }
     }
 
@@ -78,8 +78,10 @@ extension MessageParser {
                 position += 1
                 phase = .valueLineEnd
                 return true
-            case .lineFeed: throw .badRequest("a line feed without a carriage return; lines end with CR LF")
-            case let byte: throw .badRequest("the value of a field contains the control \(byte.displayName); send text")
+            case .lineFeed:
+                throw .badRequest("each line must end with CR LF (got a line feed without a carriage return)")
+            case let byte:
+                throw .badRequest("the value of a field must not contain control characters (got \(byte.displayName))")
             }
         }
     }
@@ -142,12 +144,12 @@ extension MessageParser {
             let (shifted, isTooLong) = number.multipliedReportingOverflow(by: 10)
             let (sum, isTooLarge) = shifted.addingReportingOverflow(Int(byte - UInt8(ascii: "0")))
             guard !isTooLong, !isTooLarge else {
-                throw .badRequest("the field Content-Length is larger than \(Int.max)")
+                throw .badRequest("the field Content-Length must be at most \(Int.max)")
             }
             number = sum
         }
         guard !partialHead.isRepeated(.contentLength) || number == contentLength else {
-            throw .badRequest("the field Content-Length occurs twice, with different numbers")
+            throw .badRequest("the field Content-Length must occur once (got different numbers)")
         }
         contentLength = number
     }
@@ -157,11 +159,13 @@ extension MessageParser {
     }
 
     private static var twoFramings: MessageError {
-        .badRequest("Content-Length and Transfer-Encoding contradict each other; send one of them")
+        .badRequest("a message must not have both Content-Length and Transfer-Encoding; send one of these fields")
     }
 
     mutating func recordTransferEncoding(_ value: Range<Int>, _ bytes: Span<UInt8>) throws(MessageError) {
-        guard partialHead.isHTTP11 else { throw .badRequest("HTTP/1.0 has no Transfer-Encoding; send Content-Length") }
+        guard partialHead.isHTTP11 else {
+            throw .badRequest("a message of HTTP/1.0 must not have the field Transfer-Encoding; send Content-Length")
+        }
         guard !partialHead.has(.contentLength) else { throw Self.twoFramings }
         // Split at every comma, and refuse empty elements, so that no other parser can interpret the list differently.
         var start = value.lowerBound
@@ -175,7 +179,7 @@ extension MessageParser {
 
     private mutating func recordTransferCoding(_ coding: Range<Int>, _ bytes: Span<UInt8>) throws(MessageError) {
         guard !flags.contains(.hasChunkedCoding) else {
-            throw .badRequest("in Transfer-Encoding, chunked must occur once, and last")
+            throw .badRequest("the field Transfer-Encoding must name chunked once, at its end")
         }
         if bytes.holds(ignoringCase: "chunked", in: coding) {
             flags.insert(.hasChunkedCoding)
@@ -206,7 +210,8 @@ extension MessageParser {
         // RFC 9110 (10.1.1) requires that a server ignores the expectation of an HTTP/1.0 request.
         guard partialHead.isHTTP11 else { return }
         guard bytes.holds(ignoringCase: "100-continue", in: value) else {
-            throw .expectationFailed("the only expectation that this server supports is 100-continue")
+            throw .expectationFailed(
+                "the field Expect must be 100-continue, which is the only expectation that this server supports")
         }
         partialHead.expectsContinue = true
     }
@@ -214,10 +219,11 @@ extension MessageParser {
     /// Determines whether a body follows the head of a request, and how it ends. Called at the end of the head.
     mutating func determineRequestFraming() throws(MessageError) {
         if partialHead.isHTTP11, !partialHead.has(.host) {
-            throw .badRequest("the field Host is missing; HTTP/1.1 requires it")
+            throw .badRequest("a request of HTTP/1.1 must have the field Host")
         }
         if flags.contains(.hasUnknownCoding) {
-            throw .codingNotImplemented("the only transfer coding that this server supports is chunked")
+            throw .codingNotImplemented(
+                "the field Transfer-Encoding must be chunked, which is the only coding that this server supports")
         }
         partialHead.keepsAlive =
             !flags.contains(.asksToClose) && (partialHead.isHTTP11 || flags.contains(.asksToKeepAlive))

@@ -185,7 +185,7 @@ package struct MessageParser: Sendable {
     ) throws(MessageError) -> Bool {
         guard position < end else { return false }
         guard bytes[position] == .lineFeed else {
-            throw .badRequest("a carriage return without a line feed; lines end with CR LF")
+            throw .badRequest("each line must end with CR LF (got a carriage return without a line feed)")
         }
         position += 1
         phase = next

@@ -12,7 +12,7 @@ extension MessageParser {
             return true
         }
         guard !flags.contains(.skippedEmptyLine) else {
-            throw .badRequest("more than one empty line precedes the request")
+            throw .badRequest("a request must begin with a request line, such as GET / HTTP/1.1 (got two empty lines)")
         }
         flags.insert(.skippedEmptyLine)
         position += 1
@@ -33,7 +33,7 @@ extension MessageParser {
         partialHead.method = Method(bytes, name)
         partialHead.methodRange = ByteRange(name)
         if partialHead.method == .other, bytes.holds("CONNECT", in: name) {
-            throw .badRequest("this server is not a proxy, and opens no tunnels (CONNECT)")
+            throw .badRequest("the method must not be CONNECT, because this server is not a proxy")
         }
         position += 1
         elementStart = position
@@ -43,14 +43,16 @@ extension MessageParser {
 
     private func badMethod(_ byte: UInt8) -> MessageError {
         if position == elementStart, byte == 0x16 {
-            return .badRequest("this looks like TLS; use http:// for this address, or a TLS proxy for https://")
+            return .badRequest(
+                "cannot read the request: the client speaks TLS, but this address accepts plain HTTP; use http:// "
+                    + "for this address, or the address of a TLS proxy")
         }
         if (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) {
-            return .badRequest("a method must be in capitals, as GET; found \(byte.displayName)")
+            return .badRequest("the method must be in capital letters, such as GET (got \(byte.displayName))")
         }
         let rule =
-            position == elementStart ? "a request begins with a method and a space" : "a space ends the method"
-        return .badRequest("\(rule), as in GET /; found \(byte.displayName)")
+            position == elementStart ? "a request must begin with a method" : "a space must follow the method"
+        return .badRequest("\(rule), as in GET / (got \(byte.displayName))")
     }
 
     mutating func readTarget(_ bytes: Span<UInt8>, to end: Int) throws(MessageError) -> Bool {
@@ -81,16 +83,16 @@ extension MessageParser {
         case UInt8(ascii: "/"), UInt8(ascii: "*"), UInt8(ascii: "h"), UInt8(ascii: "H"): return
         case .space, .carriageReturn, .lineFeed:
             throw .badRequest("exactly one space and a target must follow the method, as in GET / HTTP/1.1")
-        default: throw .badRequest("the target must begin with '/'; found \(byte.displayName)")
+        default: throw .badRequest("the target must begin with '/' (got \(byte.displayName))")
         }
     }
 
     private func badTarget(_ byte: UInt8) -> MessageError {
         switch byte {
-        case UInt8(ascii: "#"): .badRequest("the target contains '#'; write it as %23, and send no fragment")
+        case UInt8(ascii: "#"): .badRequest("the target must not contain '#'; write %23, or remove the fragment")
         case .carriageReturn, .lineFeed:
-            .badRequest("the request line ends without a version; write it as in GET / HTTP/1.1")
-        default: .badRequest("the target contains the \(byte.displayName); percent-encode it")
+            .badRequest("the request line must end with a version, as in GET / HTTP/1.1")
+        default: .badRequest("the target must not contain \(byte.displayName); percent-encode this character")
         }
     }
 
@@ -99,7 +101,7 @@ extension MessageParser {
         if position == elementStart, end - position >= 10, bytes.eightBytes(at: position) == 0x312E_312F_5054_5448,
             bytes[position + 8] == .carriageReturn, bytes[position + 9] == .lineFeed
         {
-            return try finishRequestLine(at: position + 10)
+            return try endRequestLine(at: position + 10)
         }
         while position < end {
             let byte = bytes[position]
@@ -111,7 +113,7 @@ extension MessageParser {
             case 5:
                 guard byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") else { throw badVersion(byte) }
                 guard byte == UInt8(ascii: "1") else {
-                    throw .versionNotSupported("this server supports HTTP/1.1, not HTTP/\(byte - UInt8(ascii: "0"))")
+                    throw .versionNotSupported("the version must be HTTP/1.1 (got HTTP/\(byte - UInt8(ascii: "0")))")
                 }
             case 6: try expect(".", byte)
             case 7:
@@ -121,9 +123,9 @@ extension MessageParser {
             case 8: try expect("\r", byte)
             default:
                 guard byte == .lineFeed else {
-                    throw .badRequest("a carriage return without a line feed; lines end with CR LF")
+                    throw .badRequest("each line must end with CR LF (got a carriage return without a line feed)")
                 }
-                return try finishRequestLine(at: position + 1)
+                return try endRequestLine(at: position + 1)
             }
             position += 1
         }
@@ -136,15 +138,15 @@ extension MessageParser {
 
     private func badVersion(_ byte: UInt8) -> MessageError {
         switch byte {
-        case .lineFeed: .badRequest("a line feed without a carriage return; lines end with CR LF")
+        case .lineFeed: .badRequest("each line must end with CR LF (got a line feed without a carriage return)")
         default:
-            .badRequest("the request line must end with HTTP/1.1 and CR LF after the target; found \(byte.displayName)")
+            .badRequest("the request line must end with HTTP/1.1 and CR LF after the target (got \(byte.displayName))")
         }
     }
 
-    private mutating func finishRequestLine(at next: Int) throws(MessageError) -> Bool {
+    private mutating func endRequestLine(at next: Int) throws(MessageError) -> Bool {
         if partialHead.hasAsteriskForm, partialHead.method != .options {
-            throw .badRequest("the target '*' is valid for OPTIONS only")
+            throw .badRequest("the target '*' requires the method OPTIONS")
         }
         position = next
         phase = .lineStart
@@ -161,7 +163,7 @@ extension MessageParser {
         switch bytes[target.lowerBound] {
         case UInt8(ascii: "/"): recordPath(from: target.lowerBound)
         case UInt8(ascii: "*"):
-            guard target.count == 1 else { throw .badRequest("the target must begin with '/'; found '*'") }
+            guard target.count == 1 else { throw .badRequest("the target must begin with '/' (got '*')") }
             partialHead.hasAsteriskForm = true
             partialHead.pathRange = ByteRange(target)
         default: try recordAbsoluteForm(bytes, target)

@@ -25,7 +25,7 @@ package struct ResponseReader: Sendable {
         if !bytes.isEmpty { hasBegun = true }
         received.append(copying: bytes)
         while try parse() {
-            if parser.partialHead.status >= 200 { return finish() }
+            if parser.partialHead.status >= 200 { return makeResponse() }
             guard remainingInterimResponses > 0 else {
                 throw .badRequest("the server sent too many interim responses (1xx) before the final response")
             }
@@ -42,7 +42,7 @@ package struct ResponseReader: Sendable {
 
     /// Handles the end of the input. Returns the response if the end completes it, otherwise nil.
     package mutating func receiveEnd() -> Response? {
-        parser.endOfInput() ? finish() : nil
+        parser.endOfInput() ? makeResponse() : nil
     }
 
     /// The status of the response; nil until its head is complete.
@@ -62,7 +62,7 @@ package struct ResponseReader: Sendable {
         return try parser.parse(bytes.span)
     }
 
-    private mutating func finish() -> Response {
+    private mutating func makeResponse() -> Response {
         let head = parser.partialHead
         hasExcess = received.count > parser.consumed
         var fields = FieldBlock()
@@ -115,7 +115,9 @@ extension MessageParser {
 
     private static let statusLineStart = Array("HTTP/1.1 ".utf8)
 
-    private static var badStatusLine: MessageError { .badRequest("the first line is not a status line of HTTP/1.1") }
+    private static var badStatusLine: MessageError {
+        .badRequest("the first line of the response must be a status line of HTTP/1.1")
+    }
 
     mutating func readReason(_ bytes: Span<UInt8>, to end: Int) throws(MessageError) -> Bool {
         position = bytes.firstControlByte(from: position, to: end)
@@ -123,7 +125,7 @@ extension MessageParser {
         switch bytes[position] {
         case UInt8(ascii: "\t"): break
         case .carriageReturn: phase = .statusLineEnd
-        default: throw .badRequest("the status line contains a control character; lines end with CR LF")
+        default: throw .badRequest("the status line must end with CR LF, and must not contain other control characters")
         }
         position += 1
         return true
@@ -132,9 +134,12 @@ extension MessageParser {
     /// Determines whether a body follows the head of a response, and how it ends. Called at the end of the head.
     mutating func determineResponseFraming() throws(MessageError) {
         let hasNoBody = partialHead.status < 200 || partialHead.status == 204 || partialHead.status == 304
-        guard partialHead.status != 101 else { throw .badRequest("the server switches to another protocol (101)") }
+        guard partialHead.status != 101 else {
+            throw .badRequest("the status must not be 101, because this client does not support other protocols")
+        }
         guard !flags.contains(.hasUnknownCoding) else {
-            throw .codingNotImplemented("the only supported transfer coding is chunked")
+            throw .codingNotImplemented(
+                "Transfer-Encoding must be chunked, which is the only coding that this client supports")
         }
         // A server of HTTP/1.0 closes the connection after the response.
         partialHead.keepsAlive = partialHead.isHTTP11 && !flags.contains(.asksToClose)

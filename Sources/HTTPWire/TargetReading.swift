@@ -82,9 +82,9 @@ package enum QueryError: Error, Equatable, Sendable {
     /// The fault and how to correct it, as a sentence without a full stop.
     package var reason: String {
         switch self {
-        case .missingName: "the query has a parameter without a name; write the query as name=value&name=value"
-        case .badName(let error): "in the name of a query parameter, \(error.reason)"
-        case .badValue(let name, let error): "in the query parameter \(name), \(error.reason)"
+        case .missingName: "each parameter of the query must have a name, as in name=value&name=value"
+        case .badName(let error): "the name of a query parameter is not valid: \(error.reason)"
+        case .badValue(let name, let error): "the value of the query parameter \(name) is not valid: \(error.reason)"
         }
     }
 }

@@ -166,7 +166,7 @@ final class LogFollower: Sendable {
                     outcome: .noEffect,
                     description: "there is no log in etcd any more: the key \(keys.head) is missing; restore etcd")
             }
-            // The log ends before `base`, or has another batch in the place of `base`.
+            // The log ends before `base`, or has another batch with the number of `base`.
             if head.batch < base.batch || head.batch == base.batch && head.id != base.id {
                 try recoverFromDivergence(of: head, &client)
                 continue

@@ -180,7 +180,7 @@ struct LogWriter: Sendable {
                 }
                 if error.outcome == .unknown || error.cause == .full || spaceError != nil { mayBeStored = true }
                 if !mayBeStored { return .failed(CommitLogError(.notDone, error)) }
-                // Although the call failed, this batch, or another daemon's batch in its place, may be in the inbox.
+                // Although the call failed, this batch, or another daemon's batch with the same number, may be in the inbox.
                 let received = inbox.entries(after: end)
                 if let first = received.first {
                     return first.head.id == entry.head.id ? recordSuccess(of: entry) : recordLoss(to: received)
@@ -319,7 +319,7 @@ struct LogWriter: Sendable {
     private static var claimError: CommitLogError {
         CommitLogError(
             .notDone, .contended,
-            "claims of daemons on the next place in the log delayed the write until its deadline; try again")
+            "other daemons claimed the next batch in the log until the deadline of the write; try again")
     }
 
     private static func divergenceError(mayBeStored: Bool) -> CommitLogError {

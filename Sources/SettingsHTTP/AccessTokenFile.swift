@@ -100,9 +100,9 @@ final class AccessTokenFile: Sendable {
         if let token { completion(.success(token)) }
         if isFirst {
             do throws(SystemError) {
-                try DetachedThread.start { self.finish(self.content()) }
+                try DetachedThread.start { self.completeReads(with: self.content()) }
             } catch {
-                finish(.failure(self.error(.unreadable, error.reason)))
+                completeReads(with: .failure(self.error(.unreadable, error.reason)))
             }
         }
         return PendingRead(file: self, id: id)
@@ -131,7 +131,7 @@ extension AccessTokenFile {
         let arrival = DispatchSemaphore(value: 0)
     }
 
-    private func finish(_ content: Content) {
+    private func completeReads(with content: Content) {
         let completions = state.withLock { state in
             state.isReading = false
             state.token = try? content.get()

@@ -102,7 +102,7 @@ package final class AnswerReader: Sendable {
         }
     }
 
-    private func takeCommands() -> [Command] {
+    private func removeCommands() -> [Command] {
         mailbox.withLock { mailbox in
             if mailbox.isWoken {
                 mailbox.isWoken = false
@@ -130,7 +130,7 @@ extension AnswerReader {
             var waiting = WaitingExchanges()
             var idleUntil = ContinuousClock.now + idleLimit
             while true {
-                for command in takeCommands() { handle(command, &waiting, buffer) }
+                for command in removeCommands() { handle(command, &waiting, buffer) }
                 if !waiting.isEmpty { idleUntil = .now + idleLimit }
                 waiting.wait(beside: waker.descriptor, until: waiting.nextMoment ?? idleUntil) {
                     waiting, id, exchange in
@@ -152,14 +152,14 @@ extension AnswerReader {
         case .sendNow(let id):
             if let exchange = waiting.begin(id) { proceed(id, exchange.advance(buffer), &waiting) }
         case .cancel(let id):
-            waiting.finish(id) { .failure(.cancelled(outcome: $0.outcome)) }
+            waiting.complete(id) { .failure(.cancelled(outcome: $0.outcome)) }
         case .tokenRead(let id, let content):
             guard let exchange = waiting.exchange(id) else { return }
             switch content {
             case .success(let text):
                 exchange.sign(with: text)
                 proceed(id, exchange.advance(buffer), &waiting)
-            case .failure(let error): waiting.finish(id) { _ in .failure(SettingsError(error)) }
+            case .failure(let error): waiting.complete(id) { _ in .failure(SettingsError(error)) }
             }
         case .addressesFound(let id, let result):
             guard let exchange = waiting.exchange(id) else { return }
@@ -168,7 +168,7 @@ extension AnswerReader {
                 exchange.connect(to: addresses)
                 proceed(id, exchange.advance(buffer), &waiting)
             case .failure(let failure):
-                waiting.finish(id) { .failure(.unreachable(failure.description, outcome: $0.outcome)) }
+                waiting.complete(id) { .failure(.unreachable(failure.description, outcome: $0.outcome)) }
             }
         }
     }
@@ -176,7 +176,7 @@ extension AnswerReader {
     private func proceed(_ id: UInt64, _ progress: Exchange.Progress, _ waiting: inout WaitingExchanges) {
         switch progress {
         case .waiting(let wait): waiting.setWait(id, wait)
-        case .finished(let result): waiting.finish(id) { _ in result }
+        case .finished(let result): waiting.complete(id) { _ in result }
         case .readingToken(let file):
             waiting.setWait(id, Exchange.Wait())
             // Another thread reads the file, because all exchanges of this thread would wait if the file system did not

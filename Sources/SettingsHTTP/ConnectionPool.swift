@@ -66,7 +66,7 @@ package final class ConnectionPool: Sendable {
 
     /// Removes and returns the connection that was used last and is still open. Returns nil if there is no open
     /// connection.
-    func take(at now: ContinuousClock.Instant = .now) -> Connection? {
+    func removeConnection(at now: ContinuousClock.Instant = .now) -> Connection? {
         while true {
             // `old` is released, which closes the connections, after the lock was released.
             let (connection, old) = state.withLock { state in

@@ -51,15 +51,15 @@ struct Connector {
     }
 
     /// The limit for each address in the first round. Nearly all connections need less time.
-    private static let firstTurn = Duration.milliseconds(250)
-    private static let longestTurn = Duration.seconds(16)
+    private static let firstAttemptLimit = Duration.milliseconds(250)
+    private static let longestAttemptLimit = Duration.seconds(16)
     /// The pause before another attempt to connect to a Unix domain socket whose backlog is full.
     private static let busyPause = Duration.milliseconds(5)
 
     /// The addresses that are not yet tried in this round.
     private var rest: ArraySlice<SocketAddress>
     private var again: [SocketAddress] = []
-    private var turn = Self.firstTurn
+    private var attemptLimit = Self.firstAttemptLimit
     private var attempt: Attempt?
     private var pauseEnd: ContinuousClock.Instant?
     private var failure = "no address"
@@ -81,7 +81,8 @@ struct Connector {
                 case .connected: return .connected(connection, address)
                 case .inProgress:
                     let isAlone = rest.isEmpty && again.isEmpty
-                    attempt = Attempt(connection: connection, address: address, end: isAlone ? nil : .now + turn)
+                    attempt = Attempt(
+                        connection: connection, address: address, end: isAlone ? nil : .now + attemptLimit)
                 case .busy:
                     again.append(address)
                     pauseEnd = .now + Self.busyPause
@@ -116,7 +117,7 @@ struct Connector {
         if let address = rest.popFirst() { return address }
         rest = again[...]
         again = []
-        turn = min(turn * 4, Self.longestTurn)
+        attemptLimit = min(attemptLimit * 4, Self.longestAttemptLimit)
         return rest.popFirst()
     }
 }

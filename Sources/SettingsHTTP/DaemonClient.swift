@@ -64,7 +64,7 @@ public final class DaemonClient: Sendable {
             } onCancel: {
                 poll.cancel()
             }
-            switch try take(result, endpoint) {
+            switch try step(after: result, endpoint) {
             case .answer(let output): return output
             case .next(let next): endpoint = next
             }
@@ -88,7 +88,7 @@ public final class DaemonClient: Sendable {
             while true {
                 let (pool, deadline) = (client.pool, client.deadline(of: endpoint))
                 let result = Result { () throws(SettingsError) in try pool.exchange(endpoint.request, by: deadline) }
-                switch try client.take(result, endpoint) {
+                switch try client.step(after: result, endpoint) {
                 case .answer(let output): return output
                 case .next(let next): endpoint = next
                 }
@@ -101,8 +101,8 @@ public final class DaemonClient: Sendable {
         LongPoll(endpoint.request, pool, by: deadline(of: endpoint), reader: reader)
     }
 
-    private func take<Output>(
-        _ result: Result<Reply, SettingsError>, _ endpoint: Endpoint<Output>
+    private func step<Output>(
+        after result: Result<Reply, SettingsError>, _ endpoint: Endpoint<Output>
     ) throws(SettingsError) -> Endpoint<Output>.Step {
         do throws(SettingsError) {
             return try endpoint.step(try result.get())

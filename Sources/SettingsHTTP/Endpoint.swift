@@ -93,19 +93,19 @@ extension Endpoint {
     ///   - page: returns the endpoint of the page after a name, or of the first page for nil.
     ///   - content: returns the entries of a page, and the name after which the next page begins.
     static func all<Page, Entry, Name: Comparable & Sendable>(
-        behind place: Name? = nil, _ before: [[Entry]] = [], page: @escaping @Sendable (Name?) -> Endpoint<Page>,
+        after name: Name? = nil, _ before: [[Entry]] = [], page: @escaping @Sendable (Name?) -> Endpoint<Page>,
         content: @escaping @Sendable (Page) -> ([Entry], next: Name?)
     ) -> Endpoint where Output == [Entry] {
-        let endpoint = page(place)
+        let endpoint = page(name)
         return Endpoint(steps: endpoint.request) { reply throws(SettingsError) in
             let (entries, next) = content(try endpoint.read(reply))
             let pages = before + [entries]
             guard let next else { return .answer(Array(pages.joined())) }
             // The names are in ascending order. Without this check, a wrong answer could cause endless requests.
-            if let place, next <= place {
-                throw reply.malformed("the page after \(place) refers to the next page \(next)")
+            if let name, next <= name {
+                throw reply.malformed("the page after \(name) refers to the next page \(next)")
             }
-            return .next(.all(behind: next, pages, page: page, content: content))
+            return .next(.all(after: next, pages, page: page, content: content))
         }
     }
 }

@@ -89,7 +89,7 @@ final class Exchange {
                 if let failure = addToken() { return failure }
             case .readingToken(let file): return .readingToken(file)
             case .signed:
-                if !hasRepeated, let connection = pool.take() {
+                if !hasRepeated, let connection = pool.removeConnection() {
                     phase = .transferring(connection)
                 } else if let addresses = pool.host.known {
                     connect(to: addresses)
@@ -171,7 +171,7 @@ final class Exchange {
                     canSend && sentCount < bytes.count ? [.readable, .writable] : .readable
                 return .waiting(Wait(descriptor: connection.socket.descriptor, events: events))
             case .bytes(let count):
-                if let reply = take(UnsafeRawBufferPointer(rebasing: buffer[..<count]), connection) { return reply }
+                if let reply = receive(UnsafeRawBufferPointer(rebasing: buffer[..<count]), connection) { return reply }
             case .end:
                 return reader.receiveEnd().map(answered) ?? handleLostConnection("the connection ended")
             case .failed(let code): return handleLostConnection(SystemError.text(code))
@@ -198,7 +198,7 @@ final class Exchange {
         }
     }
 
-    private func take(_ received: UnsafeRawBufferPointer, _ connection: Connection) -> Progress? {
+    private func receive(_ received: UnsafeRawBufferPointer, _ connection: Connection) -> Progress? {
         do {
             let response = try received.withMemoryRebound(to: UInt8.self) { bytes throws(MessageError) in
                 try reader.read(bytes.span)

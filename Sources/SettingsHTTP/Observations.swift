@@ -15,7 +15,7 @@ public struct Observations: AsyncSequence, Sendable {
 
     let client: DaemonClient
     let watched: ObservedSubject
-    let place: ResumePoint?
+    let start: ResumePoint?
     let limit: Int?
     let latest: Bool
     /// The time for which the daemon waits for a change before it answers.
@@ -25,18 +25,18 @@ public struct Observations: AsyncSequence, Sendable {
 
     /// Returns an iterator. It sends the first request when `next` is called.
     public func makeAsyncIterator() -> Iterator {
-        Iterator(observations: self, place: ObservedPlace(since: place))
+        Iterator(observations: self, progress: ObservationProgress(since: start))
     }
 
     /// An iterator with its own position in the history.
     public struct Iterator: AsyncIteratorProtocol {
         let observations: Observations
-        var place: ObservedPlace
+        var progress: ObservationProgress
         private var isOver = false
 
-        init(observations: Observations, place: ObservedPlace) {
+        init(observations: Observations, progress: ObservationProgress) {
             self.observations = observations
-            self.place = place
+            self.progress = progress
         }
 
         /// Waits for the next state or changes. Returns nil after the task is cancelled.
@@ -50,16 +50,16 @@ public struct Observations: AsyncSequence, Sendable {
         {
             guard !isOver else { return nil }
             var generator = SystemRandomNumberGenerator()
-            var pause = place.pause
+            var pause = progress.pause
             while true {
                 guard await Self.sleep(pause) else { break }
-                let step: ObservedPlace.Step
+                let step: ObservationProgress.Step
                 do throws(SettingsError) {
-                    step = place.step(try await observations.ask(since: place.since))
+                    step = progress.step(try await observations.observe(since: progress.since))
                 } catch {
                     if case .cancelled = error { break }
-                    step = place.step(error, using: &generator)
-                    if case .again = step, place.isFirstFailure(error) { observations.onOutage?(error) }
+                    step = progress.step(error, using: &generator)
+                    if case .again = step, progress.isFirstFailure(error) { observations.onOutage?(error) }
                 }
                 switch step {
                 case .deliver(let observation): return observation
@@ -84,8 +84,8 @@ public struct Observations: AsyncSequence, Sendable {
         }
     }
 
-    private func ask(since place: ResumePoint?) async throws(SettingsError) -> SettingsObservation {
-        try await client.send(.observe(watched, since: place, wait: wait, limit: limit, latest: latest))
+    private func observe(since point: ResumePoint?) async throws(SettingsError) -> SettingsObservation {
+        try await client.send(.observe(watched, since: point, wait: wait, limit: limit, latest: latest))
     }
 }
 
@@ -104,12 +104,12 @@ extension DaemonClient {
     ///   - limit: the approximate maximum number of changes in one element.
     ///   - latest: true to get only the last change of each key in an element.
     public func changes(
-        of suite: SuiteName, since place: ResumePoint? = nil, keys: [KeyName] = [], prefixes: [String] = [],
+        of suite: SuiteName, since point: ResumePoint? = nil, keys: [KeyName] = [], prefixes: [String] = [],
         limit: Int? = nil, latest: Bool = false
     ) -> Observations {
         let watched = ObservedSubject(scope: .one(suite), keys: keys, prefixes: prefixes)
         return Observations(
-            client: self, watched: watched, place: place, limit: limit, latest: latest, wait: Self.usualWait)
+            client: self, watched: watched, start: point, limit: limit, latest: latest, wait: Self.usualWait)
     }
 
     /// Returns a sequence of the changes of several suites, or of some of their keys. Each element
@@ -125,18 +125,18 @@ extension DaemonClient {
     ///   - limit: the approximate maximum number of changes in one element.
     ///   - latest: true to get only the last change of each key in an element.
     public func changes(
-        of suites: [SuiteName], suitePrefixes: [String] = [], since place: ResumePoint? = nil, keys: [KeyName] = [],
+        of suites: [SuiteName], suitePrefixes: [String] = [], since point: ResumePoint? = nil, keys: [KeyName] = [],
         prefixes: [String] = [], limit: Int? = nil, latest: Bool = false
     ) -> Observations {
         let watched = ObservedSubject(scope: .several(suites, prefixes: suitePrefixes), keys: keys, prefixes: prefixes)
         return Observations(
-            client: self, watched: watched, place: place, limit: limit, latest: latest, wait: Self.usualWait)
+            client: self, watched: watched, start: point, limit: limit, latest: latest, wait: Self.usualWait)
     }
 }
 
 /// The position of an observer in the history: a state machine without I/O that decides the next step after an answer
 /// or a failure.
-package struct ObservedPlace: Sendable {
+package struct ObservationProgress: Sendable {
     package enum Step: Equatable, Sendable {
         /// Deliver the observation, and then send the next request.
         case deliver(SettingsObservation)
@@ -178,10 +178,10 @@ package struct ObservedPlace: Sendable {
         pause = BackOff.asked(milliseconds: news.retryAfterMs)
         var shape = Shape(observation)
         // For a watched prefix, an answer names only the suites that changed.
-        if let known { shape.schemas.merge(known.schemas) { told, _ in told } }
+        if let known { shape.schemas.merge(known.schemas) { new, _ in new } }
         defer { known = shape }
         // If nothing has changed during the wait, there is nothing to deliver. The first answer is always delivered.
-        guard shape == known, news.changes.isEmpty, !news.tellsOfDrop else { return .deliver(observation) }
+        guard shape == known, news.changes.isEmpty, !news.containsDrop else { return .deliver(observation) }
         return .again(after: max(pause, Self.pace))
     }
 
@@ -203,26 +203,26 @@ package struct ObservedPlace: Sendable {
     }
 }
 
-extension ObservedPlace.Shape {
+extension ObservationProgress.Shape {
     fileprivate init(_ observation: SettingsObservation) {
-        let told: [SuiteRevision]
+        let schemaRevisions: [SuiteRevision]
         switch observation {
         case .state(let state):
-            told = state.suites.map { SuiteRevision(suite: $0.suite, revision: $0.schemaRevision) }
+            schemaRevisions = state.suites.map { SuiteRevision(suite: $0.suite, revision: $0.schemaRevision) }
             if case .several(_, let names) = state.scope { missing = names } else { missing = [] }
         case .changes(let changes):
             switch changes.scope {
-            case .one(let schema, _): (told, missing) = ([schema], [])
-            case .several(let list, _, let names): (told, missing) = (list, names)
+            case .one(let schema, _): (schemaRevisions, missing) = ([schema], [])
+            case .several(let list, _, let names): (schemaRevisions, missing) = (list, names)
             }
         }
-        schemas = Dictionary(told.map { ($0.suite, $0.revision) }) { first, _ in first }
+        schemas = Dictionary(schemaRevisions.map { ($0.suite, $0.revision) }) { first, _ in first }
     }
 }
 
 extension ObservedChanges {
     /// True if the changes contain the removal of a suite.
-    fileprivate var tellsOfDrop: Bool {
+    fileprivate var containsDrop: Bool {
         switch scope {
         case .one(_, let isDropped): isDropped
         case .several(_, let dropped, _): !dropped.isEmpty

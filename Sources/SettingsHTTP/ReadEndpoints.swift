@@ -172,11 +172,11 @@ extension Endpoint where Output == SettingsObservation {
     ///   - limit: the approximate maximum number of changes.
     ///   - latest: true to get only the last change of each key.
     public static func observe(
-        _ suite: SuiteName, since place: ResumePoint? = nil, wait: Duration? = nil, keys: [KeyName] = [],
+        _ suite: SuiteName, since point: ResumePoint? = nil, wait: Duration? = nil, keys: [KeyName] = [],
         prefixes: [String] = [], limit: Int? = nil, latest: Bool = false
     ) -> Endpoint {
         .observe(
-            ObservedSubject(scope: .one(suite), keys: keys, prefixes: prefixes), since: place, wait: wait, limit: limit,
+            ObservedSubject(scope: .one(suite), keys: keys, prefixes: prefixes), since: point, wait: wait, limit: limit,
             latest: latest)
     }
 
@@ -193,19 +193,19 @@ extension Endpoint where Output == SettingsObservation {
     ///   - limit: the approximate maximum number of changes.
     ///   - latest: true to get only the last change of each key.
     public static func observe(
-        _ suites: [SuiteName], suitePrefixes: [String] = [], since place: ResumePoint? = nil, wait: Duration? = nil,
+        _ suites: [SuiteName], suitePrefixes: [String] = [], since point: ResumePoint? = nil, wait: Duration? = nil,
         keys: [KeyName] = [], prefixes: [String] = [], limit: Int? = nil, latest: Bool = false
     ) -> Endpoint {
         .observe(
             ObservedSubject(scope: .several(suites, prefixes: suitePrefixes), keys: keys, prefixes: prefixes),
-            since: place,
+            since: point,
             wait: wait, limit: limit, latest: latest)
     }
 
     package static func observe(
-        _ watched: ObservedSubject, since place: ResumePoint?, wait: Duration?, limit: Int?, latest: Bool
+        _ watched: ObservedSubject, since point: ResumePoint?, wait: Duration?, limit: Int?, latest: Bool
     ) -> Endpoint {
-        let target = watched.target.with("since", place?.description).waiting(wait)
+        let target = watched.target.with("since", point?.description).waiting(wait)
             .with("limit", limit.map(String.init)).with(flag: "latest", latest)
         // The default of the daemon is 30 seconds.
         return Endpoint(Request(.get, target), wait: wait ?? .seconds(30))

@@ -48,7 +48,7 @@ struct WaitingExchanges {
 
     /// Ends an exchange, unless it has ended. Closes its connection, unless the connection is back in the pool, and
     /// calls its completion.
-    mutating func finish(_ id: UInt64, _ result: (Exchange) -> Result<Reply, SettingsError>) {
+    mutating func complete(_ id: UInt64, _ result: (Exchange) -> Result<Reply, SettingsError>) {
         guard let entry = entries.removeValue(forKey: id) else { return }
         let result = result(entry.exchange)
         entry.exchange.close()
@@ -81,7 +81,7 @@ struct WaitingExchanges {
         for id in entries.compactMap({ $1.nextMoment <= now ? $0 : nil }) {
             guard let entry = entries[id] else { continue }
             if entry.deadline <= now {
-                finish(id) { .failure($0.deadlineError) }
+                complete(id) { .failure($0.deadlineError) }
             } else if begin(id) != nil || entry.start == nil {
                 body(&self, id, entry.exchange)
             }

@@ -267,7 +267,7 @@ package final class Daemon: Sendable {
             [store, commitLog, audit, accessLog, maintenanceTimer, trimTimer, stopTimeout, tokenUsage, policyBoard] in
             store.whenIdle { _ in
                 tokenUsage.collect(from: policyBoard.policies.access)
-                audit?.finish()
+                audit?.flush()
                 maintenanceTimer.stop()
                 trimTimer.stop()
                 var failure: FileError?

@@ -119,7 +119,7 @@ package final class APIHandler: RequestHandler {
     ) -> Handling {
         let id = exchange.ticket
         current = CurrentRequest(id: id, arrival: exchange.arrived)
-        defer { current.finish() }
+        defer { current.endProcessing() }
         let handling = checkAndServe(head, bytes, body, exchange)
         switch handling {
         case .answer(var response):
@@ -153,7 +153,7 @@ package final class APIHandler: RequestHandler {
     package func submitCollectedWork() {
         enqueueCollectedWrites()
         guard !accessLog.lines.isEmpty else { return }
-        service.accessLog.append(accessLog.takeLines())
+        service.accessLog.append(accessLog.removeLines())
     }
 
     package func iterationWasSlow(nanoseconds: UInt64) {

@@ -114,7 +114,7 @@ extension APIHandler {
             let answer = BackgroundAnswers.ComputedAnswer(rendering, reservation)
             // The input is no longer needed. Its reservation ends before the event loop sends the answer.
             input?.resize(to: 0)
-            mailbox.run { $0.finish(answer, key) }
+            mailbox.run { $0.answerRequests(with: answer, for: key) }
         }
         work.isWanted = { wanted.isSet }
         if !mustAnswer {
@@ -140,24 +140,26 @@ extension APIHandler {
         let key = BackgroundAnswers.Key.request(id)
         guard setWaiting(id, for: .backgroundWork(key)), let wanted = backgroundAnswers.add(id, to: key)
         else { return }
-        let finish = { @Sendable [mailbox] (continuation: @escaping @Sendable (APIHandler) -> Void) in
+        let resume = { @Sendable [mailbox] (continuation: @escaping @Sendable (APIHandler) -> Void) in
             mailbox.run { handler in
-                if !handler.backgroundAnswers.finish(key).isEmpty { continuation(handler) }
+                if !handler.backgroundAnswers.removeJob(key).isEmpty { continuation(handler) }
             }
         }
-        var item = WorkScheduler.Work(client: client, bytes: { bytes }) { reservation in finish(work(reservation)) }
+        var item = WorkScheduler.Work(client: client, bytes: { bytes }) { reservation in resume(work(reservation)) }
         item.isWanted = { wanted.isSet }
         if let refuse {
             item.refuse = { refusal in
-                finish { refuse($0, Problem(refusal, ifTimedOut: .tooMuchBackgroundWork)) }
+                resume { refuse($0, Problem(refusal, ifTimedOut: .tooMuchBackgroundWork)) }
             }
         }
         service.renderingScheduler.submit(item)
     }
 
-    private func finish(_ computed: BackgroundAnswers.ComputedAnswer, _ key: BackgroundAnswers.Key) {
+    private func answerRequests(
+        with computed: BackgroundAnswers.ComputedAnswer, for key: BackgroundAnswers.Key
+    ) {
         backgroundAnswers.keep(computed, for: key)
-        for id in backgroundAnswers.finish(key) {
+        for id in backgroundAnswers.removeJob(key) {
             // For an event stream, the computed answer is the next piece of the stream.
             if case .answerKey(_, _, let revision) = key, case .stream(let watcher)? = requests[id] {
                 notifier.sendPiece(computed.response, to: watcher, upTo: revision)
@@ -170,6 +172,6 @@ extension APIHandler {
 
     private func refuse(_ key: BackgroundAnswers.Key, because problem: Problem) {
         let response = Response(problem, cursor: cursor(for: nil))
-        for id in backgroundAnswers.finish(key) { answer(id, response) }
+        for id in backgroundAnswers.removeJob(key) { answer(id, response) }
     }
 }

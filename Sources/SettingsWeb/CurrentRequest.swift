@@ -31,7 +31,7 @@ struct CurrentRequest {
     }
 
     /// Ends the processing. Releases the response, whose body may be large.
-    mutating func finish() {
+    mutating func endProcessing() {
         id = nil
         response = nil
     }

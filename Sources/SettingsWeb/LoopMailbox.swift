@@ -16,7 +16,7 @@ final class LoopMailbox: WriteReceiver, PublicationListener, @unchecked Sendable
     }
 
     func deliver(_ results: [WriteResult]) {
-        run { $0.finish(results) }
+        run { $0.handleResults(results) }
     }
 
     func published() {

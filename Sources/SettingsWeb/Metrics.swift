@@ -54,7 +54,7 @@ extension Service {
         text.addCounter(
             "settingsd_slow_requests_total", "Requests that took slowRequestMs or longer.", loops.slowRequests)
         text.addCounter(
-            "settingsd_slow_batches_total", "Iterations of an event loop that took longer than 20 milliseconds.",
+            "settingsd_slow_iterations_total", "Iterations of an event loop that took longer than 20 milliseconds.",
             loops.slowIterations)
     }
 

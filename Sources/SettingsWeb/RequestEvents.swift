@@ -65,7 +65,7 @@ extension APIHandler {
             switch entry.request {
             case .revisionWait(let wait): endWait(id, wait, of: entry.caller)
             case .watcher(let watcher): notifier.endWait(of: watcher)
-            case .stream(let watcher): notifier.finishStream(watcher)
+            case .stream(let watcher): notifier.endStream(watcher)
             case .backup: loop.abort(id)
             case .write, .backgroundWork, .serverOperation: break
             }
@@ -78,7 +78,7 @@ extension APIHandler {
         switch entry.request {
         case .revisionWait(let wait): endWait(id, wait, of: entry.caller)
         case .watcher(let watcher): notifier.endWait(of: watcher)
-        case .stream(let watcher): notifier.finishStream(watcher)
+        case .stream(let watcher): notifier.endStream(watcher)
         case .write, .backgroundWork, .serverOperation, .backup: break
         }
     }

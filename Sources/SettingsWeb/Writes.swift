@@ -98,7 +98,7 @@ extension APIHandler {
         setWaiting(id, for: .write(write))
         write.preparationFlag = isWanted
         let refuse = { @Sendable (problem: Problem) in
-            mailbox.run { $0.finish(.refusal(of: WriteID(id), because: problem, at: cursor)) }
+            mailbox.run { $0.handleResult(.refusal(of: WriteID(id), because: problem, at: cursor)) }
         }
         var work = WorkScheduler.Work(client: write.client, bytes: bytes, input: input) { reservation in
             do throws(Problem) {
@@ -141,15 +141,15 @@ extension APIHandler {
         guard !collectedWrites.isEmpty else { return }
         let writes = collectedWrites
         collectedWrites.removeAll(keepingCapacity: true)
-        finish(service.store.enqueue(writes))
+        handleResults(service.store.enqueue(writes))
     }
 
-    func finish(_ results: [WriteResult]) {
+    func handleResults(_ results: [WriteResult]) {
         let results = results.span
-        for index in results.indices { finish(results[index]) }
+        for index in results.indices { handleResult(results[index]) }
     }
 
-    private func finish(_ result: WriteResult) {
+    private func handleResult(_ result: WriteResult) {
         let id = Ticket(result.id)
         guard let entry = requests.entry(id), case .write(let write) = entry.request else { return }
         if let commit = result.commit, let request = write.auditedRequest {

@@ -11,7 +11,7 @@ package final class CuttingProxy: Sendable {
         }
 
         /// True if the answer to this request is to be lost.
-        func take(_ request: String) -> Bool {
+        func removeCut(for request: String) -> Bool {
             rest.withLock { rest in
                 guard rest.count > 0, request.hasPrefix(rest.method) else { return false }
                 rest.count -= 1
@@ -42,7 +42,7 @@ package final class CuttingProxy: Sendable {
             }
             while let request = peer.readRequest() {
                 guard (try? daemon.send(request)) != nil, let answer = try? daemon.readResponse() else { return }
-                if cuts.take(request) {
+                if cuts.removeCut(for: request) {
                     log.add("cut")
                     return
                 }

@@ -3,37 +3,38 @@ package import SettingsModel
 internal import Synchronization
 package import TestSupport
 
-/// A socket that clients can connect to, as many as its backlog has room for; `accept` makes room.
+/// A listening socket. The backlog limits the number of connections that were not accepted yet.
 package final class ListeningSocket: Sendable {
     private let descriptor: Int32
-    private let place: RawAddress
-    /// Where a Unix domain socket stands.
+    private let rawAddress: RawAddress
+    /// The directory of a Unix domain socket. It exists as long as the socket.
     private let directory: TemporaryDirectory?
-    /// Connections that only take room.
+    /// Connections that fill the backlog.
     private let fillers = Mutex<[Int32]>([])
 
-    /// A Unix domain socket of its own.
+    /// Opens a Unix domain socket in a new directory.
     package convenience init(backlog: Int32) throws {
         let directory = try TemporaryDirectory()
         try self.init(.unix("\(directory.path)/socket"), backlog: backlog, in: directory)
     }
 
-    /// The port 0 is any that is free.
-    package init(_ place: RawAddress, backlog: Int32, in directory: TemporaryDirectory? = nil) throws {
-        // Not in here: if `init` throws late, `deinit` runs, and would close a number that may have another owner.
-        descriptor = try Self.listening(place, backlog: backlog)
+    /// Opens a socket. For port 0, the kernel chooses a free port.
+    package init(_ address: RawAddress, backlog: Int32, in directory: TemporaryDirectory? = nil) throws {
+        // A static function opens the descriptor: if this initializer threw later, `deinit` could close the descriptor of
+        // another owner.
+        descriptor = try Self.listening(address, backlog: backlog)
         self.directory = directory
-        self.place =
-            switch place {
+        rawAddress =
+            switch address {
             case .ipv4(0): .ipv4(Self.port(of: descriptor))
             case .ipv6(0): .ipv6(Self.port(of: descriptor))
-            default: place
+            default: address
             }
     }
 
-    private static func listening(_ place: RawAddress, backlog: Int32) throws -> Int32 {
-        let descriptor = socket(place.family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        guard descriptor >= 0, place.withSocketAddress({ bind(descriptor, $0, $1) }) == 0,
+    private static func listening(_ address: RawAddress, backlog: Int32) throws -> Int32 {
+        let descriptor = socket(address.family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0, address.withSocketAddress({ bind(descriptor, $0, $1) }) == 0,
             listen(descriptor, backlog) == 0
         else {
             let code = errno
@@ -48,7 +49,7 @@ package final class ListeningSocket: Sendable {
         _ = close(descriptor)
     }
 
-    /// A port of 127.0.0.1 and the same one of ::1: both are `localhost`.
+    /// Opens two sockets with the same port on 127.0.0.1 and ::1, which are both `localhost`.
     package static func pair(backlog: Int32) throws -> (ListeningSocket, ListeningSocket) {
         var failure: any Error = RawClient.Failure.timeout
         for _ in 0..<20 {
@@ -62,40 +63,40 @@ package final class ListeningSocket: Sendable {
         throw failure
     }
 
-    /// The port; 0 if it has none.
+    /// The port; 0 for a Unix domain socket.
     package var port: UInt16 {
-        switch place {
+        switch rawAddress {
         case .ipv4(let port), .ipv6(let port): port
         case .unix: 0
         }
     }
 
     package func address() throws -> ServerAddress {
-        switch place {
+        switch rawAddress {
         case .ipv4(let port): try ServerAddress("http://127.0.0.1:\(port)")
         case .ipv6(let port): try ServerAddress("http://[::1]:\(port)")
         case .unix(let path): try ServerAddress("unix:\(path)")
         }
     }
 
-    /// The next connection; nil once it has ended.
+    /// Accepts the next connection. Returns nil after ``end()``.
     package func accept() -> Int32? {
         let connection = Glibc.accept(descriptor, nil, nil)
         return connection >= 0 ? connection : nil
     }
 
-    /// Accepts no more connections.
+    /// Stops accepting connections.
     package func end() {
         shutdown(descriptor, Int32(SHUT_RDWR))
     }
 
-    /// Connects until the backlog is full: the kernel then swallows what asks for a TCP connection, and refuses a Unix domain
-    /// socket for the moment. False if it takes all of them.
+    /// Connects until the backlog is full. Then the kernel drops the packets of further TCP connections, and refuses further
+    /// connections to a Unix domain socket. Returns false if the backlog is not full after ten connections.
     package func fill() -> Bool {
         for _ in 0..<10 {
             let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
-            let filler = socket(place.family, type, 0)
-            let result = place.withSocketAddress { connect(filler, $0, $1) }
+            let filler = socket(rawAddress.family, type, 0)
+            let result = rawAddress.withSocketAddress { connect(filler, $0, $1) }
             let code = result == 0 ? 0 : errno
             fillers.withLock { $0.append(filler) }
             if code == EAGAIN { return true }
@@ -111,7 +112,7 @@ package final class ListeningSocket: Sendable {
         let result = withUnsafeMutablePointer(to: &storage) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &size) }
         }
-        // It stands at the same place in both families.
+        // The port has the same offset in the addresses of both families.
         return result == 0 ? UInt16(bigEndian: storage.sin6_port) : 0
     }
 }

@@ -125,9 +125,9 @@ struct AcceptedRequestTests {
     ]
 
     @Test(
-        "A request in order is taken for what it says, however it is divided",
+        "A valid request is parsed correctly, with any division of its bytes",
         arguments: lines + methods + hosts + fields + everyField + connections)
-    func taken(_ accepted: Accepted) throws {
+    func parsed(_ accepted: Accepted) throws {
         let bytes = Array(accepted.text.utf8)
         let request = try #require(ParseOutcome.however(divided: bytes)?.request)
         #expect(accepted.expected(request), "\(request)")
@@ -185,13 +185,15 @@ struct FieldLinesTests {
 
 /// Writing requests as bytes.
 struct RequestWritingTests {
-    @Test("Segments and values are percent-encoded, byte by byte") func segmentsValuesPercentEncoded() {
+    @Test
+    func `Segments and values are percent-encoded, byte by byte`() {
         let target = RequestTarget("v1", "keys", "a/b c?é%~").with("prefix", "x&y=z+")
             .with(flag: "dryRun", true).with(flag: "raw", false).with("after", nil).with("empty", "")
         #expect(target.text == "/v1/keys/a%2Fb%20c%3F%C3%A9%25~?prefix=x%26y%3Dz%2B&dryRun&empty=")
     }
 
-    @Test("A read has no length, and a write always has one") func readHasNoLength() {
+    @Test
+    func `A read has no length, and a write always has one`() {
         func text(_ request: Request) -> String { String(decoding: request.bytes(host: "h:1"), as: UTF8.self) }
         #expect(text(Request(.get, RequestTarget("v1"))) == "GET /v1 HTTP/1.1\r\nHost: h:1\r\n\r\n")
         #expect(
@@ -206,7 +208,8 @@ struct RequestWritingTests {
                 + "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n42")
     }
 
-    @Test("Reads may be sent again, and writes with an idempotency key") func readsMaySentAgain() {
+    @Test
+    func `Reads may be sent again, and writes with an idempotency key`() {
         var write = Request(.post, RequestTarget("x"))
         #expect(Request(.get, RequestTarget("x")).isRepeatable && !write.isRepeatable)
         write.fields.append("Idempotency-Key", text: "k")

@@ -3,19 +3,19 @@ import Testing
 @testable import HTTPWire
 
 struct ByteScanTests {
-    @Test("Each byte is found or passed over at every place of a word, whatever stands around it")
+    @Test("Each byte is found or skipped at each position of a word, among any other bytes")
     func everyByte() {
         for filler in [UInt8(ascii: "a"), 0xFF, 0x80, 0x7E, 0x21, 0xA0] {
             for byte in UInt8.min...UInt8.max {
-                for place in 0..<20 {
+                for position in 0..<20 {
                     var bytes = [UInt8](repeating: filler, count: 20)
-                    bytes[place] = byte
+                    bytes[position] = byte
                     let isControl = byte < 0x20 || byte == 0x7F
                     let isMark = isControl || [0x20, UInt8(ascii: "?"), UInt8(ascii: "#")].contains(byte)
                     let control = bytes.span.firstControlByte(from: 0, to: 20)
                     let mark = bytes.span.firstTargetDelimiter(from: 0, to: 20)
-                    guard control == (isControl ? place : 20), mark == (isMark ? place : 20) else {
-                        Issue.record("byte \(byte) at \(place) among \(filler): \(control), \(mark)")
+                    guard control == (isControl ? position : 20), mark == (isMark ? position : 20) else {
+                        Issue.record("byte \(byte) at \(position) among \(filler): \(control), \(mark)")
                         return
                     }
                 }
@@ -29,7 +29,7 @@ struct ByteSetTests {
     private static let capitals = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
     private static let marks = "!#$%&'*+-.^_`|~"
 
-    @Test("The sets hold the bytes that the grammars name and no others")
+    @Test("The byte sets contain exactly the bytes of the grammars")
     func members() {
         let cases: [(ByteSet, String)] = [
             (.token, Self.marks + Self.digits + Self.capitals + Self.capitals.lowercased()),
@@ -44,7 +44,7 @@ struct ByteSetTests {
         }
     }
 
-    @Test("There is room in a head for every field that is read")
+    @Test("A head has space for each known field")
     func fieldCount() {
         #expect(FieldName.allCases.count == 27)
         #expect(FieldName.allCases.allSatisfy { $0.rawValue < 27 })
@@ -52,7 +52,7 @@ struct ByteSetTests {
 }
 
 struct ListElementsTests {
-    @Test("Elements stand between commas that are not quoted, without blanks; empty ones are passed over")
+    @Test("List elements are separated by unquoted commas, trimmed, and skipped if empty")
     func elements() {
         let cases: [(String, [String])] = [
             ("", []), (" , ,\t,", []), ("a", ["a"]), (" a ,\tb c\t, ", ["a", "b c"]),

@@ -27,7 +27,7 @@ struct PipeliningTests {
         return requests
     }
 
-    @Test("Each is read as if it were alone, wherever the bytes are divided")
+    @Test("Each pipelined request is parsed like a single request, with any division of the bytes")
     func sequence() throws {
         let alone = try Self.requests.map { try #require(ParseOutcome(of: $0).request) }
         let bytes = Self.requests.flatMap { Array($0.utf8) }
@@ -36,7 +36,7 @@ struct PipeliningTests {
         }
     }
 
-    @Test("A parser that was reset remembers nothing")
+    @Test("A reset parser has no state of the previous request")
     func reset() throws {
         var parser = MessageParser()
         for text in Self.requests + Self.requests.reversed() {
@@ -50,7 +50,7 @@ struct PipeliningTests {
         }
     }
 
-    @Test("Asked again, a complete request stays complete, and takes nothing of the next")
+    @Test("A complete request stays complete and uses no byte of the next request")
     func again() throws {
         let bytes = Array((Self.requests[1] + Self.requests[0]).utf8)
         var parser = MessageParser()
@@ -61,7 +61,7 @@ struct PipeliningTests {
         #expect(consumed == Self.requests[1].utf8.count)
     }
 
-    @Test("A request begins with the first byte that is not of an empty line")
+    @Test("A request begins with the first byte after the empty lines")
     func begun() throws {
         let bytes = Array("\r\nGET".utf8)
         var parser = MessageParser()
@@ -71,8 +71,8 @@ struct PipeliningTests {
         }
     }
 
-    @Test("The bytes of a smuggled request are never taken for a request of their own")
-    func noSecondRequest() {
+    @Test
+    func `The bytes of a smuggled request are never parsed as a separate request`() {
         let smuggled = "GET /admin HTTP/1.1\r\nHost: a\r\n\r\n"
         let fronts = [
             "Content-Length: \(smuggled.utf8.count)\r\nTransfer-Encoding: chunked",

@@ -3,43 +3,43 @@ import Testing
 
 struct RefusedRequestLineTests {
     static let methods: [RefusedRequest] = [
-        RefusedRequest("no method", " / HTTP/1.1\r\n", "begins with a method"),
-        RefusedRequest("a method in lower case", "get / HTTP/1.1\r\n", "in capitals, as GET; found 'g'"),
-        RefusedRequest("a method with one small letter", "GEt / HTTP/1.1\r\n", "in capitals, as GET; found 't'"),
-        RefusedRequest("a bracket in the method", "G(T / HTTP/1.1\r\n", "a space ends the method"),
-        RefusedRequest("a tab after the method", "GET\t/ HTTP/1.1\r\n", "a space ends the method"),
+        RefusedRequest("no method", " / HTTP/1.1\r\n", "begin with a method"),
+        RefusedRequest("a method in lower case", "get / HTTP/1.1\r\n", "such as GET (got 'g'"),
+        RefusedRequest("a method with one small letter", "GEt / HTTP/1.1\r\n", "such as GET (got 't'"),
+        RefusedRequest("a bracket in the method", "G(T / HTTP/1.1\r\n", "a space must follow the method"),
+        RefusedRequest("a tab after the method", "GET\t/ HTTP/1.1\r\n", "a space must follow the method"),
         RefusedRequest("NUL in the method", "G\0T / HTTP/1.1\r\n", "byte 0x00"),
         RefusedRequest("a method without end", String(repeating: "A", count: 33), "at most 32 bytes"),
         RefusedRequest("a method of 33 bytes", String(repeating: "A", count: 33) + " / HTTP/1.1\r\n", "at most 32"),
-        RefusedRequest("only the method", "GET\r\n", "found byte 0x0D"),
-        RefusedRequest("a bare line feed first", "\nGET / HTTP/1.1\r\n", "begins with a method"),
-        RefusedRequest("two empty lines first", "\r\n\r\nGET / HTTP/1.1\r\n", "more than one empty line"),
+        RefusedRequest("only the method", "GET\r\n", "got byte 0x0D"),
+        RefusedRequest("a bare line feed first", "\nGET / HTTP/1.1\r\n", "begin with a method"),
+        RefusedRequest("two empty lines first", "\r\n\r\nGET / HTTP/1.1\r\n", "two empty lines"),
         RefusedRequest("a bare carriage return first", "\rGET / HTTP/1.1\r\n", "without a line feed"),
-        RefusedRequest("TLS", bytes: [0x16, 0x03, 0x01, 0x02], "looks like TLS"),
-        RefusedRequest("a response", "HTTP/1.1 200 OK\r\n", "a space ends the method"),
-        RefusedRequest("CONNECT", "CONNECT example.org:443 HTTP/1.1\r\n", "opens no tunnels"),
-        RefusedRequest("CONNECT with a path", "CONNECT / HTTP/1.1\r\n", "opens no tunnels"),
-        RefusedRequest("JSON", "{\"a\":1}", "begins with a method"),
+        RefusedRequest("TLS", bytes: [0x16, 0x03, 0x01, 0x02], "TLS"),
+        RefusedRequest("a response", "HTTP/1.1 200 OK\r\n", "a space must follow the method"),
+        RefusedRequest("CONNECT", "CONNECT example.org:443 HTTP/1.1\r\n", "CONNECT"),
+        RefusedRequest("CONNECT with a path", "CONNECT / HTTP/1.1\r\n", "CONNECT"),
+        RefusedRequest("JSON", "{\"a\":1}", "begin with a method"),
     ]
 
     static let targets: [RefusedRequest] = [
-        RefusedRequest("no target", "GET HTTP/1.1\r\n", "ends without a version"),
+        RefusedRequest("no target", "GET HTTP/1.1\r\n", "must end with a version"),
         RefusedRequest("two spaces", "GET  / HTTP/1.1\r\n", "exactly one space and a target"),
         RefusedRequest("an empty target", "GET  HTTP/1.1\r\n", "exactly one space and a target"),
         RefusedRequest("nothing after the method", "GET \r\n", "exactly one space and a target"),
-        RefusedRequest("a target without slash", "GET v1 HTTP/1.1\r\n", "must begin with '/'; found 'v'"),
-        RefusedRequest("a query alone", "GET ?a HTTP/1.1\r\n", "must begin with '/'; found '?'"),
-        RefusedRequest("a fragment", "GET /a#b HTTP/1.1\r\n", "write it as %23"),
-        RefusedRequest("a fragment after the query", "GET /a?b#c HTTP/1.1\r\n", "write it as %23"),
-        RefusedRequest("a tab in the target", "GET /a\tb HTTP/1.1\r\n", "the byte 0x09"),
-        RefusedRequest("NUL in the target", "GET /a\0 HTTP/1.1\r\n", "the byte 0x00"),
-        RefusedRequest("DEL in the target", "GET /a\u{7F} HTTP/1.1\r\n", "the byte 0x7F"),
-        RefusedRequest("DEL far into it", "GET /abcdefghijklmnopqrstu\u{7F} HTTP/1.1\r\n", "the byte 0x7F"),
-        RefusedRequest("a carriage return in the target", "GET /a\rb HTTP/1.1\r\n", "ends without a version"),
-        RefusedRequest("a star for GET", "GET * HTTP/1.1\r\nHost: a\r\n\r\n", "for OPTIONS only"),
-        RefusedRequest("a star and more", "OPTIONS *a HTTP/1.1\r\n", "must begin with '/'; found '*'"),
-        RefusedRequest("a star with a query", "OPTIONS *?a HTTP/1.1\r\n", "must begin with '/'; found '*'"),
-        RefusedRequest("another scheme", "GET ftp://a/ HTTP/1.1\r\n", "must begin with '/'; found 'f'"),
+        RefusedRequest("a target without slash", "GET v1 HTTP/1.1\r\n", "must begin with '/' (got 'v'"),
+        RefusedRequest("a query alone", "GET ?a HTTP/1.1\r\n", "must begin with '/' (got '?'"),
+        RefusedRequest("a fragment", "GET /a#b HTTP/1.1\r\n", "write %23"),
+        RefusedRequest("a fragment after the query", "GET /a?b#c HTTP/1.1\r\n", "write %23"),
+        RefusedRequest("a tab in the target", "GET /a\tb HTTP/1.1\r\n", "byte 0x09"),
+        RefusedRequest("NUL in the target", "GET /a\0 HTTP/1.1\r\n", "byte 0x00"),
+        RefusedRequest("DEL in the target", "GET /a\u{7F} HTTP/1.1\r\n", "byte 0x7F"),
+        RefusedRequest("DEL far into it", "GET /abcdefghijklmnopqrstu\u{7F} HTTP/1.1\r\n", "byte 0x7F"),
+        RefusedRequest("a carriage return in the target", "GET /a\rb HTTP/1.1\r\n", "must end with a version"),
+        RefusedRequest("a star for GET", "GET * HTTP/1.1\r\nHost: a\r\n\r\n", "OPTIONS"),
+        RefusedRequest("a star and more", "OPTIONS *a HTTP/1.1\r\n", "must begin with '/' (got '*'"),
+        RefusedRequest("a star with a query", "OPTIONS *?a HTTP/1.1\r\n", "must begin with '/' (got '*'"),
+        RefusedRequest("another scheme", "GET ftp://a/ HTTP/1.1\r\n", "must begin with '/' (got 'f'"),
         RefusedRequest("a scheme like http", "GET httpx://a/ HTTP/1.1\r\n", "http:// or https://"),
         RefusedRequest("a scheme without slashes", "GET http:a HTTP/1.1\r\n", "http:// or https://"),
         RefusedRequest("a URI without a host", "GET http:///a HTTP/1.1\r\n", "must name a host"),
@@ -52,30 +52,32 @@ struct RefusedRequestLineTests {
     ]
 
     static let versions: [RefusedRequest] = [
-        RefusedRequest("no version", "GET /\r\n", "ends without a version"),
-        RefusedRequest("no version and a bare line feed", "GET /\n", "ends without a version"),
+        RefusedRequest("no version", "GET /\r\n", "must end with a version"),
+        RefusedRequest("no version and a bare line feed", "GET /\n", "must end with a version"),
         RefusedRequest("a space and no version", "GET / \r\n", "must end with HTTP/1.1"),
         RefusedRequest("two spaces before the version", "GET /  HTTP/1.1\r\n", "must end with HTTP/1.1"),
         RefusedRequest("a version in lower case", "GET / http/1.1\r\n", "must end with HTTP/1.1"),
         RefusedRequest("another protocol", "GET / RTSP/1.0\r\n", "must end with HTTP/1.1"),
-        RefusedRequest("HTTP/0.9", "GET / HTTP/0.9\r\n", status: 505, "not HTTP/0"),
-        RefusedRequest("HTTP/2.0", "GET / HTTP/2.0\r\n", status: 505, "not HTTP/2"),
-        RefusedRequest("HTTP/3", "GET / HTTP/3\r\n", status: 505, "not HTTP/3"),
-        RefusedRequest("the preface of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", status: 505, "not HTTP/2"),
+        RefusedRequest("HTTP/0.9", "GET / HTTP/0.9\r\n", status: 505, "got HTTP/0)"),
+        RefusedRequest("HTTP/2.0", "GET / HTTP/2.0\r\n", status: 505, "got HTTP/2)"),
+        RefusedRequest("HTTP/3", "GET / HTTP/3\r\n", status: 505, "got HTTP/3)"),
+        RefusedRequest("the preface of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", status: 505, "got HTTP/2)"),
         RefusedRequest("HTTP/1", "GET / HTTP/1\r\n", "must end with HTTP/1.1"),
         RefusedRequest("HTTP/1.", "GET / HTTP/1.\r\n", "must end with HTTP/1.1"),
         RefusedRequest("HTTP/11.1", "GET / HTTP/11.1\r\n", "must end with HTTP/1.1"),
         RefusedRequest("HTTP/1.10", "GET / HTTP/1.10\r\n", "must end with HTTP/1.1"),
-        RefusedRequest("HTTP/1,1", "GET / HTTP/1,1\r\n", "found ','"),
-        RefusedRequest("HTTP/x.1", "GET / HTTP/x.1\r\n", "found 'x'"),
-        RefusedRequest("a space after the version", "GET / HTTP/1.1 \r\n", "found byte 0x20"),
-        RefusedRequest("more after the version", "GET / HTTP/1.1 a\r\n", "found byte 0x20"),
+        RefusedRequest("HTTP/1,1", "GET / HTTP/1,1\r\n", "got ','"),
+        RefusedRequest("HTTP/x.1", "GET / HTTP/x.1\r\n", "got 'x'"),
+        RefusedRequest("a space after the version", "GET / HTTP/1.1 \r\n", "got byte 0x20"),
+        RefusedRequest("more after the version", "GET / HTTP/1.1 a\r\n", "got byte 0x20"),
         RefusedRequest("a bare line feed", "GET / HTTP/1.1\n", "a line feed without a carriage return"),
         RefusedRequest("a bare carriage return", "GET / HTTP/1.1\rHost: a\r\n", "without a line feed"),
         RefusedRequest("two carriage returns", "GET / HTTP/1.1\r\r\n", "without a line feed"),
     ]
 
-    @Test("A bad request line is refused at once, however it is divided", arguments: methods + targets + versions)
+    @Test(
+        "A malformed request line is refused at once, with any division of its bytes",
+        arguments: methods + targets + versions)
     func refused(_ refused: RefusedRequest) throws {
         try refused.check()
     }
@@ -87,35 +89,36 @@ struct RefusedFieldTests {
     }
 
     static let lines: [RefusedRequest] = [
-        RefusedRequest("no name", head(": a"), "no name before its ':'"),
-        RefusedRequest("no colon", head("Accept"), "has no ':'"),
-        RefusedRequest("a blank before the colon", head("Accept : a"), "a space or tab is in"),
-        RefusedRequest("a tab before the colon", head("Accept\t: a"), "a space or tab is in"),
-        RefusedRequest("a blank in the name", head("Acc ept: a"), "a space or tab is in"),
-        RefusedRequest("a folded line", head("Accept: a,\r\n b"), "begins with a space or tab"),
-        RefusedRequest("a line folded with a tab", head("Accept: a,\r\n\tb"), "begins with a space or tab"),
-        RefusedRequest("a blank before the first field", "GET / HTTP/1.1\r\n Host: a\r\n\r\n", "begins with a space"),
-        RefusedRequest("a bracket in the name", head("Acc(ept: a"), "contains the '('"),
-        RefusedRequest("NUL in the name", head("Acc\0ept: a"), "contains the byte 0x00"),
+        RefusedRequest("no name", head(": a"), "a name before its ':'"),
+        RefusedRequest("no colon", head("Accept"), "have a ':'"),
+        RefusedRequest("a blank before the colon", head("Accept : a"), "follow the name directly"),
+        RefusedRequest("a tab before the colon", head("Accept\t: a"), "follow the name directly"),
+        RefusedRequest("a blank in the name", head("Acc ept: a"), "follow the name directly"),
+        RefusedRequest("a folded line", head("Accept: a,\r\n b"), "begin with a space or tab"),
+        RefusedRequest("a line folded with a tab", head("Accept: a,\r\n\tb"), "begin with a space or tab"),
+        RefusedRequest("a blank before the first field", "GET / HTTP/1.1\r\n Host: a\r\n\r\n", "begin with a space"),
+        RefusedRequest("a bracket in the name", head("Acc(ept: a"), "not contain '('"),
+        RefusedRequest("NUL in the name", head("Acc\0ept: a"), "not contain byte 0x00"),
         RefusedRequest("a byte beyond ASCII in the name", bytes: Array(head("Acc").utf8.dropLast(4)) + [0xE9], "0xE9"),
         RefusedRequest("a bare line feed after a value", head("Accept: a\nB: c"), "a line feed without"),
         RefusedRequest("a bare carriage return in a value", head("Accept: a\rB: c"), "without a line feed"),
         RefusedRequest("a carriage return too many", head("Accept: a\r"), "without a line feed"),
-        RefusedRequest("NUL in a value", head("Accept: a\0b"), "contains the control byte 0x00"),
-        RefusedRequest("a vertical tab in a value", head("Accept: a\u{B}b"), "contains the control byte 0x0B"),
-        RefusedRequest("DEL in a value", head("Accept: a\u{7F}"), "contains the control byte 0x7F"),
-        RefusedRequest("ESC in a value that is not read", head("X: 0123456789\u{1B}[0m"), "control byte 0x1B"),
-        RefusedRequest("a bare line feed as empty line", "GET / HTTP/1.1\r\nHost: a\r\n\n", "no ':'"),
+        RefusedRequest("NUL in a value", head("Accept: a\0b"), "(got byte 0x00"),
+        RefusedRequest("a vertical tab in a value", head("Accept: a\u{B}b"), "(got byte 0x0B"),
+        RefusedRequest("DEL in a value", head("Accept: a\u{7F}"), "(got byte 0x7F"),
+        RefusedRequest("ESC in a value that is not read", head("X: 0123456789\u{1B}[0m"), "(got byte 0x1B"),
+        RefusedRequest("a bare line feed as empty line", "GET / HTTP/1.1\r\nHost: a\r\n\n", "have a ':'"),
         RefusedRequest("a bare carriage return as empty line", head("A: b\r\n\ra"), "without a line feed"),
     ]
 
     static let hosts: [RefusedRequest] = [
-        RefusedRequest("no Host", "GET / HTTP/1.1\r\nAccept: a\r\n\r\n", "Host is missing"),
-        RefusedRequest("no fields", "GET / HTTP/1.1\r\n\r\n", "Host is missing"),
-        RefusedRequest("no Host with a URI", "GET http://a/ HTTP/1.1\r\n\r\n", "Host is missing"),
-        RefusedRequest("two Hosts", head("Host: b"), "the field Host occurs twice"),
-        RefusedRequest("the same Host twice", head("host: a"), "the field Host occurs twice"),
-        RefusedRequest("two Hosts with a URI", "GET http://a/ HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", "occurs twice"),
+        RefusedRequest("no Host", "GET / HTTP/1.1\r\nAccept: a\r\n\r\n", "must have the field Host"),
+        RefusedRequest("no fields", "GET / HTTP/1.1\r\n\r\n", "must have the field Host"),
+        RefusedRequest("no Host with a URI", "GET http://a/ HTTP/1.1\r\n\r\n", "must have the field Host"),
+        RefusedRequest("two Hosts", head("Host: b"), "the field Host must occur once"),
+        RefusedRequest("the same Host twice", head("host: a"), "the field Host must occur once"),
+        RefusedRequest(
+            "two Hosts with a URI", "GET http://a/ HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", "Host must occur once"),
         RefusedRequest("a blank in Host", host("a b"), "must be a host"),
         RefusedRequest("a slash in Host", host("a/b"), "must be a host"),
         RefusedRequest("a URI as Host", host("http://a"), "must be a host"),
@@ -152,7 +155,7 @@ struct RefusedFieldTests {
             let value = name == .expect ? "100-continue" : "1"
             return RefusedRequest(
                 "\(name.text) twice", head("\(name.text): \(value)\r\n\("\(name.text)".uppercased()): \(value)"),
-                "the field \(name.text) occurs twice")
+                "the field \(name.text) must occur once")
         }
 
     static let others: [RefusedRequest] = [
@@ -161,7 +164,8 @@ struct RefusedFieldTests {
         RefusedRequest("two expectations", head("Expect: 100-continue, 100-continue"), status: 417, "100-continue"),
     ]
 
-    @Test("A bad field is refused, however it is divided", arguments: lines + hosts + duplicates + others)
+    @Test(
+        "A malformed field is refused, with any division of its bytes", arguments: lines + hosts + duplicates + others)
     func refused(_ refused: RefusedRequest) throws {
         try refused.check()
     }
@@ -179,8 +183,9 @@ struct RefusedFramingTests {
     }
 
     static let lengths: [RefusedRequest] = [
-        RefusedRequest("two lengths", post("Content-Length: 5\r\nContent-Length: 6"), "Content-Length occurs twice"),
-        RefusedRequest("equal lengths", post("Content-Length: 5\r\ncontent-length: 5"), "Content-Length occurs twice"),
+        RefusedRequest("two lengths", post("Content-Length: 5\r\nContent-Length: 6"), "Content-Length must occur once"),
+        RefusedRequest(
+            "equal lengths", post("Content-Length: 5\r\ncontent-length: 5"), "Content-Length must occur once"),
         RefusedRequest("a list of lengths", post("Content-Length: 5, 5"), "one number in decimal"),
         RefusedRequest("a list without blank", post("Content-Length: 5,6"), "one number in decimal"),
         RefusedRequest("an empty length", post("Content-Length: "), "one number in decimal"),
@@ -197,73 +202,80 @@ struct RefusedFramingTests {
         RefusedRequest("junk before", post("Content-Length: a5"), "one number in decimal"),
         RefusedRequest("junk after", post("Content-Length: 5;"), "one number in decimal"),
         RefusedRequest("other digits", post("Content-Length: ٥"), "one number in decimal"),
-        RefusedRequest("2^63", post("Content-Length: 9223372036854775808"), "is larger than"),
-        RefusedRequest("2^64 + 5", post("Content-Length: 18446744073709551621"), "is larger than"),
+        RefusedRequest("2^63", post("Content-Length: 9223372036854775808"), "must be at most \(Int.max)"),
+        RefusedRequest("2^64 + 5", post("Content-Length: 18446744073709551621"), "must be at most \(Int.max)"),
         RefusedRequest(
-            "many digits", post("Content-Length: 1" + String(repeating: "0", count: 99)), "is larger than"),
+            "many digits", post("Content-Length: 1" + String(repeating: "0", count: 99)), "must be at most \(Int.max)"),
         RefusedRequest("2^63 - 1", post("Content-Length: 9223372036854775807"), status: 413, "at most 16777216 bytes"),
         RefusedRequest("one too many", post("Content-Length: 16777217"), status: 413, "at most 16777216 bytes"),
     ]
 
     static let codings: [RefusedRequest] = [
-        RefusedRequest("length, then chunks", post("Content-Length: 3\r\nTransfer-Encoding: chunked"), "contradict"),
-        RefusedRequest("chunks, then length", post("Transfer-Encoding: chunked\r\nContent-Length: 3"), "contradict"),
-        RefusedRequest("length and identity", post("Content-Length: 3\r\nTransfer-Encoding: identity"), "contradict"),
-        RefusedRequest("chunks twice", post("Transfer-Encoding: chunked, chunked"), "once, and last"),
-        RefusedRequest("chunks on two lines", chunkedTwice, "once, and last"),
-        RefusedRequest("chunks not last", post("Transfer-Encoding: chunked, gzip"), "once, and last"),
-        RefusedRequest("chunks, then nothing", post("Transfer-Encoding: chunked,"), "once, and last"),
+        RefusedRequest(
+            "length, then chunks", post("Content-Length: 3\r\nTransfer-Encoding: chunked"),
+            "both Content-Length and Transfer-Encoding"),
+        RefusedRequest(
+            "chunks, then length", post("Transfer-Encoding: chunked\r\nContent-Length: 3"),
+            "both Content-Length and Transfer-Encoding"),
+        RefusedRequest(
+            "length and identity", post("Content-Length: 3\r\nTransfer-Encoding: identity"),
+            "both Content-Length and Transfer-Encoding"),
+        RefusedRequest("chunks twice", post("Transfer-Encoding: chunked, chunked"), "once, at its end"),
+        RefusedRequest("chunks on two lines", chunkedTwice, "once, at its end"),
+        RefusedRequest("chunks not last", post("Transfer-Encoding: chunked, gzip"), "once, at its end"),
+        RefusedRequest("chunks, then nothing", post("Transfer-Encoding: chunked,"), "once, at its end"),
         RefusedRequest("nothing, then chunks", post("Transfer-Encoding: ,chunked"), "must be: chunked"),
         RefusedRequest("an empty coding", post("Transfer-Encoding:"), "must be: chunked"),
         RefusedRequest("chunks with a parameter", post("Transfer-Encoding: chunked;q=1"), "must be: chunked"),
         RefusedRequest("chunks in quotation marks", post("Transfer-Encoding: \"chunked\""), "must be: chunked"),
         RefusedRequest("chunks and a blank", post("Transfer-Encoding: chunked x"), "must be: chunked"),
-        RefusedRequest("a vertical tab", post("Transfer-Encoding: \u{B}chunked"), "control byte 0x0B"),
+        RefusedRequest("a vertical tab", post("Transfer-Encoding: \u{B}chunked"), "(got byte 0x0B"),
         RefusedRequest("a folded coding", post("Transfer-Encoding:\r\n chunked"), "must be: chunked"),
-        RefusedRequest("a blank before the colon", post("Transfer-Encoding : chunked"), "a space or tab is in"),
+        RefusedRequest("a blank before the colon", post("Transfer-Encoding : chunked"), "follow the name directly"),
         RefusedRequest("gzip", post("Transfer-Encoding: gzip"), status: 501, "chunked"),
         RefusedRequest("identity", post("Transfer-Encoding: identity"), status: 501, "chunked"),
         RefusedRequest("xchunked", post("Transfer-Encoding: xchunked"), status: 501, "chunked"),
         RefusedRequest("gzip in chunks", post("Transfer-Encoding: gzip, chunked"), status: 501, "chunked"),
         RefusedRequest("gzip with a parameter", post("Transfer-Encoding: gzip;a=b"), status: 501, "chunked"),
-        RefusedRequest("chunks in HTTP/1.0", post("Transfer-Encoding: chunked", version: "1.0"), "HTTP/1.0 has no"),
+        RefusedRequest(
+            "chunks in HTTP/1.0", post("Transfer-Encoding: chunked", version: "1.0"), "a message of HTTP/1.0"),
     ]
 
     private static let chunkedTwice = post("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked")
 
     static let chunks: [RefusedRequest] = [
         RefusedRequest("no size", chunked("\r\n"), "must begin with its size"),
-        RefusedRequest("a size that is no number", chunked("x\r\n"), "found 'x'"),
-        RefusedRequest("a sign", chunked("+1\r\na\r\n"), "found '+'"),
-        RefusedRequest("a minus sign", chunked("-1\r\na\r\n"), "found '-'"),
-        RefusedRequest("a prefix", chunked("0x1\r\na\r\n"), "found 'x'"),
+        RefusedRequest("a size that is no number", chunked("x\r\n"), "got 'x'"),
+        RefusedRequest("a sign", chunked("+1\r\na\r\n"), "got '+'"),
+        RefusedRequest("a minus sign", chunked("-1\r\na\r\n"), "got '-'"),
+        RefusedRequest("a prefix", chunked("0x1\r\na\r\n"), "got 'x'"),
         RefusedRequest("a blank before the size", chunked(" 1\r\na\r\n"), "must begin with its size"),
         RefusedRequest("a blank after the size", chunked("1 \r\na\r\n"), "must follow the size"),
         RefusedRequest("an underscore", chunked("1_0\r\n"), "must follow the size"),
         RefusedRequest("only an extension", chunked(";a=b\r\n"), "must begin with its size"),
         RefusedRequest("a bare line feed after the size", chunked("1\na\r\n"), "must follow the size"),
         RefusedRequest("a bare carriage return after the size", chunked("1\ra\r\n"), "without a line feed"),
-        RefusedRequest("data that is too long", chunked("1\r\nab\r\n"), "longer than its size says"),
-        RefusedRequest("data that is too short", chunked("3\r\na\r\n0\r\n\r\n"), "longer than its size says"),
-        RefusedRequest("a bare line feed after the data", chunked("1\r\na\n0\r\n\r\n"), "longer than its size says"),
+        RefusedRequest("data that is too long", chunked("1\r\nab\r\n"), "follow the data of a chunk"),
+        RefusedRequest("data that is too short", chunked("3\r\na\r\n0\r\n\r\n"), "follow the data of a chunk"),
+        RefusedRequest("a bare line feed after the data", chunked("1\r\na\n0\r\n\r\n"), "follow the data of a chunk"),
         RefusedRequest("a bare carriage return after the data", chunked("1\r\na\r0\r\n\r\n"), "without a line feed"),
-        RefusedRequest("17 digits", chunked("00000000000000001\r\na\r\n"), "more than 16 digits"),
+        RefusedRequest("17 digits", chunked("00000000000000001\r\na\r\n"), "at most 16 digits"),
         RefusedRequest("2^64", chunked("10000000000000000\r\n"), status: 413, "at most 16777216"),
         RefusedRequest("all bits", chunked("ffffffffffffffff\r\n"), status: 413, "at most 16777216"),
         RefusedRequest("one byte too many", chunked("1000001\r\n"), status: 413, "at most 16777216"),
         RefusedRequest(
             "a long extension", chunked("1;" + String(repeating: "a", count: 254)), "must be at most 256 bytes"),
-        RefusedRequest("NUL in an extension", chunked("1;a\0\r\n"), "the control byte 0x00"),
-        RefusedRequest("a bare line feed in an extension", chunked("1;a\nb\r\n"), "the control byte 0x0A"),
+        RefusedRequest("NUL in an extension", chunked("1;a\0\r\n"), "(got byte 0x00"),
+        RefusedRequest("a bare line feed in an extension", chunked("1;a\nb\r\n"), "(got byte 0x0A"),
         RefusedRequest("a bare carriage return in an extension", chunked("1;a\rb\r\n"), "without a line feed"),
         RefusedRequest("a bare line feed after the last chunk", chunked("0\n\n"), "must follow the size"),
-        RefusedRequest("a bare line feed at the end", chunked("0\r\n\n"), "no ':'"),
-        RefusedRequest("a trailer without colon", chunked("0\r\nGET / HTTP/1.1\r\n\r\n"), "a space or tab is in"),
-        RefusedRequest("a folded trailer", chunked("0\r\nA: b\r\n c\r\n\r\n"), "begins with a space or tab"),
-        RefusedRequest("NUL in a trailer", chunked("0\r\nA: \0\r\n\r\n"), "the control byte 0x00"),
+        RefusedRequest("a bare line feed at the end", chunked("0\r\n\n"), "have a ':'"),
+        RefusedRequest("a trailer without colon", chunked("0\r\nGET / HTTP/1.1\r\n\r\n"), "follow the name directly"),
+        RefusedRequest("a folded trailer", chunked("0\r\nA: b\r\n c\r\n\r\n"), "begin with a space or tab"),
+        RefusedRequest("NUL in a trailer", chunked("0\r\nA: \0\r\n\r\n"), "(got byte 0x00"),
     ]
 
-    @Test("A doubtful framing is refused, however it is divided", arguments: lengths + codings + chunks)
+    @Test("An ambiguous framing is refused, with any division of its bytes", arguments: lengths + codings + chunks)
     func refused(_ refused: RefusedRequest) throws {
         try refused.check()
     }

@@ -43,7 +43,7 @@ struct RequestBodyTests {
         Body("a body of GET", "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n42", "42"),
     ]
 
-    @Test("A body is read, however it is divided, and nothing behind it", arguments: bodies)
+    @Test("A body is read up to its end, with any division of its bytes", arguments: bodies)
     func read(_ body: Body) throws {
         let bytes = Array(body.text.utf8)
         let request = try #require(ParseOutcome.however(divided: bytes)?.request)
@@ -61,8 +61,8 @@ struct RequestBodyTests {
         }
     }
 
-    @Test("A body of so many bytes stays where it is, one in chunks is joined, and most requests have none")
-    func places() throws {
+    @Test("A body with a length is not copied, a chunked body is joined, and most requests have no body")
+    func bodyOffsets() throws {
         func body(_ text: String) throws -> MessageBody {
             var parser = MessageParser()
             #expect(parser.body == .none)
@@ -75,7 +75,7 @@ struct RequestBodyTests {
     }
 
     @Test(
-        "Expect: 100-continue is known once the head is complete, unless no body follows",
+        "Expect: 100-continue is known after a complete head, unless no body follows",
         arguments: [
             ("Expect: 100-continue\r\nContent-Length: 2", "1.1", true),
             ("Expect: 100-Continue\r\nTransfer-Encoding: chunked", "1.1", true),

@@ -25,31 +25,31 @@ struct RequestFuzzTests {
         "Connection: close\r\n", "Expect: 100-continue\r\n", "\r\n\r\n", "0\r\n\r\n", "1\r\nx\r\n", "http://", "%2F",
     ]
 
-    @Test("Requests with bytes changed, inserted and removed")
+    @Test("Requests with changed, inserted and removed bytes are parsed or refused without a trap")
     func mutated() {
         for var generator in FuzzBudget.generators() {
             var bytes = Array(generator.pick(Self.seeds).utf8)
             for _ in 0...generator.below(4) { Self.mutate(&bytes, &generator) }
-            guard Self.holds(bytes, &generator) else { return }
+            guard Self.satisfiesInvariants(bytes, &generator) else { return }
         }
     }
 
-    @Test("Pieces of requests in any order")
+    @Test("Pieces of requests in random order are parsed or refused without a trap")
     func pieces() {
         for var generator in FuzzBudget.generators() {
             let text = (0..<generator.below(14)).map { _ in generator.pick(Self.tokens) }.joined()
-            guard Self.holds(Array(text.utf8), &generator),
-                Self.holds(Array("GET / HTTP/1.1\r\n\(text)".utf8), &generator),
-                Self.holds(Array((Self.seeds[2].prefix(80) + text).utf8), &generator)
+            guard Self.satisfiesInvariants(Array(text.utf8), &generator),
+                Self.satisfiesInvariants(Array("GET / HTTP/1.1\r\n\(text)".utf8), &generator),
+                Self.satisfiesInvariants(Array((Self.seeds[2].prefix(80) + text).utf8), &generator)
             else { return }
         }
     }
 
-    @Test("Bytes of any sort")
+    @Test("Random bytes are parsed or refused without a trap")
     func random() {
         for var generator in FuzzBudget.generators(share: 0.5) {
             let bytes = (0..<generator.below(64)).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
-            guard Self.holds(bytes, &generator) else { return }
+            guard Self.satisfiesInvariants(bytes, &generator) else { return }
         }
     }
 
@@ -68,7 +68,7 @@ struct RequestFuzzTests {
     }
 
     /// Checks the properties that hold for any bytes, and records the first violated property.
-    private static func holds(_ bytes: [UInt8], _ generator: inout SeededGenerator) -> Bool {
+    private static func satisfiesInvariants(_ bytes: [UInt8], _ generator: inout SeededGenerator) -> Bool {
         let seed = generator.seed
         func broken(_ promise: String) -> Bool {
             Issue.record("seed \(seed): \(promise): \(String(decoding: bytes, as: UTF8.self).debugDescription)")

@@ -49,13 +49,13 @@ struct RequestLimitTests {
         "PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" + body
     }
 
-    @Test("What is over a limit is refused as soon as that is sure", arguments: excesses)
+    @Test("A request beyond a limit is refused as soon as it certainly exceeds the limit", arguments: excesses)
     func refused(_ refused: RefusedRequest) throws {
         try refused.check()
     }
 
     @Test(
-        "What is just within the limits is taken",
+        "A request exactly at the limits is accepted",
         arguments: [
             "GET /12345678901 HTTP/1.1\r\nHost: a\r\nA: 1\r\nB: 2\r\n\r\n",
             head(padding: 80),
@@ -69,8 +69,8 @@ struct RequestLimitTests {
         #expect(request.consumed == bytes.count)
     }
 
-    @Test("The head of a request with too large a body can be looked at")
-    func headOfLargeBody() {
+    @Test
+    func `The head of a request with too large a body can be read`() {
         let text = "PUT /a HTTP/1.1\r\nHost: a\r\nContent-Length: 11\r\nExpect: 100-continue\r\n\r\n"
         var parser = MessageParser(limits: Self.small)
         #expect(parser.failure(of: Array(text.utf8)) == .bodyTooLarge(limit: 10))
@@ -78,7 +78,7 @@ struct RequestLimitTests {
         #expect(parser.head?.framing == .length(11))
     }
 
-    @Test("Framing that outgrows its body is refused")
+    @Test("A body with too many framing bytes is refused")
     func smallChunks() {
         let limits = MessageLimits(maximumBodyLength: 1 << 20)
         let head = Self.chunked("")
@@ -89,10 +89,10 @@ struct RequestLimitTests {
         }
         #expect(ParseOutcome(of: body(10_000), limits: limits).request?.body.count == 10_000)
         let error = ParseOutcome(of: body(100_000), limits: limits).error
-        #expect(error?.reason.contains("chunks of the body are too small") == true)
+        #expect(error?.reason.contains("chunks of the body must be larger") == true)
     }
 
-    @Test("Limits out of reach become the nearest ones within")
+    @Test("Limits out of range are clamped to the nearest supported limit")
     func clamped() {
         let limits = MessageLimits(
             maximumTargetLength: 0, maximumHeadLength: .max, maximumFieldCount: -1, maximumBodyLength: .max)

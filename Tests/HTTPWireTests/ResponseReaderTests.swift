@@ -83,8 +83,8 @@ struct ResponseReaderTests {
         return Outcome(response: atEnd ? reader.receiveEnd() : nil)
     }
 
-    @Test("A response is read alike however it is divided", arguments: cases)
-    func responseReadAlikeHowever(row: Case) throws {
+    @Test(arguments: cases)
+    func `A response is parsed equally, with any division of its bytes`(row: Case) throws {
         let bytes = Array(row.text.utf8)
         func check(_ parts: [ArraySlice<UInt8>], excess: Bool, _ how: String) throws {
             #expect(try (feed(parts).response == nil) == row.needsEnd, "\(how)")
@@ -97,16 +97,17 @@ struct ResponseReaderTests {
             #expect(outcome.hasExcess == excess, "\(how)")
         }
         let length = bytes.count - row.rest.utf8.count
-        for place in 0...bytes.count {
+        for position in 0...bytes.count {
             try check(
-                [bytes[..<place], bytes[place...]], excess: place < length ? length < bytes.count : place > length,
-                "divided at \(place)")
+                [bytes[..<position], bytes[position...]],
+                excess: position < length ? length < bytes.count : position > length,
+                "divided at \(position)")
         }
         try check(bytes.indices.map { bytes[$0...$0] }, excess: false, "byte by byte")
     }
 
-    @Test("A body in chunks that goes on for ever is taken piece by piece, however it is divided")
-    func takenPieces() throws {
+    @Test("An endless chunked body is read piece by piece, with any division of its bytes")
+    func bodyPieces() throws {
         let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
         let bytes = Array((head + "3\r\nabc\r\n10;x=y\r\ndefghijklmnopqrs\r\n1\r\nt\r\n0\r\n\r\n").utf8)
         for size in 1...bytes.count {
@@ -124,72 +125,70 @@ struct ResponseReaderTests {
         }
     }
 
-    @Test("A response that ends too early is not complete", arguments: cases.filter { !$0.needsEnd })
-    func responseEndsTooEarly(row: Case) throws {
+    @Test(arguments: cases.filter { !$0.needsEnd })
+    func `A response that ends early is incomplete`(row: Case) throws {
         let bytes = Array(row.text.utf8).dropLast(row.rest.utf8.count)
         for count in 0..<bytes.count {
             #expect(try feed([bytes.prefix(count)], atEnd: true).response == nil, "after \(count) bytes")
         }
     }
 
-    @Test("A field is found by its name in lower case, the first of several") func fieldFoundNameLower() throws {
+    @Test
+    func `The first field with a name is found by the name in lower case`() throws {
         let text = "HTTP/1.1 204 No\r\nETag:\t\"1\" \r\netag: \"2\"\r\nX-Empty:\r\n\r\n"
         let fields = try #require(try feed([Array(text.utf8)[...]]).response).fields
         #expect(fields.value(of: "etag") == "\"1\"" && fields.value(of: "x-empty") == "")
         #expect(fields.value(of: "x") == nil)
     }
 
-    @Test(
-        "Bytes that are no response are refused, however they are divided",
-        arguments: [
-            ("HTTP/2 200 OK\r\n", "status line"), ("HTTP/1.1  200 OK\r\n", "status line"),
-            ("HTTP/1.1 20 OK\r\n", "status line"), ("HTTP/1.1 099 OK\r\n", "status line"),
-            ("HTTP/1.1 2000 OK\r\n", "status line"), ("http/1.1 200 OK\r\n", "status line"), ("\r\n", "status line"),
-            ("{\"a\":1}\r\n", "status line"), ("HTTP/1.1 200 OK\n", "lines end with CR LF"),
-            ("HTTP/1.1 200\rOK\r\n", "without a line feed"), ("HTTP/1.1 101 Switching\r\n\r\n", "another protocol"),
-            ("HTTP/1.1 200 OK\r\nno colon\r\n", "name of a field"), ("HTTP/1.1 200 OK\r\nA\r\n", "no ':'"),
-            ("HTTP/1.1 200 OK\r\n: x\r\n", "no name"), ("HTTP/1.1 200 OK\r\nA : x\r\n", "before its ':'"),
-            ("HTTP/1.1 200 OK\r\nA: x\r\n folded\r\n", "begins with a space or tab"),
-            ("HTTP/1.1 200 OK\r\nA: x\u{1}\r\n", "the control byte 0x01"),
-            ("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", "Content-Length"),
-            ("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", "Content-Length"),
-            ("HTTP/1.1 200 OK\r\nContent-Length: 1, 1\r\n\r\n", "Content-Length"),
-            ("HTTP/1.1 200 OK\r\nContent-Length:\r\n\r\n", "Content-Length"),
-            ("HTTP/1.1 200 OK\r\nContent-Length: 9999999999999999999\r\n\r\n", "Content-Length"),
-            ("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", "Transfer-Encoding"),
-            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", "chunked"),
-            (chunked + "\r\n", "with its size"), (chunked + "x\r\n", "with its size"),
-            (chunked + "-1\r\n", "with its size"),
-            (chunked + "12345678901234567\r\n", "long"), (chunked + "1\r\nab\r\n", "longer than its size"),
-            (chunked + "0\r\nbad trailer\r\n", "name of a field"),
-        ])
-    func bytesNoResponseRefused(text: String, reason: String) {
+    @Test(arguments: [
+        ("HTTP/2 200 OK\r\n", "status line"), ("HTTP/1.1  200 OK\r\n", "status line"),
+        ("HTTP/1.1 20 OK\r\n", "status line"), ("HTTP/1.1 099 OK\r\n", "status line"),
+        ("HTTP/1.1 2000 OK\r\n", "status line"), ("http/1.1 200 OK\r\n", "status line"), ("\r\n", "status line"),
+        ("{\"a\":1}\r\n", "status line"), ("HTTP/1.1 200 OK\n", "must end with CR LF"),
+        ("HTTP/1.1 200\rOK\r\n", "without a line feed"), ("HTTP/1.1 101 Switching\r\n\r\n", "101"),
+        ("HTTP/1.1 200 OK\r\nno colon\r\n", "name of a field"), ("HTTP/1.1 200 OK\r\nA\r\n", "have a ':'"),
+        ("HTTP/1.1 200 OK\r\n: x\r\n", "have a name"), ("HTTP/1.1 200 OK\r\nA : x\r\n", "follow the name directly"),
+        ("HTTP/1.1 200 OK\r\nA: x\r\n folded\r\n", "begin with a space or tab"),
+        ("HTTP/1.1 200 OK\r\nA: x\u{1}\r\n", "(got byte 0x01"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", "Content-Length"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", "Content-Length"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 1, 1\r\n\r\n", "Content-Length"),
+        ("HTTP/1.1 200 OK\r\nContent-Length:\r\n\r\n", "Content-Length"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 9999999999999999999\r\n\r\n", "Content-Length"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", "Transfer-Encoding"),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", "chunked"),
+        (chunked + "\r\n", "with its size"), (chunked + "x\r\n", "with its size"),
+        (chunked + "-1\r\n", "with its size"),
+        (chunked + "12345678901234567\r\n", "bytes long"), (chunked + "1\r\nab\r\n", "follow the data of a chunk"),
+        (chunked + "0\r\nbad trailer\r\n", "name of a field"),
+    ])
+    func `Bytes that are not a response are refused, with any division`(text: String, reason: String) {
         let bytes = Array(text.utf8)
-        for place in 0...bytes.count {
-            let error = #expect(throws: MessageError.self) { try feed([bytes[..<place], bytes[place...]]) }
+        for position in 0...bytes.count {
+            let error = #expect(throws: MessageError.self) { try feed([bytes[..<position], bytes[position...]]) }
             #expect(error?.reason.contains(reason) ?? false, "\(error?.reason ?? "")")
         }
     }
 
-    @Test(
-        "No part of a response may be larger than its limit",
-        arguments: [
-            (
-                "HTTP/1.1 200 OK\r\nLong: \(String(repeating: "x", count: 100))\r\n\r\n",
-                MessageError.headTooLarge(limit: 100)
-            ),
-            ("HTTP/1.1 200 OK\r\nA: x\r\nB: x\r\nC: x\r\n\r\n", .tooManyFields(limit: 2)),
-            ("HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n", .bodyTooLarge(limit: 10)),
-            ("HTTP/1.1 200 OK\r\n\r\n01234567890", .bodyTooLarge(limit: 10)),
-            (chunked + "6\r\n012345\r\n5\r\n01234\r\n", .bodyTooLarge(limit: 10)),
-        ])
-    func noPartResponseMay(text: String, expected: MessageError) {
+    @Test(arguments: [
+        (
+            "HTTP/1.1 200 OK\r\nLong: \(String(repeating: "x", count: 100))\r\n\r\n",
+            MessageError.headTooLarge(limit: 100)
+        ),
+        ("HTTP/1.1 200 OK\r\nA: x\r\nB: x\r\nC: x\r\n\r\n", .tooManyFields(limit: 2)),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n", .bodyTooLarge(limit: 10)),
+        ("HTTP/1.1 200 OK\r\n\r\n01234567890", .bodyTooLarge(limit: 10)),
+        (chunked + "6\r\n012345\r\n5\r\n01234\r\n", .bodyTooLarge(limit: 10)),
+    ])
+    func `A part of a response beyond its limit is refused`(text: String, expected: MessageError) {
         let limits = MessageLimits(maximumHeadLength: 100, maximumFieldCount: 2, maximumBodyLength: 10)
         let error = #expect(throws: MessageError.self) { try feed([Array(text.utf8)[...]], limits: limits) }
         #expect(error == expected)
     }
 
-    @Test("Interim responses and the framing of chunks are bounded") func interimResponsesFramingChunks() {
+    @Test
+    func `Interim responses and the framing of chunks have limits`() {
         for text in [
             "HTTP/1.1 100 A\r\n\r\nHTTP/1.1 100 B\r\n\r\n",
             Self.chunked + "1;\(String(repeating: "x", count: 300))\r\n",
@@ -198,7 +197,8 @@ struct ResponseReaderTests {
         }
     }
 
-    @Test("Random bytes never bring the reader down") func randomBytesNeverBring() {
+    @Test
+    func `Random bytes are parsed or refused without a trap`() {
         var generator = SeededGenerator(seed: .random(in: 0 ... .max))
         let pieces = Self.cases.map(\.text) + ["\r\n", "0\r\n\r\n", "HTTP/1.1 ", "ffffffffffffffff\r\n", ": "]
         let limits = MessageLimits(maximumHeadLength: 300, maximumFieldCount: 4, maximumBodyLength: 50)

@@ -24,7 +24,7 @@ struct ResponseWriterTests {
         return Response(status: 200, contentType: .json, fields: fields, body: Array("42".utf8))
     }
 
-    @Test("Status line, date, type, fields, length, empty line and body stand in that order")
+    @Test("A response has status line, date, type, fields, length, empty line and body in this order")
     func whole() {
         #expect(
             Self.text(Self.plain)
@@ -32,8 +32,8 @@ struct ResponseWriterTests {
                 + "Content-Length: 2\r\n\r\n42")
     }
 
-    @Test("The answer to HEAD is that to GET without the body")
-    func answerToHead() {
+    @Test
+    func `The response to HEAD is the response to GET without the body`() {
         #expect(Self.text(Self.plain, head: true) + "42" == Self.text(Self.plain))
     }
 
@@ -50,7 +50,7 @@ struct ResponseWriterTests {
     }
 
     @Test(
-        "Connection says what is not the rule of the version",
+        "The field Connection is written only if it differs from the default of the version",
         arguments: [
             (true, true, ""), (false, true, "Connection: close\r\n"), (true, false, "Connection: keep-alive\r\n"),
             (false, false, "Connection: close\r\n"),
@@ -60,7 +60,7 @@ struct ResponseWriterTests {
         #expect(text == "HTTP/1.1 200 OK\r\n\(Self.dateLine)Content-Length: 0\r\n\(expected)\r\n")
     }
 
-    @Test("Responses are added to what is there already")
+    @Test("Responses are appended to the buffer")
     func appended() {
         var output = Array("before".utf8)
         for _ in 0..<3 {
@@ -72,7 +72,7 @@ struct ResponseWriterTests {
     }
 
     @Test(
-        "Every status that is sent has its phrase",
+        "Each status has its reason phrase",
         arguments: [
             (201, "Created"), (400, "Bad Request"), (412, "Precondition Failed"), (413, "Content Too Large"),
             (421, "Misdirected Request"), (422, "Unprocessable Content"), (431, "Request Header Fields Too Large"),
@@ -82,7 +82,7 @@ struct ResponseWriterTests {
         #expect(Self.text(Response(status: status)).hasPrefix("HTTP/1.1 \(status) \(phrase)\r\n"))
     }
 
-    @Test("A stream goes out in chunks, and as it is to HTTP/1.0")
+    @Test("A stream is chunked for HTTP/1.1 and unframed for HTTP/1.0")
     func stream() {
         var response = Response(status: 200, contentType: .eventStream)
         response.body = Array("id: 1\n\n".utf8)
@@ -103,7 +103,7 @@ struct ResponseWriterTests {
         #expect(stream(http11: false) == head + "Connection: close\r\n\r\nid: 1\n\n0123456789abcdef")
     }
 
-    @Test("A request that expects 100 Continue gets it")
+    @Test("The interim response 100 Continue is complete")
     func continueLine() {
         #expect("\(ResponseWriter.continueLine)" == "HTTP/1.1 100 Continue\r\n\r\n")
     }
@@ -114,7 +114,7 @@ struct FieldBlockTests {
         String(decoding: block.bytes, as: UTF8.self)
     }
 
-    @Test("Text, bytes and numbers become lines")
+    @Test("Fields of text, bytes and numbers are written as lines")
     func lines() {
         var block = FieldBlock(reservingCapacity: 64)
         #expect(block.isEmpty)
@@ -133,7 +133,7 @@ struct FieldBlockTests {
                 + "X: -9223372036854775808\r\nY: 0\r\nZ: \r\n")
     }
 
-    @Test("No value can end its line or bring in a control byte")
+    @Test("No field value can contain a line break or a control byte")
     func injection() {
         for byte in UInt8.min...UInt8.max {
             var block = FieldBlock()
@@ -147,7 +147,7 @@ struct FieldBlockTests {
         #expect(Self.text(block) == "A: a  Set-Cookie: b    <html> \r\nB: c d\r\n")
     }
 
-    @Test("The fields of the message itself are the writer's alone")
+    @Test("Only the writer can add the fields of the message framing")
     func names() {
         let offered: [StaticString] = ["ETag", "Settings-Cursor", "Datee"]
         let withheld: [StaticString] = [
@@ -160,7 +160,7 @@ struct FieldBlockTests {
 
 struct HTTPDateTests {
     @Test(
-        "A second has its date",
+        "A known second has its date",
         arguments: [
             (784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"), (0, "Thu, 01 Jan 1970 00:00:00 GMT"),
             (-1, "Thu, 01 Jan 1970 00:00:00 GMT"), (.min, "Thu, 01 Jan 1970 00:00:00 GMT"),
@@ -172,7 +172,7 @@ struct HTTPDateTests {
         #expect(HTTPDate(unixSeconds: seconds).text == expected)
     }
 
-    @Test("Any second has the date that Foundation gives it")
+    @Test("Each second has the same date as in Foundation")
     func againstFoundation() {
         let formatter = DateFormatter()
         formatter.locale = Locale(identifier: "en_US_POSIX")

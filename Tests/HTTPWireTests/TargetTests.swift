@@ -2,7 +2,7 @@ import HTTPWire
 import Testing
 
 struct PathSegmentsTests {
-    @Test("A path is divided at its slashes, not at encoded ones")
+    @Test("A path is divided at its slashes, and not at encoded slashes")
     func segments() {
         let cases: [(String, [String])] = [
             ("", []), ("/", []), ("*", []), ("/v1", ["v1"]), ("/v1/", ["v1", ""]), ("//", ["", ""]),
@@ -36,7 +36,7 @@ struct PercentDecodingTests {
     }
 
     @Test(
-        "What is encoded is decoded once, and everything else is itself",
+        "Encoded bytes are decoded once, and all other bytes are unchanged",
         arguments: [
             ("", ""), ("player.volume", "player.volume"), ("a+b", "a+b"), ("a%2Bb", "a+b"), ("%2F", "/"), ("%2f", "/"),
             ("%41%42", "AB"), ("%C3%A9", "é"), ("é", "é"), ("%25", "%"), ("%2541", "%41"), ("x%20y", "x y"),
@@ -54,17 +54,15 @@ struct PercentDecodingTests {
         #expect(Self.failure(Array(encoded.utf8)) == .malformedEscape)
     }
 
-    @Test(
-        "Bytes that are not UTF-8 are refused, encoded or not",
-        arguments: [
-            Array("%FF".utf8), Array("%C3".utf8), Array("%C3x".utf8), Array("%C0%80".utf8), Array("%ED%A0%80".utf8),
-            [0xFF], [0xC3], [0x61, 0xC0, 0x80], [0xC3] + Array("%".utf8) + Array("41".utf8),
-        ])
-    func notUTF8(_ encoded: [UInt8]) {
+    @Test(arguments: [
+        Array("%FF".utf8), Array("%C3".utf8), Array("%C3x".utf8), Array("%C0%80".utf8), Array("%ED%A0%80".utf8),
+        [0xFF], [0xC3], [0x61, 0xC0, 0x80], [0xC3] + Array("%".utf8) + Array("41".utf8),
+    ])
+    func `Bytes that are not UTF-8 are refused, encoded or not`(_ encoded: [UInt8]) {
         #expect(Self.failure(encoded) == .invalidUTF8)
     }
 
-    @Test("The reasons say what to do")
+    @Test("The errors of percent-encoding have a remedy")
     func reasons() {
         #expect(PercentDecodingError.malformedEscape.reason.contains("%25"))
         #expect(PercentDecodingError.invalidUTF8.reason.contains("UTF-8"))
@@ -88,7 +86,7 @@ struct QueryParametersTests {
         }
     }
 
-    @Test("Names and values come in order, decoded, bare names without a value")
+    @Test("Query parameters are returned decoded and in order, and bare names have no value")
     func parameters() throws {
         let cases: [(String, [Parameter])] = [
             ("", []),
@@ -112,7 +110,7 @@ struct QueryParametersTests {
     }
 
     @Test(
-        "What says nothing is refused and named",
+        "A malformed query parameter is refused and named",
         arguments: [
             ("&", QueryError.missingName), ("&a", .missingName), ("a&&b", .missingName),
             ("=", .missingName), ("=a", .missingName), ("a=b&=c", .missingName),

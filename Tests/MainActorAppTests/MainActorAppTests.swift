@@ -8,7 +8,7 @@ struct MainActorAppTests {
         Defaults.removeAll()
     }
 
-    @Test("It reads and writes by its keys, in the global that shadows the ready-made one")
+    @Test("An app on the main actor reads and writes its keys in a global that shadows Defaults")
     func access() async throws {
         Defaults[\.launchCount] += 1
         Defaults.launchCount += 1
@@ -33,7 +33,7 @@ struct MainActorAppTests {
         #expect(away == 8)
     }
 
-    @Test("Its properties are settings, and a handler leads back to the main actor")
+    @Test("Properties of an app on the main actor are settings, and a handler can return to the main actor")
     func properties() async throws {
         let log = EventLog()
         var model: AppModel? = AppModel { log.add("shown") }

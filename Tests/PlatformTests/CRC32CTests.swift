@@ -12,13 +12,14 @@ struct CRC32CTests {
         ([UInt8]("123456789".utf8), 0xE306_9283), ([], 0),
     ]
 
-    @Test("The checksum of known bytes is the published one", arguments: published)
-    func checksumKnownBytesPublished(_ bytes: [UInt8], _ expected: UInt32) {
+    @Test(arguments: published)
+    func `The checksum of known bytes is the published checksum`(_ bytes: [UInt8], _ expected: UInt32) {
         let checksum = CRC32C(of: bytes.span).value
         #expect(checksum == expected)
     }
 
-    @Test("The tables give the checksum that the processor's instruction gives") func tablesGiveSameChecksum() {
+    @Test
+    func `The tables give the same checksum as the instruction of the processor`() {
         let bytes = (0..<300).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         for end in bytes.indices {
             let piece = bytes.span.extracting((end / 3)..<end)
@@ -28,7 +29,8 @@ struct CRC32CTests {
         }
     }
 
-    @Test("Bytes taken in pieces of any length give the same checksum") func bytesTakenPiecesAny() {
+    @Test
+    func `Pieces of any length give the same checksum`() {
         let bytes = (0..<300).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         let whole = CRC32C(of: bytes.span)
         for length in 1...17 {
@@ -43,10 +45,8 @@ struct CRC32CTests {
         }
     }
 
-    @Test(
-        "Only the eight digits of the checksum are recognised",
-        arguments: [("e3069283", true), ("e3069284", false), ("e306928", false)])
-    func onlyEightDigitsChecksum(_ digits: String, _ isRight: Bool) {
+    @Test(arguments: [("e3069283", true), ("e3069284", false), ("e306928", false)])
+    func `Only the eight digits of the checksum are recognised`(_ digits: String, _ isRight: Bool) {
         let check = CRC32C(of: [UInt8]("123456789".utf8).span)
         let isWritten = check.matches(hexDigits: [UInt8](digits.utf8).span)
         #expect(isWritten == isRight)

@@ -4,7 +4,8 @@ import Testing
 
 @Suite(.ownThread)
 struct DequeTests {
-    @Test("Random operations give what an array gives") func randomOperationsGiveWhat() {
+    @Test
+    func `Random operations have the same results as on an array`() {
         var generator = SeededGenerator(seed: 7)
         var deque: Deque<Int> = []
         var model: [Int] = []
@@ -29,7 +30,8 @@ struct DequeTests {
         }
     }
 
-    @Test("A removed element is released at once") func removedElementReleasedOnce() {
+    @Test
+    func `A removed element is released at once`() {
         final class Element {}
         weak var released: Element?
         var deque: Deque<Element> = []
@@ -44,7 +46,8 @@ struct DequeTests {
         #expect(released == nil && deque.count == 1)
     }
 
-    @Test("A copy does not change with the original") func copyDoesNotChange() {
+    @Test
+    func `A copy does not change with the original`() {
         var deque: Deque = [1, 2, 3]
         let copy = deque
         _ = deque.popFirst()

@@ -7,7 +7,7 @@ struct FairQueueTests {
     /// Steps: `a1` appends the element 1 for the caller `a`; `-` removes the next element; `-b` removes the next element of a caller other than
     /// `b`; `!a1` removes the element 1 of `a`, wherever it is.
     @Test(
-        "The queue returns an element of each caller in turn",
+        "The queue serves callers round-robin",
         arguments: [
             ("-", "nil"), ("a1 - -", "1 nil"), ("a1 a2 a3 - - -", "1 2 3"), ("a1 a2 a3 b4 - - - -", "1 4 2 3"),
             ("a1 b2 a3 c4 b5 - - - - - -", "1 2 4 3 5 nil"), ("a1 a2 - b3 - -", "1 2 3"),

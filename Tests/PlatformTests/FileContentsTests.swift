@@ -11,8 +11,8 @@ struct FileContentsTests {
         directory = try TemporaryDirectory()
     }
 
-    @Test("A read through a symbolic link returns the bytes, but not more than the limit")
-    func readReturnsBytesUpToLimit() throws {
+    @Test
+    func `A read through a symbolic link returns the bytes, but not more than the limit`() throws {
         let file = try directory.file("file", "0123456789")
         let link = directory.path + "/link"
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: file)
@@ -21,15 +21,15 @@ struct FileContentsTests {
         #expect(try FileContents.read(link, upTo: 0) == [])
     }
 
-    @Test("A read of a FIFO without a writer returns at once")
-    func readOfFIFOReturns() throws {
+    @Test
+    func `A read of a FIFO without a writer returns at once`() throws {
         let path = directory.path + "/fifo"
         #expect(try ShellCommand("mkfifo '\(path)'").run() == 0)
         #expect(try FileContents.read(path, waitsForPipe: false) == [])
     }
 
-    @Test("A read of a regular file follows a symbolic link and returns at most the limit")
-    func readOfRegularFileFollowsLink() throws {
+    @Test
+    func `A read of a regular file follows a symbolic link and returns at most the limit`() throws {
         let file = try directory.file("file", "0123456789")
         let link = directory.path + "/link"
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: file)
@@ -37,27 +37,25 @@ struct FileContentsTests {
         #expect(try FileContents.readRegularFile(link, upTo: 4) == Array("0123".utf8))
     }
 
-    @Test(
-        "A read of a regular file refuses a file of another kind at once",
-        arguments: [
-            ("mkfifo file", "a FIFO"), ("mkdir file", "a directory"), ("ln -s /dev/zero file", "a device"),
-        ])
-    func readOfRegularFileRefusesKind(command: String, kind: String) throws {
+    @Test(arguments: [
+        ("mkfifo file", "a FIFO"), ("mkdir file", "a directory"), ("ln -s /dev/zero file", "a device"),
+    ])
+    func `A read of a regular file refuses a file of another kind at once`(command: String, kind: String) throws {
         #expect(try ShellCommand("cd '\(directory.path)' && \(command)").run() == 0)
         let path = directory.path + "/file"
         #expect(throws: UnreadableFile.notRegular(kind: kind)) { try FileContents.readRegularFile(path, upTo: 100) }
     }
 
-    @Test("A read of a missing regular file throws the code of the system")
-    func readOfMissingRegularFileThrows() {
+    @Test
+    func `A read of a missing regular file throws the code of the system`() {
         let path = directory.path + "/missing"
         #expect(throws: UnreadableFile.failed(SystemError(call: "stat", code: 2))) {
             try FileContents.readRegularFile(path, upTo: 100)
         }
     }
 
-    @Test("A read of a missing file throws the call and the code of the system")
-    func readOfMissingFileThrows() {
+    @Test
+    func `A read of a missing file throws the call and the code of the system`() {
         let path = directory.path + "/missing"
         #expect(throws: SystemError(call: "open", code: 2)) { try FileContents.read(path) }
     }

@@ -9,7 +9,8 @@ struct ListenerTests {
         try #require(try SocketAddress.resolve("127.0.0.1", port: port, isNumeric: true).first)
     }
 
-    @Test("The TCP options of a listener hold for each accepted connection") func tcpOptionsListenerHold() throws {
+    @Test
+    func `The TCP options of a listener hold for each accepted connection`() throws {
         let listener = try Listener(try loopback())
         let client = try RawClient(port: listener.address.port)
         #expect(PollSet.wait(for: .readable, on: listener.descriptor, until: .now + .seconds(10)))

@@ -41,12 +41,12 @@ struct SHA256Tests {
         (128, "24da1b81d0b16df6428eee73c69fcb2a93c76bc6df706f0c6670fe6bfe800464"),
     ]
 
-    @Test("A message that ends near the end of a block is padded right", arguments: lengths)
+    @Test("A message that ends near the end of a block is padded correctly", arguments: lengths)
     func padding(count: Int, digest: String) {
         #expect(SHA256([UInt8](repeating: UInt8(ascii: "x"), count: count).span).hex == digest)
     }
 
-    @Test("A digest is read from 64 hexadecimal digits and from nothing else")
+    @Test("A digest is parsed from exactly 64 hexadecimal digits")
     func reading() {
         let hex = "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"
         #expect(SHA256(hex: hex)?.hex == hex)

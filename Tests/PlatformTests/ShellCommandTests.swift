@@ -5,15 +5,15 @@ import Testing
 
 @Suite(.ownThread)
 struct ShellCommandTests {
-    @Test("A command returns its exit code, or 128 plus the number of the signal that ended it")
-    func commandReturnsExitCode() throws {
+    @Test
+    func `A command returns its exit code, or 128 plus the number of the signal that ended it`() throws {
         #expect(try ShellCommand("exit 7").run() == 7)
         // The test process may block or ignore other signals, and its children inherit the signal mask.
         #expect(try ShellCommand("kill -KILL $$").run() == 128 + 9)
     }
 
-    @Test("A command sees its arguments, its variables and the variables of the process")
-    func commandSeesVariables() throws {
+    @Test
+    func `A command sees its arguments, its variables and the variables of the process`() throws {
         let directory = try TemporaryDirectory()
         let output = directory.path + "/output"
         var command = ShellCommand("echo \"$1 $ADDED ${HOME-none} ${PATH:+inherited}\" > \"$2\"")

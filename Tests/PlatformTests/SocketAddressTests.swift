@@ -8,26 +8,22 @@ struct SocketAddressTests {
         try #require(try SocketAddress.resolve(host, port: port, isNumeric: true).first)
     }
 
-    @Test(
-        "An address in metrics is resolved and written as usual",
-        arguments: [
-            ("192.0.2.1", "192.0.2.1:80"), ("::ffff:192.0.2.1", "[::ffff:192.0.2.1]:80"),
-            ("2001:db8::1", "[2001:db8::1]:80"), ("0:0:0:0:0:0:0:1", "[::1]:80"),
-        ])
-    func addressFiguresResolvedWritten(_ host: String, _ text: String) throws {
+    @Test(arguments: [
+        ("192.0.2.1", "192.0.2.1:80"), ("::ffff:192.0.2.1", "[::ffff:192.0.2.1]:80"),
+        ("2001:db8::1", "[2001:db8::1]:80"), ("0:0:0:0:0:0:0:1", "[::1]:80"),
+    ])
+    func `An address is resolved and written in the usual form`(_ host: String, _ text: String) throws {
         #expect(try address(host).description == text)
     }
 
-    @Test(
-        "Hosts are equal by their whole addresses once they are unmapped",
-        arguments: [
-            ("192.0.2.1", "192.0.2.1", true), ("192.0.2.1", "192.0.2.2", false),
-            ("192.0.2.1", "::ffff:192.0.2.1", true),
-            ("2001:db8::1", "2001:db8::1", true), ("2001:db8::1", "2001:db8::2", false),
-            ("::192.0.2.1", "192.0.2.1", false), ("::fffe:192.0.2.1", "192.0.2.1", false),
-            ("1::ffff:192.0.2.1", "192.0.2.1", false),
-        ])
-    func hostsEqualTheirWhole(
+    @Test(arguments: [
+        ("192.0.2.1", "192.0.2.1", true), ("192.0.2.1", "192.0.2.2", false),
+        ("192.0.2.1", "::ffff:192.0.2.1", true),
+        ("2001:db8::1", "2001:db8::1", true), ("2001:db8::1", "2001:db8::2", false),
+        ("::192.0.2.1", "192.0.2.1", false), ("::fffe:192.0.2.1", "192.0.2.1", false),
+        ("1::ffff:192.0.2.1", "192.0.2.1", false),
+    ])
+    func `Hosts are equal by their whole addresses once they are unmapped`(
         _ one: String, _ other: String, _ areSame: Bool
     ) throws {
         func unmapped(_ host: String) throws -> IPAddress? {
@@ -37,17 +33,16 @@ struct SocketAddressTests {
         #expect(try Set([unmapped(one), unmapped(other)]).count == (areSame ? 1 : 2))
     }
 
-    @Test("Addresses differ by port and by path") func portsPathsTellAddresses() throws {
+    @Test
+    func `Addresses differ by port and by path`() throws {
         let one = try address("192.0.2.1")
         #expect(one != one.with(port: 81) && one == one.with(port: 81).with(port: 80))
         #expect(SocketAddress.unix(path: "/a") != .unix(path: "/b"))
         #expect(SocketAddress.unix(path: "/a").with(port: 80) == .unix(path: "/a"))
     }
 
-    @Test(
-        "A name has no numeric address, and the error has the resolver's words",
-        arguments: ["no-such-host.invalid", "localhost", "", "1.2.3.4.5"])
-    func nameHasNoNumeric(_ host: String) {
+    @Test(arguments: ["no-such-host.invalid", "localhost", "", "1.2.3.4.5"])
+    func `A name without a numeric address is refused with the error of the resolver`(_ host: String) {
         let error = #expect(throws: ResolveError.self) {
             try SocketAddress.resolve(host, port: 80, isNumeric: true)
         }
@@ -65,7 +60,7 @@ struct AddressRangeTests {
         ("::1", ["::1"], ["::", "127.0.0.1"]), ("2001:db8::8/127", ["2001:db8::9"], ["2001:db8::a"]),
     ]
 
-    @Test("A range has the addresses that begin with its bits", arguments: rows)
+    @Test("A range contains the addresses with its prefix", arguments: rows)
     func contains(text: String, inside: [String], outside: [String]) throws {
         let range = try #require(AddressRange(text))
         #expect(range.description == text)
@@ -74,7 +69,7 @@ struct AddressRangeTests {
     }
 
     @Test(
-        "Anything else is no range",
+        "An invalid range is refused",
         arguments: ["", "/8", "10/8", "10.0.0.0/", "10.0.0.0/33", "::/129", "10.0.0.0/-1", "localhost", "[::1]"])
     func malformed(text: String) {
         #expect(AddressRange(text) == nil)

@@ -37,23 +37,23 @@ struct UnixListenerTests {
         #expect(throws: Never.self) { try RawClient(.unix(path)) }
     }
 
-    @Test("A socket admits only its owner by default") func socketAdmitsOnlyOwner() throws {
+    @Test
+    func `A socket admits only its owner by default`() throws {
         let listener = try listen()
         #expect(listener.address == .unix(path: path))
         #expect(attributes(path)[.type] as? FileAttributeType == .typeSocket)
         #expect(attributes(path)[.posixPermissions] as? Int == 0o600)
     }
 
-    @Test(
-        "A socket has the mode that was asked for, whatever the umask is",
-        arguments: [0o400, 0o660, 0o666, 0o777] as [UInt32])
-    func socketHasModeWas(_ mode: UInt32) throws {
+    @Test(arguments: [0o400, 0o660, 0o666, 0o777] as [UInt32])
+    func `A socket has the requested mode, with any umask`(_ mode: UInt32) throws {
         let listener = try Listener(.unix(path: path), mode: mode)
         #expect(attributes(path)[.posixPermissions] as? Int == Int(mode))
         withExtendedLifetime(listener) {}
     }
 
-    @Test("A path with a file, a directory or a link stays as it is") func pathFileDirectoryLink() throws {
+    @Test
+    func `A path with a file, a directory or a link stays as it is`() throws {
         let file = try directory.file("file", "text")
         let link = directory.path + "/link"
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: try abandon())
@@ -66,8 +66,8 @@ struct UnixListenerTests {
         #expect(attributes(link)[.type] as? FileAttributeType == .typeSymbolicLink)
     }
 
-    @Test("A path that is too long or has no directory is refused with the kernel's code") func pathTooLongHas() throws
-    {
+    @Test
+    func `A path that is too long or has no directory is refused with the kernel's code`() throws {
         func refusal(_ code: Int32) -> Listener.Failure { .system(SystemError(call: "bind", code: code)) }
         #expect(throws: refusal(ENOENT)) { try listen(directory.path + "/no/socket") }
         let long = directory.path + "/" + String(repeating: "x", count: 107 - directory.path.utf8.count)
@@ -79,7 +79,8 @@ struct UnixListenerTests {
         withExtendedLifetime(listener) {}
     }
 
-    @Test("The file goes when its listener ends, and only once") func fileGoesWhenListener() throws {
+    @Test
+    func `A listener removes its file once, at its end`() throws {
         let listener = try listen()
         listener.endListening()
         #expect(attributes(path).isEmpty)
@@ -89,7 +90,8 @@ struct UnixListenerTests {
         withExtendedLifetime(other) {}
     }
 
-    @Test("A file that took the place of the socket stays") func fileTookPlaceSocket() throws {
+    @Test
+    func `A listener does not remove a file that replaced its socket`() throws {
         var listener: Listener? = try listen()
         try FileManager.default.removeItem(atPath: path)
         let other = try listen()

@@ -116,6 +116,18 @@ package final class ChildProcess {
         close(errors)
     }
 
+    /// The processor time of each thread of the child, in nanoseconds, by the identifier of the thread.
+    package func threadTimes() throws -> [String: UInt64] {
+        let folder = "/proc/\(process)/task"
+        var times: [String: UInt64] = [:]
+        for thread in try FileManager.default.contentsOfDirectory(atPath: folder) {
+            // A thread may end between both calls.
+            let text = try? String(contentsOfFile: "\(folder)/\(thread)/schedstat", encoding: .utf8)
+            if let time = text?.split(separator: " ").first.flatMap({ UInt64($0) }) { times[thread] = time }
+        }
+        return times
+    }
+
     /// Runs the closure while no child is being started. A child has a copy of every descriptor of this process until
     /// it executes its program, so a descriptor closed in that moment stays open. A test for which the close must take
     /// effect at once closes the descriptor in the closure.

@@ -3,7 +3,7 @@ import SettingsClient
 /// What the command line asks for.
 struct Command {
     static let usage = """
-        usage: client-cost reads MILLISECONDS [PART] | decodes | writes PORT TURNS | memory ADAPTERS [PORT] |
+        usage: client-cost reads MILLISECONDS [PART] | decodes | writes PORT ROUNDS | memory ADAPTERS [PORT] |
                            keys COUNT
 
         Measures what the Swift client costs its program, and prints figures as JSON.
@@ -11,8 +11,8 @@ struct Command {
           reads MILLISECONDS [PART]   nanoseconds a read, for so long each way: on one thread, beside another that reads
                                       another key, and beside one that reads the same; of reads with PART in their names
           decodes                     how often a Codable value is decoded while it is read at each of its revisions
-          writes PORT TURNS           microseconds a set through the daemon on PORT of 127.0.0.1, and those of a bare
-                                      exchange of the same bytes; in TURNS turns of 50 each
+          writes PORT ROUNDS          microseconds a set through the daemon on PORT of 127.0.0.1, and those of a bare
+                                      exchange of the same bytes; in ROUNDS rounds of 50 each
           memory ADAPTERS [PORT]      resident bytes an adapter, with a suite of its own in memory or at that daemon
           keys COUNT                  seconds for the first reads of so many keys that are made for them, and for the
                                       second; resident bytes kept for each
@@ -32,7 +32,7 @@ struct Command {
             let decoding = try Decoding()
             write(["revisions": .integer(Int64(decoding.revisions)), "decodes": .integer(Int64(decoding.decodes))])
         case "writes" where words.count == 3:
-            let writes = try Writes(port: UInt16(number(1, 1...65535)), turns: number(2, 1...100_000))
+            let writes = try Writes(port: UInt16(number(1, 1...65535)), rounds: number(2, 1...100_000))
             write(["set": .double(writes.set), "exchange": .double(writes.exchange)])
         case "memory" where words.count == 2 || words.count == 3:
             let port = words.count == 3 ? UInt16(try number(2, 1...65535)) : nil

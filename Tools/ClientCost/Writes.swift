@@ -1,7 +1,7 @@
 import ClientCostKeys
 import SettingsClient
 
-/// How long a set takes beside a bare exchange of the same bytes, in turns on one thread.
+/// How long a set takes beside a bare exchange of the same bytes, in alternating rounds on one thread.
 ///
 /// The bytes are what the client itself sends, taken down on their way to the daemon. From request to request the value and
 /// the name of the write differ; and bare ones go to a suite of their own, which has no observer, while what the
@@ -11,32 +11,32 @@ struct Writes {
     let set: Double
     let exchange: Double
 
-    private static let turn = 50
+    private static let callsPerRound = 50
     /// Numbers of one length.
     private static let first = 1_000_001
     private static let suite = "client-cost"
     private static let bareSuite = "client-bare"
 
-    init(port: UInt16, turns: Int) throws {
+    init(port: UInt16, rounds: Int) throws {
         let template = try Self.template(port)
         let defaults = try Self.adapter(port)
         let raw = try RawExchange(port: port)
         var number = Self.first
         var times = (set: [Int](), exchange: [Int]())
-        for turn in 0...turns {
-            for _ in 0..<Self.turn {
+        for round in 0...rounds {
+            for _ in 0..<Self.callsPerRound {
                 number += 1
                 let start = monotonicNanoseconds()
                 defaults.launchCount = number
-                // The first turn opens connections.
-                if turn > 0 { times.set.append(monotonicNanoseconds() - start) }
+                // The first round opens connections.
+                if round > 0 { times.set.append(monotonicNanoseconds() - start) }
             }
-            for _ in 0..<Self.turn {
+            for _ in 0..<Self.callsPerRound {
                 number += 1
                 let request = try template.request(value: number)
                 let start = monotonicNanoseconds()
                 try raw.exchange(request)
-                if turn > 0 { times.exchange.append(monotonicNanoseconds() - start) }
+                if round > 0 { times.exchange.append(monotonicNanoseconds() - start) }
             }
         }
         let last = try Self.adapter(port, suite: Self.bareSuite).launchCount

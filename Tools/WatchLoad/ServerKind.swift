@@ -6,8 +6,8 @@ enum ServerKind: String {
     /// A request that is answered at once, with which a connection shows that it was accepted.
     var greeting: [UInt8] { plainGet(self == .settingsd ? "/healthz" : "/version") }
 
-    /// Answers that tell a cursor, from which watchers go on; etcd's watchers wait for whatever comes next.
-    var place: [UInt8]? { self == .settingsd ? plainGet("/v1") : nil }
+    /// The request for the cursor from which watchers begin; nil for etcd, whose watchers begin at the current revision.
+    var cursorRequest: [UInt8]? { self == .settingsd ? plainGet("/v1") : nil }
 
     /// Answers that tell how many wait. etcd needs none: it sends the head of an answer when it begins to wait.
     var waiting: [UInt8]? { self == .settingsd ? plainGet("/metrics") : nil }

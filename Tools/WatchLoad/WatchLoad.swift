@@ -36,7 +36,7 @@ final class WatchLoad {
     private let watchRequests: [[UInt8]]
     private let watchEnd: [UInt8]
     private var request: [UInt8] = []
-    private var place: [UInt8] = []
+    private var cursor: [UInt8] = []
 
     private var watchers: [Watcher] = []
     private var control: Channel
@@ -70,9 +70,9 @@ final class WatchLoad {
     /// Has all watchers wait, then does what the commands say until there are no more.
     func run() throws(LoadFailure) {
         for key in 0..<plan.keys { try exchange(nextPut(key)) }
-        if let question = plan.server.place {
+        if let question = plan.server.cursorRequest {
             try exchange(question)
-            try appendCursor(of: control, to: &place)
+            try appendCursor(of: control, to: &cursor)
         }
         say("{\"prepared\":true}")
         var nextKey = 0
@@ -188,9 +188,9 @@ final class WatchLoad {
     private func watch(_ index: Int) throws(LoadFailure) {
         request.removeAll(keepingCapacity: true)
         request += watchRequests[index % plan.keys]
-        if plan.server.place != nil {
+        if plan.server.cursorRequest != nil {
             if watchers[index].phase == .greeting {
-                request += place
+                request += cursor
             } else {
                 try appendCursor(of: watchers[index].channel, to: &request)
             }

@@ -53,9 +53,9 @@ class Outcome:
 
 def _slow_iterations(connection: Connection) -> int:
     metrics = connection.request("GET", "/metrics").body
-    found = re.search(rb"^settingsd_slow_batches_total (\d+)$", metrics, re.MULTILINE)
+    found = re.search(rb"^settingsd_slow_iterations_total (\d+)$", metrics, re.MULTILINE)
     if not found:
-        raise ServiceFailed("/metrics has no settingsd_slow_batches_total")
+        raise ServiceFailed("/metrics has no settingsd_slow_iterations_total")
     return int(found[1])
 
 

@@ -34,7 +34,7 @@ extension Moment: JSONReadable, JSONWritable {
         } else if case .integer = json {
             self = .revision(try Revision(json: json))
         } else {
-            throw BodyError("expected a revision, or an instant such as \"2026-11-20T10:00:00Z\"")
+            throw BodyError("must be a revision, or an instant such as \"2026-11-20T10:00:00Z\"")
         }
     }
 
@@ -229,8 +229,10 @@ package struct RestoreRequest: Equatable, Sendable, JSONReadable, JSONWritable {
         let reader = try ObjectReader(json, only: ["to", "prefix", "keys"])
         let keys: [KeyName]? = try reader.optional("keys")
         self.init(to: try reader.required("to"), prefix: try reader.optional("prefix"), keys: keys)
-        guard prefix == nil || keys == nil else { throw BodyError("expected only one of prefix and keys") }
-        if keys?.isEmpty ?? false { throw BodyError("expected at least one key").under("keys") }
+        guard prefix == nil || keys == nil else { throw BodyError("must have only one of prefix and keys (got both)") }
+        if keys?.isEmpty ?? false {
+            throw BodyError("must have at least one key (got an empty array)").inMember("keys")
+        }
     }
 
     package func write(to writer: inout JSONWriter) {

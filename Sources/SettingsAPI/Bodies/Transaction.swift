@@ -55,10 +55,10 @@ extension Transaction.Condition: JSONReadable, JSONWritable {
         let reader = try ObjectReader(json, only: ["suite", "key"] + Self.tests)
         let suite: SuiteName = try reader.required("suite")
         let given = Self.tests.filter(reader.has)
-        guard let test = given.first else { throw BodyError("expected a member revision, stored or value") }
+        guard let test = given.first else { throw BodyError("must have a member revision, stored or value") }
         if given.count > 1 {
             throw BodyError(
-                "expected only one of revision, stored and value, found \(given.joined(separator: " and "))")
+                "must have only one of revision, stored and value (got \(given.joined(separator: " and ")))")
         }
         guard reader.has("key") || test != "revision" else {
             self = .suite(suite, try reader.required("revision"))
@@ -138,7 +138,7 @@ extension Transaction.Operation: JSONBody {
             action = .delete
         default:
             guard let word = InPlaceOperation.Word(rawValue: op) else {
-                throw BodyError.unknown("op", op, among: Self.words).under("op")
+                throw BodyError.unknown(word: op, among: Self.words).inMember("op")
             }
             try reader.allow(only: Self.address + [word.operand].compactMap(\.self))
             action = .change(try InPlaceOperation(word, reader))

@@ -59,7 +59,7 @@ package protocol JSONText: JSONReadable, JSONWritable, CustomStringConvertible {
 extension JSONText {
     package init(json: JSONValue) throws(BodyError) {
         guard let value = Self(try String(json: json)) else {
-            throw BodyError("expected \(Self.expectedText), found another string")
+            throw BodyError("must be \(Self.expectedText) (got another string)")
         }
         self = value
     }
@@ -201,31 +201,61 @@ extension JSONWriter {
 package struct BodyError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The location in the body. For a missing member, the location of the object without it.
     package let pointer: JSONPointer
-    /// The reason, such as `expected an integer, found a string`.
+    /// The location of the fault, for people: `"by" of element 1 of "do"`. Empty if the fault concerns the whole body.
+    private let location: String
+    /// The cause, such as `must be an integer (got a string)`.
     package let detail: String
     /// The names that were probably meant, the nearest first.
     package let didYouMean: [String]
 
-    package init(_ detail: String, at pointer: JSONPointer = .root, didYouMean: [String] = []) {
+    package init(_ detail: String, didYouMean: [String] = []) {
+        self.init(detail, at: .root, location: "", didYouMean: didYouMean)
+    }
+
+    private init(_ detail: String, at pointer: JSONPointer, location: String, didYouMean: [String]) {
         self.pointer = pointer
+        self.location = location
         self.detail = detail
         self.didYouMean = didYouMean
     }
 
-    /// Returns the error with a pointer relative to the enclosing object or array.
-    func under(_ token: String) -> BodyError {
-        BodyError(detail, at: JSONPointer([token] + pointer.tokens), didYouMean: didYouMean)
+    /// Returns the error for the object that contains the faulty value as the member `name`.
+    func inMember(_ name: String) -> BodyError {
+        prefixed(by: name, phrase: Self.quoted(name))
     }
 
-    static func expected(_ what: String, found value: JSONValue) -> BodyError {
-        BodyError("expected \(what), found \(value.kindPhrase)")
+    /// Returns the error for the array that contains the faulty value at `index`.
+    func inElement(_ index: Int) -> BodyError {
+        prefixed(by: String(index), phrase: "element \(index + 1)")
+    }
+
+    private func prefixed(by token: String, phrase: String) -> BodyError {
+        BodyError(
+            detail, at: JSONPointer([token] + pointer.tokens),
+            location: location.isEmpty ? phrase : "\(location) of \(phrase)", didYouMean: didYouMean)
+    }
+
+    static func expected(_ expected: String, found value: JSONValue) -> BodyError {
+        BodyError("must be \(expected) (got \(value.kindPhrase))")
     }
 
     /// The error for a word that is not in a list: `unknown op "ad"; did you mean add?`.
-    static func unknown(_ what: String, _ word: String, among known: [String]) -> BodyError {
+    static func unknown(word: String, among known: [String]) -> BodyError {
         let nearest = NameSuggestion.nearest(to: word, among: known)
-        let advice = nearest.first.map { "; did you mean \($0)?" } ?? "; use one of \(known.joined(separator: ", "))"
-        return BodyError("unknown \(what) \(quoted(word))\(advice)", didYouMean: nearest)
+        return BodyError(
+            "must be one of \(known.joined(separator: ", ")) (got \(quoted(word)))\(question(nearest) ?? "")",
+            didYouMean: nearest)
+    }
+
+    /// The error for a member that its object must not have.
+    static func unknown(member name: String, among known: [String]) -> BodyError {
+        let nearest = NameSuggestion.nearest(to: name, among: known)
+        let advice = question(nearest) ?? "; use one of \(known.joined(separator: ", "))"
+        return BodyError("unknown member\(advice)", didYouMean: nearest).inMember(name)
+    }
+
+    private static func question(_ nearest: [String]) -> String? {
+        nearest.first.map { "; did you mean \($0)?" }
     }
 
     /// Returns the name in quotation marks. Truncates a name that is too long for a message.
@@ -233,9 +263,9 @@ package struct BodyError: Error, Equatable, Sendable, CustomStringConvertible {
         JSONValue.string(name.cut(to: 64)).text()
     }
 
-    /// The detail with its place, as `/do/0/by: expected a number, found a string`.
+    /// The location and the cause, such as `"by" of element 1 of "do": must be a number (got a string)`.
     package var description: String {
-        pointer.tokens.isEmpty ? detail : "\(pointer.phrase): \(detail)"
+        location.isEmpty ? detail : "\(location): \(detail)"
     }
 }
 

@@ -19,7 +19,7 @@ package struct ObjectReader {
     /// Throws if the object has a member that is not in the list.
     package func allow(only known: [String]) throws(BodyError) {
         for name in object.names where !known.contains(where: { $0.hasSameBytes(as: name) }) {
-            throw BodyError.unknown("member", name, among: known).under(name)
+            throw BodyError.unknown(member: name, among: known)
         }
     }
 
@@ -40,7 +40,7 @@ package struct ObjectReader {
         _ name: String, _ read: (JSONValue) throws(BodyError) -> Value
     ) throws(BodyError) -> Value? {
         guard let json = object[name] else { return nil }
-        do { return try read(json) } catch { throw error.under(name) }
+        do { return try read(json) } catch { throw error.inMember(name) }
     }
 
     package func required<Value: JSONReadable>(_ name: String) throws(BodyError) -> Value {
@@ -77,7 +77,7 @@ extension JSONValue {
         var list: [Element] = []
         list.reserveCapacity(elements.count)
         for (index, element) in elements.enumerated() {
-            do { list.append(try read(element)) } catch { throw error.under(String(index)) }
+            do { list.append(try read(element)) } catch { throw error.inElement(index) }
         }
         return list
     }
@@ -86,7 +86,7 @@ extension JSONValue {
     func map<Element>(of read: (JSONObject.Member) throws(BodyError) -> Element) throws(BodyError) -> [Element] {
         var list: [Element] = []
         for member in try members {
-            do { list.append(try read(member)) } catch { throw error.under(member.name) }
+            do { list.append(try read(member)) } catch { throw error.inMember(member.name) }
         }
         return list
     }
@@ -99,7 +99,7 @@ extension OperationWord {
     init(json: JSONValue) throws(BodyError) {
         let text = try String(json: json)
         guard let word = Self(rawValue: text) else {
-            throw .unknown("op", text, among: Self.allCases.map(\.rawValue))
+            throw .unknown(word: text, among: Self.allCases.map(\.rawValue))
         }
         self = word
     }

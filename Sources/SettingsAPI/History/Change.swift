@@ -158,7 +158,7 @@ extension Change: JSONReadable, JSONWritable {
         let reader = try ObjectReader(json)
         let named: SuiteName? = try reader.optional("suite")
         guard named == nil || named == suite else {
-            throw BodyError("expected a change of suite \(suite), found another suite").under("suite")
+            throw BodyError("must be \(suite) (got another suite)").inMember("suite")
         }
         try self.init(
             reader, suite: suite, revision: reader.required("revision"), modified: reader.required("modified"))

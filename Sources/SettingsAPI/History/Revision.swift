@@ -57,7 +57,7 @@ public struct Revision: Hashable, Sendable, Comparable, CustomStringConvertible 
 extension Revision: JSONReadable, JSONWritable {
     package init(json: JSONValue) throws(BodyError) {
         guard let revision = Revision(try Int64(json: json)) else {
-            throw BodyError("expected a revision, found a negative integer")
+            throw BodyError("must be a revision (got a negative integer)")
         }
         self = revision
     }

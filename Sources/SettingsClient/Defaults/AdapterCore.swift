@@ -81,7 +81,7 @@ extension AdapterCore {
         let result = await Result { () async throws(BackendError) in
             try await session.synchronize(until: session.deadline)
         }
-        await issues.finishReportingInBackground(until: session.deadline)
+        await issues.waitUntilLoggedInBackground(until: session.deadline)
         if case .failure(let error) = result { throw DefaultsError(error) }
     }
 

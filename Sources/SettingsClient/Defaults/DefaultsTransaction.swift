@@ -26,7 +26,7 @@ public struct DefaultsTransaction<KeyStore: Sendable>: ~Copyable {
         _modify {
             var change = record.beginChange(scope.reference(path))
             yield &change.value
-            record.finishChange(change)
+            record.endChange(change)
         }
     }
 
@@ -37,7 +37,7 @@ public struct DefaultsTransaction<KeyStore: Sendable>: ~Copyable {
         _modify {
             var change = record.beginChange(scope.reference(key: key))
             yield &change.value
-            record.finishChange(change)
+            record.endChange(change)
         }
     }
 
@@ -49,7 +49,7 @@ public struct DefaultsTransaction<KeyStore: Sendable>: ~Copyable {
         _modify {
             var change = record.beginChange(scope.reference(path))
             yield &change.value
-            record.finishChange(change)
+            record.endChange(change)
         }
     }
 
@@ -116,7 +116,7 @@ private struct TransactionRecord {
     }
 
     /// The transaction to send. Throws the first error of the run.
-    func finished() throws(DefaultsError) -> Transaction {
+    func transaction() throws(DefaultsError) -> Transaction {
         if let failure { throw failure }
         let conditions = read.sorted { $0.key < $1.key }.flatMap { key, keyState in
             keyState.tests.map { Transaction.Condition.setting(core.suite, key, $0) }
@@ -200,7 +200,7 @@ private struct TransactionRecord {
     }
 
     /// Stores the value of a change in place, if the change has modified it.
-    mutating func finishChange<Value>(_ change: Change<Value>) {
+    mutating func endChange<Value>(_ change: Change<Value>) {
         if !isSameJSON(change.before, change.reference.resolved.encoded(change.value)) {
             set(change.reference, to: change.value)
         }
@@ -240,7 +240,7 @@ extension DefaultsScope {
                     return Submission<Result>.needsPreparation(record.preparations)
                 }
                 let result = try outcome.get()
-                return try core.submit(record.finished(), isCurrent: core.areUnchanged(record.read), result)
+                return try core.submit(record.transaction(), isCurrent: core.areUnchanged(record.read), result)
             }
             switch submission {
             case .needsPreparation(let keys):
@@ -340,7 +340,7 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
         let result = await Result { () async throws(BackendError) in
             try await core.session.flush(until: core.session.deadline)
         }
-        await core.issues.finishReportingInBackground(until: core.session.deadline)
+        await core.issues.waitUntilLoggedInBackground(until: core.session.deadline)
         if case .failure(let error) = result { throw DefaultsError(error) }
     }
 
@@ -353,7 +353,7 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     /// Blocks the calling thread until the daemon has answered all writes of this adapter, and the replica contains all
     /// changes that the daemon stored before the call.
     public func synchronize() throws(DefaultsError) {
-        defer { core.issues.finishReporting(until: core.session.deadline) }
+        defer { core.issues.waitUntilLogged(until: core.session.deadline) }
         let session = core.session
         do throws(BackendError) {
             try session.blocking(until: session.deadline) { () async throws(BackendError) in

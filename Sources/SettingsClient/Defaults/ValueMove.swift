@@ -142,7 +142,7 @@ extension DefaultsReference {
         guard isNew else { return promise }
         let attempt = attempt(move, key)
         if let outcome = attempt.outcome {
-            Self.finish(
+            Self.endMove(
                 move, outcome, under: schema, core.session, core.issues,
                 DefaultsIssue.Subject(suite: core.suite, key: name))
             return nil
@@ -150,12 +150,12 @@ extension DefaultsReference {
         // The task may wait for a long outage, so it must not retain the adapter.
         core.session.startTask { [weak session = core.session, issues = core.issues, suite = core.suite, name] in
             let outcome = await attempt.result()
-            Self.finish(move, outcome, under: schema, session, issues, DefaultsIssue.Subject(suite: suite, key: name))
+            Self.endMove(move, outcome, under: schema, session, issues, DefaultsIssue.Subject(suite: suite, key: name))
         }
         return promise
     }
 
-    private static func finish(
+    private static func endMove(
         _ move: ValueMove, _ outcome: ValueMove.Outcome, under schema: Cursor?, _ session: SuiteSession?,
         _ issues: IssueReporter, _ subject: DefaultsIssue.Subject
     ) {

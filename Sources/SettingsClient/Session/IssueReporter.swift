@@ -60,13 +60,13 @@ final class IssueReporter: Sendable {
 
     /// Blocks the calling thread until the log has all issues, at most until the deadline. Returns at once in a log
     /// handler.
-    func finishReporting(until deadline: ContinuousClock.Instant) {
+    func waitUntilLogged(until deadline: ContinuousClock.Instant) {
         guard DispatchQueue.getSpecific(key: Self.isQueue) != true else { return }
         _ = deliveryOfPresentIssues().wait(until: deadline)
     }
 
     /// Waits without blocking a thread until the log has all issues, at most until the deadline.
-    nonisolated(nonsending) func finishReportingInBackground(until deadline: ContinuousClock.Instant) async {
+    nonisolated(nonsending) func waitUntilLoggedInBackground(until deadline: ContinuousClock.Instant) async {
         _ = await deliveryOfPresentIssues().value(until: deadline)
     }
 
@@ -78,7 +78,7 @@ final class IssueReporter: Sendable {
 
     /// Blocks the calling thread until the logs have the issues of all adapters of the process, at most until the
     /// deadline.
-    static func finishAllReporting(until deadline: ContinuousClock.Instant) {
+    static func waitUntilAllLogged(until deadline: ContinuousClock.Instant) {
         _ = deliveries.wait(timeout: .after(max(.zero, deadline - .now)))
     }
 

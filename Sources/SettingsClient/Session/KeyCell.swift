@@ -33,7 +33,7 @@ final class KeyCell: Sendable {
     }
 
     /// Removes the tracker because the value has changed. Returns nil if no reader has used the tracker.
-    func takeTracker() -> ValueTracker? {
+    func removeTracker() -> ValueTracker? {
         let tracker = currentTracker.withLock { $0.take() }
         // A reader may have cached the new value with the tracker of the old value.
         invalidate()

@@ -109,7 +109,7 @@ struct SendingState: Sendable {
     }
 
     /// Removes and returns the waiter of the first write, because its answer has arrived.
-    mutating func takeFirstWaiter() -> Promise<WriteResult>? {
+    mutating func removeFirstWaiter() -> Promise<WriteResult>? {
         guard let waiter = waiters.removeValue(forKey: nextNumber) else {
             return waitersWithoutTimeout.removeValue(forKey: nextNumber)
         }

@@ -63,7 +63,7 @@ enum SessionsAtExit {
     }
 
     private static let entries = Mutex<[Entry]>([])
-    private static let isRegistered: Bool = CurrentProcess.addExitHandler { SessionsAtExit.finish() }
+    private static let isRegistered: Bool = CurrentProcess.addExitHandler { SessionsAtExit.flushAll() }
     /// The maximum time for which the exit of the process waits until the daemon has answered all writes.
     private static let maxFlushTime = Duration.seconds(1)
     /// The maximum time for which the exit of the process waits until the logs contain all issues.
@@ -80,13 +80,13 @@ enum SessionsAtExit {
         withExtendedLifetime(sessions) {}
     }
 
-    private static func finish() {
+    private static func flushAll() {
         let deadline = ContinuousClock.now + maxFlushTime
         let sessions = entries.withLock { $0.compactMap(\.session) }
         // All sessions send at the same time.
         let flushes = sessions.compactMap { $0.beginFlush() }
         for flush in flushes { _ = flush.wait(until: deadline) }
         for session in sessions { session.saveCache() }
-        IssueReporter.finishAllReporting(until: .now + maxLogTime)
+        IssueReporter.waitUntilAllLogged(until: .now + maxLogTime)
     }
 }

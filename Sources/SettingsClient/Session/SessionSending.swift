@@ -124,7 +124,7 @@ extension SuiteSession {
     private func end(_ write: QueuedWrite, _ result: Result<WriteSummary, Problem>) {
         let waiter = mutate { state in
             state.replica.endWrite(write.original, result)
-            return state.sending.takeFirstWaiter()
+            return state.sending.removeFirstWaiter()
         }
         outbox.withLock { $0.removeFirst() }
         // A caller of `flush()` may look for the issue next, so the issue is reported before the flush ends.

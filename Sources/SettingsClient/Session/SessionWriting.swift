@@ -79,7 +79,7 @@ extension SuiteSession {
     }
 
     /// Waits until the client thread has written all previous writes to the outbox file, even if the task is cancelled.
-    private nonisolated(nonsending) func finishStoring() async {
+    private nonisolated(nonsending) func waitUntilStored() async {
         await withCheckedContinuation { continuation in ClientThread.shared.execute { continuation.resume() } }
     }
 
@@ -88,7 +88,7 @@ extension SuiteSession {
     nonisolated(nonsending) func result(of waiter: Promise<WriteResult>) async throws(BackendError) -> WriteSummary {
         let result = await waitForResult(of: waiter)
         // The sending task may report an outage before the client thread has written the outbox file.
-        if case .failure(.queued) = result { await finishStoring() }
+        if case .failure(.queued) = result { await waitUntilStored() }
         return try result.get()
     }
 
@@ -97,7 +97,7 @@ extension SuiteSession {
         let isRemoved = state.withLock { $0.sending.removeWaiter(waiter) }
         // The write has no waiter, because the sending task is about to fulfill the promise.
         if !isRemoved, !Task.isCancelled, let result = await waiter.value(until: .now + .seconds(1)) { return result }
-        await finishStoring()
+        await waitUntilStored()
         // The write has its number now, so its waiter can be removed. The session reports a refusal of a write without
         // a waiter.
         if !isRemoved, !state.withLock({ $0.sending.removeWaiter(waiter) }), let result = waiter.value { return result }

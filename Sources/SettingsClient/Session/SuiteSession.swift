@@ -226,7 +226,7 @@ extension SuiteSession {
     }
 
     private func announce(_ cells: [KeyCell], isLocalChange: Bool) {
-        ChangeAnnouncer.shared.announce(cells.compactMap { $0.takeTracker() }, isLocalChange: isLocalChange)
+        ChangeAnnouncer.shared.announce(cells.compactMap { $0.removeTracker() }, isLocalChange: isLocalChange)
     }
 
     func change<Result: Sendable>(isLocalChange: Bool = false, _ body: (inout ReplicaState) -> Result) -> Result {

@@ -52,17 +52,17 @@ enum DateText {
     private static func extendedSeconds(_ text: String) -> Double? {
         guard text.hasBytePrefix(extendedPrefix) else { return nil }
         var cursor = ByteCursor(Array(text.utf8).dropFirst(extendedPrefix.utf8.count))
-        let isNegative = cursor.take("-")
-        guard isNegative || cursor.take("+") else { return nil }
+        let isNegative = cursor.consume("-")
+        guard isNegative || cursor.consume("+") else { return nil }
         let number = cursor.rest.dropLast()
-        guard 1...17 ~= cursor.take(while: .digits).count else { return nil }
-        if cursor.take(".") {
-            guard 1...17 ~= cursor.take(while: .digits).count else { return nil }
+        guard 1...17 ~= cursor.consume(while: .digits).count else { return nil }
+        if cursor.consume(".") {
+            guard 1...17 ~= cursor.consume(while: .digits).count else { return nil }
         }
-        if cursor.take("e") {
-            guard cursor.take("+"), 1...3 ~= cursor.take(while: .digits).count else { return nil }
+        if cursor.consume("e") {
+            guard cursor.consume("+"), 1...3 ~= cursor.consume(while: .digits).count else { return nil }
         }
-        guard cursor.take("s"), cursor.isAtEnd, let seconds = Double(String(decoding: number, as: UTF8.self)),
+        guard cursor.consume("s"), cursor.isAtEnd, let seconds = Double(String(decoding: number, as: UTF8.self)),
             seconds.isFinite
         else { return nil }
         return isNegative ? -seconds : seconds
@@ -103,11 +103,11 @@ struct DecimalSeconds {
     init?(_ value: Double) {
         guard value.magnitude < 0x1p53, let decimal = DecimalDigits(.double(value)) else { return nil }
         // The last digits of the text are the fraction.
-        let places = max(0, -decimal.exponent)
+        let fractionDigits = max(0, -decimal.exponent)
         let digits = Array(String(decimal.digits).utf8)
-        let text = [UInt8](repeating: Self.zero, count: max(0, places + 1 - digits.count)) + digits
-        let whole = text.dropLast(places).reduce(0) { $0 * 10 + Int($1 - Self.zero) }
-        let positive = DecimalSeconds(whole: whole, fraction: text.suffix(places))
+        let text = [UInt8](repeating: Self.zero, count: max(0, fractionDigits + 1 - digits.count)) + digits
+        let whole = text.dropLast(fractionDigits).reduce(0) { $0 * 10 + Int($1 - Self.zero) }
+        let positive = DecimalSeconds(whole: whole, fraction: text.suffix(fractionDigits))
         self = value < 0 ? positive.negated : positive
     }
 

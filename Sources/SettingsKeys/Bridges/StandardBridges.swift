@@ -179,10 +179,10 @@ private enum DecimalText {
     /// Returns the sign and the digits without superfluous zeros. Returns nil if the text is not a decimal number.
     private static func normalized(_ text: String) -> String? {
         var cursor = ByteCursor(text)
-        let isNegative = cursor.take("-")
-        let whole = cursor.take(while: .digits)
-        let hasPoint = cursor.take(".")
-        var fraction = hasPoint ? cursor.take(while: .digits) : []
+        let isNegative = cursor.consume("-")
+        let whole = cursor.consume(while: .digits)
+        let hasPoint = cursor.consume(".")
+        var fraction = hasPoint ? cursor.consume(while: .digits) : []
         guard !whole.isEmpty, !hasPoint || !fraction.isEmpty, cursor.isAtEnd else { return nil }
         while fraction.last == UInt8(ascii: "0") { fraction.removeLast() }
         let digits = whole.drop { $0 == UInt8(ascii: "0") }

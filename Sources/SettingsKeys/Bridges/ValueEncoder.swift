@@ -121,10 +121,10 @@ final class ValueEncoder: Encoder {
         return encoder
     }
 
-    private func finished() throws -> JSONValue {
+    private func encodedValue() throws -> JSONValue {
         if let failure { throw failure }
         for part in openParts {
-            let json = try part.encoder.finished()
+            let json = try part.encoder.encodedValue()
             if let name = part.name { members[name] = json } else { elements[part.index] = json }
         }
         return switch kind {
@@ -165,7 +165,7 @@ final class ValueEncoder: Encoder {
         let encoder = ValueEncoder(at: position, in: state, callDepth: callDepth + 1)
         do {
             try value.encode(to: encoder)
-            return try encoder.finished(as: value)
+            return try encoder.encodedValue(as: value)
         } catch {
             state.recordError(error, at: position)
             throw error
@@ -195,8 +195,8 @@ final class ValueEncoder: Encoder {
     }
 
     /// Returns the JSON of a value. Sorts the JSON of a collection that has no order.
-    private func finished(as value: any Encodable) throws -> JSONValue {
-        let json = try finished()
+    private func encodedValue(as value: any Encodable) throws -> JSONValue {
+        let json = try encodedValue()
         guard let collection = value as? any UnorderedCollection else { return json }
         do { return try collection.canonicallyOrdered(json) } catch { throw position.refusal(error, of: value) }
     }

@@ -160,7 +160,9 @@ private struct ComparedRules {
             return [(.type, "the program stores \(types.kinds), the server \(theirs.types.kinds)")]
         }
         var found: [String] = []
-        if types != theirs.types { found.append("the program allows \(types.kinds), the server \(theirs.types.kinds)") }
+        if types != theirs.types {
+            found.append("the program allows \(types.kinds), the server allows \(theirs.types.kinds)")
+        }
         func compare(_ own: String, _ their: String, _ isDifferent: Bool) {
             if isDifferent { found.append("the program allows \(own), the server \(their)") }
         }

@@ -5,7 +5,7 @@ package struct DateTimeSyntax {
 
     package init?(_ text: String) {
         var cursor = ByteCursor(text)
-        guard let date = CivilDate(reading: &cursor), cursor.take(ignoringCase: "t"),
+        guard let date = CivilDate(reading: &cursor), cursor.consume(ignoringCase: "t"),
             let time = ClockTime(reading: &cursor), cursor.isAtEnd
         else { return nil }
         self.date = date
@@ -21,9 +21,9 @@ package struct DateTimeSyntax {
 extension CivilDate {
     /// Reads a `full-date` of RFC 3339.
     init?(reading cursor: inout ByteCursor) {
-        guard let year = cursor.takeNumber(digits: 4), cursor.take("-"),
-            let month = cursor.takeNumber(digits: 2), cursor.take("-"),
-            let day = cursor.takeNumber(digits: 2)
+        guard let year = cursor.consumeNumber(digits: 4), cursor.consume("-"),
+            let month = cursor.consumeNumber(digits: 2), cursor.consume("-"),
+            let day = cursor.consumeNumber(digits: 2)
         else { return nil }
         self.init(year: year, month: month, day: day)
     }
@@ -43,10 +43,10 @@ package struct ClockTime {
     /// Reads a `full-time`. Accepts the second 60 whenever it is 23:59 in UTC, because future leap seconds are unknown
     /// and a `time` has no date.
     init?(reading cursor: inout ByteCursor) {
-        guard let hour = cursor.takeNumber(digits: 2), hour < 24, cursor.take(":"),
-            let minute = cursor.takeNumber(digits: 2), minute < 60, cursor.take(":"),
-            let second = cursor.takeNumber(digits: 2), second <= 60,
-            let fraction = Self.takeFraction(&cursor), let offset = Self.takeOffset(&cursor)
+        guard let hour = cursor.consumeNumber(digits: 2), hour < 24, cursor.consume(":"),
+            let minute = cursor.consumeNumber(digits: 2), minute < 60, cursor.consume(":"),
+            let second = cursor.consumeNumber(digits: 2), second <= 60,
+            let fraction = Self.consumeFraction(&cursor), let offset = Self.consumeOffset(&cursor)
         else { return nil }
         let minuteOfDay = (hour * 60 + minute - offset).flooringDivision(by: 1_440).remainder
         guard second < 60 || minuteOfDay == 1_439 else { return nil }
@@ -58,18 +58,18 @@ package struct ClockTime {
     }
 
     /// Reads the digits after a decimal point. Returns nil if there is a point without digits.
-    private static func takeFraction(_ cursor: inout ByteCursor) -> ArraySlice<UInt8>? {
-        guard cursor.take(".") else { return [] }
-        let digits = cursor.take(while: .digits)
+    private static func consumeFraction(_ cursor: inout ByteCursor) -> ArraySlice<UInt8>? {
+        guard cursor.consume(".") else { return [] }
+        let digits = cursor.consume(while: .digits)
         return digits.isEmpty ? nil : digits
     }
 
-    private static func takeOffset(_ cursor: inout ByteCursor) -> Int? {
-        if cursor.take(ignoringCase: "z") { return 0 }
-        let isBehind = cursor.take("-")
-        guard isBehind || cursor.take("+"),
-            let hours = cursor.takeNumber(digits: 2), hours < 24, cursor.take(":"),
-            let minutes = cursor.takeNumber(digits: 2), minutes < 60
+    private static func consumeOffset(_ cursor: inout ByteCursor) -> Int? {
+        if cursor.consume(ignoringCase: "z") { return 0 }
+        let isBehind = cursor.consume("-")
+        guard isBehind || cursor.consume("+"),
+            let hours = cursor.consumeNumber(digits: 2), hours < 24, cursor.consume(":"),
+            let minutes = cursor.consumeNumber(digits: 2), minutes < 60
         else { return nil }
         return isBehind ? -(hours * 60 + minutes) : hours * 60 + minutes
     }

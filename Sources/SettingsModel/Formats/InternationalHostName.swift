@@ -269,7 +269,9 @@ private enum Punycode {
         var bias = 72
         var isFirst = true
         while !input.isEmpty {
-            guard let delta = takeDelta(&input, bias: bias, limit: 0x11_0000 * (output.count + 1)) else { return nil }
+            guard let delta = consumeDelta(&input, bias: bias, limit: 0x11_0000 * (output.count + 1)) else {
+                return nil
+            }
             let length = output.count + 1
             bias = adaptedBias(delta, length: length, isFirst: isFirst)
             isFirst = false
@@ -284,7 +286,7 @@ private enum Punycode {
 
     /// Reads one variable-length number. Returns nil if the number is incomplete or exceeds `limit`, which prevents an
     /// overflow.
-    private static func takeDelta(_ input: inout ArraySlice<UInt8>, bias: Int, limit: Int) -> Int? {
+    private static func consumeDelta(_ input: inout ArraySlice<UInt8>, bias: Int, limit: Int) -> Int? {
         var delta = 0
         var weight = 1
         var step = base

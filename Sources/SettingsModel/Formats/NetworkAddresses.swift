@@ -38,26 +38,26 @@ enum MailboxSyntax {
 
     static func accepts(_ bytes: ArraySlice<UInt8>) -> Bool {
         var cursor = ByteCursor(bytes)
-        guard takeLocalPart(&cursor), cursor.take("@") else { return false }
-        guard cursor.take("[") else { return HostNameSyntax.accepts(cursor.rest) }
-        let literal = cursor.take(while: ByteSet("]").inverted)
-        return cursor.take("]") && cursor.isAtEnd && isAddressLiteral(literal)
+        guard consumeLocalPart(&cursor), cursor.consume("@") else { return false }
+        guard cursor.consume("[") else { return HostNameSyntax.accepts(cursor.rest) }
+        let literal = cursor.consume(while: ByteSet("]").inverted)
+        return cursor.consume("]") && cursor.isAtEnd && isAddressLiteral(literal)
     }
 
-    private static func takeLocalPart(_ cursor: inout ByteCursor) -> Bool {
-        if cursor.take("\"") { return takeQuotedText(&cursor) }
+    private static func consumeLocalPart(_ cursor: inout ByteCursor) -> Bool {
+        if cursor.consume("\"") { return consumeQuotedText(&cursor) }
         repeat {
-            guard !cursor.take(while: atomText).isEmpty else { return false }
-        } while cursor.take(".")
+            guard !cursor.consume(while: atomText).isEmpty else { return false }
+        } while cursor.consume(".")
         return true
     }
 
     /// Reads a quoted text and the closing quote. Begins after the opening quote.
-    private static func takeQuotedText(_ cursor: inout ByteCursor) -> Bool {
+    private static func consumeQuotedText(_ cursor: inout ByteCursor) -> Bool {
         while true {
-            _ = cursor.take(while: plainQuotedText)
-            if cursor.take("\"") { return true }
-            guard cursor.take("\\"), cursor.take(oneOf: printable) else { return false }
+            _ = cursor.consume(while: plainQuotedText)
+            if cursor.consume("\"") { return true }
+            guard cursor.consume("\\"), cursor.consume(oneOf: printable) else { return false }
         }
     }
 
@@ -65,8 +65,8 @@ enum MailboxSyntax {
     private static func isAddressLiteral(_ bytes: ArraySlice<UInt8>) -> Bool {
         if IPv4Syntax.accepts(bytes, allowingLeadingZeros: true) { return true }
         var cursor = ByteCursor(bytes)
-        let tag = cursor.take(while: .lettersAndDigits)
-        return tag.map(ASCII.lowercased).elementsEqual("ipv6".utf8) && cursor.take(":")
+        let tag = cursor.consume(while: .lettersAndDigits)
+        return tag.map(ASCII.lowercased).elementsEqual("ipv6".utf8) && cursor.consume(":")
             && IPv6Syntax.accepts(cursor.rest, dialect: .mail)
     }
 }
@@ -78,8 +78,8 @@ enum IPv4Syntax {
     static func accepts(_ bytes: ArraySlice<UInt8>, allowingLeadingZeros: Bool = false) -> Bool {
         var cursor = ByteCursor(bytes)
         for position in 0..<4 {
-            if position > 0, !cursor.take(".") { return false }
-            let digits = cursor.take(while: .digits)
+            if position > 0, !cursor.consume(".") { return false }
+            let digits = cursor.consume(while: .digits)
             guard isOctet(digits, allowingLeadingZeros: allowingLeadingZeros) else { return false }
         }
         return cursor.isAtEnd
@@ -107,14 +107,14 @@ enum IPv6Syntax {
         var cursor = ByteCursor(bytes)
         var groups = 0
         var isElided = false
-        if cursor.take(":") {
-            guard cursor.take(":") else { return false }
+        if cursor.consume(":") {
+            guard cursor.consume(":") else { return false }
             isElided = true
         }
         while !(isElided && cursor.isAtEnd) {
             let start = cursor
-            let digits = cursor.take(while: .hexDigits)
-            if cursor.take(".") {
+            let digits = cursor.consume(while: .hexDigits)
+            if cursor.consume(".") {
                 guard IPv4Syntax.accepts(start.rest, allowingLeadingZeros: dialect == .mail) else { return false }
                 groups += 2
                 break
@@ -122,8 +122,8 @@ enum IPv6Syntax {
             guard 1...4 ~= digits.count, groups < 8 else { return false }
             groups += 1
             if cursor.isAtEnd { break }
-            guard cursor.take(":") else { return false }
-            if cursor.take(":") {
+            guard cursor.consume(":") else { return false }
+            if cursor.consume(":") {
                 guard !isElided else { return false }
                 isElided = true
             } else if cursor.isAtEnd {
@@ -146,38 +146,38 @@ enum URISyntax {
 
     static func accepts(_ bytes: ArraySlice<UInt8>, orRelative: Bool) -> Bool {
         var cursor = ByteCursor(bytes)
-        let hasScheme = takeScheme(&cursor)
+        let hasScheme = consumeScheme(&cursor)
         guard hasScheme || orRelative else { return false }
-        if let authority = takeAuthority(&cursor) {
+        if let authority = consumeAuthority(&cursor) {
             guard isAuthority(authority) else { return false }
         } else if !hasScheme {
             // A colon in the first segment would be the end of a scheme, and `1` in `1:b` is not a valid scheme.
             guard cursor.skip(segmentWithoutColon), cursor.next != UInt8(ascii: ":") else { return false }
         }
         guard cursor.skip(path) else { return false }
-        if cursor.take("?") {
+        if cursor.consume("?") {
             guard cursor.skip(queryOrFragment) else { return false }
         }
-        if cursor.take("#") {
+        if cursor.consume("#") {
             guard cursor.skip(queryOrFragment) else { return false }
         }
         return cursor.isAtEnd
     }
 
     /// Advances past a scheme and its colon, or does not advance.
-    private static func takeScheme(_ cursor: inout ByteCursor) -> Bool {
+    private static func consumeScheme(_ cursor: inout ByteCursor) -> Bool {
         var ahead = cursor
-        let name = ahead.take(while: scheme)
-        guard let first = name.first, ASCII.isLetter(first), ahead.take(":") else { return false }
+        let name = ahead.consume(while: scheme)
+        guard let first = name.first, ASCII.isLetter(first), ahead.consume(":") else { return false }
         cursor = ahead
         return true
     }
 
     /// Advances past `//` and the authority up to the path, or does not advance.
-    private static func takeAuthority(_ cursor: inout ByteCursor) -> ArraySlice<UInt8>? {
+    private static func consumeAuthority(_ cursor: inout ByteCursor) -> ArraySlice<UInt8>? {
         var ahead = cursor
-        guard ahead.take("/"), ahead.take("/") else { return nil }
-        let authority = ahead.take(while: ByteSet("/?#").inverted)
+        guard ahead.consume("/"), ahead.consume("/") else { return nil }
+        let authority = ahead.consume(while: ByteSet("/?#").inverted)
         cursor = ahead
         return authority
     }
@@ -185,17 +185,17 @@ enum URISyntax {
     private static func isAuthority(_ bytes: ArraySlice<UInt8>) -> Bool {
         var cursor = ByteCursor(bytes)
         var afterUserInfo = cursor
-        if afterUserInfo.skip(userInfo), afterUserInfo.take("@") {
+        if afterUserInfo.skip(userInfo), afterUserInfo.consume("@") {
             cursor = afterUserInfo
         }
-        if cursor.take("[") {
-            let literal = cursor.take(while: ByteSet("]").inverted)
-            guard cursor.take("]"), IPv6Syntax.accepts(literal) || isFutureAddress(literal) else { return false }
+        if cursor.consume("[") {
+            let literal = cursor.consume(while: ByteSet("]").inverted)
+            guard cursor.consume("]"), IPv6Syntax.accepts(literal) || isFutureAddress(literal) else { return false }
         } else {
             guard cursor.skip(registeredName) else { return false }
         }
-        if cursor.take(":") {
-            _ = cursor.take(while: .digits)
+        if cursor.consume(":") {
+            _ = cursor.consume(while: .digits)
         }
         return cursor.isAtEnd
     }
@@ -203,10 +203,10 @@ enum URISyntax {
     /// True for `IPvFuture`, which RFC 3986 reserves for future kinds of addresses.
     private static func isFutureAddress(_ bytes: ArraySlice<UInt8>) -> Bool {
         var cursor = ByteCursor(bytes)
-        guard cursor.take(ignoringCase: "v"), !cursor.take(while: .hexDigits).isEmpty, cursor.take(".") else {
+        guard cursor.consume(ignoringCase: "v"), !cursor.consume(while: .hexDigits).isEmpty, cursor.consume(".") else {
             return false
         }
-        return !cursor.take(while: userInfo).isEmpty && cursor.isAtEnd
+        return !cursor.consume(while: userInfo).isEmpty && cursor.isAtEnd
     }
 }
 
@@ -215,9 +215,9 @@ extension ByteCursor {
     /// digits.
     fileprivate mutating func skip(_ set: ByteSet) -> Bool {
         while true {
-            _ = take(while: set)
-            guard take("%") else { return true }
-            guard take(oneOf: .hexDigits), take(oneOf: .hexDigits) else { return false }
+            _ = consume(while: set)
+            guard consume("%") else { return true }
+            guard consume(oneOf: .hexDigits), consume(oneOf: .hexDigits) else { return false }
         }
     }
 }

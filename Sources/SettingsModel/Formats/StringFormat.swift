@@ -62,26 +62,26 @@ package enum StringFormat: String, CaseIterable, Sendable {
 enum DurationSyntax {
     static func accepts(_ bytes: ArraySlice<UInt8>) -> Bool {
         var cursor = ByteCursor(bytes)
-        guard cursor.take(ignoringCase: "p") else { return false }
+        guard cursor.consume(ignoringCase: "p") else { return false }
         if isWeeks(cursor) { return true }
-        if cursor.next.map(ASCII.isDigit) == true, !takeUnits("ymd", from: &cursor) { return false }
-        if cursor.take(ignoringCase: "t") {
-            return takeUnits("hms", from: &cursor) && cursor.isAtEnd
+        if cursor.next.map(ASCII.isDigit) == true, !consumeUnits("ymd", from: &cursor) { return false }
+        if cursor.consume(ignoringCase: "t") {
+            return consumeUnits("hms", from: &cursor) && cursor.isAtEnd
         }
         return cursor.isAtEnd && bytes.count > 1
     }
 
     private static func isWeeks(_ start: ByteCursor) -> Bool {
         var cursor = start
-        return !cursor.take(while: .digits).isEmpty && cursor.take(ignoringCase: "w") && cursor.isAtEnd
+        return !cursor.consume(while: .digits).isEmpty && cursor.consume(ignoringCase: "w") && cursor.isAtEnd
     }
 
     /// Reads one or more numbers with their units. The units must be adjacent in `units` and in the same order.
-    private static func takeUnits(_ units: String, from cursor: inout ByteCursor) -> Bool {
+    private static func consumeUnits(_ units: String, from cursor: inout ByteCursor) -> Bool {
         var remaining = units.unicodeScalars[...]
         var isFirst = true
-        while !cursor.take(while: .digits).isEmpty {
-            guard let index = remaining.firstIndex(where: { cursor.take(ignoringCase: $0) }),
+        while !cursor.consume(while: .digits).isEmpty {
+            guard let index = remaining.firstIndex(where: { cursor.consume(ignoringCase: $0) }),
                 isFirst || index == remaining.startIndex
             else { return false }
             remaining = remaining[index...].dropFirst()
@@ -96,8 +96,8 @@ enum UUIDSyntax {
     static func accepts(_ bytes: ArraySlice<UInt8>) -> Bool {
         var cursor = ByteCursor(bytes)
         for (position, length) in [8, 4, 4, 4, 12].enumerated() {
-            if position > 0, !cursor.take("-") { return false }
-            guard cursor.take(while: .hexDigits).count == length else { return false }
+            if position > 0, !cursor.consume("-") { return false }
+            guard cursor.consume(while: .hexDigits).count == length else { return false }
         }
         return cursor.isAtEnd
     }

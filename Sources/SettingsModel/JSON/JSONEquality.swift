@@ -63,13 +63,13 @@ extension JSONObject: Hashable {
         // lookups by name.
         var shift = 0
         for (position, member) in members.enumerated() {
-            var place = position + shift
-            if !other.members.indices.contains(place) || !other.members[place].name.hasSameBytes(as: member.name) {
+            var index = position + shift
+            if !other.members.indices.contains(index) || !other.members[index].name.hasSameBytes(as: member.name) {
                 guard let found = other.position(of: member.name) else { return false }
-                place = found
+                index = found
                 shift = found - position
             }
-            if !isSame(member.value, other.members[place].value) { return false }
+            if !isSame(member.value, other.members[index].value) { return false }
         }
         return true
     }

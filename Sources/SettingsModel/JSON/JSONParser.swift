@@ -119,16 +119,16 @@ struct JSONParser {
     private mutating func array(_ bytes: Span<UInt8>) throws(JSONParseError) -> [JSONValue] {
         var elements: [JSONValue] = []
         try enter(bytes)
-        if take(UInt8(ascii: "]"), bytes) {
+        if consume(UInt8(ascii: "]"), bytes) {
             leave()
             return elements
         }
         while true {
             elements.append(try value(bytes))
             skipWhitespace(bytes)
-            if take(UInt8(ascii: ","), bytes) {
+            if consume(UInt8(ascii: ","), bytes) {
                 skipWhitespace(bytes)
-            } else if take(UInt8(ascii: "]"), bytes) {
+            } else if consume(UInt8(ascii: "]"), bytes) {
                 leave()
                 return elements
             } else {
@@ -141,16 +141,16 @@ struct JSONParser {
         var object = JSONObject()
         var names = NameFilter()
         try enter(bytes)
-        if take(UInt8(ascii: "}"), bytes) {
+        if consume(UInt8(ascii: "}"), bytes) {
             leave()
             return object
         }
         while true {
             try member(of: &object, &names, bytes)
             skipWhitespace(bytes)
-            if take(UInt8(ascii: ","), bytes) {
+            if consume(UInt8(ascii: ","), bytes) {
                 skipWhitespace(bytes)
-            } else if take(UInt8(ascii: "}"), bytes) {
+            } else if consume(UInt8(ascii: "}"), bytes) {
                 leave()
                 return object
             } else {
@@ -169,7 +169,7 @@ struct JSONParser {
         let name = try string(bytes)
         let isSurelyNew = names.insert(name, writtenAs: bytes.extracting(start..<position))
         skipWhitespace(bytes)
-        guard take(UInt8(ascii: ":"), bytes) else {
+        guard consume(UInt8(ascii: ":"), bytes) else {
             throw fail(bytes, "expected ':' after the name, found \(found(bytes))")
         }
         skipWhitespace(bytes)
@@ -200,7 +200,7 @@ struct JSONParser {
         depth -= 1
     }
 
-    private mutating func take(_ byte: UInt8, _ bytes: Span<UInt8>) -> Bool {
+    private mutating func consume(_ byte: UInt8, _ bytes: Span<UInt8>) -> Bool {
         guard position < bytes.count, bytes[position] == byte else { return false }
         position += 1
         return true

@@ -30,13 +30,13 @@ public struct JSONWriter: Sendable {
     package private(set) var bytes: [UInt8]
     package let style: Style
     private var depth = 0
-    private var place = Place.opening
+    private var state = State.opening
     /// A name that the writer has not written yet. It writes the name together with the value in one step, because most
     /// of an answer consists of such pairs.
-    private var owedName: StaticString?
+    private var pendingName: StaticString?
 
     /// The kind of the text before the next name or value.
-    private enum Place {
+    private enum State {
         /// An opening bracket, or the beginning of the document.
         case opening
         /// A name.
@@ -54,7 +54,7 @@ public struct JSONWriter: Sendable {
     /// Begins another document. Keeps the allocated memory if `keepingCapacity`.
     package mutating func removeAll(keepingCapacity: Bool = false) {
         bytes.removeAll(keepingCapacity: keepingCapacity)
-        (depth, place, owedName) = (0, .opening, nil)
+        (depth, state, pendingName) = (0, .opening, nil)
     }
 
     package mutating func write(_ value: JSONValue) {
@@ -99,12 +99,12 @@ public struct JSONWriter: Sendable {
         appendQuoted(name)
         bytes.append(UInt8(ascii: ":"))
         if style.isPretty { bytes.append(UInt8(ascii: " ")) }
-        place = .name
+        state = .name
     }
 
     /// Writes a name from a literal of the program, which must not need escapes.
     package mutating func name(literal name: StaticString) {
-        if style.isPretty { self.name(name.description) } else { owedName = name }
+        if style.isPretty { self.name(name.description) } else { pendingName = name }
     }
 
     package mutating func write(string: String) {
@@ -152,21 +152,21 @@ public struct JSONWriter: Sendable {
     private mutating func open(_ bracket: UInt8) {
         append(upTo: 1) { $0.append(bracket) }
         depth += 1
-        place = .opening
+        state = .opening
     }
 
     private mutating func close(_ bracket: UInt8) {
         depth = max(0, depth - 1)
-        if style.isPretty && place == .value { breakLine() }
+        if style.isPretty && state == .value { breakLine() }
         bytes.append(bracket)
-        place = .value
+        state = .value
     }
 
     /// Appends a value of at most this number of bytes, with the separator before it.
     @inline(__always)
     private mutating func append(upTo length: Int, _ value: (inout Room) -> Void) {
         if style.isPretty { separate() }
-        let (needsComma, name) = (place == .value, owedName)
+        let (needsComma, name) = (state == .value, pendingName)
         bytes.append(upTo: length + (name?.utf8CodeUnitCount ?? 0) + 4) { room in
             if needsComma { room.append(",") }
             if let name {
@@ -176,14 +176,14 @@ public struct JSONWriter: Sendable {
             }
             value(&room)
         }
-        (place, owedName) = (.value, nil)
+        (state, pendingName) = (.value, nil)
     }
 
     /// Writes the separator before a name or a value: a comma and, in a pretty style, a line break.
     private mutating func separate() {
-        if place == .value { bytes.append(UInt8(ascii: ",")) }
-        if place != .name && depth > 0 { breakLine() }
-        place = .name
+        if state == .value { bytes.append(UInt8(ascii: ",")) }
+        if state != .name && depth > 0 { breakLine() }
+        state = .name
     }
 
     private mutating func breakLine() {
@@ -258,19 +258,19 @@ private struct Room {
 
     /// Returns the position of the next bytes, which the caller must initialize.
     @inline(__always)
-    private mutating func take(_ count: Int) -> UnsafeMutablePointer<UInt8> {
+    private mutating func reserveBytes(_ count: Int) -> UnsafeMutablePointer<UInt8> {
         precondition(count <= limit - end)
         defer { end += count }
         return end
     }
 
     @inline(__always)
-    mutating func append(_ byte: UInt8) { take(1).pointee = byte }
+    mutating func append(_ byte: UInt8) { reserveBytes(1).pointee = byte }
 
     /// Appends a literal of the program.
     @inline(__always)
     mutating func append(_ text: StaticString) {
-        take(text.utf8CodeUnitCount).initialize(from: text.utf8Start, count: text.utf8CodeUnitCount)
+        reserveBytes(text.utf8CodeUnitCount).initialize(from: text.utf8Start, count: text.utf8CodeUnitCount)
     }
 
     /// Appends all bytes of a span.
@@ -278,7 +278,7 @@ private struct Room {
     mutating func append(copying bytes: Span<UInt8>) {
         bytes.withUnsafeBufferPointer { bytes in
             guard let source = bytes.baseAddress else { return }
-            take(bytes.count).initialize(from: source, count: bytes.count)
+            reserveBytes(bytes.count).initialize(from: source, count: bytes.count)
         }
     }
 
@@ -287,7 +287,7 @@ private struct Room {
         if number < 0 { append("-") }
         var (count, bound) = (1, UInt64(10))
         while number.magnitude >= bound { (count, bound) = (count + 1, bound * 10) }
-        let start = take(count)
+        let start = reserveBytes(count)
         var rest = number.magnitude
         while count > 1 {
             let (tens, ones) = UInt8(truncatingIfNeeded: rest % 100).quotientAndRemainder(dividingBy: 10)

@@ -30,15 +30,15 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
     /// Parses an address. If the text is not valid, throws an error with the reason.
     public init(_ text: String) throws(ServerAddressError) {
         var cursor = ByteCursor(text)
-        let letters = cursor.take(while: ByteSet(":").inverted)
+        let letters = cursor.consume(while: ByteSet(":").inverted)
         let scheme = String(decoding: letters.map(ASCII.lowercased), as: UTF8.self)
-        let hasScheme = !letters.isEmpty && letters.allSatisfy(ASCII.isLetter) && cursor.take(":")
+        let hasScheme = !letters.isEmpty && letters.allSatisfy(ASCII.isLetter) && cursor.consume(":")
         if hasScheme, scheme == "unix" {
             kind = .unix(path: try Self.path(cursor.rest, text))
             return
         }
         // Text without `//` after the colon may be a host and a port.
-        guard hasScheme, cursor.take("/"), cursor.take("/") else {
+        guard hasScheme, cursor.consume("/"), cursor.consume("/") else {
             throw ServerAddressError(
                 address: text, reason: "it must begin with http://, https:// or unix:, as in http://127.0.0.1:7070")
         }
@@ -85,8 +85,8 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
     ) throws(ServerAddressError) -> (host: String, port: UInt16?) {
         func bad(_ reason: String) -> ServerAddressError { ServerAddressError(address: text, reason: reason) }
         var cursor = ByteCursor(rest)
-        var host = cursor.take(while: ByteSet("/?#").inverted)
-        guard cursor.isAtEnd || cursor.take("/") && cursor.isAtEnd else {
+        var host = cursor.consume(while: ByteSet("/?#").inverted)
+        guard cursor.isAtEnd || cursor.consume("/") && cursor.isAtEnd else {
             throw bad("it must have only a host and a port; remove the path")
         }
         guard !host.contains(UInt8(ascii: "@")) else {

@@ -127,16 +127,16 @@ struct GroupNames {
     /// The number of reservations of each name. Deeply nested groups release and reserve names often, which changes
     /// only this number.
     private var numbers: [UTF8Text: Int] = [:]
-    private var isTaken: [Bool] = []
+    private var isReserved: [Bool] = []
     /// The reserved names in the order of their reservation. The names of one alternative are therefore at the end.
     private var order: [Int] = []
 
     /// Reserves a name. Returns false if the name is reserved already.
     mutating func declare(_ name: UTF8Text) -> Bool {
-        if let number = numbers[name] { return take(number) }
-        numbers[name] = isTaken.count
-        isTaken.append(false)
-        return take(isTaken.count - 1)
+        if let number = numbers[name] { return reserve(number) }
+        numbers[name] = isReserved.count
+        isReserved.append(false)
+        return reserve(isReserved.count - 1)
     }
 
     func isDeclared(_ name: UTF8Text) -> Bool {
@@ -150,7 +150,7 @@ struct GroupNames {
 
     mutating func beginAlternative(in scope: inout Scope) {
         for number in order[scope.alternativeStart...] {
-            isTaken[number] = false
+            isReserved[number] = false
             scope.released.append(number)
         }
         order.removeSubrange(scope.alternativeStart...)
@@ -158,13 +158,13 @@ struct GroupNames {
 
     mutating func close(_ scope: Scope) {
         for number in scope.released {
-            _ = take(number)
+            _ = reserve(number)
         }
     }
 
-    private mutating func take(_ number: Int) -> Bool {
-        guard !isTaken[number] else { return false }
-        isTaken[number] = true
+    private mutating func reserve(_ number: Int) -> Bool {
+        guard !isReserved[number] else { return false }
+        isReserved[number] = true
         order.append(number)
         return true
     }

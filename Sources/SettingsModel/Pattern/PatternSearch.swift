@@ -12,7 +12,7 @@ struct PatternSearch {
     /// The position at which each state was last entered. With these positions, no set must be cleared for each scalar.
     private var enteredAt: [Int]
     /// The number of scalars before the present position.
-    private var place = 0
+    private var position = 0
     private var before: Unicode.Scalar?
     private var after: Unicode.Scalar?
     private var steps = 0
@@ -40,7 +40,7 @@ struct PatternSearch {
             if after == nil || program.isAnchored && reached.isEmpty { return false }
             before = after
             after = scalars.next()
-            place += 1
+            position += 1
         }
     }
 
@@ -54,7 +54,7 @@ struct PatternSearch {
                 if consumes(state, scalar), follow(state) { return true }
             }
         }
-        if place == 0 || !program.isAnchored, follow(program.entry) { return true }
+        if position == 0 || !program.isAnchored, follow(program.entry) { return true }
         var index = 0
         while index < reached.count {
             let state = Int(reached[index])
@@ -83,7 +83,7 @@ struct PatternSearch {
         for edge in Int(program.edgeOffsets[state])..<Int(program.edgeOffsets[state + 1]) {
             steps += 1
             let target = Int(program.edges[edge])
-            guard enteredAt[target] != place else { continue }
+            guard enteredAt[target] != position else { continue }
             let isPassable =
                 switch program.states[target] {
                 case .scalar, .oneOf, .epsilon, .accept: true
@@ -94,7 +94,7 @@ struct PatternSearch {
                 }
             guard isPassable else { continue }
             if program.states[target] == .accept { return true }
-            enteredAt[target] = place
+            enteredAt[target] = position
             reached.append(Int32(target))
         }
         return false

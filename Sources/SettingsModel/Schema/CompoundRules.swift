@@ -272,9 +272,9 @@ final class CombinationRules: Sendable {
         if fitting.isEmpty {
             failAll("oneOf", oneOf, value, &validator)
         } else if fitting.count > 1 {
-            let places = fitting.map(String.init).joined(separator: " and ")
+            let indices = fitting.map(String.init).joined(separator: " and ")
             validator.fail(
-                "oneOf", "must match exactly one of \(oneOf.count) alternatives (got \(places), counted from 0)")
+                "oneOf", "must match exactly one of \(oneOf.count) alternatives (got \(indices), counted from 0)")
         }
     }
 

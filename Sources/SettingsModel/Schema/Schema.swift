@@ -313,7 +313,7 @@ extension Schema {
             let pointer: JSONPointer = ["properties", key.name]
             let isKnown = known.contains { $0.keyword == "default" && $0.pointer == pointer.appending("default") }
             if isKnown { continue }
-            problems.append(SchemaError.Problem(pointer, "default", "default \(violation.detailWithPlace)"))
+            problems.append(SchemaError.Problem(pointer, "default", "default \(violation.detailWithLocation)"))
         }
         guard let suiteRules, compiled.judgesFairly([0]) else { return problems }
         let defaults = effectiveValues(stored: [:])

@@ -28,7 +28,7 @@ struct SchemaCompiler {
         var problems: [SchemaError.Problem] = []
         /// True if no schema refers to itself in a circle, so that a validation against the nodes ends.
         var isFinite = false
-        fileprivate(set) var places: [JSONPointer: SchemaNodeID] = [:]
+        fileprivate(set) var nodeIDs: [JSONPointer: SchemaNodeID] = [:]
         fileprivate(set) var flawed: Set<SchemaNodeID> = []
         fileprivate(set) var misleading: Set<SchemaNodeID> = []
     }
@@ -43,7 +43,7 @@ struct SchemaCompiler {
         _ = compiler.node(at: .root, document)
         compiler.compilePending()
         var result = Result(
-            nodes: compiler.nodes, places: compiler.nodeIDs, flawed: compiler.flawed, misleading: compiler.misleading)
+            nodes: compiler.nodes, nodeIDs: compiler.nodeIDs, flawed: compiler.flawed, misleading: compiler.misleading)
         result.isFinite = compiler.refuseCircles()
         if result.isFinite { compiler.checkDefaults(result) }
         result.problems = compiler.problems
@@ -73,18 +73,19 @@ struct SchemaCompiler {
     }
 
     /// Returns the node that a `$ref` refers to.
-    mutating func node(referredToBy reference: String, at place: JSONPointer) -> SchemaNodeID? {
+    mutating func node(referredToBy reference: String, at location: JSONPointer) -> SchemaNodeID? {
         guard reference.utf8.first == UInt8(ascii: "#") else {
             unsupported(
-                place, "$ref", "refers to \(reference); a reference must stay within the document, as in #/$defs/name")
+                location, "$ref",
+                "refers to \(reference); a reference must stay within the document, as in #/$defs/name")
             return nil
         }
         guard let pointer = JSONPointer(reference: reference) else {
-            unsupported(place, "$ref", "must be a JSON pointer after '#', as in #/$defs/name (got \(reference))")
+            unsupported(location, "$ref", "must be a JSON pointer after '#', as in #/$defs/name (got \(reference))")
             return nil
         }
         guard let target = document[pointer] else {
-            report(place, "$ref", "refers to \(reference), which the document does not contain")
+            report(location, "$ref", "refers to \(reference), which the document does not contain")
             return nil
         }
         return node(at: pointer, target)
@@ -249,7 +250,7 @@ struct SchemaCompiler {
                 return report(pointer.appending("default"), "default", "takes too long to check; simplify the schema")
             }
             if let violation = validator.findings.first?.violation {
-                report(pointer.appending("default"), "default", violation.detailWithPlace)
+                report(pointer.appending("default"), "default", violation.detailWithLocation)
             }
         }
     }
@@ -268,10 +269,10 @@ extension SchemaCompiler.Result {
         }
         let nested = Set(nodes.descendants(of: parts) + [0])
         var problems: [SchemaError.Problem] = []
-        for (place, id) in places where nested.contains(id) && nodes[id].isSecret {
+        for (location, id) in nodeIDs where nested.contains(id) && nodes[id].isSecret {
             let detail = "writeOnly is allowed only in the schema of a key, because a key is secret as a whole"
             problems.append(
-                SchemaError.Problem(place.appending("writeOnly"), "writeOnly", detail, isUnsupported: true))
+                SchemaError.Problem(location.appending("writeOnly"), "writeOnly", detail, isUnsupported: true))
         }
         return problems
     }

@@ -44,9 +44,10 @@ public struct SchemaError: Error, Hashable, Sendable, CustomStringConvertible {
 
     /// Sorts problems by their positions in the document.
     init(_ problems: [Problem], of document: JSONValue) {
-        let places = problems.map { document.positions(along: $0.pointer) }
+        let locations = problems.map { document.positions(along: $0.pointer) }
         let order = problems.indices.sorted { left, right in
-            places[left] == places[right] ? left < right : places[left].lexicographicallyPrecedes(places[right])
+            locations[left] == locations[right]
+                ? left < right : locations[left].lexicographicallyPrecedes(locations[right])
         }
         self.problems = order.map { problems[$0] }
     }
@@ -104,7 +105,7 @@ public struct Violation: Hashable, Sendable {
 
     /// The detail. If the violation concerns a part of the value, the pointer precedes the detail.
     @inline(never)
-    var detailWithPlace: String {
+    var detailWithLocation: String {
         pointer == .root ? detail : "at \(pointer): \(detail)"
     }
 }

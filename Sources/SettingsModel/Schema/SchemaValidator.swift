@@ -182,7 +182,7 @@ struct SchemaValidator {
         validator.depth = depth
         validator.validate(value, against: [id], isSecret: isSecret)
         reasonSteps = validator.steps
-        return validator.isExhausted ? nil : validator.findings.first?.violation.detailWithPlace
+        return validator.isExhausted ? nil : validator.findings.first?.violation.detailWithLocation
     }
 
     /// Returns `; did you mean …?`. Returns an empty string if the message must not contain a suggestion, or if the

@@ -14,7 +14,7 @@ extension Schema {
 private struct StandaloneSchemaMaker {
     private let part: JSONValue
     /// The position of the part in the document; nil if the part was merged from several positions.
-    private let place: JSONPointer?
+    private let location: JSONPointer?
     private let document: JSONValue
     /// The definitions by their names in the copy. A definition is null until it is copied.
     private var definitions = JSONObject()
@@ -24,8 +24,8 @@ private struct StandaloneSchemaMaker {
 
     init(of key: KeySchema, in document: JSONValue) {
         part = key.document
-        let place: JSONPointer = ["properties", key.name]
-        self.place = document[place] == key.document ? place : nil
+        let location: JSONPointer = ["properties", key.name]
+        self.location = document[location] == key.document ? location : nil
         self.document = document
     }
 
@@ -64,7 +64,7 @@ private struct StandaloneSchemaMaker {
     /// The reference to the same schema in the copy. The compiler has verified that the reference is valid.
     private mutating func renamed(_ reference: String) -> String {
         guard let target = JSONPointer(reference: reference) else { return reference }
-        if target == place { return "#" }
+        if target == location { return "#" }
         let entry: JSONPointer = ["$defs", name(of: target)]
         return entry == target ? reference : "#" + entry.description.replacing("%", with: "%25")
     }

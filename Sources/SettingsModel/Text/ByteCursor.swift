@@ -102,28 +102,28 @@ package struct ByteCursor {
     package var next: UInt8? { rest.first }
 
     /// Advances past a byte of the set. Returns false if the next byte is not in the set.
-    package mutating func take(oneOf set: ByteSet) -> Bool {
+    package mutating func consume(oneOf set: ByteSet) -> Bool {
         guard let byte = rest.first, set.contains(byte) else { return false }
         rest.removeFirst()
         return true
     }
 
     /// Advances past `character`, an ASCII character. Returns false if another byte comes next.
-    package mutating func take(_ character: Unicode.Scalar) -> Bool {
+    package mutating func consume(_ character: Unicode.Scalar) -> Bool {
         guard let byte = rest.first, byte == UInt8(ascii: character) else { return false }
         rest.removeFirst()
         return true
     }
 
     /// Advances past `letter`, a lower-case ASCII letter, in either case. Returns false if another byte comes next.
-    package mutating func take(ignoringCase letter: Unicode.Scalar) -> Bool {
+    package mutating func consume(ignoringCase letter: Unicode.Scalar) -> Bool {
         guard let byte = rest.first, ASCII.lowercased(byte) == UInt8(ascii: letter) else { return false }
         rest.removeFirst()
         return true
     }
 
     /// Advances past all bytes up to the first byte that is not in the set. Returns these bytes; there may be none.
-    package mutating func take(while set: ByteSet) -> ArraySlice<UInt8> {
+    package mutating func consume(while set: ByteSet) -> ArraySlice<UInt8> {
         var end = rest.startIndex
         while end < rest.endIndex, set.contains(rest[end]) { end += 1 }
         let run = rest[..<end]
@@ -132,7 +132,7 @@ package struct ByteCursor {
     }
 
     /// Reads a decimal number of exactly `count` digits. The number must fit an `Int`. Does not read digits after it.
-    package mutating func takeNumber(digits count: Int) -> Int? {
+    package mutating func consumeNumber(digits count: Int) -> Int? {
         var number = 0
         for _ in 0..<count {
             guard let byte = rest.first, ASCII.isDigit(byte) else { return nil }

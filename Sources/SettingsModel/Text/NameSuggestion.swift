@@ -12,7 +12,7 @@ package enum NameSuggestion {
     package static func nearest(to name: String, among candidates: some Sequence<String>, limit: Int = 3) -> [String] {
         guard var search = Search(for: name, limit: limit) else { return [] }
         for candidate in candidates {
-            guard search.look(at: candidate) else { break }
+            guard search.compare(with: candidate) else { break }
         }
         return search.names
     }
@@ -22,8 +22,8 @@ package enum NameSuggestion {
     package static func nearest(
         to name: String, amongOrdered names: some RandomAccessCollection<String>, limit: Int = 3
     ) -> [String] {
-        nearest(to: name, limit: limit) { place, count in
-            var after = names.position(of: place)
+        nearest(to: name, limit: limit) { target, count in
+            var after = names.position(of: target)
             var before = after
             var neighbours: [String] = []
             neighbours.reserveCapacity(min(count, names.count))
@@ -43,21 +43,21 @@ package enum NameSuggestion {
 
     /// Returns the nearest of sorted names that the caller looks up.
     ///
-    /// - Parameter neighbours: returns up to `count` names around the position of `place` in the order, the nearest
-    ///   first. `place` is the misspelt name or, if there are very many names, a likely correction of it.
+    /// - Parameter neighbours: returns up to `count` names around the position of `target` in the order, the nearest
+    ///   first. `target` is the misspelt name or, if there are very many names, a likely correction of it.
     package static func nearest(
-        to name: String, limit: Int = 3, neighbours: (_ place: String, _ count: Int) -> [String]
+        to name: String, limit: Int = 3, neighbours: (_ target: String, _ count: Int) -> [String]
     ) -> [String] {
         guard var search = Search(for: name, limit: limit) else { return [] }
         let nearby = neighbours(name, mostNearby)
-        var isTaken = nearby.prefix(mostFirst).allSatisfy { search.look(at: $0) }
+        var hasSteps = nearby.prefix(mostFirst).allSatisfy { search.compare(with: $0) }
         // Compares likely corrections before further neighbours.
         if nearby.count == mostNearby {
-            for place in slips(of: Array(name.utf8)) where isTaken {
-                isTaken = neighbours(place, mostAroundSlip).allSatisfy { search.look(at: $0) }
+            for correction in slips(of: Array(name.utf8)) where hasSteps {
+                hasSteps = neighbours(correction, mostAroundSlip).allSatisfy { search.compare(with: $0) }
             }
         }
-        for name in nearby.dropFirst(mostFirst) where isTaken { isTaken = search.look(at: name) }
+        for name in nearby.dropFirst(mostFirst) where hasSteps { hasSteps = search.compare(with: name) }
         return search.names
     }
 
@@ -86,12 +86,12 @@ package enum NameSuggestion {
         if let first = name.first, ASCII.isLetter(first) {
             slips.append([first ^ 0x20] + name[1...])
         }
-        for place in name.indices.prefix(mostSlips) {
+        for index in name.indices.prefix(mostSlips) {
             slips.append(name)
-            slips[slips.count - 1].remove(at: place)
-            guard place > 0, name[place - 1] != name[place] else { continue }
+            slips[slips.count - 1].remove(at: index)
+            guard index > 0, name[index - 1] != name[index] else { continue }
             slips.append(name)
-            slips[slips.count - 1].swapAt(place - 1, place)
+            slips[slips.count - 1].swapAt(index - 1, index)
         }
         return slips.map { String(decoding: $0, as: UTF8.self) }
     }
@@ -130,7 +130,7 @@ private struct Search {
     var names: [String] { matches.map(\.name) }
 
     /// Compares a candidate with the name. Returns false when the limit of steps is reached.
-    mutating func look(at candidate: String) -> Bool {
+    mutating func compare(with candidate: String) -> Bool {
         // If `limit` matches are known, a further match must be nearer than the last of them.
         let worst = matches.count == limit ? matches[limit - 1].rank : Rank(isLastPart: true, distance: .max)
         let letters = candidate.utf8Span.span
@@ -191,11 +191,13 @@ struct EditDistance {
     private(set) var steps = 0
     private let count: Int
     /// For each byte value, a bit mask of its positions in the name.
-    private var places = [UInt64](repeating: 0, count: 256)
+    private var positions = [UInt64](repeating: 0, count: 256)
 
     init(from name: String) {
         count = name.utf8.count
-        for (position, byte) in name.utf8.enumerated() { places[Int(ASCII.lowercased(byte))] |= 1 << UInt64(position) }
+        for (position, byte) in name.utf8.enumerated() {
+            positions[Int(ASCII.lowercased(byte))] |= 1 << UInt64(position)
+        }
     }
 
     /// The maximum distance of a suggestion.
@@ -217,7 +219,7 @@ struct EditDistance {
         var (grows, shrinks) = (UInt64.max, UInt64(0))
         var (isDiagonal, previous) = (UInt64(0), UInt64(0))
         for index in letters.indices {
-            let here = places[Int(ASCII.lowercased(letters[index]))]
+            let here = positions[Int(ASCII.lowercased(letters[index]))]
             let swapped = ((~isDiagonal & here) << 1) & previous
             isDiagonal = (((here & grows) &+ grows) ^ grows) | here | shrinks | swapped
             var increases = shrinks | ~(isDiagonal | grows)

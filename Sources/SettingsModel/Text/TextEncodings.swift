@@ -8,9 +8,9 @@ package enum Base64Text {
     /// True if the text is complete and canonical: the unused bits of the last digit are zero.
     package static func isValid(_ text: String) -> Bool {
         var cursor = ByteCursor(text)
-        let digits = cursor.take(while: digits)
+        let digits = cursor.consume(while: digits)
         var padding = 0
-        while padding < 2, cursor.take("=") { padding += 1 }
+        while padding < 2, cursor.consume("=") { padding += 1 }
         guard cursor.isAtEnd, (digits.count + padding).isMultiple(of: 4), let last = digits.last else {
             return text.isEmpty
         }

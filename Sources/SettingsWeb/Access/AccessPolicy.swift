@@ -155,7 +155,7 @@ package final class AccessPolicy: Sendable {
     }
 
     /// Returns the digests of the tokens that were used since the last call of this method.
-    func takeUsedTokens() -> [SHA256] {
+    func removeUsedTokens() -> [SHA256] {
         tokens.filter { $0.value.wasUsed.exchange(false, ordering: .relaxed) }.map(\.key)
     }
 

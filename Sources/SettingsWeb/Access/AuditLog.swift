@@ -42,7 +42,7 @@ package final class AuditLog: Sendable {
     private let auditedRevisions: AuditedRevisions?
     private let isHistoryShared: Bool
 
-    private static let finishSeconds = 5
+    private static let maximumFlushSeconds = 5
     /// The assumed maximum distance of a line from its position in revision order. Lines are not in revision order,
     /// because each event loop adds the lines of its own commits when it receives their results.
     private static let maximumReordering = AuditedRevisions.capacity
@@ -152,11 +152,11 @@ package final class AuditLog: Sendable {
         }
     }
 
-    /// Waits until all lines are written, at most ``finishSeconds``. The next start adds the unwritten lines.
-    package func finish() {
+    /// Waits until all lines are written, at most ``maximumFlushSeconds``. The next start adds the unwritten lines.
+    package func flush() {
         let isWritten = DispatchSemaphore(value: 0)
         queue.async { isWritten.signal() }
-        _ = isWritten.wait(timeout: .now() + .seconds(Self.finishSeconds))
+        _ = isWritten.wait(timeout: .now() + .seconds(Self.maximumFlushSeconds))
     }
 
     private func reportLostLines() {

@@ -281,7 +281,7 @@ extension TokenFile.Token: JSONReadable, JSONWritable {
         let reader = try ObjectReader(json, only: ["name", "sha256", "grants", "created", "expires"])
         let digest: SHA256 = try reader.required("sha256") { json throws(BodyError) in
             guard let digest = SHA256(hex: try String(json: json)) else {
-                throw BodyError("expected 64 hexadecimal digits")
+                throw BodyError("must be 64 hexadecimal digits")
             }
             return digest
         }

@@ -43,7 +43,7 @@ package final class TokenUsage: Sendable {
     ///   - current: the policy in force, whose tokens remain in the file; nil if `policy` is still in force.
     package func collect(from policy: AccessPolicy?, keepingTokensOf current: AccessPolicy? = nil) {
         queue.sync {
-            guard let policy, case let used = policy.takeUsedTokens(), !used.isEmpty else { return }
+            guard let policy, case let used = policy.removeUsedTokens(), !used.isEmpty else { return }
             let now = Timestamp.now()
             let times = times.withLock { times in
                 for digest in used { times[digest] = now }

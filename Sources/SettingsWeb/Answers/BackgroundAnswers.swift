@@ -77,7 +77,7 @@ struct BackgroundAnswers {
     }
 
     /// Removes a finished job. Returns the requests that wait for its answer; none if the job was cancelled.
-    mutating func finish(_ key: Key) -> [Ticket] {
+    mutating func removeJob(_ key: Key) -> [Ticket] {
         jobs.removeValue(forKey: key)?.requests ?? []
     }
 

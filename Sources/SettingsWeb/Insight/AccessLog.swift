@@ -27,7 +27,7 @@ struct AccessLog {
         }
     }
 
-    mutating func takeLines() -> [UInt8] {
+    mutating func removeLines() -> [UInt8] {
         defer { lines = [] }
         return lines
     }

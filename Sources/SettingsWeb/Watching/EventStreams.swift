@@ -238,7 +238,7 @@ extension WatchNotifier {
 
     /// Ends a stream because the daemon stops, or because the client has half-closed the connection. Unless the daemon
     /// stops, the stream first sends all published events.
-    func finishStream(_ watcher: Watcher) {
+    func endStream(_ watcher: Watcher) {
         watcher.advance(to: comparedRevision)
         let state = service.store.state
         evaluate(watcher, on: state)

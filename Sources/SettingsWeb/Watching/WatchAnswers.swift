@@ -140,7 +140,7 @@ extension WatchNotifier {
             let state = store.state.withGrantsDigest(of: subject.readLimits)
             let finding = state.watchReader.find(subject, since: since)
             guard case .commits(let commits) = finding else {
-                return { $0.notifier.finishSearch(of: request, finding, on: state, exchange) }
+                return { $0.notifier.answerAfterSearch(of: request, finding, on: state, exchange) }
             }
             let rendering = state.watchReader.rendering(
                 of: subject, commits, after: since?.revision ?? .zero, limit: request.limit,
@@ -151,7 +151,8 @@ extension WatchNotifier {
     }
 
     /// Answers a request after the background search of `state`, or turns the request into a watcher.
-    private func finishSearch(of request: WatchRequest, _ finding: Finding, on state: State, _ exchange: Exchange) {
+    private func answerAfterSearch(of request: WatchRequest, _ finding: Finding, on state: State, _ exchange: Exchange)
+    {
         let id = exchange.ticket
         var (finding, state) = (finding, state)
         if case .nothing = finding {

@@ -160,10 +160,10 @@ struct AtLeastTests {
     static let refusals: [Row] = [
         Row(
             "No cursor", given: ["PUT app/keys/a 1"], Request("GET app", "Settings-At-Least: 17"), 400, .badRequest,
-            #"{"detail":"Settings-At-Least: must be a cursor such as 7f3a.40 (got \"17\")"}"#),
+            #"{"detail":"*Settings-At-Least*cursor*\"17\"*"}"#),
         Row(
             "A word that is neither true nor false", Request("GET /v1", "Settings-Fresh: yes"), 400, .badRequest,
-            #"{"detail":"Settings-Fresh: must be true or false (got \"yes\")"}"#),
+            #"{"detail":"*Settings-Fresh*true*false*\"yes\"*"}"#),
         Row("A wait without a condition", "PUT app/keys/a?wait=3 1", 400, .badRequest),
         Row(
             "A wait that is not a number", Request("PUT app/keys/a?wait=soon 1", "Settings-Fresh: true"), 400,

@@ -216,7 +216,7 @@ struct BufferTests {
     @Test("A long poll from an old revision returns the changes in several answers without a gap")
     func resuming() throws {
         let daemon = try TestDaemon()
-        var place = try #require(try daemon.done("PUT app/keys/n 0").json?["revision"]?.integer)
+        var revision = try #require(try daemon.done("PUT app/keys/n 0").json?["revision"]?.integer)
         let last = 40
         for number in 1...last {
             let text = String(number) + String(repeating: "b", count: 250_000)
@@ -224,13 +224,13 @@ struct BufferTests {
         }
         var (answers, seen, hasMore) = (0, 0, true)
         while hasMore {
-            let answer = try daemon.send(Request("GET app/observe?since=\(place)&wait=0"))
+            let answer = try daemon.send(Request("GET app/observe?since=\(revision)&wait=0"))
             let changes = try #require(answer.json?["changes"]?.array)
             #expect(!changes.isEmpty)
             seen += changes.count
             answers += 1
             hasMore = answer.json?["more"] == true
-            place = try #require(changes.last?["revision"]?.integer)
+            revision = try #require(changes.last?["revision"]?.integer)
         }
         #expect(seen == last)
         #expect(answers > 1)

@@ -54,11 +54,11 @@ struct DecisionOrderTests {
             Samples.schema),
         Row("A lock in a map before a guard", Request(#"PUT app {"fixed":2}"#, stale), 403, .locked).after(
             Samples.schema),
-        Row("A lock on what a map leaves out before a guard", Request("PUT app {}", stale), 403, .locked).after(
+        Row("A lock on a key that a map omits before a guard", Request("PUT app {}", stale), 403, .locked).after(
             Samples.schema, "PUT app/keys/fixed?override=locked 2"),
-        Row("A lock on what is reset before a guard", Request("DELETE app", stale), 403, .locked).after(
+        Row("A lock on a key that is reset before a guard", Request("DELETE app", stale), 403, .locked).after(
             Samples.schema, "PUT app/keys/fixed?override=locked 2"),
-        Row("A lock on what is dropped before a guard", Request("DELETE app?drop", stale), 403, .locked).after(
+        Row("A lock on a key of a dropped suite before a guard", Request("DELETE app?drop", stale), 403, .locked).after(
             Samples.schema, "PUT app/keys/fixed?override=locked 2"),
         Row(
             "A lock in a transaction before a suite that is missing",
@@ -83,7 +83,7 @@ struct DecisionOrderTests {
             404, .unknownSuite),
         Row("The key before a guard", Request("PUT app/keys/nothing 1", stale), 404, .unknownKey).after(Samples.schema),
         Row(
-            "A guard before what is invalid", Request(#"PATCH app/keys/count {"op":"add","by":1}"#, stale), 412,
+            "A guard before an invalid stored value", Request(#"PATCH app/keys/count {"op":"add","by":1}"#, stale), 412,
             .preconditionFailed
         ).after("PUT app/keys/count 11", Samples.narrow),
         Row("A guard before a value", Request("PUT app/keys/volume 2", stale), 412, .preconditionFailed).after(
@@ -97,7 +97,7 @@ struct DecisionOrderTests {
         Row("A guard before a map's names", Request(#"PATCH app {"nothing":2}"#, stale), 412, .preconditionFailed)
             .after(Samples.schema),
         Row(
-            "A guard before a schema's mistakes", Request(#"PUT app/schema {"tipe":1}"#, stale), 412,
+            "A guard before errors of a schema", Request(#"PUT app/schema {"tipe":1}"#, stale), 412,
             .preconditionFailed
         ).after(Samples.schema),
         Row(
@@ -115,12 +115,12 @@ struct DecisionOrderTests {
                 + #""do":[{"op":"set","suite":"app","key":"volume","value":2}]}"#, 412, .preconditionFailed
         ).after(Samples.schema),
         Row(
-            "What is invalid before values",
+            "An invalid stored value before invalid new values",
             #"POST /v1/transaction {"do":[{"op":"set","suite":"app","key":"volume","value":20},"#
                 + #"{"op":"add","suite":"app","key":"count","by":1}]}"#, 409, .invalidStored
         ).after("PUT app/keys/count 11", Samples.narrow),
         Row(
-            "What is invalid before names",
+            "An invalid stored value before unknown keys",
             #"POST /v1/transaction {"do":[{"op":"set","suite":"app","key":"nothing","value":20},"#
                 + #"{"op":"add","suite":"app","key":"count","by":1}]}"#, 409, .invalidStored
         ).after("PUT app/keys/count 11", Samples.narrow),
@@ -132,21 +132,28 @@ struct DecisionOrderTests {
     }
 
     static let hosts: [Row] = [
-        Row("A name", Request("GET /v1", "Host: evil.example"), 421, .misdirected),
-        Row("A name in the target", Request("GET http://evil.example/v1"), 421, .misdirected),
-        Row("A write", Request("PUT app/keys/a 1", "Host: evil.example:7070"), 421, .misdirected),
-        Row("A quick read", Request("GET app/keys/a", "Host: evil.example"), 421, .misdirected).after(
+        Row("A host name that is not allowed", Request("GET /v1", "Host: evil.example"), 421, .misdirected),
+        Row("A host name in the target that is not allowed", Request("GET http://evil.example/v1"), 421, .misdirected),
+        Row(
+            "A write with a host name that is not allowed", Request("PUT app/keys/a 1", "Host: evil.example:7070"), 421,
+            .misdirected),
+        Row(
+            "A cached read with a host name that is not allowed", Request("GET app/keys/a", "Host: evil.example"), 421,
+            .misdirected
+        ).after(
             "PUT app/keys/a 1"),
-        Row("A name that was configured", Request("GET /v1", "Host: Settings.example:7070"), 200) {
+        Row("A configured host name", Request("GET /v1", "Host: Settings.example:7070"), 200) {
             $0.hosts = ["settings.example"]
         },
         Row("A page of another origin", Request("GET /v1", "Origin: http://evil.example"), 403, .forbidden),
-        Row("A page that hides where it is from", Request("PUT app/keys/a 1", "Origin: null"), 403, .forbidden),
-        Row("A page that was configured", Request("GET /v1", "Origin: https://console.example"), 200) {
+        Row("A page with the origin null", Request("PUT app/keys/a 1", "Origin: null"), 403, .forbidden),
+        Row("A page of a configured origin", Request("GET /v1", "Origin: https://console.example"), 200) {
             $0.origins = ["https://console.example"]
         },
-        Row("A page that asks for options", Request("OPTIONS /v1", "Origin: http://evil.example"), 403, .forbidden),
-        Row("An old client without a host", Request("GET /v1", "Host").with(version: "HTTP/1.0"), 200),
+        Row(
+            "OPTIONS of a page of another origin", Request("OPTIONS /v1", "Origin: http://evil.example"), 403,
+            .forbidden),
+        Row("A request of HTTP/1.0 without Host", Request("GET /v1", "Host").with(version: "HTTP/1.0"), 200),
     ]
 
     @Test("A request whose Host is not a name of the daemon returns 421", arguments: hosts)

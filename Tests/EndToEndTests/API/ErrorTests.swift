@@ -8,27 +8,28 @@ struct ErrorTests {
     static let badRequests: [Row] = [
         Row("An empty body", "PUT app/keys/a", 400, .badRequest, #"{"line":1,"column":1}"#),
         Row("A bare word", "PUT app/keys/a hello", 400, .badRequest, #"{"line":1,"column":1}"#),
-        Row("A body that breaks off", "PUT app/keys/a [1,\n2,", 400, .badRequest, #"{"line":2,"column":3}"#),
+        Row("An incomplete body", "PUT app/keys/a [1,\n2,", 400, .badRequest, #"{"line":2,"column":3}"#),
         Row("Bytes after the value", "PUT app/keys/a 1 2", 400, .badRequest, #"{"line":1,"column":3}"#),
-        Row("An integer that does not fit", "PUT app/keys/a 9223372036854775808", 400, .badRequest, #"{"line":1}"#),
-        Row("A number that is infinite", "PUT app/keys/a 1e999", 400, .badRequest, #"{"line":1}"#),
-        Row("A name given twice", #"PUT app/keys/a {"a":1,"a":2}"#, 400, .badRequest, #"{"line":1}"#),
-        Row("A name given twice by an escape", #"PUT app/keys/a {"a":1,"\u0061":2}"#, 400, .badRequest),
+        Row("An integer out of range", "PUT app/keys/a 9223372036854775808", 400, .badRequest, #"{"line":1}"#),
+        Row("A number that is too large for a double", "PUT app/keys/a 1e999", 400, .badRequest, #"{"line":1}"#),
+        Row("A duplicate member", #"PUT app/keys/a {"a":1,"a":2}"#, 400, .badRequest, #"{"line":1}"#),
+        Row("A duplicate member with an escape", #"PUT app/keys/a {"a":1,"\u0061":2}"#, 400, .badRequest),
         Row("A lone surrogate", #"PUT app/keys/a "\ud800""#, 400, .badRequest, #"{"line":1}"#),
         Row("A surrogate before a letter", #"PUT app/keys/a "\ud800x""#, 400, .badRequest),
-        Row("A BOM", "PUT app/keys/a \u{FEFF}1", 400, .badRequest, #"{"line":1,"column":1}"#),
+        Row("A byte order mark", "PUT app/keys/a \u{FEFF}1", 400, .badRequest, #"{"line":1,"column":1}"#),
         Row(
-            "Bytes that are no UTF-8", Request("PUT app/keys/a").with(body: [0x22, 0xC3, 0x28, 0x22]), 400, .badRequest),
+            "Bytes that are not UTF-8", Request("PUT app/keys/a").with(body: [0x22, 0xC3, 0x28, 0x22]), 400, .badRequest
+        ),
         Row(
             "129 levels", Request("PUT app/keys/a \(String(repeating: "[", count: 129))"), 400, .badRequest),
-        Row("A body of another form", "PATCH app [1]", 400, .badRequest),
-        Row("A map that is none", "PUT app 42", 400, .badRequest),
+        Row("A body of another type", "PATCH app [1]", 400, .badRequest),
+        Row("A map that is not an object", "PUT app 42", 400, .badRequest),
         Row("An operation without op", #"PATCH app/keys/a {"by":1}"#, 400, .badRequest, #"{"pointer":""}"#),
         Row(
             "An operation that is unknown", #"PATCH app/keys/a {"op":"ad","by":1}"#, 400, .badRequest,
             #"{"pointer":"/op","didYouMean":["add"]}"#),
         Row(
-            "An operation with a member too many", #"PATCH app/keys/a {"op":"toggle","by":1}"#, 400, .badRequest,
+            "An operation with an unknown member", #"PATCH app/keys/a {"op":"toggle","by":1}"#, 400, .badRequest,
             #"{"pointer":"*"}"#),
         Row("An operation without its operand", #"PATCH app/keys/a {"op":"add"}"#, 400, .badRequest),
         Row(
@@ -44,7 +45,7 @@ struct ErrorTests {
             400, .badRequest, #"{"pointer":"/0/op","didYouMean":["add"]}"#),
         Row("A transaction without do", #"POST /v1/transaction {"if":[]}"#, 400, .badRequest),
         Row(
-            "A transaction with a member too many", #"POST /v1/transaction {"do":[],"fi":[]}"#, 400, .badRequest,
+            "A transaction with an unknown member", #"POST /v1/transaction {"do":[],"fi":[]}"#, 400, .badRequest,
             #"{"pointer":"*","didYouMean":["if"]}"#),
         Row(
             "A condition with two tests",
@@ -65,40 +66,44 @@ struct ErrorTests {
             "An operation of a transaction with a name that is none",
             #"POST /v1/transaction {"do":[{"op":"set","suite":".a","key":"k","value":1}]}"#, 400, .badRequest,
             #"{"pointer":"/do/0/suite"}"#),
-        Row("A map with a name that is none", #"PATCH app {"..":1}"#, 400, .badRequest, #"{"pointer":"/.."}"#),
+        Row("A map with an invalid key name", #"PATCH app {"..":1}"#, 400, .badRequest, #"{"pointer":"/.."}"#),
         Row("A suite that begins with a dot", "GET .app", 400, .badRequest),
         Row("A suite with a space", "GET a%20b", 400, .badRequest),
         Row("A suite of 129 bytes", Request("GET \(String(repeating: "a", count: 129))"), 400, .badRequest),
         Row("A key of 257 bytes", Request("PUT app/keys/\(String(repeating: "a", count: 257)) 1"), 400, .badRequest),
         Row("A key with a control character", "PUT app/keys/%0A 1", 400, .badRequest),
-        Row("A key that is two dots", "PUT app/keys/%2E%2E 1", 400, .badRequest),
-        Row("A key that is no UTF-8", "PUT app/keys/%C3%28 1", 400, .badRequest),
-        Row("A percent sign alone", "PUT app/keys/% 1", 400, .badRequest),
+        Row("The key ..", "PUT app/keys/%2E%2E 1", 400, .badRequest),
+        Row("A key that is not UTF-8", "PUT app/keys/%C3%28 1", 400, .badRequest),
+        Row("A percent sign without digits", "PUT app/keys/% 1", 400, .badRequest),
         Row("A percent sign with one digit", "GET app/keys/%4", 400, .badRequest),
         Row("An unknown parameter", "GET app?veiw=stored", 400, .badRequest, #"{"didYouMean":["view"]}"#),
         Row("A parameter of another method", "GET app/keys/a?dryRun", 400, .badRequest),
-        Row("A parameter where there are none", "GET /healthz?x=1", 400, .badRequest),
+        Row("A parameter of a path without parameters", "GET /healthz?x=1", 400, .badRequest),
         Row("A parameter given twice", "GET app?prefix=a&prefix=b", 400, .badRequest),
         Row("A flag given twice", "PUT app/keys/a?dryRun&dryRun=true 1", 400, .badRequest),
-        Row("A flag that is neither", "PUT app/keys/a?dryRun=yes 1", 400, .badRequest),
-        Row("A parameter without name", "GET app?=1", 400, .badRequest),
-        Row("A parameter with a percent sign alone", "GET app?prefix=%", 400, .badRequest),
-        Row("A limit of nothing", "GET /v1/suites?limit=0", 400, .badRequest),
-        Row("A limit that is no number", "GET /v1/suites?limit=many", 400, .badRequest),
-        Row("A view that there is none of", "GET app?view=all", 400, .badRequest),
-        Row("A revision that is none", "GET app?at=x", 400, .badRequest),
-        Row("A policy that there is none of", "PUT app/schema?onConflict=drop {}", 400, .badRequest),
+        Row("A flag that is neither true nor false", "PUT app/keys/a?dryRun=yes 1", 400, .badRequest),
+        Row("A parameter without a name", "GET app?=1", 400, .badRequest),
+        Row("A parameter with a percent sign without digits", "GET app?prefix=%", 400, .badRequest),
+        Row("A limit of zero", "GET /v1/suites?limit=0", 400, .badRequest),
+        Row("A limit that is not a number", "GET /v1/suites?limit=many", 400, .badRequest),
+        Row("An unknown view", "GET app?view=all", 400, .badRequest),
+        Row("An invalid revision", "GET app?at=x", 400, .badRequest),
+        Row("An unknown conflict policy", "PUT app/schema?onConflict=drop {}", 400, .badRequest),
         Row("A tag without quotation marks", Request("PUT app/keys/a 1", "If-Match: 17"), 400, .badRequest),
-        Row("A tag that breaks off", Request("PUT app/keys/a 1", "If-None-Match: \"17"), 400, .badRequest),
-        Row("A list of tags that is none", Request("GET app", "If-None-Match: \"1\" \"2\""), 400, .badRequest).after(
+        Row("An incomplete tag", Request("PUT app/keys/a 1", "If-None-Match: \"17"), 400, .badRequest),
+        Row("A list of tags without a comma", Request("GET app", "If-None-Match: \"1\" \"2\""), 400, .badRequest).after(
             "PUT app/keys/a 1"),
-        Row("A request key that is empty", Request("PUT app/keys/a 1", "Idempotency-Key:"), 400, .badRequest),
+        Row("An empty request key", Request("PUT app/keys/a 1", "Idempotency-Key:"), 400, .badRequest),
         Row(
             "A request key of 65 bytes",
             Request("PUT app/keys/a 1", "Idempotency-Key: \(String(repeating: "k", count: 65))"), 400, .badRequest),
-        Row("No host", Request("GET /v1", "Host"), 400, .badRequest),
-        Row("Two hosts", Request("GET /v1", "Host: localhost", "Host: localhost"), 400, .badRequest),
-        Row("Two lengths", Request("PUT app/keys/a 1", "Content-Length: 1", "Content-Length: 2"), 400, .badRequest),
+        Row("A request without Host", Request("GET /v1", "Host"), 400, .badRequest),
+        Row(
+            "A request with two Host fields", Request("GET /v1", "Host: localhost", "Host: localhost"), 400, .badRequest
+        ),
+        Row(
+            "A request with two Content-Length fields",
+            Request("PUT app/keys/a 1", "Content-Length: 1", "Content-Length: 2"), 400, .badRequest),
         Row("A field without a colon", Request("GET /v1", "Accept"), 400, .badRequest),
     ]
 
@@ -108,44 +113,58 @@ struct ErrorTests {
     }
 
     static let paths: [Row] = [
-        Row("The root", "GET /", 404, .unknownPath, #"{"didYouMean":["/v1"]}"#),
-        Row("Another version", "GET /v2/suites", 404, .unknownPath, #"{"didYouMean":["/v1/suites"]}"#),
+        Row("The path /", "GET /", 404, .unknownPath, #"{"didYouMean":["/v1"]}"#),
+        Row(
+            "Another version of the API or of HTTP", "GET /v2/suites", 404, .unknownPath,
+            #"{"didYouMean":["/v1/suites"]}"#),
         Row("A slash at the end", "GET /v1/", 404, .unknownPath, #"{"didYouMean":["/v1"]}"#),
         Row("A slash after the suites", "GET /v1/suites/", 404, .unknownPath, #"{"didYouMean":["/v1/suites"]}"#),
         Row("A slash after a suite", "GET app/", 404, .unknownPath, #"{"didYouMean":["/v1/suites/app"]}"#),
         Row("A key without a name", "GET app/keys/", 404, .unknownPath, #"{"didYouMean":["/v1/suites/app/keys"]}"#),
-        Row("A slash before all", "GET //v1/suites", 404, .unknownPath, #"{"didYouMean":["/v1/suites"]}"#),
+        Row("Two slashes at the beginning", "GET //v1/suites", 404, .unknownPath, #"{"didYouMean":["/v1/suites"]}"#),
         Row(
             "A key in two segments", "PUT app/keys/a/b 1", 404, .unknownPath,
-            #"{"detail":"there is no resource at this path; a / in a key must be escaped as %2F: did you mean /v1/suites/app/keys/a%2Fb?","#
-                + #""didYouMean":["/v1/suites/app/keys/a%2Fb"]}"#),
+            #"{"detail":"*%2F*/v1/suites/app/keys/a%2Fb*","didYouMean":["/v1/suites/app/keys/a%2Fb"]}"#),
         Row(
             "A key in three segments, with an escape", "GET app/keys/a/%C3%A9/c", 404, .unknownPath,
             #"{"didYouMean":["/v1/suites/app/keys/a%2F%C3%A9%2Fc"]}"#),
         Row(
-            "A key in the place of a part", "PUT app/values 1", 404, .unknownPath,
+            "A key without the path segment keys", "PUT app/values 1", 404, .unknownPath,
             #"{"didYouMean":["/v1/suites/app/keys/values"]}"#),
-        Row("A part misspelt", "GET app/key/a", 404, .unknownPath, #"{"didYouMean":["/v1/suites/app/keys/a"]}"#),
-        Row("A word in capitals", "GET /V1", 404, .unknownPath, #"{"didYouMean":["/v1"]}"#),
         Row(
-            "The suites without their s", "GET /v1/suite", 404, .unknownPath,
-            #"{"detail":"there is no resource at this path; did you mean /v1/suites?","didYouMean":["/v1/suites"]}"#),
-        Row("A write to nothing", "DELETE /v1/suite/app", 404, .unknownPath, #"{"didYouMean":["/v1/suites/app"]}"#),
+            "A misspelt path segment", "GET app/key/a", 404, .unknownPath, #"{"didYouMean":["/v1/suites/app/keys/a"]}"#),
+        Row("A path segment in capitals", "GET /V1", 404, .unknownPath, #"{"didYouMean":["/v1"]}"#),
+        Row(
+            "The path /v1/suite", "GET /v1/suite", 404, .unknownPath,
+            #"{"detail":"*/v1/suites*","didYouMean":["/v1/suites"]}"#),
+        Row(
+            "A write to a misspelt path", "DELETE /v1/suite/app", 404, .unknownPath,
+            #"{"didYouMean":["/v1/suites/app"]}"#),
         Row("A path without a version", "GET /suites/app", 404, .unknownPath, #"{"didYouMean":["/v1/suites/app"]}"#),
-        Row("A version too many", "GET /v1/healthz", 404, .unknownPath, #"{"didYouMean":["/healthz"]}"#),
-        Row("A word misspelt", "GET /health", 404, .unknownPath, #"{"didYouMean":["/healthz"]}"#),
-        Row("Transactions", "POST /v1/transactions {}", 404, .unknownPath, #"{"didYouMean":["/v1/transaction"]}"#),
+        Row(
+            "A version before a path without a version", "GET /v1/healthz", 404, .unknownPath,
+            #"{"didYouMean":["/healthz"]}"#),
+        Row("A misspelt path of the service", "GET /health", 404, .unknownPath, #"{"didYouMean":["/healthz"]}"#),
+        Row(
+            "The path /v1/transactions", "POST /v1/transactions {}", 404, .unknownPath,
+            #"{"didYouMean":["/v1/transaction"]}"#),
+    ]
+
+    static let pathsWithoutSuggestion: [Row] = [
         Row("A suite without a name", "GET /v1/suites//keys", 404, .unknownPath, lacks: ["didYouMean"]),
         Row(
-            "Nothing like any path", "GET /favicon.ico", 404, .unknownPath,
-            #"{"detail":"there is no resource at this path; /v1 describes the service"}"#, lacks: ["didYouMean"]),
+            "A path that resembles no path of the API", "GET /favicon.ico", 404, .unknownPath,
+            #"{"detail":"*/v1*"}"#, lacks: ["didYouMean"]),
     ]
 
     @Test("Every path that a 404 suggests exists", arguments: paths)
     func suggestedPath(row: Row) throws {
         let daemon = try TestDaemon()
-        for path in try daemon.send(row.request).json?["didYouMean"]?.array ?? [] {
-            #expect(try daemon.send(Request("OPTIONS \(path.string ?? "")")).status == 204, "\(path)")
+        let suggestions = try #require(try daemon.send(row.request).json?["didYouMean"]?.array)
+        #expect(!suggestions.isEmpty)
+        for suggestion in suggestions {
+            let path = try #require(suggestion.string)
+            #expect(try daemon.send(Request("OPTIONS \(path)")).status == 204, "\(path)")
         }
     }
 
@@ -169,14 +188,16 @@ struct ErrorTests {
 
     @Test(
         "An unknown path returns unknown_path; an unsupported method returns method_not_allowed",
-        arguments: paths + methods)
+        arguments: paths + pathsWithoutSuggestion + methods)
     func pathAndMethod(row: Row) throws {
         try row.check()
     }
 
     static let types: [Row] = [
         Row("A body in gzip", Request("PUT app/keys/a 1", "Content-Encoding: gzip"), 415, .unsupportedMediaType),
-        Row("A body as it is", Request("PUT app/keys/a 1", "Content-Encoding: identity"), 415, .unsupportedMediaType),
+        Row(
+            "A body with the coding identity", Request("PUT app/keys/a 1", "Content-Encoding: identity"), 415,
+            .unsupportedMediaType),
         Row("A schema in br", Request("PUT app/schema {}", "Content-Encoding: br"), 415, .unsupportedMediaType),
         Row(
             "A transaction in deflate", Request("POST /v1/transaction {}", "Content-Encoding: deflate"), 415,
@@ -193,12 +214,15 @@ struct ErrorTests {
         Row(
             "A length over the limit", Request("PUT app/keys/a", "Content-Length: 16777217"), 413, .tooLarge,
             #"{"limit":16777216}"#),
-        Row("Another version", Request("GET /v1").with(version: "HTTP/2.0"), 505, .httpVersion),
-        Row("Another version yet", Request("GET /v1").with(version: "HTTP/3.1"), 505, .httpVersion),
+        Row("Another version of the API or of HTTP", Request("GET /v1").with(version: "HTTP/2.0"), 505, .httpVersion),
+        Row("HTTP version 3", Request("GET /v1").with(version: "HTTP/3.1"), 505, .httpVersion),
         Row(
-            "A coding that is not there", Request("PUT app/keys/a 1", "Transfer-Encoding: gzip, chunked"), 501,
+            "An unsupported transfer coding before chunked",
+            Request("PUT app/keys/a 1", "Transfer-Encoding: gzip, chunked"), 501,
             .notImplemented),
-        Row("Another coding", Request("PUT app/keys/a 1", "Transfer-Encoding: br"), 501, .notImplemented),
+        Row(
+            "An unsupported transfer coding", Request("PUT app/keys/a 1", "Transfer-Encoding: br"), 501, .notImplemented
+        ),
     ]
 
     @Test(

@@ -15,69 +15,75 @@ struct HistoryTests {
 
     static let rows: [Row] = [
         Row(
-            "After the first commit", given: story, "GET app?at=$1", 200, nil,
+            "The suite after its first commit", given: story, "GET app?at=$1", 200, nil,
             #"{"revision":$1,"schemaRevision":0,"values":{"count":3}}"#, fields: ["ETag: \"$1\""]),
         Row(
-            "With its schema", given: story, "GET app?at=$2", 200, nil,
+            "The suite after its first schema", given: story, "GET app?at=$2", 200, nil,
             #"{"revision":$2,"schemaRevision":$2,"values":{"count":3,"fixed":1,"isOn":false,"volume":0.5}}"#),
         Row(
-            "After a value", given: story, "GET app?at=$3&view=stored", 200, nil,
+            "The suite after a write", given: story, "GET app?at=$3&view=stored", 200, nil,
             #"{"revision":$3,"schemaRevision":$2,"values":{"count":3,"volume":1}}"#),
         Row(
-            "After a commit of another suite", given: story, "GET app?at=$4", 200, nil,
+            "The suite after a commit of another suite", given: story, "GET app?at=$4", 200, nil,
             #"{"revision":$3,"values":{"volume":1}}"#),
         Row(
-            "After another schema", given: story, "GET app?at=$5", 200, nil,
+            "The suite after another schema", given: story, "GET app?at=$5", 200, nil,
             #"{"revision":$5,"schemaRevision":$5,"values":{"count":3,"volume":1}}"#),
-        Row("After a removal", given: story, "GET app?at=$6", 200, nil, #"{"revision":$6,"values":{"volume":1}}"#),
-        Row("After it was dropped", given: story, "GET app?at=$7", 404, .unknownSuite, lacks: ["didYouMean"]),
-        Row("Now", given: story, "GET app?at=$8&raw", 200, text: #"{"new":true}"#),
-        Row("Before it was", given: story, "GET app?at=0", 404, .unknownSuite, lacks: ["didYouMean"]),
         Row(
-            "Another suite before it was", given: story, "GET b?at=$2", 404, .unknownSuite,
-            #"{"detail":"suite b did not exist at revision $2; it was created at revision $4"}"#),
+            "The suite after a removal", given: story, "GET app?at=$6", 200, nil,
+            #"{"revision":$6,"values":{"volume":1}}"#),
+        Row("The suite after its drop", given: story, "GET app?at=$7", 404, .unknownSuite, lacks: ["didYouMean"]),
+        Row("The suite at the current revision", given: story, "GET app?at=$8&raw", 200, text: #"{"new":true}"#),
+        Row("The suite before its creation", given: story, "GET app?at=0", 404, .unknownSuite, lacks: ["didYouMean"]),
         Row(
-            "A suite before it was begun again", given: story, "GET app/keys?at=$7", 404, .unknownSuite,
-            #"{"detail":"suite app did not exist at revision $7; it was created at revision $8"}"#),
+            "Another suite before its creation", given: story, "GET b?at=$2", 404, .unknownSuite,
+            #"{"detail":"*suite b*revision $2*revision $4*"}"#),
         Row(
-            "Defaults as they were", given: story, "GET app?at=$3&view=default&raw", 200,
+            "A dropped suite before its new creation", given: story, "GET app/keys?at=$7", 404, .unknownSuite,
+            #"{"detail":"*suite app*revision $7*revision $8*"}"#),
+        Row(
+            "Past defaults", given: story, "GET app?at=$3&view=default&raw", 200,
             text: #"{"fixed":1,"isOn":false,"volume":0.5}"#),
-        Row("A prefix as it was", given: story, "GET app?at=$3&prefix=c&raw", 200, text: #"{"count":3}"#),
+        Row("Past values with a prefix", given: story, "GET app?at=$3&prefix=c&raw", 200, text: #"{"count":3}"#),
         Row(
-            "Keys as they were", given: story, "GET app/keys?at=$3&prefix=v", 200, nil,
+            "Past keys", given: story, "GET app/keys?at=$3&prefix=v", 200, nil,
             #"{"revision":$3,"keys":[{"key":"volume","value":1,"source":"stored","revision":$3,"modified":"*","#
                 + #""schema":{"type":"number","maximum":1,"default":0.5}}]}"#),
         Row(
-            "Keys with what was invalid", given: ["PUT app/keys/count 11", Samples.narrow, "PUT app/keys/count 1"],
+            "Past keys with an invalid value",
+            given: ["PUT app/keys/count 11", Samples.narrow, "PUT app/keys/count 1"],
             "GET app/keys?at=$2&prefix=c", 200, nil,
             #"{"keys":[{"key":"count","source":"invalid","stored":11,"errors":["*"],"revision":$2}]}"#),
         Row(
-            "A page of keys as they were", given: story, "GET app/keys?at=$3&limit=1&after=count", 200, nil,
+            "A page of past keys", given: story, "GET app/keys?at=$3&limit=1&after=count", 200, nil,
             #"{"keys":[{"key":"fixed"}],"next":"fixed"}"#),
         Row(
             "After a schema was removed",
             given: [Samples.schema, "DELETE app/schema", "PUT app/keys/a 1", Samples.narrow], "GET app?at=$3", 200, nil,
             #"{"revision":$3,"schemaRevision":$2,"values":{"a":1}}"#),
         Row(
-            "After everything was removed", given: [Samples.schema, "DELETE app/schema", "DELETE app?drop"],
+            "A suite after the removal of its last value and its schema",
+            given: [Samples.schema, "DELETE app/schema", "DELETE app?drop"],
             "GET app?at=$2", 200, nil, #"{"revision":$2,"schemaRevision":$2,"values":{}}"#),
-        Row("What the caller has", given: story, Request("GET app?at=$3", "If-None-Match: \"$3\""), 304),
-        Row("Still to come", given: ["PUT app/keys/a 1"], "GET app?at=999", 400, .badRequest),
-        Row("Keys still to come", given: ["PUT app/keys/a 1"], "GET app/keys?at=999", 400, .badRequest),
+        Row("The current tag in If-None-Match", given: story, Request("GET app?at=$3", "If-None-Match: \"$3\""), 304),
+        Row("A future revision", given: ["PUT app/keys/a 1"], "GET app?at=999", 400, .badRequest),
+        Row("Keys at a future revision", given: ["PUT app/keys/a 1"], "GET app/keys?at=999", 400, .badRequest),
         Row(
-            "No longer kept", given: ["PUT app/keys/a 1", "PUT app/keys/a 2", "PUT app/keys/a 3"], "GET app?at=$1", 410,
+            "A revision that is not retained", given: ["PUT app/keys/a 1", "PUT app/keys/a 2", "PUT app/keys/a 3"],
+            "GET app?at=$1", 410,
             .historyGone, #"{"oldest":$2}"#
         ) { $0.history.commits = 1 },
         Row(
-            "Keys no longer kept", given: ["PUT app/keys/a 1", "PUT app/keys/a 2", "PUT app/keys/a 3"],
+            "Keys at a revision that is not retained",
+            given: ["PUT app/keys/a 1", "PUT app/keys/a 2", "PUT app/keys/a 3"],
             "GET app/keys?at=0", 410, .historyGone, #"{"oldest":$1}"#
         ) { $0.history.commits = 2 },
         Row(
-            "The oldest that is kept", given: ["PUT app/keys/a 1", "PUT app/keys/a 2", "PUT app/keys/a 3"],
+            "The oldest retained revision", given: ["PUT app/keys/a 1", "PUT app/keys/a 2", "PUT app/keys/a 3"],
             "GET app?at=$2&raw", 200, text: #"{"a":2}"#
         ) { $0.history.commits = 1 },
         Row(
-            "Kept though another suite is written to all the time",
+            "A retained revision of a suite while another suite changes",
             given: ["PUT app/keys/a 1", "PUT app/keys/a 2"] + (1...9).map { Request("PUT b/keys/x \($0)") },
             "GET app?at=$1&raw", 200, text: #"{"a":1}"#
         ) {
@@ -85,7 +91,7 @@ struct HistoryTests {
             $0.history.suiteCommits = 2
         },
         Row(
-            "No longer kept of the suite that is written to all the time",
+            "A dropped revision of the suite that changes",
             given: ["PUT app/keys/a 1", "PUT app/keys/a 2"] + (1...9).map { Request("PUT b/keys/x \($0)") },
             "GET b?at=$8", 410, .historyGone, #"{"oldest":$9}"#
         ) {

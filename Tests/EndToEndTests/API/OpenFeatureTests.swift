@@ -78,10 +78,10 @@ struct OpenFeatureTests {
             as: "serverEvaluationSuccess"),
         failure(
             "A key that the schema does not know", given: [Samples.schema], evaluate("k"), 404, "FLAG_NOT_FOUND",
-            detail: "the schema of suite app has no key k", as: "flagNotFound"),
+            detail: "*suite app*key k*", as: "flagNotFound"),
         failure(
             "A suite that does not exist", given: [], evaluate("k"), 404, "FLAG_NOT_FOUND",
-            detail: "there is no suite app",
+            detail: "*suite app*",
             as: "flagNotFound"),
         failure(
             "A value that does not match the schema", given: ["PUT app/keys/count 99", Samples.narrow],
@@ -89,31 +89,31 @@ struct OpenFeatureTests {
             400,
             "PARSE_ERROR", key: "count",
             detail:
-                "the stored value of count in suite app does not match the schema: count: must be at most 10 (got 99)"),
+                "*count*suite app*10*99*"),
         failure(
             "No context", evaluate("k", "{}"), 400, "INVALID_CONTEXT",
-            detail: #"the body must contain an object named context, as in {\"context\":{\"targetingKey\":\"me\"}}"#),
+            detail: "*context*"),
         failure(
             "A context that is no object", evaluate("k", #"{"context":"me"}"#), 400, "INVALID_CONTEXT",
-            detail: #"the body must contain an object named context, as in {\"context\":{\"targetingKey\":\"me\"}}"#),
+            detail: "*context*"),
         failure(
             "A body that is no object", evaluate("k", "[]"), 400, "INVALID_CONTEXT",
-            detail: #"the body must contain an object named context, as in {\"context\":{\"targetingKey\":\"me\"}}"#),
+            detail: "*context*"),
         failure(
             "No body", evaluate("k", ""), 400, "PARSE_ERROR",
-            detail: "line 1, column 1: expected a value, found the end of the text"),
+            detail: "*line 1, column 1*"),
         failure(
             "A body that is not JSON", evaluate("k", #"{"context":}"#), 400, "PARSE_ERROR",
-            detail: "line 1, column 12: expected a value, found '}'"),
+            detail: "*line 1, column 12*"),
         failure(
             "A parameter", evaluate("k?a=1"), 400, "PARSE_ERROR",
-            detail: "there is no parameter a; this path has no parameters"),
+            detail: "*parameter a*"),
         failure(
             "An encoded body", evaluate("k", #"{"context":{}}"#, "Content-Encoding: gzip"), 415, "GENERAL",
-            detail: "Content-Encoding is not supported; send the body unencoded", as: "generalErrorResponse"),
+            detail: "*Content-Encoding*", as: "generalErrorResponse"),
         failure(
             "Another method", "GET app/ofrep/v1/evaluate/flags/k", 405, "GENERAL",
-            detail: "this path does not support GET; it supports POST, OPTIONS", as: "generalErrorResponse"),
+            detail: "*GET*POST, OPTIONS*", as: "generalErrorResponse"),
         failure(
             "Another host", evaluate("k", #"{"context":{}}"#, "Host: evil.example"), 421, "GENERAL",
             detail: "*", as: "generalErrorResponse"),
@@ -145,7 +145,7 @@ struct OpenFeatureTests {
             #"{"flags":["*"],"eventStreams":["*"],"metadata":"*"}"#, as: "bulkEvaluationSuccess"),
         failure(
             "A suite that does not exist", given: [], evaluate(""), 404, "FLAG_NOT_FOUND", key: nil,
-            detail: "there is no suite app", as: "bulkEvaluationFailure"),
+            detail: "*suite app*", as: "bulkEvaluationFailure"),
         failure(
             "No context", evaluate("", #"{"context":null}"#), 400, "INVALID_CONTEXT", key: nil, detail: "*",
             as: "bulkEvaluationFailure"),

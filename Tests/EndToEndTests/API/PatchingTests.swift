@@ -78,26 +78,28 @@ struct PatchingTests {
 
     static let quiet: [Row] = [
         Row(
-            "Nothing added", given: ["PUT app/keys/a 1"], #"PATCH app/keys/a {"op":"add","by":0}"#, 200, nil,
+            "An addition of zero", given: ["PUT app/keys/a 1"], #"PATCH app/keys/a {"op":"add","by":0}"#, 200, nil,
             #"{"value":1,"changed":false,"revision":$1}"#),
         Row(
-            "Nothing appended", given: ["PUT app/keys/a []"], #"PATCH app/keys/a {"op":"append","values":[]}"#, 200,
+            "An append of no elements", given: ["PUT app/keys/a []"], #"PATCH app/keys/a {"op":"append","values":[]}"#,
+            200,
             nil, #"{"changed":false}"#),
         Row(
-            "Nothing merged", given: ["PUT app/keys/a {}"], Request("PATCH app/keys/a {}", mergePatch), 200, nil,
+            "A merge of an empty object", given: ["PUT app/keys/a {}"], Request("PATCH app/keys/a {}", mergePatch), 200,
+            nil,
             #"{"changed":false}"#),
         Row(
-            "Only tested", given: ["PUT app/keys/a 1"],
+            "A patch with only a test", given: ["PUT app/keys/a 1"],
             Request(#"PATCH app/keys/a [{"op":"test","path":"","value":1}]"#, jsonPatch), 200, nil,
             #"{"changed":false}"#),
         Row(
             "A default that becomes stored", given: [Samples.schema], #"PATCH app/keys/volume {"op":"add","by":0}"#,
             200, nil, #"{"value":0.5,"source":"stored","changed":true,"previous":{"source":"default"}}"#),
         Row(
-            "On a default", given: [Samples.schema], #"PATCH app/keys/isOn {"op":"toggle"}"#, 200, nil,
+            "An operation on a default", given: [Samples.schema], #"PATCH app/keys/isOn {"op":"toggle"}"#, 200, nil,
             #"{"value":true,"source":"stored","previous":{"value":false,"source":"default"}}"#),
         Row(
-            "Without changing anything", given: ["PUT app/keys/a 1"], #"PATCH app/keys/a?dryRun {"op":"add","by":1}"#,
+            "A dry run", given: ["PUT app/keys/a 1"], #"PATCH app/keys/a?dryRun {"op":"add","by":1}"#,
             200, nil, #"{"value":2,"revision":$1,"changed":true,"dryRun":true}"#),
     ]
 
@@ -160,10 +162,11 @@ struct PatchingTests {
             "A merge into a key that was never set", given: ["PUT app/keys/a 1"],
             Request(#"PATCH app/keys/b {"a":1}"#, mergePatch), 404, .notSet),
         Row(
-            "A key without default", given: [Samples.schema], #"PATCH app/keys/count {"op":"add","by":1}"#, 404, .notSet
+            "A key without a default", given: [Samples.schema], #"PATCH app/keys/count {"op":"add","by":1}"#, 404,
+            .notSet
         ),
         Row(
-            "A key that is unknown", given: [Samples.schema], #"PATCH app/keys/coun {"op":"add","by":1}"#, 404,
+            "An unknown key", given: [Samples.schema], #"PATCH app/keys/coun {"op":"add","by":1}"#, 404,
             .unknownKey),
         Row("A suite that does not exist", #"PATCH app/keys/a {"op":"add","by":1}"#, 404, .unknownSuite),
         Row(
@@ -171,10 +174,10 @@ struct PatchingTests {
             #"PATCH app/keys/count {"op":"add","by":-5}"#, 409, .invalidStored, #"{"stored":11,"errors":["*"]}"#),
         Row("A locked key", given: [Samples.schema], #"PATCH app/keys/fixed {"op":"add","by":1}"#, 403, .locked),
         Row(
-            "Half to an integer", given: [Samples.schema, "PUT app/keys/count 1"],
+            "An addition of a half to an integer", given: [Samples.schema, "PUT app/keys/count 1"],
             #"PATCH app/keys/count {"op":"add","by":0.5}"#, 422, .invalidValue, #"{"errors":[{"keyword":"type"}]}"#),
         Row(
-            "Over the maximum", given: [Samples.schema], #"PATCH app/keys/volume {"op":"add","by":1}"#, 422,
+            "A result above the maximum", given: [Samples.schema], #"PATCH app/keys/volume {"op":"add","by":1}"#, 422,
             .invalidValue, #"{"errors":[{"suite":"app","key":"volume","pointer":"","keyword":"maximum","actual":1.5}]}"#
         ),
         Row(
@@ -188,7 +191,7 @@ struct PatchingTests {
             Request(#"PATCH app/keys/shape {"width":"x"}"#, mergePatch), 422, .invalidValue,
             #"{"errors":[{"pointer":"/width"}]}"#),
         Row(
-            "A result that is too deep",
+            "A result with too many levels",
             given: [
                 Request("PUT app/keys/a \(String(repeating: "[", count: 128) + String(repeating: "]", count: 128))")
             ], Request(#"PATCH app/keys/a [{"op":"copy","from":"","path":"/0"}]"#, jsonPatch), 422, .invalidOperation),

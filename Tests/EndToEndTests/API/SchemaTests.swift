@@ -15,53 +15,60 @@ struct SchemaTests {
 
     static let reading: [Row] = [
         Row(
-            "As it was sent", given: [#"PUT app/schema { "x-b":1, "additionalProperties":true ,"x-a":[1.0]}"#],
+            "A stored schema with unusual spaces",
+            given: [#"PUT app/schema { "x-b":1, "additionalProperties":true ,"x-a":[1.0]}"#],
             "GET app/schema", 200, text: #"{ "x-b":1, "additionalProperties":true ,"x-a":[1.0]}"#,
             fields: ["ETag: \"$1\""]),
         Row(
-            "As it was sent, numbers and lines too",
+            "A stored schema with unusual numbers and lines",
             given: ["PUT app/schema {\n  \"additionalProperties\": {\"maximum\": 1e2},\r\n\t\"x-\\u0061\":-0.10E1}\n"],
             "GET app/schema", 200,
             text: "{\n  \"additionalProperties\": {\"maximum\": 1e2},\r\n\t\"x-\\u0061\":-0.10E1}\n"),
         Row(
-            "Its tag is that of its last change", given: [Samples.schema, "PUT app/keys/volume 1"], "GET app/schema",
+            "The tag of a schema after a later write", given: [Samples.schema, "PUT app/keys/volume 1"],
+            "GET app/schema",
             200, fields: ["ETag: \"$1\""]),
-        Row("None", given: ["PUT app/keys/a 1"], "GET app/schema", 404, .noSchema, fields: ["ETag: \"0\""]),
         Row(
-            "None any more", given: [Samples.schema, "DELETE app/schema"], "GET app/schema", 404, .noSchema,
+            "A suite without a schema", given: ["PUT app/keys/a 1"], "GET app/schema", 404, .noSchema,
+            fields: ["ETag: \"0\""]),
+        Row(
+            "A suite whose schema was removed", given: [Samples.schema, "DELETE app/schema"], "GET app/schema", 404,
+            .noSchema,
             fields: ["ETag: \"$2\""]),
-        Row("Of no suite", given: [Samples.schema], "GET ap/schema", 404, .unknownSuite, #"{"didYouMean":["app"]}"#),
+        Row(
+            "A missing suite", given: [Samples.schema], "GET ap/schema", 404, .unknownSuite, #"{"didYouMean":["app"]}"#),
     ]
 
     static let setting: [Row] = [
         Row(
-            "The first time", Samples.schema, 201, nil,
+            "The first schema", Samples.schema, 201, nil,
             #"{"revision":$1,"schemaRevision":$1,"changed":true,"changes":[{"suite":"app","key":"fixed","old":null,"new":1,"#
                 + #""oldSource":"unset","source":"default","revision":$1},{"key":"isOn"},{"key":"volume","new":0.5}]}"#,
             fields: ["ETag: \"$1\""]),
         Row(
-            "Over an open suite", given: ["PUT app/keys/volume 1"], Samples.schema, 201, nil,
+            "A schema for a suite with values", given: ["PUT app/keys/volume 1"], Samples.schema, 201, nil,
             #"{"changes":[{"key":"fixed"},{"key":"isOn"}]}"#),
         Row(
-            "Another one", given: [Samples.schema], Samples.narrow, 200, nil,
+            "Another schema", given: [Samples.schema], Samples.narrow, 200, nil,
             #"{"schemaRevision":$2,"changes":[{"key":"fixed","source":"unset"},{"key":"isOn"},{"key":"volume","old":0.5,"#
                 + #""new":null,"oldSource":"default","source":"unset"}]}"#),
         Row(
-            "The same again", given: [#"PUT app/schema {"additionalProperties":false,"x-a":1}"#],
+            "An equal schema", given: [#"PUT app/schema {"additionalProperties":false,"x-a":1}"#],
             #"PUT app/schema {"x-a":1,"additionalProperties":false}"#, 200, nil,
             #"{"revision":$1,"schemaRevision":$1,"changed":false,"changes":[]}"#, fields: ["ETag: \"$1\""],
             then: [("GET app/schema", #"{"additionalProperties":false,"x-a":1}"#)]),
-        Row("After one was removed", given: [Samples.schema, "DELETE app/schema"], Samples.schema, 201),
+        Row(
+            "A schema after the removal of a schema", given: [Samples.schema, "DELETE app/schema"], Samples.schema, 201),
         Row(
             "A secret of each key that can be one",
             ##"PUT app/schema {"additionalProperties":{"writeOnly":true},"patternProperties":{"^p":{"allOf":[{"writeOnly":true}]}},"##
                 + ##""properties":{"a":{"$ref":"#/$defs/s"}},"$defs":{"s":{"writeOnly":true}}}"##, 201),
-        Row("Where suites are not opened by writes", Samples.schema, 201) { $0.writes.createsSuites = false },
+        Row("A schema while writes must not create suites", Samples.schema, 201) { $0.writes.createsSuites = false },
         Row(
-            "Whatever type it is said to have",
+            "A schema with another Content-Type",
             Request(#"PUT app/schema {"additionalProperties":true}"#, "Content-Type: application/schema+json"), 201),
         Row(
-            "Without changing anything", "PUT app/schema?dryRun {\"additionalProperties\":true}", 201, nil,
+            "A dry run", "PUT app/schema?dryRun {\"additionalProperties\":true}", 201, nil,
             #"{"revision":$0,"schemaRevision":0,"changed":true,"dryRun":true}"#,
             then: [("GET app/schema", #"{"code":"unknown_suite"}"#)]),
     ]
@@ -78,9 +85,9 @@ struct SchemaTests {
             "Another type at the top", #"PUT app/schema {"type":"array","additionalProperties":false}"#, 422,
             .invalidSchema),
         Row(
-            "No word about other keys", #"PUT app/schema {"properties":{}}"#, 422, .invalidSchema,
+            "A schema without additionalProperties", #"PUT app/schema {"properties":{}}"#, 422, .invalidSchema,
             #"{"errors":[{"keyword":"additionalProperties"}]}"#),
-        Row("No object", "PUT app/schema true", 422, .invalidSchema),
+        Row("A schema that is not an object", "PUT app/schema true", 422, .invalidSchema),
         Row(
             "A default that is not valid",
             #"PUT app/schema {"additionalProperties":false,"properties":{"a":{"type":"integer","default":"1"}}}"#, 422,
@@ -90,33 +97,35 @@ struct SchemaTests {
             #"PUT app/schema {"additionalProperties":false,"properties":{"a":{"default":1}},"maxProperties":0}"#, 422,
             .invalidSchema),
         Row(
-            "A reference that leads nowhere",
+            "A reference to a missing location",
             ##"PUT app/schema {"additionalProperties":false,"properties":{"a":{"$ref":"#/$defs/x"}}}"##, 422,
             .invalidSchema),
-        Row("An identifier", #"PUT app/schema {"$id":"x","additionalProperties":false}"#, 422, .invalidSchema),
         Row(
-            "All mistakes are listed",
+            "A schema with an identifier", #"PUT app/schema {"$id":"x","additionalProperties":false}"#, 422,
+            .invalidSchema),
+        Row(
+            "Several errors, which are all listed",
             #"PUT app/schema {"additionalProperties":false,"properties":{"a":{"tipe":1},"b":{"minimum":"x"}}}"#, 422,
             .invalidSchema, #"{"errors":["*","*"]}"#),
         Row(
-            "A wrong default beside a wrong keyword",
+            "An invalid default beside an unknown keyword",
             #"PUT app/schema {"additionalProperties":false,"properties":{"a":{"type":"integer","default":"x","minimun":0}}}"#,
             422, .invalidSchema,
             #"{"errors":[{"pointer":"/properties/a/default","keyword":"default"},"#
                 + #"{"pointer":"/properties/a/minimun","keyword":"minimun"}]}"#),
         Row(
-            "A wrong default beside a wrong keyword of another key and a reference that leads nowhere",
+            "An invalid default, an unknown keyword and a missing reference",
             ##"PUT app/schema {"additionalProperties":false,"properties":{"a":{"type":"integer","default":"x"},"##
                 + ##""b":{"minimum":"x","minLength":1,"default":""},"c":{"$ref":"#/$defs/c"}},"maxProperties":1}"##,
             422, .invalidSchema,
             ##"{"errors":[{"keyword":"maxProperties"},{"pointer":"/properties/a/default"},{"pointer":"/properties/b/minimum"},"##
                 + ##"{"pointer":"/properties/b/default"},{"pointer":"/properties/c/$ref"}]}"##),
         Row(
-            "Nothing said of other keys, a wrong keyword, a wrong name and a wrong default",
+            "Several errors of the suite, of a name, of a keyword and of a default",
             #"PUT app/schema {"properties":{"..":{},"a":{"tipe":1,"enum":[1],"default":2}}}"#, 422, .invalidSchema,
             #"{"errors":["*","*","*","*"]}"#),
         Row(
-            "A default is not blamed for a keyword that cannot be read",
+            "A default beside an unreadable keyword",
             #"PUT app/schema {"additionalProperties":false,"properties":{"a":{"default":1,"type":"int","not":{"type":"strin"}},"#
                 + #""b":{"default":{"x":1},"additionalProperties":false,"patternProperties":{"(":{}}}}}"#, 422,
             .invalidSchema, #"{"errors":[{"keyword":"type"},{"keyword":"type"},{"keyword":"patternProperties"}]}"#),
@@ -131,37 +140,37 @@ struct SchemaTests {
                 + ##""properties":{"a":{"items":{"$ref":"#/$defs/s"}}},"$defs":{"s":{"writeOnly":true}},"##
                 + ##""then":{"properties":{"b":{"writeOnly":true}}}}"##, 422, .invalidSchema,
             #"{"errors":["*","*","*","*"]}"#),
-        Row("Without changing anything", #"PUT app/schema?dryRun {"additionalProperties":1}"#, 422, .invalidSchema),
+        Row("A dry run", #"PUT app/schema?dryRun {"additionalProperties":1}"#, 422, .invalidSchema),
     ]
 
     static let conflicts: [Row] = [
         Row(
-            "Stored values that do not fit", given: [#"PUT app {"count":11,"old":1,"volume":5}"#],
+            "Stored values that the schema refuses", given: [#"PUT app {"count":11,"old":1,"volume":5}"#],
             Request("PUT app/schema ") + String(decoding: Samples.narrow.body, as: UTF8.self), 409, .schemaConflict,
             #"{"conflicts":[{"key":"count","stored":11,"errors":[{"suite":"app","key":"count","keyword":"maximum"}]},"#
                 + #"{"key":"old","stored":1,"errors":[{"keyword":"additionalProperties"}]}]}"#),
         Row(
-            "Values that do not fit together", given: [#"PUT app {"tls":true}"#], rules, 409, .schemaConflict,
+            "Stored values that violate a rule of the suite", given: [#"PUT app {"tls":true}"#], rules, 409,
+            .schemaConflict,
             #"{"errors":[{"suite":"app"}],"conflicts":[{"key":"certificate","errors":[{"suite":"app","keyword":"required"}]}],"#
-                + #""detail":"the content of suite app does not match the schema: certificate: is required; change the stored values, "#
-                + #"or keep them with ?onConflict=keep; the values that remain after ?onConflict=reset would not match either"}"#
+                + #""detail":"*suite app*certificate*?onConflict=keep*?onConflict=reset*"}"#
         ),
         Row(
-            "Values that do not fit together stay so without those that do not fit by themselves",
+            "A reset with values that violate a rule of the suite",
             given: [#"PUT app {"tls":true,"other":1}"#],
             Request("PUT app/schema?onConflict=reset ")
                 + String(decoding: rules.body, as: UTF8.self).replacing(#""other":{}"#, with: #""other":false"#), 409,
             .schemaConflict, #"{"conflicts":[{"key":"certificate"}]}"#),
         Row(
-            "Too many values", given: [#"PUT app {"a":1,"b":2}"#],
+            "More stored values than maxProperties", given: [#"PUT app {"a":1,"b":2}"#],
             #"PUT app/schema {"additionalProperties":true,"maxProperties":1}"#, 409, .schemaConflict,
             #"{"conflicts":[{"errors":[{"keyword":"maxProperties"}]}]}"#),
         Row(
-            "A value and all together", given: [#"PUT app {"a":1,"b":"x"}"#],
+            "An invalid value and a violated rule of the suite", given: [#"PUT app {"a":1,"b":"x"}"#],
             #"PUT app/schema {"additionalProperties":{"type":"integer"},"maxProperties":1}"#, 409, .schemaConflict,
             #"{"conflicts":[{"key":"b","stored":"x","errors":["*"]},{"errors":[{"keyword":"maxProperties"}]}]}"#),
         Row(
-            "Values that do not fit together are kept and shown", given: [#"PUT app {"tls":true,"other":1}"#],
+            "Kept values that violate a rule of the suite", given: [#"PUT app {"tls":true,"other":1}"#],
             Request("PUT app/schema?onConflict=keep ") + String(decoding: rules.body, as: UTF8.self), 201, nil, "",
             then: [
                 (
@@ -173,54 +182,59 @@ struct SchemaTests {
                 ("GET /v1/observe?suite=app&suite=b", #"{"violations":{"app":[{"key":"certificate"}]}}"#),
             ]),
         Row(
-            "Nothing is broken any more",
+            "A write that ends the violation of a rule",
             given: [
                 #"PUT app {"tls":true}"#,
                 Request("PUT app/schema?onConflict=keep ") + String(decoding: rules.body, as: UTF8.self), "GET app",
                 "PUT app/keys/certificate \"x\"",
             ], "GET app", 200, nil, "", lacks: ["violations"]),
         Row(
-            "A broken key is not listed with others",
+            "A violation that is listed for its key only",
             given: [
                 #"PUT app {"tls":true}"#,
                 Request("PUT app/schema?onConflict=keep ") + String(decoding: rules.body, as: UTF8.self),
             ], "GET app?prefix=t", 200, nil, #"{"values":{"tls":true}}"#, lacks: ["violations"]),
         Row(
-            "Kept", given: [#"PUT app {"count":11,"old":1,"volume":5}"#], Samples.narrow, 201, nil,
+            "Invalid values with onConflict=keep", given: [#"PUT app {"count":11,"old":1,"volume":5}"#], Samples.narrow,
+            201, nil,
             #"{"changes":[{"key":"count","old":11,"new":null,"oldSource":"stored","source":"invalid"},{"key":"old"}]}"#,
             then: [("GET app", #"{"values":{"volume":5},"invalid":{"count":{"stored":11},"old":{"stored":1}}}"#)]),
         Row(
-            "Removed", given: [#"PUT app {"count":11,"old":1,"volume":5}"#],
+            "Invalid values with onConflict=reset", given: [#"PUT app {"count":11,"old":1,"volume":5}"#],
             Request("PUT app/schema?onConflict=reset ") + String(decoding: Samples.narrow.body, as: UTF8.self), 201,
             nil, #"{"changes":[{"key":"count","old":11,"new":null,"source":"unset"},{"key":"old","source":"unset"}]}"#,
             then: [("GET app", #"{"values":{"volume":5}}"#), ("GET app/keys/old", #"{"code":"unknown_key"}"#)]),
         Row(
-            "Removed, to a default", given: [#"PUT app {"volume":5}"#],
+            "Invalid values with onConflict=reset and a default", given: [#"PUT app {"volume":5}"#],
             Request("PUT app/schema?onConflict=reset ") + String(decoding: Samples.schema.body, as: UTF8.self), 201,
             nil, "", then: [("GET app/keys/volume", #"{"value":0.5,"source":"default"}"#)]),
         Row(
-            "Valid again under another schema", given: ["PUT app/keys/count 11", Samples.narrow], Samples.schema, 200,
+            "An invalid value that another schema allows", given: ["PUT app/keys/count 11", Samples.narrow],
+            Samples.schema, 200,
             nil, "", then: [("GET app/keys/count", #"{"value":11,"source":"stored","revision":$3}"#)]),
         Row(
-            "Valid again without a schema", given: [#"PUT app {"count":11,"old":1}"#, Samples.narrow],
+            "An invalid value after the removal of the schema",
+            given: [#"PUT app {"count":11,"old":1}"#, Samples.narrow],
             "DELETE app/schema", 200, nil,
             #"{"changes":[{"key":"count","old":null,"new":11,"oldSource":"invalid","source":"stored"},{"key":"old"}]}"#,
             then: [("GET app", #"{"values":{"count":11,"old":1}}"#)]),
         Row(
-            "Without changing anything", given: [#"PUT app {"count":11}"#],
+            "A dry run", given: [#"PUT app {"count":11}"#],
             Request("PUT app/schema?dryRun ") + String(decoding: Samples.narrow.body, as: UTF8.self), 409,
             .schemaConflict),
     ]
 
     static let removing: [Row] = [
         Row(
-            "It leaves an open suite", given: [Samples.schema, "PUT app/keys/volume 1"], "DELETE app/schema", 200, nil,
+            "The removal of a schema", given: [Samples.schema, "PUT app/keys/volume 1"], "DELETE app/schema", 200, nil,
             #"{"revision":$3,"schemaRevision":$3,"changed":true,"changes":[{"key":"fixed","source":"unset"},{"key":"isOn"}]}"#,
             then: [("GET app", #"{"schemaRevision":$3,"values":{"volume":1}}"#)]),
-        Row("Where there is none", given: ["PUT app/keys/a 1"], "DELETE app/schema", 200, nil, #"{"changed":false}"#),
-        Row("Of no suite", "DELETE app/schema", 404, .unknownSuite),
         Row(
-            "Without changing anything", given: [Samples.schema], "DELETE app/schema?dryRun", 200, nil,
+            "The removal of a missing schema", given: ["PUT app/keys/a 1"], "DELETE app/schema", 200, nil,
+            #"{"changed":false}"#),
+        Row("A missing suite", "DELETE app/schema", 404, .unknownSuite),
+        Row(
+            "A dry run", given: [Samples.schema], "DELETE app/schema?dryRun", 200, nil,
             #"{"revision":$1,"schemaRevision":$1,"changed":true,"dryRun":true}"#),
     ]
 
@@ -233,24 +247,26 @@ struct SchemaTests {
 
     static let together: [Row] = [
         Row(
-            "A value that demands another", given: [rules], "PUT app/keys/tls true", 422, .invalidValue,
+            "A value that requires another key", given: [rules], "PUT app/keys/tls true", 422, .invalidValue,
             #"{"errors":[{"suite":"app","pointer":"","keyword":"required"}]}"#),
-        Row("Both at once", given: [rules], #"PATCH app {"tls":true,"certificate":"x"}"#, 200),
         Row(
-            "Taking away what is demanded", given: [rules, #"PATCH app {"tls":true,"certificate":"x"}"#],
+            "A value and the required key in one write", given: [rules], #"PATCH app {"tls":true,"certificate":"x"}"#,
+            200),
+        Row(
+            "The removal of a required key", given: [rules, #"PATCH app {"tls":true,"certificate":"x"}"#],
             "DELETE app/keys/certificate", 422, .invalidValue),
-        Row("Replacing without what is demanded", given: [rules], #"PUT app {"tls":true}"#, 422, .invalidValue),
+        Row("A replacement without a required key", given: [rules], #"PUT app {"tls":true}"#, 422, .invalidValue),
         Row(
-            "In a transaction", given: [rules],
+            "A transaction with a value and without its required key", given: [rules],
             #"POST /v1/transaction {"do":[{"op":"toggle","suite":"app","key":"tls"}]}"#, 422, .invalidValue),
         Row(
-            "What was broken before is no reason",
+            "A write while a rule is already violated",
             given: [
                 #"PUT app {"tls":true}"#,
                 Request("PUT app/schema?onConflict=keep ") + String(decoding: rules.body, as: UTF8.self),
             ], "PUT app/keys/other 1", 201),
         Row(
-            "A lock on a key that a pattern admits",
+            "A lock on a key that a pattern allows",
             given: [#"PUT app/schema {"additionalProperties":true,"patternProperties":{"^ro":{"readOnly":true}}}"#],
             "PUT app/keys/ro.a 1", 403, .locked),
     ]

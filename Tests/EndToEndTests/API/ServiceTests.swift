@@ -20,10 +20,10 @@ struct ServiceTests {
         Row("Options of a request with parameters", "OPTIONS app?prefix=a&view=stored&drop&dryRun", 204),
         Row(
             "Options with what is no parameter", "OPTIONS /v1/suites?limt=1", 400, .badRequest,
-            #"{"detail":"there is no parameter limt; did you mean limit?","didYouMean":["limit"]}"#),
+            #"{"detail":"*limt*limit*","didYouMean":["limit"]}"#),
         Row(
             "Options of what has no parameters", "OPTIONS /healthz?a", 400, .badRequest,
-            #"{"detail":"there is no parameter a; this path has no parameters"}"#),
+            #"{"detail":"*parameter a*"}"#),
         Row("Options with a parameter that occurs twice", "OPTIONS app?drop&drop", 400, .badRequest),
         Row("Options with a query that is none", "OPTIONS app?%zz", 400, .badRequest),
         Row("Options with an empty query", "OPTIONS app?", 204),
@@ -164,7 +164,7 @@ struct DescriptionTests {
         Row("Two keys", "GET app/observe?key=a&key=b", 200).after("PUT app/keys/a 1"),
         Row("A key that is none", "GET app/observe?key=..", 400, .badRequest).after("PUT app/keys/a 1"),
         Row("An empty key", "GET app/observe?key=", 400, .badRequest).after("PUT app/keys/a 1"),
-        Row("A place that is none", "GET app/observe?since=a", 400, .badRequest).after("PUT app/keys/a 1"),
+        Row("Observing from an invalid cursor", "GET app/observe?since=a", 400, .badRequest).after("PUT app/keys/a 1"),
         Row("A suite that is none", "GET /v1/observe?suite=.a", 400, .badRequest),
         Row("A number with a sign", "GET app/keys?limit=+1", 400, .badRequest).after("PUT app/keys/a 1"),
         Row("A number that is too large", "GET app/keys/a?wait=301", 400, .badRequest),

@@ -32,7 +32,7 @@ struct TransactionTests {
                 + #""source":"stored","revision":$1,"modified":"*"},{"suite":"b","key":"x","revision":$1}]}"#,
             then: [("GET app/keys/a", #"{"revision":$1}"#), ("GET b/keys/x", #"{"revision":$1}"#)]),
         transaction(
-            "Each sees the one before", given: ["PUT app/keys/a 1"],
+            "Each operation sees the result of the previous operation", given: ["PUT app/keys/a 1"],
             do: """
                 "op":"add","key":"a","by":1
                 "op":"add","key":"a","by":2
@@ -47,13 +47,13 @@ struct TransactionTests {
             #"{"changes":[{"key":"a","old":1,"new":4},{"key":"b","new":[true]},{"key":"c","new":"xy"},"#
                 + #"{"key":"d","new":{"e":1,"f":2}}]}"#),
         transaction(
-            "A key has one change in the end", given: ["PUT app/keys/a 1"],
+            "Several operations on a key, which make one change", given: ["PUT app/keys/a 1"],
             do: """
                 "op":"delete","key":"a"
                 "op":"set","key":"a","value":2
                 """, 200, nil, #"{"changes":[{"key":"a","old":1,"new":2,"oldSource":"stored","source":"stored"}]}"#),
         transaction(
-            "What ends as it began is no change", given: ["PUT app/keys/a 1"],
+            "Operations that restore the original value", given: ["PUT app/keys/a 1"],
             do: """
                 "op":"set","key":"a","value":2
                 "op":"add","key":"a","by":-1
@@ -65,7 +65,7 @@ struct TransactionTests {
                 "op":"delete","key":"a"
                 """, 200, nil, #"{"changed":false}"#),
         transaction(
-            "Only the values in the end are validated", given: [Samples.schema],
+            "An invalid intermediate value", given: [Samples.schema],
             do: """
                 "op":"set","key":"volume","value":5
                 "op":"add","key":"volume","by":-4.5
@@ -75,13 +75,14 @@ struct TransactionTests {
             "A toggle of a default", given: [Samples.schema], do: #""op":"toggle","key":"isOn""#, 200, nil,
             #"{"changes":[{"old":false,"new":true,"oldSource":"default","source":"stored"}]}"#),
         transaction(
-            "A leftover is removed", given: ["PUT app/keys/old 1", Samples.narrow], do: #""op":"delete","key":"old""#,
+            "The removal of a value that the schema no longer lists", given: ["PUT app/keys/old 1", Samples.narrow],
+            do: #""op":"delete","key":"old""#,
             200, nil, #"{"changed":true}"#),
         transaction(
             "A locked key by an administrator", given: [Samples.schema], do: #""op":"set","key":"fixed","value":2"#,
             200, query: "?override=locked"),
         transaction(
-            "Without changing anything", given: ["PUT app/keys/a 1"], do: #""op":"set","key":"a","value":2"#, 200, nil,
+            "A dry run", given: ["PUT app/keys/a 1"], do: #""op":"set","key":"a","value":2"#, 200, nil,
             #"{"revision":$1,"changed":true,"dryRun":true,"changes":[{"new":2,"revision":$1}]}"#, query: "?dryRun"),
     ]
 
@@ -96,40 +97,43 @@ struct TransactionTests {
     static let conditions: [Row] = [
         condition("Its revision", #"{"suite":"app","key":"a","revision":$1}"#, holds: true),
         condition(
-            "Another revision", #"{"suite":"app","key":"a","revision":999}"#, holds: false,
+            "A condition with an older revision", #"{"suite":"app","key":"a","revision":999}"#, holds: false,
             #"{"failed":[{"index":0,"current":{"suite":"app","key":"a","value":1,"revision":$1}}]}"#),
         condition("It is stored", #"{"suite":"app","key":"a","stored":true}"#, holds: true),
         condition("It is stored, which it is not to be", #"{"suite":"app","key":"a","stored":false}"#, holds: false),
         condition("It is not stored", #"{"suite":"app","key":"b","stored":false}"#, holds: true),
         condition(
-            "A default is not stored", given: [Samples.schema], #"{"suite":"app","key":"volume","stored":true}"#,
+            "The condition stored for a default", given: [Samples.schema],
+            #"{"suite":"app","key":"volume","stored":true}"#,
             holds: false, #"{"failed":[{"current":{"value":0.5,"source":"default"}}]}"#),
         condition(
-            "What is invalid is stored", given: ["PUT app/keys/count 11", Samples.narrow],
+            "The condition stored for an invalid value", given: ["PUT app/keys/count 11", Samples.narrow],
             #"{"suite":"app","key":"count","stored":true}"#, holds: true),
         condition("Its value", #"{"suite":"app","key":"a","value":1}"#, holds: true),
         condition("Its value as a float", #"{"suite":"app","key":"a","value":1.0}"#, holds: true),
         condition("Another value", #"{"suite":"app","key":"a","value":2}"#, holds: false),
         condition(
-            "A float that is near an integer", given: ["PUT app/keys/a 9007199254740993"],
+            "A condition with a number that is almost equal", given: ["PUT app/keys/a 9007199254740993"],
             #"{"suite":"app","key":"a","value":9007199254740992.0}"#, holds: false),
         condition(
-            "The value of an object in another order", given: [#"PUT app/keys/a {"x":1,"y":[2]}"#],
+            "A condition with the members in another order", given: [#"PUT app/keys/a {"x":1,"y":[2]}"#],
             #"{"suite":"app","key":"a","value":{"y":[2.0],"x":1}}"#, holds: true),
         condition(
-            "The value of a default", given: [Samples.schema], #"{"suite":"app","key":"volume","value":0.5}"#,
+            "A condition with the value of a default", given: [Samples.schema],
+            #"{"suite":"app","key":"volume","value":0.5}"#,
             holds: true),
         condition(
-            "Null, which is stored", given: ["PUT app/keys/a null"], #"{"suite":"app","key":"a","value":null}"#,
+            "A condition with a stored null", given: ["PUT app/keys/a null"],
+            #"{"suite":"app","key":"a","value":null}"#,
             holds: true),
         condition("Null, which is not what an unset key has", #"{"suite":"app","key":"b","value":null}"#, holds: false),
         condition(
-            "The value of what is invalid", given: ["PUT app/keys/count 11", Samples.narrow],
+            "A condition on an invalid value", given: ["PUT app/keys/count 11", Samples.narrow],
             #"{"suite":"app","key":"count","value":11}"#, holds: false,
             #"{"failed":[{"current":{"source":"invalid","stored":11}}]}"#),
         condition("The revision of a suite", #"{"suite":"app","revision":$1}"#, holds: true),
         condition(
-            "Another revision of a suite", given: ["PUT app/keys/a 1", "PUT app/keys/b 1"],
+            "A condition with an older revision of the suite", given: ["PUT app/keys/a 1", "PUT app/keys/b 1"],
             #"{"suite":"app","revision":$1}"#, holds: false,
             #"{"failed":[{"index":0,"current":{"suite":"app","revision":$2}}]}"#),
         condition("A suite that does not exist", #"{"suite":"none","revision":0}"#, holds: true),
@@ -144,7 +148,7 @@ struct TransactionTests {
 
     static let refused: [Row] = [
         transaction(
-            "All or nothing", given: [Samples.schema],
+            "An invalid operation after a valid operation", given: [Samples.schema],
             do: """
                 "op":"set","key":"count","value":1
                 "op":"set","key":"volume","value":2
@@ -153,7 +157,7 @@ struct TransactionTests {
             #"{"failed":[{"index":1,"current":{"suite":"app","key":"volume","value":0.5,"source":"default"}}],"#
                 + #""errors":[{"suite":"app","key":"volume","pointer":"/do/1/value","keyword":"maximum"}]}"#),
         transaction(
-            "All violations are listed", given: [Samples.schema],
+            "Operations with several violations", given: [Samples.schema],
             do: """
                 "op":"set","key":"nothing","value":1
                 "op":"set","key":"volume","value":2
@@ -172,17 +176,17 @@ struct TransactionTests {
             #"{"errors":[{"key":"volume","pointer":"/do/1"},{"key":"shape","pointer":"/do/3/width"}],"#
                 + #""failed":[{"index":1},{"index":3}]}"#),
         transaction(
-            "A condition on a key that is unknown", given: [Samples.schema],
+            "A condition on an unknown key", given: [Samples.schema],
             if: #"{"suite":"app","key":"nothing","stored":false}"#, do: #""op":"set","key":"count","value":1"#, 422,
             .unknownKey, #"{"pointer":"/if/0/key"}"#),
         transaction(
-            "A leftover cannot be set after it is removed", given: ["PUT app/keys/old 1", Samples.narrow],
+            "A value that the schema no longer lists, removed and set", given: ["PUT app/keys/old 1", Samples.narrow],
             do: """
                 "op":"delete","key":"old"
                 "op":"set","key":"old","value":2
                 """, 422, .unknownKey, #"{"pointer":"/do/1/key"}"#),
         transaction(
-            "An operation that is not possible", given: ["PUT app/keys/a true"],
+            "An operation on a value of another type", given: ["PUT app/keys/a true"],
             do: """
                 "op":"set","key":"b","value":1
                 "op":"add","key":"a","by":1
@@ -190,20 +194,20 @@ struct TransactionTests {
             #"{"pointer":"/do/1","errors":[{"suite":"app","key":"a","pointer":"/do/1","keyword":"add"}],"#
                 + #""failed":[{"index":1,"current":{"suite":"app","key":"a","value":true}}]}"#),
         transaction(
-            "A step of a patch that is not possible", given: [#"PUT app/keys/a {"x":1}"#],
+            "A patch step on a missing path", given: [#"PUT app/keys/a {"x":1}"#],
             do: #""op":"patch","key":"a","patch":[{"op":"remove","path":"/y"}]"#, 422, .invalidOperation,
             #"{"pointer":"/do/0/y","errors":[{"pointer":"/do/0/y","keyword":"patch"}],"failed":[{"index":0}]}"#),
         transaction(
-            "An operation on what is not set", given: ["PUT app/keys/a 1"], do: #""op":"add","key":"b","by":1"#, 404,
+            "An operation on an unset key", given: ["PUT app/keys/a 1"], do: #""op":"add","key":"b","by":1"#, 404,
             .notSet, #"{"pointer":"/do/0","failed":[{"index":0,"current":{"key":"b","source":"unset"}}]}"#),
         transaction(
-            "An operation on what is removed before", given: ["PUT app/keys/a 1"],
+            "An operation on a key that an earlier operation removes", given: ["PUT app/keys/a 1"],
             do: """
                 "op":"delete","key":"a"
                 "op":"add","key":"a","by":1
                 """, 404, .notSet),
         transaction(
-            "An operation on what is invalid", given: ["PUT app/keys/count 11", Samples.narrow],
+            "An operation on an invalid value", given: ["PUT app/keys/count 11", Samples.narrow],
             do: #""op":"add","key":"count","by":-5"#, 409, .invalidStored,
             #"{"stored":11,"pointer":"/do/0","failed":[{"index":0,"current":{"source":"invalid"}}]}"#),
         transaction(
@@ -215,7 +219,7 @@ struct TransactionTests {
             #"{"pointer":"/do/1/suite","failed":[{"index":1,"current":{"suite":"none","key":"a","revision":0}}]}"#),
         transaction("A removal in a suite that does not exist", do: #""op":"delete","key":"a""#, 404, .unknownSuite),
         transaction(
-            "A test that fails", given: [#"PUT app/keys/a {"x":1}"#],
+            "A patch with a failed test", given: [#"PUT app/keys/a {"x":1}"#],
             do: #""op":"patch","key":"a","patch":[{"op":"test","path":"/x","value":2}]"#, 412, .preconditionFailed,
             #"{"failed":[{"index":0,"current":{"key":"a","value":{"x":1}}}],"pointer":"/do/0/x"}"#, lacks: ["current"]),
         transaction(
@@ -225,7 +229,7 @@ struct TransactionTests {
                 "op":"set","key":"fixed","value":2
                 """, 403, .locked, #"{"pointer":"/do/1/key","failed":[{"index":1,"current":{"key":"fixed"}}]}"#),
         transaction(
-            "Without changing anything, with all that is wrong", given: [Samples.schema],
+            "A dry run with several violations", given: [Samples.schema],
             do: #""op":"set","key":"volume","value":2"#, 422, .invalidValue, query: "?dryRun"),
     ]
 

@@ -18,47 +18,53 @@ struct UndoTests {
             #"{"suite":"app","oldest":0,"commits":[{"revision":$6,"time":"*","changes":[{"key":"volume"},{"key":"count"}]},"#
                 + #"{"revision":$5},{"revision":$3},{"revision":$2,"schema":true},{"revision":$1}]}"#, lacks: ["next"]),
         Row(
-            "A page", given: story, "GET app/history?before=$6&limit=2", 200, nil,
+            "A page of the history", given: story, "GET app/history?before=$6&limit=2", 200, nil,
             #"{"commits":[{"revision":$5},{"revision":$3}],"next":$3}"#),
         Row(
-            "Of one key", given: story, "GET app/history?key=volume", 200, nil,
+            "The history of one key", given: story, "GET app/history?key=volume", 200, nil,
             #"{"commits":[{"revision":$6,"changes":[{"key":"volume","old":1,"new":0.25}]},{"revision":$3},{"revision":$2}]}"#
         ),
         Row(
-            "Of keys that begin so", given: story, "GET app/history?prefix=cou&limit=1", 200, nil,
+            "Keys with a prefix", given: story, "GET app/history?prefix=cou&limit=1", 200, nil,
             #"{"commits":[{"revision":$6,"changes":[{"key":"count"}]}],"next":$6}"#),
-        Row("Of a caller", given: story, "GET app/history?by=user:alice", 200, nil, #"{"commits":[]}"#),
+        Row("The history of one caller", given: story, "GET app/history?by=user:alice", 200, nil, #"{"commits":[]}"#),
         Row(
-            "Of a suite that was dropped", given: ["PUT app/keys/a 1", "DELETE app?drop"], "GET app/history", 200, nil,
+            "The history of a dropped suite", given: ["PUT app/keys/a 1", "DELETE app?drop"], "GET app/history", 200,
+            nil,
             #"{"commits":[{"revision":$2,"dropped":true,"changes":[{"key":"a","new":null}]},{"revision":$1}]}"#),
         Row(
-            "Of a suite that never was", given: story, "GET ap/history", 404, .unknownSuite, #"{"didYouMean":["app"]}"#),
-        Row("Too many", given: story, "GET app/history?limit=1001", 400, .badRequest),
+            "A suite that never existed", given: story, "GET ap/history", 404, .unknownSuite, #"{"didYouMean":["app"]}"#
+        ),
+        Row("A page of more than 1000 commits", given: story, "GET app/history?limit=1001", 400, .badRequest),
         Row(
-            "As far as it is kept", given: (1...5).map { Request("PUT app/keys/a \($0)") }, "GET app/history", 200, nil,
+            "The history as far as it is retained", given: (1...5).map { Request("PUT app/keys/a \($0)") },
+            "GET app/history", 200, nil,
             #"{"oldest":$3,"commits":[{"revision":$5},{"revision":$4}]}"#
         ) { $0.history.commits = 2 },
         Row(
-            "A setting as it was", given: story, "GET app/keys/volume?at=$3", 200, nil,
+            "A past setting", given: story, "GET app/keys/volume?at=$3", 200, nil,
             #"{"value":1,"source":"stored","revision":$3}"#, fields: ["ETag: \"$3\"", "Settings-Source: stored"]),
-        Row("A bare setting as it was", given: story, "GET app/keys/volume?at=$2&raw", 200, text: "0.5"),
-        Row("A setting that was not set", given: story, "GET app/keys/count?at=$5", 404, .notSet),
+        Row("A past setting without its metadata", given: story, "GET app/keys/volume?at=$2&raw", 200, text: "0.5"),
+        Row("A past unset setting", given: story, "GET app/keys/count?at=$5", 404, .notSet),
         Row(
-            "A setting as it is known", given: story, Request("GET app/keys/volume?at=$3", "If-None-Match: \"$3\""), 304
+            "A past setting with the current tag", given: story,
+            Request("GET app/keys/volume?at=$3", "If-None-Match: \"$3\""), 304
         ),
-        Row("A setting before its suite", given: story, "GET b/keys/x?at=$3", 404, .unknownSuite),
+        Row("A setting before the creation of its suite", given: story, "GET b/keys/x?at=$3", 404, .unknownSuite),
         Row(
-            "A schema as it was", given: [Samples.schema, Samples.narrow, "DELETE app/schema"], "GET app/schema?at=$1",
+            "A past schema", given: [Samples.schema, Samples.narrow, "DELETE app/schema"], "GET app/schema?at=$1",
             200, nil, #"{"properties":{"volume":"*"}}"#, fields: ["ETag: \"$1\""]),
         Row(
-            "A schema that was not", given: ["PUT app/keys/count 3", Samples.schema], "GET app/schema?at=$1", 404,
+            "A missing past schema", given: ["PUT app/keys/count 3", Samples.schema], "GET app/schema?at=$1", 404,
             .noSchema),
         Row(
-            "At an instant to come", given: story, "GET app?at=2999-01-01T00:00:00Z&raw&view=stored", 200,
+            "A future instant", given: story, "GET app?at=2999-01-01T00:00:00Z&raw&view=stored", 200,
             text: #"{"count":5,"volume":0.25}"#),
-        Row("At an instant before all", given: story, "GET app?at=2001-01-01T00:00:00.5+01:00", 404, .unknownSuite),
-        Row("At an instant that is none", given: story, "GET app?at=yesterday", 400, .badRequest),
-        Row("At a revision to come, of a setting", given: story, "GET app/keys/count?at=999", 400, .badRequest),
+        Row(
+            "An instant before the first commit", given: story, "GET app?at=2001-01-01T00:00:00.5+01:00", 404,
+            .unknownSuite),
+        Row("An invalid instant", given: story, "GET app?at=yesterday", 400, .badRequest),
+        Row("A setting at a future revision", given: story, "GET app/keys/count?at=999", 400, .badRequest),
     ]
 
     @Test("History shows the author, the time and the changes of each commit", arguments: listing)
@@ -68,29 +74,31 @@ struct UndoTests {
 
     static let differences: [Row] = [
         Row(
-            "Between two revisions", given: story, "GET app/diff?from=$3&to=$6", 200, nil,
+            "The differences between two revisions", given: story, "GET app/diff?from=$3&to=$6", 200, nil,
             #"{"suite":"app","revision":$6,"schemaRevision":$2,"schemaChanged":false,"changes":["#
                 + #"{"key":"count","old":3,"new":5,"oldSource":"stored","source":"stored","revision":$6},"#
                 + #"{"key":"volume","old":1,"new":0.25,"revision":$6}]}"#),
         Row(
-            "Backwards", given: story, "GET app/diff?from=$6&to=$3", 200, nil,
+            "The differences to an earlier revision", given: story, "GET app/diff?from=$6&to=$3", 200, nil,
             #"{"revision":$3,"changes":[{"key":"count","old":5,"new":3},{"key":"volume","old":0.25,"new":1}]}"#),
         Row(
-            "Until now, with another schema", given: story, "GET app/diff?from=$1", 200, nil,
+            "The differences until now, with another schema", given: story, "GET app/diff?from=$1", 200, nil,
             #"{"schemaChanged":true,"changes":[{"key":"count"},{"key":"fixed"},{"key":"isOn"},{"key":"volume"}]}"#),
         Row(
-            "Nothing", given: story, "GET app/diff?from=$3&to=$4", 200, nil, #"{"schemaChanged":false,"changes":[]}"#),
+            "The differences of two equal states", given: story, "GET app/diff?from=$3&to=$4", 200, nil,
+            #"{"schemaChanged":false,"changes":[]}"#),
         Row(
-            "Since before it was", given: story, "GET b/diff?from=0", 200, nil,
+            "The differences since before the creation of the suite", given: story, "GET b/diff?from=0", 200, nil,
             #"{"changes":[{"key":"x","old":null,"oldSource":"unset","new":1}]}"#),
         Row(
-            "From an instant", given: story, "GET b/diff?from=2001-01-01T00:00:00Z", 200, nil,
+            "The differences from an instant", given: story, "GET b/diff?from=2001-01-01T00:00:00Z", 200, nil,
             #"{"changes":[{"key":"x"}]}"#),
-        Row("Without a beginning", given: story, "GET app/diff", 400, .badRequest),
-        Row("To what is to come", given: story, "GET app/diff?from=0&to=99", 400, .badRequest),
-        Row("Of a suite that never was", given: story, "GET ap/diff?from=0", 404, .unknownSuite),
+        Row("The differences without `from`", given: story, "GET app/diff", 400, .badRequest),
+        Row("The differences to a future revision", given: story, "GET app/diff?from=0&to=99", 400, .badRequest),
+        Row("A suite that never existed", given: story, "GET ap/diff?from=0", 404, .unknownSuite),
         Row(
-            "From what is not kept", given: (1...5).map { Request("PUT app/keys/a \($0)") }, "GET app/diff?from=$1",
+            "The differences from a revision that is not retained",
+            given: (1...5).map { Request("PUT app/keys/a \($0)") }, "GET app/diff?from=$1",
             410,
             .historyGone, #"{"oldest":$3}"#
         ) { $0.history.commits = 2 },
@@ -103,50 +111,55 @@ struct UndoTests {
 
     static let undoing: [Row] = [
         Row(
-            "A value", given: story, #"POST app/undo {"revision":$6}"#, 200, nil,
+            "The undo of a value", given: story, #"POST app/undo {"revision":$6}"#, 200, nil,
             #"{"revision":$7,"changed":true,"changes":[{"suite":"app","key":"count","new":null},{"key":"volume","new":1}]}"#,
             fields: ["ETag: \"$7\""], then: [("GET app?view=stored", #"{"values":{"volume":1}}"#)]),
         Row(
-            "An undo, which is to redo", given: story + [#"POST app/undo {"revision":$6}"#],
+            "The undo of an undo", given: story + [#"POST app/undo {"revision":$6}"#],
             #"POST app/undo {"revision":$7}"#, 200, nil, #"{"changed":true}"#,
             then: [("GET app?view=stored", #"{"values":{"volume":0.25,"count":5}}"#)]),
         Row(
-            "A value that was changed since", given: story, #"POST app/undo {"revision":$3}"#, 409, .changedSince,
+            "The undo of a value that was changed later", given: story, #"POST app/undo {"revision":$3}"#, 409,
+            .changedSince,
             #"{"changes":[{"suite":"app","key":"volume","new":0.25,"revision":$6}]}"#),
         Row(
-            "A value that was changed and changed back",
+            "The undo of a value that was changed and changed back",
             given: story + ["PUT app/keys/volume 1", "PUT app/keys/volume 0.25"],
             #"POST app/undo {"revision":$6}"#, 409, .changedSince,
             #"{"changes":[{"key":"volume","revision":$7},{"key":"volume","revision":$8}]}"#),
         Row(
-            "A value that was changed since, by force", given: story, #"POST app/undo {"revision":$3,"force":true}"#,
+            "The forced undo of a value that was changed later", given: story,
+            #"POST app/undo {"revision":$3,"force":true}"#,
             200,
             nil, #"{"changes":[{"key":"volume","old":0.25,"new":0.5,"source":"default"}]}"#),
         Row(
-            "A value that the present schema does not allow",
+            "The undo to a value that the current schema refuses",
             given: [Samples.schema, "PUT app/keys/count 11", "DELETE app/keys/count", Samples.narrow],
             #"POST app/undo {"revision":$3}"#, 409, .schemaConflict,
-            #"{"detail":"the schema of suite app does not allow the restored values: count: must be at most 10 (got 11); change the schema first"}"#
+            #"{"detail":"*suite app*count*10*11*"}"#
         ),
         Row(
-            "A schema", given: [Samples.schema, Samples.narrow], #"POST app/undo {"revision":$2}"#, 200, nil,
+            "The undo of a schema", given: [Samples.schema, Samples.narrow], #"POST app/undo {"revision":$2}"#, 200,
+            nil,
             #"{"changed":true}"#, then: [("GET app/keys/volume", #"{"value":0.5}"#)]),
         Row(
-            "The first schema", given: ["PUT app/keys/count 3", Samples.schema], #"POST app/undo {"revision":$2}"#, 200,
+            "The undo of the first schema", given: ["PUT app/keys/count 3", Samples.schema],
+            #"POST app/undo {"revision":$2}"#, 200,
             nil, #"{"changed":true}"#, then: [("GET app", #"{"schemaRevision":$3,"values":{"count":3}}"#)]),
         Row(
-            "A schema with what it reset",
+            "The undo of a schema that removed values",
             given: [
                 Samples.schema, "PUT app/keys/count 11",
                 #"PUT app/schema?onConflict=reset {"additionalProperties":false,"properties":{"count":{"maximum":10}}}"#,
             ], #"POST app/undo {"revision":$3}"#, 200, nil, #"{"changed":true}"#,
             then: [("GET app/keys/count", #"{"value":11,"source":"stored"}"#)]),
         Row(
-            "A drop", given: story + ["DELETE app?drop"], #"POST app/undo {"revision":$7}"#, 200, nil,
+            "The undo of a drop", given: story + ["DELETE app?drop"], #"POST app/undo {"revision":$7}"#, 200, nil,
             #"{"changed":true}"#,
             then: [("GET app?view=stored", #"{"schemaRevision":$8,"values":{"volume":0.25,"count":5}}"#)]),
         Row(
-            "A drop of a suite that was begun again", given: story + ["DELETE app?drop", "PUT app/keys/z 1"],
+            "The undo of a drop of a suite that was created again",
+            given: story + ["DELETE app?drop", "PUT app/keys/z 1"],
             #"POST app/undo {"revision":$7}"#, 409, .changedSince),
         Row(
             "A commit of several suites",
@@ -155,7 +168,7 @@ struct UndoTests {
             ], #"POST /v1/undo {"revision":$1}"#, 200, nil,
             #"{"changes":[{"suite":"a","key":"k","new":null},{"suite":"b","key":"k","new":null}]}"#),
         Row(
-            "A commit of several suites, in one",
+            "The undo of a commit of several suites in one suite",
             given: [
                 #"POST /v1/transaction {"do":[{"op":"set","suite":"a","key":"k","value":1},{"op":"set","suite":"b","key":"k","value":2}]}"#
             ], #"POST a/undo {"revision":$1}"#, 200, nil, #"{"changes":[{"suite":"a","key":"k","new":null}]}"#,
@@ -164,22 +177,24 @@ struct UndoTests {
             "A dry run", given: story, #"POST app/undo?dryRun {"revision":$6}"#, 200, nil,
             #"{"dryRun":true,"changed":true,"revision":$6}"#, then: [("GET app/keys/count", #"{"value":5}"#)]),
         Row(
-            "With a guard that does not hold", given: story,
+            "An undo with an older tag in If-Match", given: story,
             Request(#"POST app/undo {"revision":$6}"#, "If-Match: \"$3\""), 412, .preconditionFailed),
         Row(
-            "A repeat", given: story + [Request(#"POST app/undo {"revision":$6}"#, "Idempotency-Key: u")],
+            "A repeat of an undo", given: story + [Request(#"POST app/undo {"revision":$6}"#, "Idempotency-Key: u")],
             Request(#"POST app/undo {"revision":$6}"#, "Idempotency-Key: u"), 200, nil,
             #"{"replayed":true,"revision":$7,"changed":true}"#),
-        Row("A commit of another suite", given: story, #"POST app/undo {"revision":$4}"#, 400, .badRequest),
-        Row("A commit to come", given: story, #"POST app/undo {"revision":99}"#, 400, .badRequest),
-        Row("Another member", given: story, #"POST app/undo {"revision":$6,"forced":true}"#, 400, .badRequest),
-        Row("With GET", given: story, "GET app/undo", 405, .methodNotAllowed, fields: ["Allow: POST, OPTIONS"]),
+        Row("The undo of a commit of another suite", given: story, #"POST app/undo {"revision":$4}"#, 400, .badRequest),
+        Row("The undo of a future commit", given: story, #"POST app/undo {"revision":99}"#, 400, .badRequest),
         Row(
-            "A commit that is not kept", given: (1...5).map { Request("PUT app/keys/a \($0)") },
+            "An undo with an unknown member", given: story, #"POST app/undo {"revision":$6,"forced":true}"#, 400,
+            .badRequest),
+        Row("GET of an undo", given: story, "GET app/undo", 405, .methodNotAllowed, fields: ["Allow: POST, OPTIONS"]),
+        Row(
+            "The undo of a commit that is not retained", given: (1...5).map { Request("PUT app/keys/a \($0)") },
             #"POST app/undo {"revision":$2}"#, 410, .historyGone
         ) { $0.history.commits = 2 },
         Row(
-            "What the schema of now does not allow",
+            "A past value that the current schema refuses",
             given: [Samples.schema, "PUT app/keys/count 11", "PUT app/keys/count 1", Samples.narrow],
             #"POST app/undo {"revision":$3}"#, 409, .schemaConflict,
             #"{"conflicts":[{"key":"count","stored":11,"errors":[{"suite":"app","keyword":"maximum"}]}]}"#),
@@ -192,48 +207,51 @@ struct UndoTests {
 
     static let restoring: [Row] = [
         Row(
-            "All that was stored", given: story, #"POST app/restore {"to":$3}"#, 200, nil,
+            "A restore of all values", given: story, #"POST app/restore {"to":$3}"#, 200, nil,
             #"{"revision":$7,"changed":true,"changes":[{"key":"count","new":3},{"key":"volume","new":1}]}"#,
             fields: ["ETag: \"$7\""]),
         Row(
-            "Of keys that begin so", given: story, #"POST app/restore {"to":$3,"prefix":"co"}"#, 200, nil,
+            "Keys with a prefix", given: story, #"POST app/restore {"to":$3,"prefix":"co"}"#, 200, nil,
             #"{"changes":[{"key":"count","new":3}]}"#),
         Row(
-            "Of keys that are named", given: story, #"POST app/restore {"to":$5,"keys":["count"]}"#, 200, nil,
+            "A restore of named keys", given: story, #"POST app/restore {"to":$5,"keys":["count"]}"#, 200, nil,
             #"{"changes":[{"key":"count","new":null}]}"#),
         Row(
-            "To an instant", given: story, #"POST app/restore {"to":"2999-01-01T00:00:00Z"}"#, 200, nil,
+            "A restore to an instant", given: story, #"POST app/restore {"to":"2999-01-01T00:00:00Z"}"#, 200, nil,
             #"{"changed":false,"changes":[]}"#),
         Row(
-            "To an instant before all", given: story, #"POST app/restore {"to":"2001-01-01T00:00:00Z"}"#, 404,
+            "A restore to an instant before the first commit", given: story,
+            #"POST app/restore {"to":"2001-01-01T00:00:00Z"}"#, 404,
             .unknownSuite),
         Row(
-            "A suite that was dropped", given: ["PUT app/keys/a 1", "DELETE app?drop"], #"POST app/restore {"to":$1}"#,
+            "A restore of a dropped suite", given: ["PUT app/keys/a 1", "DELETE app?drop"],
+            #"POST app/restore {"to":$1}"#,
             200,
             nil, #"{"changed":true}"#, then: [("GET app", #"{"values":{"a":1}}"#)]),
         Row(
-            "What the schema of now does not allow",
+            "A past value that the current schema refuses",
             given: [Samples.schema, #"PUT app {"count":11,"volume":1}"#, "DELETE app", Samples.narrow],
             #"POST app/restore {"to":$2}"#, 409, .schemaConflict, #"{"conflicts":[{"key":"count","stored":11}]}"#),
         Row(
-            "The rest",
+            "A restore that skips refused values",
             given: [Samples.schema, #"PUT app {"count":11,"volume":1}"#, "DELETE app", Samples.narrow],
             #"POST app/restore?onConflict=skip {"to":$2}"#, 200, nil,
             #"{"changed":true,"changes":[{"key":"volume","new":1}],"skipped":[{"key":"count","stored":11,"errors":["*"]}]}"#
         ),
         Row(
-            "A repeat of the rest",
+            "A repeat of a restore that skips refused values",
             given: [
                 Samples.schema, #"PUT app {"count":11,"volume":1}"#, "DELETE app", Samples.narrow,
                 Request(#"POST app/restore?onConflict=skip {"to":$2}"#, "Idempotency-Key: r"),
             ], Request(#"POST app/restore?onConflict=skip {"to":$2}"#, "Idempotency-Key: r"), 200, nil,
             #"{"replayed":true,"skipped":[{"key":"count"}]}"#),
         Row(
-            "Both a prefix and keys", given: story, #"POST app/restore {"to":$3,"prefix":"a","keys":["b"]}"#, 400,
+            "A restore with both a prefix and keys", given: story,
+            #"POST app/restore {"to":$3,"prefix":"a","keys":["b"]}"#, 400,
             .badRequest),
-        Row("No place", given: story, #"POST app/restore {}"#, 400, .badRequest),
+        Row("A restore without the member to", given: story, #"POST app/restore {}"#, 400, .badRequest),
         Row(
-            "A place that is none", given: story, #"POST app/restore {"to":"yesterday"}"#, 400, .badRequest,
+            "A restore to an invalid moment", given: story, #"POST app/restore {"to":"yesterday"}"#, 400, .badRequest,
             #"{"pointer":"/to"}"#),
     ]
 

@@ -109,8 +109,8 @@ struct DamagedDataTests {
         for lost in 1..<(1 << sectors.count) {
             var damaged = data
             for (number, sector) in sectors.enumerated() where lost >> number & 1 == 1 {
-                for place in max(last.lowerBound, sector * 512)...min(last.upperBound, sector * 512 + 511) {
-                    damaged.files[data.newestJournal]?[place] = 0
+                for offset in max(last.lowerBound, sector * 512)...min(last.upperBound, sector * 512 + 511) {
+                    damaged.files[data.newestJournal]?[offset] = 0
                 }
             }
             #expect(try started(damaged, "GET app/keys/a?raw", naming: "") == "1", "sectors \(lost)")
@@ -121,14 +121,14 @@ struct DamagedDataTests {
     func zeros() throws {
         let (data, last) = try large()
         let name = data.newestJournal
-        for place in stride(from: last.lowerBound + 1, to: last.upperBound, by: 19) {
-            for count in [1, 511, 512, 513] where place + count < last.upperBound {
-                guard (place % 512, count) != (0, 512) else { continue }
+        for offset in stride(from: last.lowerBound + 1, to: last.upperBound, by: 19) {
+            for count in [1, 511, 512, 513] where offset + count < last.upperBound {
+                guard (offset % 512, count) != (0, 512) else { continue }
                 var damaged = data
-                for zero in place..<(place + count) { damaged.files[name]?[zero] = 0 }
+                for zero in offset..<(offset + count) { damaged.files[name]?[zero] = 0 }
                 let value = try started(
                     damaged, "GET app/keys/a?raw", naming: "\(name), line 3, at byte \(last.lowerBound)")
-                #expect(value == nil, "\(count) bytes from \(place)")
+                #expect(value == nil, "\(count) bytes from \(offset)")
             }
         }
     }

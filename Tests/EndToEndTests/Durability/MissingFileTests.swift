@@ -95,27 +95,39 @@ struct MissingFileTests {
 
     @Test(
         "A start, a check and a repair refuse anything that is not a regular file",
-        arguments: ["FIFO", "device", "folder"])
-    func noFile(_ kind: String) throws {
+        arguments: ["FIFO", "folder", "socket"])
+    func notRegularFile(_ kind: String) throws {
+        // The kernel refuses to open a socket, so a check of a socket reports the error of `open`.
+        try expectRefusal(because: kind == "socket" ? "open: " : "not a regular file") { path in
+            switch kind {
+            case "FIFO": mkfifo(path, 0o600) == 0
+            case "socket": mknod(path, S_IFSOCK | 0o600, 0) == 0
+            default: mkdir(path, 0o700) == 0
+            }
+        }
+    }
+
+    @Test(
+        "A start, a check and a repair refuse a device", .enabled(if: geteuid() == 0, "Only root may create a device."))
+    func device() throws {
+        try expectRefusal(because: "not a regular file") { path in mknod(path, S_IFCHR | 0o600, 0x103) == 0 }
+    }
+
+    /// Replaces each file of a data directory, one at a time. Expects a start, a check and a repair to refuse the
+    /// replacement, which `create` makes at a path. The error of the check must contain the cause.
+    private func expectRefusal(because cause: String, of create: (String) -> Bool) throws {
         let data = try Self.history(.always)
         for name in data.files.keys.sorted() {
             var left = data
             left.files[name] = nil
             let directory = try left.write()
-            let path = "\(directory.path)/\(name)"
-            switch kind {
-            case "FIFO": try #require(mkfifo(path, 0o600) == 0)
-            case "device":
-                // Only root may create a device.
-                guard mknod(path, S_IFCHR | 0o600, 0x103) == 0 else { return }
-            default: try #require(mkdir(path, 0o700) == 0)
-            }
+            try #require(create("\(directory.path)/\(name)"), "error \(errno)")
             let start = try ChildProcess.run(["--listen", "127.0.0.1:0", "--data", directory.path, "--log", "error"])
             #expect([65, 73].contains(start.code) && start.errors.contains("/\(name): "), "\(name): \(start)")
             // A check does not lock the directory and ignores LOCK.
             guard name != "LOCK" else { continue }
             let check = try ChildProcess.run(["check", directory.path])
-            #expect(check.code == 73 && check.errors.contains("/\(name): not a regular file"), "\(name): \(check)")
+            #expect(check.code == 73 && check.errors.contains("/\(name): \(cause)"), "\(name): \(check)")
             let repair = try ChildProcess.run(["repair", directory.path, "--yes"])
             // A repair succeeds if no start needs the file.
             #expect([0, 73].contains(repair.code), "\(name): \(repair)")
@@ -127,17 +139,17 @@ struct MissingFileTests {
         let data = try StoredData(version: "0.3")
         for name in ["journal-5.jsonl", "journal-7.jsonl"] {
             let head = try #require(data.files[name]?.firstIndex(of: UInt8(ascii: "\n")))
-            for place in stride(from: 0, to: head, by: 5) {
+            for offset in stride(from: 0, to: head, by: 5) {
                 var damaged = data
-                damaged.files[name]?[place] ^= 1
+                damaged.files[name]?[offset] ^= 1
                 let directory = try damaged.write()
                 let plan = try ChildProcess.run(["repair", directory.path])
                 #expect(plan.output.contains("\(name) is damaged: line 1"), "\(plan)")
                 #expect(plan.output.contains("would be kept: all up to revision 8") && !plan.output.contains("lost"))
                 #expect(try ChildProcess.run(["repair", directory.path, "--yes"]).code == 0)
                 let daemon = try TestDaemon(in: directory)
-                #expect(try daemon.send("GET player/keys/volume?raw").text == "0.25", "\(name), byte \(place)")
-                #expect(try daemon.send("GET editor/keys/fontSize?raw").text == "14", "\(name), byte \(place)")
+                #expect(try daemon.send("GET player/keys/volume?raw").text == "0.25", "\(name), byte \(offset)")
+                #expect(try daemon.send("GET editor/keys/fontSize?raw").text == "14", "\(name), byte \(offset)")
             }
         }
         var damaged = data

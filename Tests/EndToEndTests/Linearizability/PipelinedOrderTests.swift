@@ -124,9 +124,9 @@ struct PipelinedOrderTests {
         ] as [Request])
     func cursors(request: Request) throws {
         let answers = try answers(["PUT app/keys/a 1", request, "PUT app/keys/a 2"])
-        let places = answers.map { $0.field("Settings-Cursor").flatMap { Cursor($0) }?.revision ?? .zero }
-        #expect(places[0] > .zero)
-        #expect(places[1] == places[0], "\(answers[1].status)")
-        #expect(places[2] > places[1])
+        let revisions = answers.map { $0.field("Settings-Cursor").flatMap { Cursor($0) }?.revision ?? .zero }
+        #expect(revisions[0] > .zero)
+        #expect(revisions[1] == revisions[0], "\(answers[1].status)")
+        #expect(revisions[2] > revisions[1])
     }
 }

@@ -19,7 +19,7 @@ struct ObservedStateTests {
         Row("The state with a long wait", given: ["PUT app/keys/a 1"], "GET app/observe?wait=300", 200, nil, one),
         Row("The state without a wait", given: ["PUT app/keys/a 1"], "GET app/observe?wait=0", 200, nil, one),
         Row(
-            "The revision is a place in history, and not the suite's own",
+            "The revision counts the commits of all suites",
             given: ["PUT app/keys/a 1", "PUT b/keys/a 1"], "GET app/observe", 200, nil, #"{"revision":$2}"#,
             fields: ["ETag:"]),
         Row(

@@ -1,3 +1,4 @@
+import Foundation
 import SettingsAPI
 import SettingsModel
 import SettingsServer
@@ -12,7 +13,8 @@ struct Row: Sendable, CustomTestStringConvertible {
     var request: Request
     var status: Int
     var code: ErrorCode?
-    /// A pattern that the body must contain. `"*"` matches anything, `$n` stands for a revision.
+    /// A pattern that the body must contain. `"*"` matches any value, `"*a*b*"` matches a text that contains `a` and then
+    /// `b`, and `$n` stands for a revision.
     var body: String
     /// The exact text of the body.
     var text: String?
@@ -46,7 +48,11 @@ struct Row: Sendable, CustomTestStringConvertible {
         self.adapt = adapt
     }
 
-    var testDescription: String { name }
+    /// The subject, the condition and the result: `A missing key: GET app/keys/b returns 404 not_set`.
+    var testDescription: String {
+        let result = code.map { "\(status) \($0.rawValue)" } ?? "\(status)"
+        return "\(name): \(request.method) \(request.target.prefix(80)) returns \(result)"
+    }
 
     /// The row with additional requests before `given`.
     func after(_ requests: Request...) -> Row {
@@ -168,11 +174,23 @@ extension Row {
 }
 
 extension JSONValue {
+    /// True if a text contains all parts, in their order.
+    private static func contains(_ text: String, _ parts: [Substring]) -> Bool {
+        var rest = text[...]
+        for part in parts {
+            guard let range = rest.range(of: part) else { return false }
+            rest = rest[range.upperBound...]
+        }
+        return true
+    }
+
     /// True if a value contains this pattern: all members of its objects, and the same number of elements in its
     /// arrays.
     func isFound(in value: JSONValue?) -> Bool {
         switch (self, value) {
         case ("*", _?): true
+        case (.string(let pattern), .string(let text)?) where pattern.hasPrefix("*") && pattern.hasSuffix("*"):
+            Self.contains(text, pattern.split(separator: "*"))
         case (.object(let pattern), .object(let object)?):
             pattern.allSatisfy { $0.value.isFound(in: object[$0.name]) }
         case (.array(let pattern), .array(let elements)?):

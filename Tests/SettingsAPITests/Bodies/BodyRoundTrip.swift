@@ -39,14 +39,32 @@ func bodyError<Body: JSONReadable>(_ text: String, as type: Body.Type) throws ->
 /// An invalid body, with the location and the reason of the error.
 struct RefusedBody: CustomTestStringConvertible, Sendable {
     let testDescription: String
-    let text: String
-    let description: String
-    let didYouMean: [String]
+    private let text: String
+    private let pointer: String
+    private let facts: [String]
+    private let didYouMean: [String]
 
-    init(_ name: String, _ text: String, _ description: String, didYouMean: [String] = []) {
+    init(
+        _ name: String, _ text: String, at pointer: String = "", stating facts: [String], didYouMean: [String] = []
+    ) {
         testDescription = name
         self.text = text
-        self.description = description
+        self.pointer = pointer
+        self.facts = facts
         self.didYouMean = didYouMean
+    }
+
+    /// Expects an error with the pointer, the suggestions and the facts. Its text names each member and the number of
+    /// each element on the way to the fault, and does not contain the pointer.
+    func expectRefusal<Body: JSONReadable>(as type: Body.Type) throws {
+        let error = try #require(try bodyError(text, as: type))
+        #expect(error.pointer.description == pointer)
+        #expect(error.didYouMean == didYouMean)
+        for fact in facts { #expect(error.description.contains(fact), "\(error)") }
+        for token in error.pointer.tokens {
+            let phrase = Int(token).map { "element \($0 + 1)" } ?? "\"\(token)\""
+            #expect(error.description.contains(phrase), "\(error)")
+        }
+        #expect(pointer.isEmpty || !error.description.contains(pointer), "\(error)")
     }
 }

@@ -7,6 +7,6 @@ struct NameBodyTests {
     func inBodies() throws {
         #expect(try bodyError("\".x\"", as: SuiteName.self)?.detail == "a suite name must not start with '.'")
         #expect(try bodyError("\"\"", as: KeyName.self)?.detail == "a key must not be empty")
-        #expect(try bodyError("7", as: KeyName.self)?.detail == "expected a string, found an integer")
+        #expect(try bodyError("7", as: KeyName.self)?.detail == "must be a string (got an integer)")
     }
 }

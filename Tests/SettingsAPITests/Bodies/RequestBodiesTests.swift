@@ -43,121 +43,118 @@ struct RequestBodiesTests {
     @Test(
         "A transaction that is not as it should be is refused at the place, with what may have been meant",
         arguments: [
-            RefusedBody("no object", "[]", "expected an object, found an array"),
-            RefusedBody("nothing to do", "{}", #"the member "do" is missing"#),
+            RefusedBody("no object", "[]", stating: ["an object", "got an array"]),
+            RefusedBody("nothing to do", "{}", stating: [#""do""#]),
             RefusedBody(
-                "a member that is misspelt", #"{"iff":[],"do":[]}"#, #"/iff: unknown member "iff"; did you mean if?"#,
+                "a member that is misspelt", #"{"iff":[],"do":[]}"#, at: "/iff", stating: [#""iff""#, "if"],
                 didYouMean: ["if"]),
             RefusedBody(
                 "a member like no other", #"{"do":[],"comment":""}"#,
-                #"/comment: unknown member "comment"; use one of if, do"#),
-            RefusedBody("no list", #"{"do":{}}"#, "/do: expected an array, found an object"),
-            RefusedBody("null for conditions", #"{"if":null,"do":[]}"#, "/if: expected an array, found null"),
+                at: "/comment", stating: [#""comment""#, "if, do"]),
+            RefusedBody("no list", #"{"do":{}}"#, at: "/do", stating: ["an array", "got an object"]),
+            RefusedBody("null for conditions", #"{"if":null,"do":[]}"#, at: "/if", stating: ["an array", "got null"]),
             RefusedBody(
                 "an unknown operation", #"{"do":[{"op":"set","suite":"a","key":"k","value":1},{"op":"apend"}]}"#,
-                #"/do/1/op: unknown op "apend"; did you mean append?"#, didYouMean: ["append"]),
+                at: "/do/1/op", stating: [#""apend""#, "append"], didYouMean: ["append"]),
             RefusedBody(
                 "an operation like no other", #"{"do":[{"op":"frobnicate"}]}"#,
-                #"/do/0/op: unknown op "frobnicate"; use one of set, delete, add, append, concat, toggle, merge, patch"#
-            ),
-            RefusedBody("no operation", #"{"do":[{"suite":"a"}]}"#, #"/do/0: the member "op" is missing"#),
+                at: "/do/0/op", stating: [#""frobnicate""#, "set, delete, add, append, concat, toggle, merge, patch"]),
+            RefusedBody("no operation", #"{"do":[{"suite":"a"}]}"#, at: "/do/0", stating: [#""op""#]),
             RefusedBody(
                 "a value misspelt", #"{"do":[{"op":"set","suite":"a","key":"k","vlaue":1}]}"#,
-                #"/do/0/vlaue: unknown member "vlaue"; did you mean value?"#, didYouMean: ["value"]),
+                at: "/do/0/vlaue", stating: [#""vlaue""#, "value"], didYouMean: ["value"]),
             RefusedBody(
                 "a value that delete does not have", #"{"do":[{"op":"delete","suite":"a","key":"k","value":1}]}"#,
-                #"/do/0/value: unknown member "value"; use one of op, suite, key"#),
+                at: "/do/0/value", stating: [#""value""#, "op, suite, key"]),
             RefusedBody(
                 "a member that set does not have", #"{"do":[{"op":"set","suite":"a","key":"k","comment":1}]}"#,
-                #"/do/0/comment: unknown member "comment"; use one of op, suite, key, value"#),
+                at: "/do/0/comment", stating: [#""comment""#, "op, suite, key, value"]),
             RefusedBody(
                 "a member that append does not have", #"{"do":[{"op":"append","suite":"a","key":"k","comment":1}]}"#,
-                #"/do/0/comment: unknown member "comment"; use one of op, suite, key, values"#),
+                at: "/do/0/comment", stating: [#""comment""#, "op, suite, key, values"]),
             RefusedBody(
                 "a misspelt op", #"{"do":[{"oq":"set","suite":"a","key":"k","value":1}]}"#,
-                #"/do/0/oq: unknown member "oq"; did you mean op?"#, didYouMean: ["op"]),
+                at: "/do/0/oq", stating: [#""oq""#, "op"], didYouMean: ["op"]),
             RefusedBody(
-                "no value", #"{"do":[{"op":"set","suite":"a","key":"k"}]}"#, #"/do/0: the member "value" is missing"#),
+                "no value", #"{"do":[{"op":"set","suite":"a","key":"k"}]}"#, at: "/do/0", stating: [#""value""#]),
             RefusedBody(
-                "no key", #"{"do":[{"op":"toggle","suite":"a"}]}"#, #"/do/0: the member "key" is missing"#),
+                "no key", #"{"do":[{"op":"toggle","suite":"a"}]}"#, at: "/do/0", stating: [#""key""#]),
             RefusedBody(
                 "a bad suite", #"{"do":[{"op":"toggle","suite":"a b","key":"k"}]}"#,
-                "/do/0/suite: a suite name must consist of A-Z a-z 0-9 . _ -, but character 2 is ' '"),
+                at: "/do/0/suite", stating: ["A-Z a-z 0-9 . _ -", "character 2 is ' '"]),
             RefusedBody(
                 "adding no number", #"{"do":[{"op":"add","suite":"a","key":"k","by":"1"}]}"#,
-                "/do/0/by: expected a number, found a string"),
+                at: "/do/0/by", stating: ["a number", "got a string"]),
             RefusedBody(
                 "appending no list", #"{"do":[{"op":"append","suite":"a","key":"k","values":"x"}]}"#,
-                "/do/0/values: expected an array, found a string"),
+                at: "/do/0/values", stating: ["an array", "got a string"]),
             RefusedBody(
                 "an unknown step of a patch",
                 #"{"do":[{"op":"patch","suite":"a","key":"k","patch":[{"op":"spam","path":"/a"}]}]}"#,
-                #"/do/0/patch/0/op: unknown op "spam"; use one of add, remove, replace, move, copy, test"#),
+                at: "/do/0/patch/0/op", stating: [#""spam""#, "add, remove, replace, move, copy, test"]),
             RefusedBody(
                 "a step without its path",
                 #"{"do":[{"op":"patch","suite":"a","key":"k","patch":[{"op":"remove"}]}]}"#,
-                #"/do/0/patch/0: the member "path" is missing"#),
+                at: "/do/0/patch/0", stating: [#""path""#]),
             RefusedBody(
                 "a path that is none",
                 #"{"do":[{"op":"patch","suite":"a","key":"k","patch":[{"op":"remove","path":"a"}]}]}"#,
-                "/do/0/patch/0/path: expected a JSON Pointer such as /player/volume, found another string"),
+                at: "/do/0/patch/0/path", stating: ["a JSON Pointer such as /player/volume", "got another string"]),
         ])
     func refusedTransactions(body: RefusedBody) throws {
-        let error = try bodyError(body.text, as: Transaction.self)
-        #expect(error?.description == body.description)
-        #expect(error?.didYouMean == body.didYouMean)
+        try body.expectRefusal(as: Transaction.self)
     }
 
     @Test(
         "A condition that is not as it should be is refused at the place",
         arguments: [
-            RefusedBody("no test", #"{"suite":"a","key":"k"}"#, "expected a member revision, stored or value"),
+            RefusedBody("no test", #"{"suite":"a","key":"k"}"#, stating: ["revision, stored or value"]),
             RefusedBody(
                 "two tests", #"{"suite":"a","key":"k","revision":1,"stored":true}"#,
-                "expected only one of revision, stored and value, found revision and stored"),
-            RefusedBody("no suite", #"{"key":"k","revision":1}"#, #"the member "suite" is missing"#),
-            RefusedBody("a value of no key", #"{"suite":"a","value":1}"#, #"the member "key" is missing"#),
+                stating: ["revision, stored and value", "revision and stored"]),
+            RefusedBody("no suite", #"{"key":"k","revision":1}"#, stating: [#""suite""#]),
+            RefusedBody("a value of no key", #"{"suite":"a","value":1}"#, stating: [#""key""#]),
             RefusedBody(
                 "stored what", #"{"suite":"a","key":"k","stored":1}"#,
-                "/stored: expected true or false, found an integer"),
+                at: "/stored", stating: ["true or false", "got an integer"]),
             RefusedBody(
-                "no revision", #"{"suite":"a","revision":"3"}"#, "/revision: expected an integer, found a string"),
+                "no revision", #"{"suite":"a","revision":"3"}"#, at: "/revision",
+                stating: ["an integer", "got a string"]),
             RefusedBody(
                 "a member misspelt", #"{"suite":"a","key":"k","revison":3}"#,
-                #"/revison: unknown member "revison"; did you mean revision?"#, didYouMean: ["revision"]),
+                at: "/revison", stating: [#""revison""#, "revision"], didYouMean: ["revision"]),
         ])
     func refusedConditions(body: RefusedBody) throws {
-        let error = try bodyError(body.text, as: Transaction.Condition.self)
-        #expect(error?.description == body.description)
-        #expect(error?.didYouMean == body.didYouMean)
+        try body.expectRefusal(as: Transaction.Condition.self)
     }
 
     @Test(
         "An operation in place that is not as it should be is refused at the place",
         arguments: [
-            RefusedBody("no object", "1", "expected an object, found an integer"),
-            RefusedBody("nothing", "{}", #"the member "op" is missing"#),
-            RefusedBody("no word", #"{"op":1}"#, "/op: expected a string, found an integer"),
-            RefusedBody("no operand", #"{"op":"add"}"#, #"the member "by" is missing"#),
+            RefusedBody("no object", "1", stating: ["an object", "got an integer"]),
+            RefusedBody("nothing", "{}", stating: [#""op""#]),
+            RefusedBody("no word", #"{"op":1}"#, at: "/op", stating: ["a string", "got an integer"]),
+            RefusedBody("no operand", #"{"op":"add"}"#, stating: [#""by""#]),
             RefusedBody(
                 "set is no operation in place", #"{"op":"set","value":1}"#,
-                #"/op: unknown op "set"; use one of add, append, concat, toggle, merge, patch"#),
+                at: "/op", stating: [#""set""#, "add, append, concat, toggle, merge, patch"]),
             RefusedBody(
                 "the operand of another", #"{"op":"concat","values":["x"]}"#,
-                #"/values: unknown member "values"; use one of op, text"#),
+                at: "/values", stating: [#""values""#, "op, text"]),
             RefusedBody(
                 "a suite", #"{"op":"toggle","suite":"a"}"#,
-                #"/suite: unknown member "suite"; use one of op"#),
+                at: "/suite", stating: [#""suite""#, "op"]),
             RefusedBody(
                 "a member like no other", #"{"op":"merge","value":{},"comment":""}"#,
-                #"/comment: unknown member "comment"; use one of op, value"#),
-            RefusedBody("a misspelt op", #"{"ob":"add","by":1}"#, #"/ob: unknown member "ob"; did you mean op?"#),
+                at: "/comment", stating: [#""comment""#, "op, value"]),
+            RefusedBody(
+                "a misspelt op", #"{"ob":"add","by":1}"#, at: "/ob", stating: [#""ob""#, "op"], didYouMean: ["op"]),
             RefusedBody(
                 "a member instead of the op", #"{"add":1}"#,
-                #"/add: unknown member "add"; use one of op, by, values, text, value, patch"#),
+                at: "/add", stating: [#""add""#, "op, by, values, text, value, patch"]),
         ])
     func refusedOperations(body: RefusedBody) throws {
-        #expect(try bodyError(body.text, as: InPlaceOperation.self)?.description == body.description)
+        try body.expectRefusal(as: InPlaceOperation.self)
     }
 
     @Test("A request body written by a client is equal after reading")

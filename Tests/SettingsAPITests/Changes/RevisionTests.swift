@@ -95,9 +95,9 @@ struct RevisionTests {
     func bodies() throws {
         try expectRoundTrip("17", as: Revision.self)
         try expectRoundTrip("\"7f3a.40\"", as: Cursor.self)
-        #expect(try bodyError("-1", as: Revision.self)?.detail == "expected a revision, found a negative integer")
+        #expect(try bodyError("-1", as: Revision.self)?.detail == "must be a revision (got a negative integer)")
         #expect(
-            try bodyError("1.0", as: Revision.self)?.detail == "expected an integer, found a floating-point number")
+            try bodyError("1.0", as: Revision.self)?.detail == "must be an integer (got a floating-point number)")
         #expect(try bodyError("\"40\"", as: Cursor.self) != nil)
     }
 

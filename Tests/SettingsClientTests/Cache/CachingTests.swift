@@ -32,7 +32,7 @@ struct CachingTests {
         DefaultsAdapter(
             keyStore: ClientKeys(),
             session: SuiteSession(
-                FlakyBackend(backend, holding: directory), cache: file(), options: .init(saveInterval: interval)),
+                FlakyBackend(backend, retaining: directory), cache: file(), options: .init(saveInterval: interval)),
             log: DefaultsLog { _, message, _ in issues.add(message) })
     }
 
@@ -40,8 +40,8 @@ struct CachingTests {
         Array(try Data(contentsOf: URL(filePath: path)))
     }
 
-    /// Waits until the file holds these values.
-    private func holds(_ values: [JSONValue]) -> Bool {
+    /// Waits until the file contains these values.
+    private func contains(_ values: [JSONValue]) -> Bool {
         let limit = ContinuousClock.now + .seconds(Deadline.patience)
         while file().read()?.suites.first?.values.map(\.value) != values {
             guard ContinuousClock.now < limit else { return false }
@@ -61,7 +61,7 @@ struct CachingTests {
     }
 
     @Test(
-        "The cached state is read at a start without a server that answers, with no issue",
+        "A start without a reachable server reads the cached state and reports no issue",
         arguments: Absence.allCases)
     func start(_ absence: Absence) async throws {
         do {
@@ -70,7 +70,7 @@ struct CachingTests {
             defaults.username = "me"
             try await defaults.synchronize()
         }
-        #expect(holds([5, "me"]))
+        #expect(contains([5, "me"]))
         let link = FlakyBackend(server)
         switch absence {
         case .nobody: link.leave()
@@ -94,7 +94,7 @@ struct CachingTests {
         #expect(defaults.username == "you" && issues.all == [])
     }
 
-    @Test("It is saved when it changes, but not more often than once in an interval, and at the end")
+    @Test("A changed state is saved at most once per interval, and at the end of the program")
     func interval() throws {
         do {
             let defaults = adapter(server, interval: .seconds(1000))
@@ -103,19 +103,19 @@ struct CachingTests {
             for number in 1...50 { defaults.launchCount = number }
             #expect(files.log.count("renamed") == 1)
         }
-        #expect(holds([50]))
+        #expect(contains([50]))
     }
 
-    @Test("It is there as soon as it changes, if there is no hurry with the next")
+    @Test("Without a save interval, a changed state is saved at once")
     func atOnce() throws {
         let defaults = adapter(server)
         #expect(defaults.launchCount == 0)
         #expect(isSaved(times: 1))
         defaults.launchCount = 7
-        #expect(holds([7]))
+        #expect(contains([7]))
     }
 
-    @Test("Only the owner may see it")
+    @Test("Only the owner can read the cache file")
     func permissions() throws {
         _ = adapter(server).launchCount
         #expect(isSaved(times: 1))
@@ -123,7 +123,7 @@ struct CachingTests {
         #expect(mode == 0o600)
     }
 
-    @Test("A file that is damaged, cut, of another server or of another version is as good as none")
+    @Test("A cache file that is damaged, cut, of another server or of another version is ignored")
     func unusable() throws {
         let state = try server.load()
         #expect(try file().save(state))
@@ -134,11 +134,11 @@ struct CachingTests {
             try Data(whole[..<length]).write(to: URL(filePath: path))
             #expect(file().read() == nil, "\(length) bytes")
         }
-        for place in whole.indices {
+        for offset in whole.indices {
             var damaged = whole
-            damaged[place] ^= 0x04
+            damaged[offset] ^= 0x04
             try Data(damaged).write(to: URL(filePath: path))
-            #expect(file().read() == nil, "byte \(place)")
+            #expect(file().read() == nil, "byte \(offset)")
         }
         let later = CheckedLine.line(of: Array(#"{"cache":2,"server":"server","suite":"com.example.app"}"#.utf8))
         try Data(later).write(to: URL(filePath: path))
@@ -151,7 +151,7 @@ struct CachingTests {
     }
 
     @Test(
-        "A failure to save leaves the old file in its place",
+        "A failed save keeps the previous cache file",
         arguments: [
             FaultyFiles.Call.makeDirectory, .open, .lock, .write, .rename,
         ])
@@ -169,10 +169,10 @@ struct CachingTests {
         #expect(try bytes() == before)
         files.repair()
         do { _ = adapter(server).launchCount }
-        #expect(holds([5]))
+        #expect(contains([5]))
     }
 
-    @Test("That it cannot be saved is an issue, once until it can")
+    @Test("A series of failed saves is reported as one issue")
     func trouble() throws {
         let issues = EventLog()
         let defaults = adapter(server, issues)
@@ -187,13 +187,13 @@ struct CachingTests {
             files.repair()
             let before = files.log.count("renamed")
             defaults.launchCount = 10 * spell
-            #expect(isSaved(times: before + 1) && holds([.integer(Int64(10 * spell))]))
+            #expect(isSaved(times: before + 1) && contains([.integer(Int64(10 * spell))]))
         }
         #expect(issues.all.count == 2)
         #expect(issues.all.allSatisfy { $0.contains(path) }, "\(issues.all)")
     }
 
-    @Test("An orphaned draft is replaced; a locked one stays")
+    @Test("A save replaces an orphaned draft and keeps a locked draft")
     func drafts() throws {
         #expect(try file().save(server.load()))
         try Data([1, 2, 3]).write(to: URL(filePath: path + ".new"))

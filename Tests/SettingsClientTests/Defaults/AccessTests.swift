@@ -10,9 +10,9 @@ struct AccessTests {
     private let count = DefaultsKey<Int>("launchCount", defaultValue: 0)
     private let libraries = DefaultsKey<[String]>("libraries", defaultValue: [])
 
-    @Test("By key path, by key and as a member it is one setting", arguments: Place.allCasesWithTCP)
-    func threeWays(_ place: Place) throws {
-        let world = try place.world()
+    @Test("Access by key path, by key and as a member reaches the same setting", arguments: BackendKind.allCasesWithTCP)
+    func threeWays(_ kind: BackendKind) throws {
+        let world = try kind.world()
         let defaults = world.adapter()
         #expect(defaults[\.launchCount] == 0)
         defaults[\.launchCount] += 1
@@ -27,12 +27,14 @@ struct AccessTests {
         #expect(defaults[key: count] == 8)
         defaults[key: count] = 9
         #expect(defaults[\.launchCount] == 9)
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
-    @Test("What is inside a value is changed in its place, in all three ways", arguments: Place.allCases)
-    func nested(_ place: Place) throws {
-        let world = try place.world()
+    @Test(
+        "A change inside a value keeps the type of the value, in all three forms of access",
+        arguments: BackendKind.allCases)
+    func nested(_ kind: BackendKind) throws {
+        let world = try kind.world()
         let defaults = world.adapter()
         defaults[\.libraries].append("x")
         defaults[\.libraries][0] += " 2.0"
@@ -51,12 +53,14 @@ struct AccessTests {
         defaults.permissions.insert(.write)
         defaults[\.permissions].formUnion(.read)
         #expect(defaults.permissions == [.read, .write])
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
-    @Test("An optional chain changes what is there, and nothing where there is nothing", arguments: Place.allCases)
-    func optionalChaining(_ place: Place) throws {
-        let world = try place.world()
+    @Test(
+        "An optional chain changes a stored value and does nothing for a missing value", arguments: BackendKind.allCases
+    )
+    func optionalChaining(_ kind: BackendKind) throws {
+        let world = try kind.world()
         let defaults = world.adapter()
         defaults[\.account]?.name = "nobody"
         defaults.account?.ports.append(1)
@@ -73,12 +77,12 @@ struct AccessTests {
         defaults[\.username]? += "!"
         defaults[key: username]? += "?"
         #expect(defaults.username == "me!?")
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
-    @Test("Two settings are swapped, one is passed as inout", arguments: Place.allCases)
-    func swapping(_ place: Place) throws {
-        let world = try place.world()
+    @Test("Two settings can be swapped, and a setting can be passed as inout", arguments: BackendKind.allCases)
+    func swapping(_ kind: BackendKind) throws {
+        let world = try kind.world()
         let defaults = world.adapter()
         defaults[\.launchCount] = 1
         defaults[\.loginTries] = 2
@@ -93,14 +97,14 @@ struct AccessTests {
         #expect(defaults.loginTries == 16)
         defaults[\.launchCount] += defaults[\.launchCount] + defaults.loginTries
         #expect(defaults.launchCount == 18)
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
     struct Failure: Error {}
 
-    @Test("A change that throws or changes nothing sends nothing", arguments: Place.allCases)
-    func throwing(_ place: Place) throws {
-        let defaults = try place.world().adapter()
+    @Test("A change that throws or changes nothing sends nothing", arguments: BackendKind.allCases)
+    func throwing(_ kind: BackendKind) throws {
+        let defaults = try kind.world().adapter()
         #expect(throws: Failure.self) {
             try change(&defaults[\.libraries]) {
                 $0.append("lost")
@@ -122,9 +126,11 @@ struct AccessTests {
         #expect(defaults.isSet(\.launchCount), "an assignment says what is to be stored, whatever is read")
     }
 
-    @Test("An optional is nil or its default while nothing is stored; nil removes", arguments: Place.allCases)
-    func optionals(_ place: Place) throws {
-        let defaults = try place.world().adapter()
+    @Test(
+        "An optional without a stored value is nil or its default, and assigning nil removes the value",
+        arguments: BackendKind.allCases)
+    func optionals(_ kind: BackendKind) throws {
+        let defaults = try kind.world().adapter()
         #expect(defaults[\.username] == nil)
         #expect(defaults[\.nickname] == "anonymous")
         defaults[\.username] = "radek"
@@ -138,9 +144,9 @@ struct AccessTests {
         #expect(defaults[\.username] == nil)
     }
 
-    @Test("Arithmetic is that of the key's type, and begins with the default", arguments: Place.allCases)
-    func arithmetic(_ place: Place) throws {
-        let defaults = try place.world().adapter()
+    @Test("Arithmetic uses the key's type and starts from the default", arguments: BackendKind.allCases)
+    func arithmetic(_ kind: BackendKind) throws {
+        let defaults = try kind.world().adapter()
         defaults[\.ratio] += 10
         #expect(defaults.ratio == 13.14)
         defaults.ratio *= 2
@@ -153,9 +159,9 @@ struct AccessTests {
         #expect(defaults.skipLogin)
     }
 
-    @Test("Stores within stores, of any depth", arguments: Place.allCases)
-    func stores(_ place: Place) throws {
-        let world = try place.world()
+    @Test("Keys of nested stores are read and written at any depth", arguments: BackendKind.allCases)
+    func stores(_ kind: BackendKind) throws {
+        let world = try kind.world()
         let defaults = world.adapter()
         defaults.player.volume = 0.75
         #expect(defaults[\.player.volume] == 0.75)
@@ -175,18 +181,18 @@ struct AccessTests {
         #expect(defaults.isSet(\.player.equalizer.bands))
         defaults.remove(\.player.equalizer.bands)
         #expect(defaults.player.equalizer.bands == [])
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
-    @Test("A key named like a member of the adapter is reached by its path", arguments: Place.allCases)
-    func shadowedNames(_ place: Place) throws {
-        let defaults = try place.world().adapter()
+    @Test("A key named like a member of the adapter is reached by its path", arguments: BackendKind.allCases)
+    func shadowedNames(_ kind: BackendKind) throws {
+        let defaults = try kind.world().adapter()
         defaults[\.value] += 1
         #expect(defaults[\.value] == 8)
     }
 
-    @Test("What an adapter and a scope are made of hides no key")
-    func noHiddenKeys() throws {
+    @Test
+    func `The properties of an adapter and of a scope hide no key`() throws {
         struct Inner: DefaultsKeyStore {
             static let prefix = "inner"
             var core: DefaultsKey<Int> { .init(Self["core"], defaultValue: 1) }
@@ -206,23 +212,23 @@ struct AccessTests {
         #expect(defaults.inner.core == 11 && defaults.inner.keeper == 12)
     }
 
-    @Test("What works with a store works with it in an adapter and within another store")
+    @Test("A function over a key store works with an adapter and with a nested store")
     func anyAccess() throws {
-        func turnUp(_ place: some KeyedAccess<PlayerKeys>) -> Double {
-            place.volume += 0.25
-            place[\.volume] += 0.25
-            place.equalizer.bass += 1
-            place.equalizer.bands ?= [7]
-            return place[key: DefaultsKey("player.volume", defaultValue: 0)]
+        func raiseVolume(_ access: some KeyedAccess<PlayerKeys>) -> Double {
+            access.volume += 0.25
+            access[\.volume] += 0.25
+            access.equalizer.bass += 1
+            access.equalizer.bands ?= [7]
+            return access[key: DefaultsKey("player.volume", defaultValue: 0)]
         }
         let player = DefaultsAdapter.inMemory(keyStore: PlayerKeys())
-        #expect(turnUp(player) == 1)
+        #expect(raiseVolume(player) == 1)
         let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
-        #expect(turnUp(defaults.player) == 1)
+        #expect(raiseVolume(defaults.player) == 1)
         #expect(defaults.player.equalizer.bass == 1 && defaults.player.equalizer.bands == [7])
     }
 
-    @Test("A scope works on after its adapter is let go")
+    @Test("A scope works after its adapter is released")
     func lastingScope() {
         var defaults: DefaultsAdapter? = .inMemory(keyStore: ClientKeys())
         defaults?.player.volume = 0.75
@@ -233,9 +239,9 @@ struct AccessTests {
         #expect(player?.volume == 0.25)
     }
 
-    @Test("The default is that of the key given, also where two keys have one name", arguments: Place.allCases)
-    func defaults(_ place: Place) throws {
-        let defaults = try place.world().adapter()
+    @Test("The default is that of the given key, also if two keys have the same name", arguments: BackendKind.allCases)
+    func defaults(_ kind: BackendKind) throws {
+        let defaults = try kind.world().adapter()
         let one = DefaultsKey<Int>("n", defaultValue: 1)
         let two = DefaultsKey<Int>("n", defaultValue: 2)
         #expect(defaults[key: one] == 1)
@@ -245,9 +251,9 @@ struct AccessTests {
         #expect(defaults[key: DefaultsKey<Double>("n", defaultValue: 0)] == 3)
     }
 
-    @Test("Keys of one name are read each by its own rules, however often", arguments: Place.allCases)
-    func rules(_ place: Place) throws {
-        let world = try place.world()
+    @Test("Keys with the same name are each read by their own rules, at every read", arguments: BackendKind.allCases)
+    func rules(_ kind: BackendKind) throws {
+        let world = try kind.world()
         let defaults = world.adapter()
         let (all, few) = (DefaultsKey<Int>("n", defaultValue: 1), DefaultsKey<Int>("n", defaultValue: 2, in: 0...9))
         let listed = DefaultsKey<Int>("n", defaultValue: 3, allowed: [3, 4])
@@ -264,12 +270,12 @@ struct AccessTests {
             #expect(defaults[key: few] == 4)
             #expect(defaults[key: listed] == 4)
         }
-        #expect(world.takeIssues().allSatisfy { $0.key == "n" && $0.attempt == .read })
+        #expect(world.drainIssues().allSatisfy { $0.key == "n" && $0.attempt == .read })
     }
 
-    @Test("What one adapter stores, another reads", arguments: Place.allCases)
-    func shared(_ place: Place) async throws {
-        let world = try place.world()
+    @Test("An adapter reads the values that another adapter stores", arguments: BackendKind.allCases)
+    func shared(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         let (one, two) = (world.adapter(), world.adapter())
         #expect(two[\.theme] == .light)
         one[\.theme] = .dark

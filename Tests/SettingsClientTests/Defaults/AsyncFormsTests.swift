@@ -5,9 +5,9 @@ import Testing
 
 @Suite(.ownThread)
 struct AsyncFormsTests {
-    @Test("They read, store and change", arguments: Place.allCasesWithTCP)
-    func basics(_ place: Place) async throws {
-        let world = try place.world()
+    @Test("Async forms read, store and change a setting", arguments: BackendKind.allCasesWithTCP)
+    func basics(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         let (one, two) = (world.adapter(), world.adapter())
         try await one.set(\.launchCount, 3)
         #expect(try await one.value(\.launchCount) == 3)
@@ -21,10 +21,10 @@ struct AsyncFormsTests {
         #expect(!one.isSet(\.username))
     }
 
-    @Test("They throw what a setter reports", arguments: Place.allCases)
-    func errors(_ place: Place) async throws {
+    @Test("Async forms throw the errors that a setter reports", arguments: BackendKind.allCases)
+    func errors(_ kind: BackendKind) async throws {
         let schema = try Schema(keys: [DefaultsKey<Int>("launchCount", defaultValue: 0, in: 0...3)])
-        let world = try place.world(schema: schema)
+        let world = try kind.world(schema: schema)
         let defaults = world.adapter()
         let refused = await #expect(throws: DefaultsError.self) { try await defaults.set(\.launchCount, 4) }
         #expect(refused?.code == .invalidValue)
@@ -35,12 +35,14 @@ struct AsyncFormsTests {
         await #expect(throws: DefaultsError.self) { try await defaults.update(\.launchCount) { $0 = -1 } }
         await #expect(throws: DefaultsError.self) { try await defaults.value(\.unusable) }
         #expect(defaults.launchCount == 0)
-        #expect(world.takeIssues().filter { $0.attempt != .check }.map(\.key) == ["unusable"])
+        #expect(world.drainIssues().filter { $0.attempt != .check }.map(\.key) == ["unusable"])
     }
 
-    @Test("A stored value of another kind is thrown, not read as the default", arguments: Place.allCases)
-    func unreadable(_ place: Place) async throws {
-        let defaults = try place.world().adapter()
+    @Test(
+        "An async read throws an error for a stored value of another type instead of returning the default",
+        arguments: BackendKind.allCases)
+    func unreadable(_ kind: BackendKind) async throws {
+        let defaults = try kind.world().adapter()
         defaults["launchCount"] = "many"
         let error = await #expect(throws: DefaultsError.self) { try await defaults.value(\.launchCount) }
         #expect(error?.description == "launchCount: must be an integer (got \"many\")")
@@ -50,9 +52,9 @@ struct AsyncFormsTests {
 
     struct Failure: Error {}
 
-    @Test("A transaction does all or nothing, and sees what it wrote", arguments: Place.allCases)
-    func transactions(_ place: Place) async throws {
-        let world = try place.world()
+    @Test("A transaction makes all changes or none, and reads its own writes", arguments: BackendKind.allCases)
+    func transactions(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         let defaults = world.adapter()
         let sum = try await defaults.transaction { t in
             t[\.launchCount] += 1
@@ -84,12 +86,12 @@ struct AsyncFormsTests {
             t[\.loginTries] += 0
         }
         #expect(!defaults.isSet(\.username) && !defaults.isSet(\.loginTries))
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
-    @Test("A transaction reaches stores within stores, of any depth", arguments: Place.allCases)
-    func nestedTransactions(_ place: Place) async throws {
-        let world = try place.world()
+    @Test("A transaction reaches stores within stores, of any depth", arguments: BackendKind.allCases)
+    func nestedTransactions(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         let defaults = world.adapter()
         defaults.player.volume = 0.25
         let bass = try await defaults.transaction { t in
@@ -125,12 +127,12 @@ struct AsyncFormsTests {
             t.ratio = volume
         }
         #expect(runs == 2 && defaults.ratio == 1, "what was read within a store counts, too")
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
-    @Test("A transaction runs again if what it read was changed", arguments: Place.allCases)
-    func repeated(_ place: Place) async throws {
-        let world = try place.world()
+    @Test("A transaction runs again if a value that it read has changed", arguments: BackendKind.allCases)
+    func repeated(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         let (one, two) = (world.adapter(), world.adapter())
         var runs = 0
         try await one.transaction { t in
@@ -149,9 +151,9 @@ struct AsyncFormsTests {
         #expect(runs == 5 && one.launchCount == 22)
     }
 
-    @Test("Many tasks update one key without losing anything", arguments: Place.allCases)
-    func concurrent(_ place: Place) async throws {
-        let world = try place.world()
+    @Test("Many tasks update one key, and no update is lost", arguments: BackendKind.allCases)
+    func concurrent(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         let programs = [world.adapter(), world.adapter()]
         try await withThrowingTaskGroup(of: Void.self) { group in
             for task in 0..<100 {

@@ -5,9 +5,9 @@ import Testing
 /// The forms for async code, by key.
 @Suite(.ownThread)
 struct AsyncKeyFormsTests {
-    @Test("A key that stands in no store has the same forms", arguments: Place.allCases)
-    func keyStandsNoStore(_ place: Place) async throws {
-        let world = try place.world()
+    @Test(arguments: BackendKind.allCases)
+    func `A key outside of a store has the same async forms`(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         let defaults = world.adapter()
         let count = DefaultsKey<Int>("count", defaultValue: 2)
         // The same setting with another default, which each key that is given has for itself.
@@ -28,6 +28,6 @@ struct AsyncKeyFormsTests {
         #expect(try await defaults.transaction { t in (t[key: count], t[key: other]) } == (2, 5))
         #expect(try await defaults.setIfAbsent(key: count) { 8 })
         #expect(try await defaults.value(key: other) == 8)
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 }

@@ -21,7 +21,8 @@ struct ConcurrentFormsTests {
         defaults = world.adapter()
     }
 
-    @Test("A value that is known is read while others write") func valueKnownReadWhile() async throws {
+    @Test
+    func `A known value is read without waiting for writes of other tasks`() async throws {
         #expect(defaults.theme == .light)
         let log = EventLog()
         let read = DispatchSemaphore(value: 0)
@@ -50,7 +51,7 @@ struct ConcurrentFormsTests {
         #expect(defaults.launchCount == 0 && backend.log.count("launchCount") == 0)
     }
 
-    @Test("A task that is cancelled while its write is on its way throws kept, and the write is done")
+    @Test("A task that is cancelled while its write is being sent throws `kept`, and the write is done")
     func cancelledMeanwhile() async throws {
         let log = EventLog()
         let cancelled = DispatchSemaphore(value: 0)
@@ -68,8 +69,9 @@ struct ConcurrentFormsTests {
         #expect(defaults.launchCount == 2 && backend.log.count("launchCount") == 1)
     }
 
-    @Test("A write has its place in the queue before its task waits") @MainActor
-    func placeInQueue() async throws {
+    @Test
+    @MainActor
+    func `A write enters the queue before its task waits`() async throws {
         try await defaults.ready()
         let gate = DispatchSemaphore(value: 0)
         backend.beforeCommit { _ in _ = gate.wait(timeout: .now() + 120) }
@@ -82,7 +84,7 @@ struct ConcurrentFormsTests {
         }
     }
 
-    @Test("Hundreds of concurrent updates conflict with nothing and are each sent once")
+    @Test("Hundreds of concurrent updates cause no conflict and are each sent once")
     func concurrentUpdates() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<400 {
@@ -94,7 +96,8 @@ struct ConcurrentFormsTests {
         #expect(backend.log.count("launchCount") == 400, "each update is sent once")
     }
 
-    @Test("Tasks that begin in an order write one key in that order") @MainActor func tasksBeginOrderWrite()
+    @Test
+    @MainActor func `Tasks write one key in the order in which they began`()
         async throws
     {
         let tasks = (1...200).map { number in

@@ -6,9 +6,9 @@ import Testing
 
 @Suite(.ownThread)
 struct ConflictTests {
-    @Test("A sum adds what was added to what is there by then", arguments: Place.allCases)
-    func sums(_ place: Place) throws {
-        let world = try place.world()
+    @Test("With .sum, a conflict adds the local difference to the new value", arguments: BackendKind.allCases)
+    func sums(_ kind: BackendKind) throws {
+        let world = try kind.world()
         let (one, two) = (world.adapter(), world.adapter())
         change(&one[\.visits]) { visits in
             two[\.visits] = 10
@@ -25,24 +25,24 @@ struct ConflictTests {
             meters += 2
         }
         #expect(one.meters == 3.5)
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
-    @Test("A sum that leaves the key's limits is refused", arguments: Place.allCases)
-    func sumBeyondLimits(_ place: Place) throws {
-        let world = try place.world()
+    @Test(arguments: BackendKind.allCases)
+    func `A sum that leaves the key's limits is refused`(_ kind: BackendKind) throws {
+        let world = try kind.world()
         let (one, two) = (world.adapter(), world.adapter())
         change(&one.meters) { meters in
             two.meters = 99
             meters += 2
         }
         #expect(one.meters == 99)
-        #expect(world.takeIssues().map(\.key) == ["meters"])
+        #expect(world.drainIssues().map(\.key) == ["meters"])
     }
 
-    @Test("What was appended is appended to what is there by then", arguments: Place.allCases)
-    func appending(_ place: Place) throws {
-        let world = try place.world()
+    @Test("With .append, a conflict appends the local elements to the new value", arguments: BackendKind.allCases)
+    func appending(_ kind: BackendKind) throws {
+        let world = try kind.world()
         let (one, two) = (world.adapter(), world.adapter())
         change(&one.recent) { recent in
             two.recent = ["x"]
@@ -54,18 +54,18 @@ struct ConflictTests {
             recent.append("c")
         }
         #expect(one.recent == ["start", "c"])
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
         change(&one.recent) { recent in
             two.recent = ["y"]
             recent.removeFirst()
         }
         #expect(one.recent == ["y"], "taking away is not appending")
-        #expect(world.takeIssues().map(\.error.isConflict) == [true])
+        #expect(world.drainIssues().map(\.error.isConflict) == [true])
     }
 
-    @Test("New elements of a set join those that are there by then", arguments: Place.allCases)
-    func sets(_ place: Place) throws {
-        let world = try place.world()
+    @Test("With .union, a conflict adds the local elements to the new set", arguments: BackendKind.allCases)
+    func sets(_ kind: BackendKind) throws {
+        let world = try kind.world()
         let (one, two) = (world.adapter(), world.adapter())
         one.tags = ["b"]
         change(&one.tags) { tags in
@@ -74,28 +74,32 @@ struct ConflictTests {
         }
         #expect(one.tags == ["a", "c", "d"])
         #expect(one["tags"].array == ["a", "c", "d"], "in canonical order")
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
-    @Test("Without a rule the other's value is kept, and the loss is reported", arguments: Place.allCases)
-    func withoutRule(_ place: Place) throws {
-        let world = try place.world()
+    @Test(
+        "Without a merge rule, the value of the other program is kept, and the conflict is reported",
+        arguments: BackendKind.allCases)
+    func withoutRule(_ kind: BackendKind) throws {
+        let world = try kind.world()
         let (one, two) = (world.adapter(), world.adapter())
         change(&one.launchCount) { count in
             two.launchCount = 10
             count += 5
         }
         #expect(one.launchCount == 10)
-        let issues = world.takeIssues()
+        let issues = world.drainIssues()
         #expect(issues.map(\.key) == ["launchCount"] && issues.map(\.attempt) == [.write])
         #expect(issues.map(\.error.code) == [.preconditionFailed])
         one.launchCount += 1
         #expect(one.launchCount == 11)
     }
 
-    @Test("The conflict says from what to what the value changed, and what to do", arguments: Place.allCases)
-    func message(_ place: Place) throws {
-        let world = try place.world()
+    @Test(
+        "The message of a conflict contains the change of the other program and the remedy",
+        arguments: BackendKind.allCases)
+    func message(_ kind: BackendKind) throws {
+        let world = try kind.world()
         let (one, two) = (world.adapter(), world.adapter())
         one.libraries = ["a"]
         change(&one.launchCount) { count in
@@ -106,7 +110,7 @@ struct ConflictTests {
             two.remove(\.libraries)
             libraries.append("b")
         }
-        let issues = world.takeIssues()
+        let issues = world.drainIssues()
         #expect(issues.map(\.key) == ["launchCount", "libraries"])
         for (issue, change) in zip(issues, ["from unset to 10", "from an array of 1 element to unset"]) {
             let text = issue.description
@@ -115,10 +119,10 @@ struct ConflictTests {
         }
     }
 
-    @Test("The conflict has no value of a secret", arguments: Place.allCases, [false, true])
-    func secrets(_ place: Place, hasSchema: Bool) throws {
+    @Test("The message of a conflict about a secret contains no value", arguments: BackendKind.allCases, [false, true])
+    func secrets(_ kind: BackendKind, hasSchema: Bool) throws {
         let schema = try Schema(of: ClientKeys.self) { \.token }
-        let world = try place.world(schema: hasSchema ? schema : nil)
+        let world = try kind.world(schema: hasSchema ? schema : nil)
         let (one, two) = (world.adapter(), world.adapter())
         one.token = "aaaa"
         change(&one.token) { token in
@@ -126,16 +130,16 @@ struct ConflictTests {
             token = "cccc"
         }
         #expect(one.token == "bbbb")
-        let issues = world.takeIssues()
+        let issues = world.drainIssues()
         #expect(issues.map(\.key) == ["token"] && issues.map(\.error.isConflict) == [true])
         let text = issues.map(\.description).joined()
         #expect(text.contains("changed the value;"), "\(text)")
         for value in ["aaaa", "bbbb", "cccc"] { #expect(!text.contains(value), "\(text)") }
     }
 
-    @Test("Of a secret, too, a value that went there and back is no conflict", arguments: Place.allCases)
-    func secretThereAndBack(_ place: Place) async throws {
-        let world = try place.world(schema: try Schema(of: ClientKeys.self) { \.token })
+    @Test(arguments: BackendKind.allCases)
+    func `A secret that was changed and changed back is no conflict`(_ kind: BackendKind) async throws {
+        let world = try kind.world(schema: try Schema(of: ClientKeys.self) { \.token })
         let (one, two) = (world.adapter(), world.adapter())
         one.token = "a"
         change(&one.token) { token in
@@ -149,12 +153,12 @@ struct ConflictTests {
             token? += "e"
         }
         #expect(one.token == "de")
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
-    @Test("A value that went there and back is no conflict", arguments: Place.allCases)
-    func thereAndBack(_ place: Place) throws {
-        let world = try place.world()
+    @Test(arguments: BackendKind.allCases)
+    func `A value that was changed and changed back is no conflict`(_ kind: BackendKind) throws {
+        let world = try kind.world()
         let (one, two) = (world.adapter(), world.adapter())
         one.launchCount = 1
         change(&one.launchCount) { count in
@@ -168,24 +172,24 @@ struct ConflictTests {
             theme = .dark
         }
         #expect(one.launchCount == 6 && one.theme == .dark)
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
-    @Test("A change of another key is no conflict", arguments: Place.allCases)
-    func otherKeys(_ place: Place) throws {
-        let world = try place.world()
+    @Test("A change of another key is no conflict", arguments: BackendKind.allCases)
+    func otherKeys(_ kind: BackendKind) throws {
+        let world = try kind.world()
         let (one, two) = (world.adapter(), world.adapter())
         change(&one.launchCount) { count in
             two.loginTries = 10
             count += 5
         }
         #expect(one.launchCount == 5)
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
-    @Test("Counting with .sum loses nothing, from eight threads in two programs", arguments: Place.allCases)
-    func counting(_ place: Place) async throws {
-        let world = try place.world()
+    @Test("Counting with .sum loses nothing, from eight threads in two programs", arguments: BackendKind.allCases)
+    func counting(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         let programs = [world.adapter(), world.adapter()]
         DispatchQueue.concurrentPerform(iterations: 8) { thread in
             for round in 0..<30 {
@@ -200,18 +204,18 @@ struct ConflictTests {
             #expect(program.recent.count == 25 && Set(program.recent).count == 25)
             #expect(program.tags.count == 24)
         }
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
-    @Test("Every change without a rule is done or reported", arguments: Place.allCases)
-    func accounting(_ place: Place) async throws {
-        let world = try place.world()
+    @Test("Each change without a merge rule is either done or reported", arguments: BackendKind.allCases)
+    func accounting(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         let programs = [world.adapter(), world.adapter()]
         DispatchQueue.concurrentPerform(iterations: 8) { thread in
             for _ in 0..<30 { programs[thread % 2][\.launchCount] += 1 }
         }
         try await programs[0].synchronize()
-        let issues = world.takeIssues()
+        let issues = world.drainIssues()
         #expect(programs[0].launchCount + issues.count == 240)
         #expect(issues.allSatisfy { $0.error.isConflict })
     }

@@ -24,9 +24,10 @@ struct DecodingTests {
         var window: DefaultsKey<Window?> { .init("window") }
     }
 
-    @Test("Once for each revision, however it is named and however often it is read", arguments: Place.allCases)
-    func once(_ place: Place) async throws {
-        let world = try place.world()
+    @Test(
+        "A value is decoded once per revision, for all names and all reads of the key", arguments: BackendKind.allCases)
+    func once(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         let (defaults, other) = (world.adapter(Keys()), world.adapter(Keys()))
         let loose = DefaultsKey<Window?>("window")
         func readEverywhere(_ width: Int?) {
@@ -50,6 +51,6 @@ struct DecodingTests {
         let before = Window.decodes.load(ordering: .relaxed)
         readEverywhere(6)
         #expect(Window.decodes.load(ordering: .relaxed) <= before + 1)
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 }

@@ -7,7 +7,7 @@ import let ExportingKit.Defaults
 
 @Suite(.ownThread)
 struct ImportedGlobalTests {
-    @Test("It is meant where it is imported by name, in place of the ready-made one")
+    @Test("A global that is imported by name shadows the ready-made Defaults")
     func shadowing() {
         Defaults.uses += 1
         let imported: DefaultsAdapter<KitKeys> = Defaults

@@ -8,9 +8,9 @@ import Testing
 
 @Suite(.ownThread)
 struct IssueTests {
-    @Test("A value beyond the key's limits is not stored, and reported", arguments: Place.allCases)
-    func limits(_ place: Place) throws {
-        let world = try place.world()
+    @Test("A value beyond the key's limits is not stored, and reported", arguments: BackendKind.allCases)
+    func limits(_ kind: BackendKind) throws {
+        let world = try kind.world()
         let defaults = world.adapter()
         defaults.volume = 0.75
         defaults.volume = 1.5
@@ -18,7 +18,7 @@ struct IssueTests {
         defaults[\.volume] = .nan
         defaults[\.volume] ?= 7
         #expect(defaults.volume == 0.75)
-        let issues = world.takeIssues()
+        let issues = world.drainIssues()
         #expect(issues.map(\.key) == ["player.volume", "player.volume", "player.volume"])
         #expect(
             issues.first?.description
@@ -26,14 +26,14 @@ struct IssueTests {
                 + "player.volume: must be at most 1.0 (got 1.5)")
     }
 
-    @Test("What the server refuses is taken back", arguments: Place.allCases)
-    func refusals(_ place: Place) throws {
+    @Test("A write that the server refuses is rolled back", arguments: BackendKind.allCases)
+    func refusals(_ kind: BackendKind) throws {
         let schema = try Schema(
             keys: [
                 DefaultsKey<Int>("launchCount", defaultValue: 0, in: 0...3),
                 DefaultsKey<Int>("visits", defaultValue: 0, in: 0...3),
             ])
-        let world = try place.world(schema: schema)
+        let world = try kind.world(schema: schema)
         let defaults = world.adapter()
         defaults.launchCount = 3
         defaults.launchCount += 1
@@ -44,49 +44,49 @@ struct IssueTests {
         defaults.username = "me"
         #expect(defaults.username == nil)
         #expect(
-            world.takeIssues().filter { $0.attempt == .write }.map(\.error.code)
+            world.drainIssues().filter { $0.attempt == .write }.map(\.error.code)
                 == [.invalidValue, .invalidValue, .invalidValue, .invalidValue, .unknownKey])
     }
 
     @Test(
         "A stored value of another kind is read as the default, reported once, and not overwritten in place",
-        arguments: Place.allCases)
-    func unreadable(_ place: Place) throws {
-        let world = try place.world()
+        arguments: BackendKind.allCases)
+    func unreadable(_ kind: BackendKind) throws {
+        let world = try kind.world()
         let defaults = world.adapter()
         defaults["launchCount"] = "many"
         #expect(defaults.launchCount == 0 && defaults.launchCount == 0)
-        #expect(world.takeIssues().map(\.attempt) == [.read])
+        #expect(world.drainIssues().map(\.attempt) == [.read])
         defaults.launchCount += 1
         #expect(defaults["launchCount"].string == "many")
-        #expect(world.takeIssues().map(\.attempt) == [.write])
+        #expect(world.drainIssues().map(\.attempt) == [.write])
         defaults.launchCount = 1
         #expect(defaults.launchCount == 1)
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
-    @Test("A key that cannot be one is its default, and cannot be stored", arguments: Place.allCases)
-    func unusable(_ place: Place) throws {
-        let world = try place.world()
+    @Test("A key with an invalid name has its default and cannot be stored", arguments: BackendKind.allCases)
+    func unusable(_ kind: BackendKind) throws {
+        let world = try kind.world()
         let defaults = world.adapter()
         #expect(defaults.unusable == 5)
         defaults.unusable = 1
         defaults.unusable += 1
         #expect(defaults.unusable == 5 && !defaults.isSet(\.unusable) && defaults["unusable"].value == nil)
-        #expect(world.takeIssues().map(\.attempt) == [.read, .write, .write])
+        #expect(world.drainIssues().map(\.attempt) == [.read, .write, .write])
     }
 
-    @Test("A secret is not repeated", arguments: Place.allCases)
-    func secrets(_ place: Place) throws {
-        let world = try place.world()
+    @Test("An issue about a secret does not contain its value", arguments: BackendKind.allCases)
+    func secrets(_ kind: BackendKind) throws {
+        let world = try kind.world()
         let defaults = world.adapter()
         defaults.token = "hunter2"
-        let issues = world.takeIssues()
+        let issues = world.drainIssues()
         #expect(issues.count == 1)
         #expect(issues.allSatisfy { !"\($0)".contains("hunter2") })
     }
 
-    @Test("Each stream of issues gets an issue, until the adapter goes")
+    @Test("Each stream of issues gets all issues until the adapter is released")
     func sequence() async throws {
         var defaults: DefaultsAdapter<ClientKeys>? = .inMemory(keyStore: ClientKeys(), log: DefaultsLog { _, _, _ in })
         let first = try #require(defaults?.issues)
@@ -102,20 +102,20 @@ struct IssueTests {
         }
     }
 
-    @Test("Without a server the getters give defaults and report it, the other forms throw it")
+    @Test("Without a server, getters return defaults and report the error, and other forms throw the error")
     func unreachable() async throws {
         let backend = NoBackend(suite: try SuiteName("nowhere"), reason: "nobody answers")
         let world = World { backend }
         let defaults = world.adapter()
         for _ in 0..<1000 { #expect(defaults.launchCount == 0) }
-        #expect((1..<100).contains(world.takeIssues().count), "not one for each read")
+        #expect((1..<100).contains(world.drainIssues().count), "not one for each read")
         defaults.launchCount = 1
         defaults.launchCount += 1
         defaults[\.launchCount] ?= 1
         defaults.remove(\.launchCount)
         defaults.removeAll()
         #expect(defaults.launchCount == 0 && defaults["launchCount"].value == nil && !defaults.isSet(\.launchCount))
-        let issues = world.takeIssues()
+        let issues = world.drainIssues()
         #expect(!issues.isEmpty && issues.allSatisfy { $0.error == .unreachable("nobody answers") })
         #expect(issues.filter { $0.attempt == .write }.count == 5)
         await #expect(throws: DefaultsError.unreachable("nobody answers")) { try await defaults.value(\.launchCount) }

@@ -17,7 +17,7 @@ struct KeyTableTests {
         subscript(numbered number: Int) -> DefaultsKey<Int> { .init("key \(number)", defaultValue: number) }
     }
 
-    @Test("Keys that differ in their defaults share one resolved key, and are read with their own")
+    @Test("Keys that differ only in their defaults share a resolved key, and each read uses its own default")
     func defaults() {
         let defaults = DefaultsAdapter.inMemory(keyStore: Keys())
         let keys = (0..<3).map { DefaultsKey<Int>("count", defaultValue: $0) }
@@ -26,7 +26,7 @@ struct KeyTableTests {
         #expect((1...20).map { defaults[\.[default: $0]] } == Array(1...20))
     }
 
-    @Test("Keys with other rules have resolved keys of their own")
+    @Test("Keys with different rules have different resolved keys")
     func rules() {
         let table = DefaultsAdapter.inMemory(keyStore: Keys()).core.keys
         let keys: [DefaultsKey<Int>] = [
@@ -44,7 +44,7 @@ struct KeyTableTests {
         for (key, resolved) in zip(keys, found) { #expect(table.resolve(key) === resolved) }
     }
 
-    @Test("Names are told apart to the byte, and types under one name")
+    @Test("Names that differ in one byte are distinct, and so are types under one name")
     func names() {
         let defaults = DefaultsAdapter.inMemory(keyStore: Keys())
         let names = ["n", "na", "\u{E9}", "e\u{301}", "12345678", "123456789", "1234567812345678"]
@@ -55,8 +55,8 @@ struct KeyTableTests {
         }
     }
 
-    @Test("Keys and key paths that are made on each use do not grow the table beyond its capacity")
-    func madeOnEachUse() {
+    @Test
+    func `Keys and key paths that are created at each use do not grow the table beyond its capacity`() {
         let defaults = DefaultsAdapter.inMemory(keyStore: Keys())
         for index in 0...KeyTable.capacity {
             #expect(defaults[key: DefaultsKey<Int>("name \(index)", defaultValue: index)] == index)
@@ -70,7 +70,7 @@ struct KeyTableTests {
         #expect(defaults[\.[default: 2]] == 70)
     }
 
-    @Test("Threads that come upon keys at the same time all find what they look for")
+    @Test("Threads that resolve the same keys at the same time get the same resolved keys")
     func manyThreads() {
         let defaults = DefaultsAdapter.inMemory(keyStore: Keys())
         let mistakes = Atomic(0)

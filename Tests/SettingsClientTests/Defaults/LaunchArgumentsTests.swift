@@ -48,13 +48,13 @@ struct LaunchArgumentsTests {
         Row("-- -n x", "n"),
     ]
 
-    @Test("An argument that is no value of its key is ignored, and the issue names argument, key and rule")
+    @Test("An invalid launch argument is ignored, and the issue names the argument, the key and the rule")
     func invalidValue() throws {
-        let world = try Place.memory.world()
+        let world = try BackendKind.memory.world()
         let arguments = ["-player.volume", "5", "--set", "launchCount=\"x\"", "-token", "secrets"]
         let defaults = world.adapter(arguments: arguments)
         #expect(defaults.volume == 0.5 && defaults.launchCount == 0 && defaults.token == nil)
-        let issues = world.takeIssues()
+        let issues = world.drainIssues()
         #expect(issues.map(\.key) == ["player.volume", "launchCount", "token"])
         let texts = issues.map(\.description)
         #expect(texts.first?.contains("ignored the argument -player.volume 5: ") ?? false, "\(texts)")
@@ -63,7 +63,7 @@ struct LaunchArgumentsTests {
         #expect(!texts.joined().contains("secrets"), "no message repeats a secret")
     }
 
-    @Test("Each spelling is read in all forms that it may mean", arguments: rows)
+    @Test("Each spelling of a launch argument is read as each type that it can express", arguments: rows)
     func forms(_ row: Row) {
         #expect(LaunchArguments(row.arguments).candidates(for: row.key) == row.forms)
     }

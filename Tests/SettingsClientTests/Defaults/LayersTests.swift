@@ -6,10 +6,10 @@ import Testing
 @Suite(.ownThread)
 struct LayersTests {
     @Test(
-        "A key is set if it is stored, and has a value if any layer but the defaults has",
-        arguments: Place.allCases)
-    func presence(_ place: Place) throws {
-        let defaults = try place.world().adapter(arguments: ["-loginTries", "3"])
+        "A key is set if a value is stored, and has a value if any layer above the defaults has a value",
+        arguments: BackendKind.allCases)
+    func presence(_ kind: BackendKind) throws {
+        let defaults = try kind.world().adapter(arguments: ["-loginTries", "3"])
         #expect(!defaults.hasKey(\.theme) && !defaults.isSet(\.theme))
         defaults[\.theme] = .light
         #expect(defaults.hasKey(\.theme) && defaults.isSet(\.theme))
@@ -27,12 +27,12 @@ struct LayersTests {
         #expect(!defaults.hasKey(key: loose))
     }
 
-    @Test("A value that the schema has by default is not set, though it is read", arguments: Place.allCases)
-    func schemaDefaults(_ place: Place) throws {
+    @Test("A default of the schema is read, but the key is not set", arguments: BackendKind.allCases)
+    func schemaDefaults(_ kind: BackendKind) throws {
         let schema = try Schema(of: ClientKeys.self) {
             \.loginTries; \.launchCount; \.theme
         }
-        let world = try place.world(schema: schema)
+        let world = try kind.world(schema: schema)
         let defaults = world.adapter()
         #expect(defaults[\.loginTries] == 1)
         #expect(!defaults.isSet(\.loginTries) && !defaults.hasKey(\.loginTries))
@@ -44,12 +44,12 @@ struct LayersTests {
         #expect(other.isSet(\.launchCount) && other.launchCount == 1)
         other.register(defaults: ["theme": "dark"])
         #expect(other.theme == .dark, "what is registered lies over the schema's default")
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
-    @Test("Removing what is not stored is fine, also in a suite that does not exist", arguments: Place.allCases)
-    func removal(_ place: Place) throws {
-        let world = try place.world()
+    @Test("Removing an unset key is no error, also in a suite that does not exist", arguments: BackendKind.allCases)
+    func removal(_ kind: BackendKind) throws {
+        let world = try kind.world()
         let defaults = world.adapter()
         defaults.remove(\.launchCount)
         defaults.removeAll()
@@ -57,12 +57,12 @@ struct LayersTests {
         defaults.remove(\.launchCount)
         defaults.remove(\.launchCount)
         #expect(defaults.launchCount == 0)
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
-    @Test("removeAll removes what any program stored in the suite", arguments: Place.allCases)
-    func removingAll(_ place: Place) async throws {
-        let world = try place.world()
+    @Test("removeAll removes the values of all programs in the suite", arguments: BackendKind.allCases)
+    func removingAll(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         let (one, two) = (world.adapter(), world.adapter())
         one[\.launchCount] = 3
         #expect(one.username == nil)
@@ -71,12 +71,14 @@ struct LayersTests {
         #expect(one.launchCount == 0 && one.username == nil)
         try await two.synchronize()
         #expect(two.launchCount == 0 && two.username == nil)
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
-    @Test("What is registered lies under what is stored, and is never stored", arguments: Place.allCases)
-    func registered(_ place: Place) async throws {
-        let world = try place.world()
+    @Test(
+        "A registered default is used only without a stored value, and is never stored", arguments: BackendKind.allCases
+    )
+    func registered(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         let (defaults, other) = (world.adapter(), world.adapter())
         #expect(defaults.launchCount == 0)
         defaults.register(defaults: ["launchCount": 5, "username": "guest", "theme": "dark"])
@@ -92,17 +94,19 @@ struct LayersTests {
         #expect(defaults.launchCount == 6)
         defaults[\.username] = nil
         #expect(defaults.username == "guest")
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
-    @Test("What is registered and no value of the key is reported, and the next layer holds", arguments: Place.allCases)
-    func unfitRegistered(_ place: Place) throws {
-        let world = try place.world()
+    @Test(
+        "An invalid registered default is reported, and the next layer is used",
+        arguments: BackendKind.allCases)
+    func unfitRegistered(_ kind: BackendKind) throws {
+        let world = try kind.world()
         let defaults = world.adapter()
         defaults.register(defaults: ["launchCount": "many", "": 1])
         #expect(defaults.launchCount == 0)
         #expect(defaults.launchCount == 0)
-        #expect(world.takeIssues().map(\.key) == ["", "launchCount"], "once, not at each read")
+        #expect(world.drainIssues().map(\.key) == ["", "launchCount"], "once, not at each read")
         defaults.launchCount += 1
         #expect(defaults.launchCount == 1, "what is registered stands in nobody's way")
         defaults["launchCount"] = "many"
@@ -110,9 +114,9 @@ struct LayersTests {
         #expect(withArgument.launchCount == 3)
     }
 
-    @Test("Launch arguments lie over what is stored", arguments: Place.allCases)
-    func arguments(_ place: Place) throws {
-        let world = try place.world()
+    @Test("A launch argument overrides the stored value", arguments: BackendKind.allCases)
+    func arguments(_ kind: BackendKind) throws {
+        let world = try kind.world()
         let defaults = world.adapter(arguments: [
             "-skipLogin", "true", "-loginTries", "3", "-lastGameTime", "61.3", "-nickname", "joe",
             "-player.volume=0.25", "--set", #"libraries=["a","b"]"#, "-theme", "dark", "-username",
@@ -124,12 +128,12 @@ struct LayersTests {
         defaults.loginTries = 9
         #expect(defaults.loginTries == 3, "as long as the program runs")
         #expect(world.adapter().loginTries == 9, "it was stored all the same")
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
-    @Test("An argument that is no value of the key is ignored", arguments: Place.allCases)
-    func unfitArguments(_ place: Place) throws {
-        let defaults = try place.world().adapter(arguments: [
+    @Test("A launch argument that is invalid for the key is ignored", arguments: BackendKind.allCases)
+    func unfitArguments(_ kind: BackendKind) throws {
+        let defaults = try kind.world().adapter(arguments: [
             "-skipLogin", "perhaps", "-loginTries", "many", "-player.volume", "2", "-theme", "blue",
         ])
         defaults.loginTries = 2

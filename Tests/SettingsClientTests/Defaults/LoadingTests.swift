@@ -21,19 +21,19 @@ struct LoadingTests {
         defaults = world.adapter()
     }
 
-    @Test("A setter does not load the suite before its write is confirmed")
-    func setterBeforeLoading() throws {
+    @Test
+    func `A setter does not load the suite before its write is confirmed`() throws {
         backend.isAway = true
         let defaults = world.adapter(timeout: .milliseconds(50))
         defaults.launchCount = 1
         // On a busy machine, the attempt may begin after the timeout.
         #expect(backend.log.wait { !$0.isEmpty })
         #expect(backend.log.all.first == "launchCount" && backend.log.count("load") == 0)
-        #expect(defaults.launchCount == 1 && world.takeIssues() == [])
+        #expect(defaults.launchCount == 1 && world.drainIssues() == [])
     }
 
-    @Test("The suite is loaded after the answer to a write of an earlier run, whose effect is then seen once")
-    func loadAfterAdoptedWrite() async throws {
+    @Test
+    func `The suite is loaded after the answer to a kept write, which is applied once`() async throws {
         let directory = try TemporaryDirectory()
         let owner = FileOwner(server: "memory", suite: backend.suite)
         let change = PendingChange(
@@ -57,8 +57,8 @@ struct LoadingTests {
         #expect(backend.log.all.dropFirst(before).prefix(2) == ["visits", "load"])
     }
 
-    @Test("No write is sent while the suite is loaded")
-    func setterDuringLoad() async throws {
+    @Test
+    func `No write is sent while the suite is loaded`() async throws {
         let defaults = world.adapter(writes: .background)
         backend.duringLoad {
             defaults.launchCount = 1
@@ -75,8 +75,9 @@ struct LoadingTests {
         backend.duringLoad {}
     }
 
-    @Test("After a failed load, getters give defaults at once and the background retries")
-    func gettersAfterFailure() async throws {
+    @Test
+    func `After a failed load, getters return defaults at once, and the client retries in the background`() async throws
+    {
         backend.isAway = true
         #expect(defaults.launchCount == 0)
         let start = ContinuousClock.now
@@ -89,8 +90,8 @@ struct LoadingTests {
         #expect(defaults.launchCount == 4)
     }
 
-    @Test("After a confirmed write the suite is loaded in the background")
-    func loadedAfterWrite() async throws {
+    @Test
+    func `After a confirmed write the suite is loaded in the background`() async throws {
         backend.isAway = true
         #expect(defaults.launchCount == 0)
         backend.isAway = false
@@ -116,8 +117,8 @@ struct LoadingTests {
         await #expect(throws: Never.self) { try await defaults.ready() }
     }
 
-    @Test("A server that answers more without progress is left alone", .timeLimit(.minutes(10)))
-    func serverTellsMoreSays() async throws {
+    @Test(.timeLimit(.minutes(10)))
+    func `A server that announces more pages without progress is not asked again`() async throws {
         try await defaults.ready()
         let cursor = try #require(defaults.core.session.cursor)
         let scope = ObservedChanges.Scope.several(

@@ -25,7 +25,7 @@ private let accountSettings = sharedSettings.namespace(Settings.Account.self)
 
 @Suite(.ownThread)
 struct NamespaceSettingsTests {
-    @Test("A type that knows its adapter is all that is needed")
+    @Test("A namespace needs only a type with an adapter")
     func statics() throws {
         typealias Account = Settings.Account
         Settings.Account.set(true, forKey: .isUserLoggedIn)
@@ -51,9 +51,9 @@ struct NamespaceSettingsTests {
         #expect(!Account.isSet(forKey: .email) && Account.isSet(forKey: .tries))
     }
 
-    @Test("Two types that claim one namespace are refused, not merged", arguments: Place.allCases)
-    func conflicts(_ place: Place) throws {
-        let world = try place.world()
+    @Test("Two types that claim one namespace are refused, not merged", arguments: BackendKind.allCases)
+    func conflicts(_ kind: BackendKind) throws {
+        let world = try kind.world()
         let defaults = world.adapter()
         try defaults.register(namespace: Settings.Account.self)
         try defaults.register(namespace: Settings.Account.self)
@@ -63,6 +63,6 @@ struct NamespaceSettingsTests {
         #expect(defaults.namespace(Other.Account.self)[.email]?.value == nil)
         #expect(defaults.namespace(Settings.Account.self)[.email]?.string == "a")
         #expect(!defaults.namespace(Other.Account.self).isSet(forKey: .email))
-        #expect(world.takeIssues().map(\.attempt) == [.write, .read, .read])
+        #expect(world.drainIssues().map(\.attempt) == [.write, .read, .read])
     }
 }

@@ -6,9 +6,9 @@ import Testing
 
 @Suite(.ownThread)
 struct OperatorTests {
-    @Test("?= stores only if nothing is stored", arguments: Place.allCases)
-    func ifAbsent(_ place: Place) throws {
-        let world = try place.world()
+    @Test("?= stores only if nothing is stored", arguments: BackendKind.allCases)
+    func ifAbsent(_ kind: BackendKind) throws {
+        let world = try kind.world()
         let defaults = world.adapter()
         defaults[\.username] ?= "first"
         defaults[\.username] ?= "second"
@@ -21,13 +21,14 @@ struct OperatorTests {
         #expect(!defaults.isSet(\.nickname))
         defaults.theme ?= .light
         #expect(defaults.isSet(\.theme), "a default is not stored")
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
-    @Test("The right side is not evaluated if something is stored, and may throw", arguments: Place.allCases)
-    func evaluation(_ place: Place) throws {
+    @Test(
+        "The right side of ?= is evaluated only if no value is stored, and may throw", arguments: BackendKind.allCases)
+    func evaluation(_ kind: BackendKind) throws {
         struct Failure: Error {}
-        let defaults = try place.world().adapter()
+        let defaults = try kind.world().adapter()
         func fail() throws -> Int { throw Failure() }
         #expect(throws: Failure.self) { try defaults[\.launchCount] ?= try fail() }
         #expect(!defaults.isSet(\.launchCount))
@@ -37,9 +38,9 @@ struct OperatorTests {
         #expect(defaults.launchCount == 1)
     }
 
-    @Test("Whether something is stored is decided where it is stored", arguments: Place.allCases)
-    func decidedThere(_ place: Place) throws {
-        let world = try place.world()
+    @Test("The daemon decides whether ?= stores a value", arguments: BackendKind.allCases)
+    func decidedThere(_ kind: BackendKind) throws {
+        let world = try kind.world()
         let (one, two) = (world.adapter(), world.adapter())
         #expect(one.username == nil)
         func name() -> String {
@@ -54,12 +55,12 @@ struct OperatorTests {
                 return "blue"
             }()
         #expect(one["color"].string == "red")
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
-    @Test("++ adds one, beginning with the default", arguments: Place.allCases)
-    func increment(_ place: Place) throws {
-        let defaults = try place.world().adapter()
+    @Test("++ adds one, starting from the default", arguments: BackendKind.allCases)
+    func increment(_ kind: BackendKind) throws {
+        let defaults = try kind.world().adapter()
         defaults[\.loginTries]++
         defaults.loginTries++
         defaults[key: DefaultsKey<Int>("loginTries", defaultValue: 1)]++
@@ -70,9 +71,9 @@ struct OperatorTests {
         #expect(defaults["fresh"].int == 42)
     }
 
-    @Test("In async code the value may be awaited", arguments: Place.allCases)
-    func asynchronous(_ place: Place) async throws {
-        let defaults = try place.world().adapter()
+    @Test("In async code, the right side of ?= can be awaited", arguments: BackendKind.allCases)
+    func asynchronous(_ kind: BackendKind) async throws {
+        let defaults = try kind.world().adapter()
         func name() async -> String { "async" }
         let first = try await defaults.setIfAbsent(\.username) { await name() }
         let second = try await defaults.setIfAbsent(\.username) { "again" }

@@ -10,7 +10,7 @@ private let Defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
 
 @Suite(.ownThread)
 struct OwnGlobalTests {
-    @Test("It is meant where it is visible, in place of the ready-made one")
+    @Test("A global of the module shadows the ready-made Defaults")
     func shadowing() {
         Defaults.launchCount += 1
         Defaults[\.username] = "me"

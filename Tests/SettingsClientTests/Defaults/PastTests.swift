@@ -7,9 +7,9 @@ import Testing
 /// Values as they were, and putting them back.
 @Suite(.ownThread)
 struct PastTests {
-    @Test("A key is read as it was, at a commit and at an instant", arguments: Place.allCases)
-    func values(_ place: Place) async throws {
-        let defaults = try place.world().adapter()
+    @Test("A key is read as it was, at a commit and at an instant", arguments: BackendKind.allCases)
+    func values(_ kind: BackendKind) async throws {
+        let defaults = try kind.world().adapter()
         #expect(try await defaults.value(\.theme, at: .revision(0)) == .light)
         #expect(try await defaults.history(of: \.theme).isEmpty)
         #expect(try await defaults.diff(from: .revision(0)).isEmpty)
@@ -33,9 +33,9 @@ struct PastTests {
         #expect(negative?.description.hasSuffix("the revision must be at least 0 (got -1)") == true)
     }
 
-    @Test("Neither the command line nor what is stored now shows in the past", arguments: Place.allCases)
-    func layers(_ place: Place) async throws {
-        let world = try place.world()
+    @Test("Neither the command line nor what is stored now shows in the past", arguments: BackendKind.allCases)
+    func layers(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         let defaults = world.adapter(arguments: ["-launchCount", "9"])
         defaults.register(defaults: ["launchCount": 4])
         try await defaults.set(\.launchCount, 1)
@@ -50,9 +50,9 @@ struct PastTests {
         #expect(invalid?.description == "launchCount: must be an integer (got \"many\")")
     }
 
-    @Test("The history of a key has typed values, the newest first", arguments: Place.allCases)
-    func history(_ place: Place) async throws {
-        let defaults = try place.world().adapter()
+    @Test("The history of a key has typed values, the newest first", arguments: BackendKind.allCases)
+    func history(_ kind: BackendKind) async throws {
+        let defaults = try kind.world().adapter()
         for count in 1...3 { try await defaults.set(\.launchCount, count) }
         try await defaults.set(\.theme, .dark)
         defaults["launchCount"] = "many"
@@ -68,9 +68,9 @@ struct PastTests {
         #expect(try await defaults.history(of: \.username).isEmpty)
     }
 
-    @Test("What changed is undone by its commit, and redone; with a reason", arguments: Place.allCases)
-    func undo(_ place: Place) async throws {
-        let world = try place.world()
+    @Test("What changed is undone by its commit, and redone; with a reason", arguments: BackendKind.allCases)
+    func undo(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         let defaults = world.adapter()
         try await defaults.set(\.theme, .dark)
         try await defaults.set(\.launchCount, 1)
@@ -86,12 +86,14 @@ struct PastTests {
         let refused = await #expect(throws: DefaultsError.self) { try await defaults.undo(commit) }
         #expect(refused?.code == .changedSince)
         try await defaults.undo(commit, isForced: true)
-        #expect(defaults.theme == .light && world.takeIssues().isEmpty)
+        #expect(defaults.theme == .light && world.drainIssues().isEmpty)
     }
 
-    @Test("What changed since a moment is listed, and put back for one key or for all", arguments: Place.allCases)
-    func restore(_ place: Place) async throws {
-        let world = try place.world()
+    @Test(
+        "The changes since a moment are listed, and can be restored for one key or all keys",
+        arguments: BackendKind.allCases)
+    func restore(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         let (defaults, other) = (world.adapter(), world.adapter())
         try await defaults.set(\.theme, .dark)
         try await defaults.set(\.libraries, ["a"])
@@ -112,9 +114,9 @@ struct PastTests {
         #expect(try await defaults.diff(from: then).isEmpty)
     }
 
-    @Test("What the schema of now does not allow is not put back, and said", arguments: Place.allCases)
-    func conflict(_ place: Place) async throws {
-        let world = try place.world()
+    @Test("A restore skips and reports a value that the current schema refuses", arguments: BackendKind.allCases)
+    func conflict(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         let defaults = world.adapter()
         try await defaults.set(\.launchCount, 70)
         let then = DefaultsMoment.revision(try #require(try await defaults.history().first).revision)
@@ -129,9 +131,9 @@ struct PastTests {
         var look: DefaultsKey<Theme> { .init("look", defaultValue: .light, renamedFrom: ["theme"]) }
     }
 
-    @Test("A renamed key has the past of its former name", arguments: Place.allCases)
-    func renamed(_ place: Place) async throws {
-        let world = try place.world()
+    @Test("A renamed key has the history of its former name", arguments: BackendKind.allCases)
+    func renamed(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         let old = world.adapter()
         try await old.set(\.theme, .dark)
         let then = DefaultsMoment.revision(try #require(try await old.history().first).revision)
@@ -145,9 +147,9 @@ struct PastTests {
         #expect(try await world.storedKeys() == ["look"])
     }
 
-    @Test("While the daemon is away nothing is put back, and it is said")
+    @Test("A restore without a daemon changes nothing and throws")
     func away() async throws {
-        let (defaults, backend) = try Place.memory.world().interruptedAdapter(ClientKeys())
+        let (defaults, backend) = try BackendKind.memory.world().interruptedAdapter(ClientKeys())
         try await defaults.set(\.theme, .dark)
         backend.isAway = true
         let error = await #expect(throws: DefaultsError.self) { try await defaults.restore(to: .revision(0)) }

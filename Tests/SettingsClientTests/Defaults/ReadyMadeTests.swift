@@ -9,7 +9,7 @@ import Testing
 /// The global `Defaults`, each time in a process of its own, with an environment of its own.
 @Suite(.ownThread)
 struct ReadyMadeTests {
-    @Test("They are where the environment says")
+    @Test("The ready-made Defaults use the address in the environment")
     func environment() async {
         await #expect(processExitsWith: .success) {
             exit(try ReadyMadeTests.areWhereTheEnvironmentSays() ? EXIT_SUCCESS : EXIT_FAILURE)
@@ -30,7 +30,7 @@ struct ReadyMadeTests {
         return try client.send(.setting(key, in: suite)).value == 2 && Defaults.launchCount == 2
     }
 
-    @Test("With SETTINGS_URL=memory: they are in memory, without a daemon")
+    @Test("With SETTINGS_URL=memory:, the ready-made Defaults are in memory")
     func memory() async {
         await #expect(processExitsWith: .success) {
             setenv("SETTINGS_URL", "memory:", 1)
@@ -57,7 +57,7 @@ struct ReadyMadeTests {
         }
     }
 
-    @Test("An environment that says what cannot be is an issue, not the end")
+    @Test("An invalid environment is reported as an issue and does not end the program")
     func badEnvironment() async {
         await #expect(processExitsWith: .success) {
             setenv("SETTINGS_URL", "127.0.0.1:7070", 1)
@@ -75,7 +75,7 @@ struct ReadyMadeTests {
         }
     }
 
-    @Test("A name in the source that no suite can have ends the program, with what is wrong and where")
+    @Test("An invalid suite name in the source ends the program with the reason, the file and the line")
     func wrongLiteral() async throws {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             _ = DefaultsAdapter(suite: "my app", keyStore: DefaultsKeys(), writes: .confirmed)
@@ -127,7 +127,7 @@ struct ReadyMadeTests {
             refusal: "SETTINGS_URL: ftp://host: the scheme ftp: is not supported; use http://, https:// or unix:/path"),
     ]
 
-    @Test("The suite is what the environment says, else the program's name made one", arguments: rows)
+    @Test("The suite is the name in the environment, or the name of the program in a valid form", arguments: rows)
     func suites(_ row: Row) async throws {
         let backend = row.environment.session(suite: nil, server: nil, timeout: .milliseconds(1)).backend
         #expect(backend.suite.text == row.suite)
@@ -142,7 +142,7 @@ struct ReadyMadeTests {
         await #expect(throws: BackendError.unusable(refusal)) { try await backend.setting(try KeyName("k")) }
     }
 
-    @Test("What a program says itself does not ask the environment")
+    @Test("A program that names its address and suite ignores the environment")
     func explicit() throws {
         let environment = ProgramEnvironment(server: "ftp://host", suite: "my app", program: "player")
         let backend = environment.session(

@@ -8,9 +8,9 @@ import Testing
 
 @Suite(.ownThread)
 struct ScopeTests {
-    @Test("A scope has what the adapter has for keys", arguments: Place.allCases)
-    func members(_ place: Place) async throws {
-        let world = try place.world()
+    @Test("A scope has all members of an adapter that concern keys", arguments: BackendKind.allCases)
+    func members(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         let defaults = world.adapter()
         let player = defaults.player
         let loose = DefaultsKey<Double>("player.volume", defaultValue: 0.5)
@@ -37,7 +37,7 @@ struct ScopeTests {
         #expect(!player.isSet(\.volume))
         #expect(await log.waits(for: "Optional(0.25) 0.5"))
         #expect(observations.count == 3)
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
     /// Keys whose names come from the instance.
@@ -65,7 +65,7 @@ struct ScopeTests {
         var height: DefaultsKey<Int> { .init("desk.\(owner).height", defaultValue: 70) }
     }
 
-    @Test("The keys are those of the instance that the adapter was given, in all forms")
+    @Test("All forms of access use the keys of the adapter's instance")
     func instance() async throws {
         let defaults = DefaultsAdapter.inMemory(keyStore: UserKeys(user: "joe"))
         var both = defaults.updates(of: \.color, \.desk.height).makeAsyncIterator()
@@ -93,7 +93,7 @@ struct ScopeTests {
         #expect(defaults.color == "blue!")
     }
 
-    @Test("An instance is asked for a key or a store once for each path and adapter")
+    @Test("A key or store of an instance is evaluated once per path and adapter")
     func evaluations() {
         let keys = UserKeys(user: "joe")
         for _ in 1...2 {
@@ -138,14 +138,14 @@ struct ScopeTests {
         let repeating = Repeating()
     }
 
-    @Test("A stored store without a prefix of its own ends a debug build when the adapter is made")
-    func refusedWhenMade() async {
+    @Test
+    func `A stored nested store without its own prefix ends a debug build when the adapter is created`() async {
         await #expect(processExitsWith: .failure) { _ = DefaultsAdapter.inMemory(keyStore: StoredForgetful()) }
         await #expect(processExitsWith: .failure) { _ = DefaultsAdapter.inMemory(keyStore: StoredRepeating()) }
     }
 
-    @Test("A computed store without a prefix of its own ends a debug build when it is used first")
-    func refusedWhenUsed() async {
+    @Test
+    func `A computed nested store without its own prefix ends a debug build at its first use`() async {
         await #expect(processExitsWith: .failure) {
             _ = DefaultsAdapter.inMemory(keyStore: Outer()).forgetful.size
         }
@@ -154,8 +154,8 @@ struct ScopeTests {
         }
     }
 
-    @Test("A schema with keys of a store without a prefix of its own is not published")
-    func refusedWhenPublished() async throws {
+    @Test
+    func `A schema with keys of a nested store without its own prefix is not published`() async throws {
         let defaults = DefaultsAdapter.inMemory(keyStore: Outer())
         let forgetful = try await #require(throws: DefaultsError.self) {
             try await defaults.publishSchema { \.forgetful.size }

@@ -32,7 +32,7 @@ extension DefaultsKeys {
 
 @Suite(.ownThread, .serialized)
 struct SettingPropertyTests {
-    @Test("All forms of a property are the setting of the adapter")
+    @Test("Each form of a property accesses the setting of the adapter")
     func forms() {
         shared.removeAll()
         let appearance = Appearance()
@@ -49,7 +49,7 @@ struct SettingPropertyTests {
         #expect(appearance.$bass.key == "player.equalizer.bass" && appearance.$ofProgram.key == "ofProgram")
     }
 
-    @Test("A constant is the same where there is no room for a property")
+    @Test("A constant accesses the same setting as a property")
     func constants() {
         shared.removeAll()
         Model.theme.value = .dark
@@ -59,9 +59,11 @@ struct SettingPropertyTests {
         #expect(Model.theme.value == .light && !globalTheme.isSet)
     }
 
-    @Test("Without options each read gives the newest value, as it does when observed", arguments: Place.allCases)
-    func plain(_ place: Place) async throws {
-        let world = try place.world()
+    @Test(
+        "Without options, each read of a property returns the newest value, also while observed",
+        arguments: BackendKind.allCases)
+    func plain(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         let (one, two) = (world.adapter(), world.adapter())
         @Setting(\.launchCount, in: one) var plain
         @Setting(\.launchCount, in: one, options: .observed) var observed
@@ -78,7 +80,7 @@ struct SettingPropertyTests {
         #expect($plain.isSet)
         $plain.remove()
         #expect(plain == 0 && both == 0 && !$both.isSet)
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
     private struct Kept {
@@ -91,9 +93,9 @@ struct SettingPropertyTests {
         }
     }
 
-    @Test("A cached property reads once, and writes through", arguments: Place.allCases)
-    func cached(_ place: Place) async throws {
-        let world = try place.world()
+    @Test("A cached property reads once, and writes through", arguments: BackendKind.allCases)
+    func cached(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         let (one, two) = (world.adapter(), world.adapter())
         two.launchCount = 1
         let kept = Kept(one)
@@ -113,27 +115,27 @@ struct SettingPropertyTests {
         #expect(kept.count == 8 && one.launchCount == 8, "it is the stored value that is changed")
         kept.$count.remove()
         #expect(kept.count == 0)
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
-    @Test("A cached property does not keep what was refused", arguments: Place.allCases)
-    func refused(_ place: Place) throws {
-        let world = try place.world()
+    @Test("A cached property drops a refused value", arguments: BackendKind.allCases)
+    func refused(_ kind: BackendKind) throws {
+        let world = try kind.world()
         @Setting(\.volume, in: world.adapter(), options: .cached) var volume
         volume = 1
         volume = 2
         volume += 1
         #expect(volume == 1)
-        #expect(world.takeIssues().count == 2)
+        #expect(world.drainIssues().count == 2)
     }
 
     private struct Thrown: Error {}
 
     @Test(
-        "What a change that throws left of the value of a property is stored by its accessor, and not by $property.value"
+        "After a change that throws, a property stores the partial value, and $property.value does not"
     )
     func throwing() throws {
-        let defaults = try Place.memory.world().adapter()
+        let defaults = try BackendKind.memory.world().adapter()
         let kept = Kept(defaults)
         func fail(_ count: inout Int) throws {
             count += 5
@@ -147,13 +149,13 @@ struct SettingPropertyTests {
         #expect(defaults.launchCount == 5)
     }
 
-    @Test("A property publishes its updates", arguments: Place.allCases)
-    func updates(_ place: Place) async throws {
-        let world = try place.world()
+    @Test("A property publishes its updates", arguments: BackendKind.allCases)
+    func updates(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         let (one, two) = (world.adapter(), world.adapter())
         @Setting(\.theme, in: one, options: .cached) var theme
         let log = EventLog()
-        let observation = $theme.observe { log.add($0.told) }
+        let observation = $theme.observe { log.add($0.summary) }
         var updates = $theme.updates(options: .initial).makeAsyncIterator()
         two.theme = .dark
         #expect(await updates.next()?.newValue == .light)

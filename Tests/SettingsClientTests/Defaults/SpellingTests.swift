@@ -32,7 +32,7 @@ struct SpellingTests {
         Defaults.removeAll()
     }
 
-    @Test("An adapter of a suite, or in memory")
+    @Test("An adapter can use a suite of a daemon or memory")
     func adapters() throws {
         let ofSuite = DefaultsAdapter(suite: "com.my.app", keyStore: DefaultsKeys(), writes: .confirmed)
         let named = DefaultsAdapter(suite: try SuiteName("com.my.app"), keyStore: TypeKeys(), writes: .confirmed)
@@ -42,7 +42,7 @@ struct SpellingTests {
         #expect(inMemory.launchCount == 1 && Defaults.launchCount == 0)
     }
 
-    @Test("Access by key path, as a member, by key")
+    @Test("Settings are accessed by key path, as a member and by key")
     func access() {
         let looseKey = DefaultsKey<String?>("color")
         Defaults[\.launchCount] += 1
@@ -60,7 +60,7 @@ struct SpellingTests {
         #expect(Defaults.launchCount == 10 && Defaults.loginTries == 2)
     }
 
-    @Test("Optional or not, with a default or without")
+    @Test("Keys can be optional or not, with or without a default")
     func optionals() {
         #expect(Defaults.username == nil && Defaults.nickname == "anonymous")
         Defaults[\.username] = "me"
@@ -89,7 +89,7 @@ struct SpellingTests {
         #expect(types["set"].array == ["a", "b"] && types["infinite"].string == "-Infinity")
     }
 
-    @Test("Types of the program: raw values, Codable, archives, bridges")
+    @Test("Types of the program are stored as raw values, Codable values, archives or by bridges")
     func ownTypes() {
         Defaults.theme = .dark
         Defaults.level = .high
@@ -105,7 +105,7 @@ struct SpellingTests {
         #expect(Defaults["color"].string == "1 2 3" && Defaults["colors"].value == ["a": ["0 0 0", .null]])
     }
 
-    @Test("Is it there, take it away, take all away")
+    @Test("A key can be tested, removed, and removed with all other keys")
     func presence() {
         #expect(!Defaults.hasKey(\.theme) && !Defaults.isSet(\.theme))
         Defaults.theme = .light
@@ -118,7 +118,7 @@ struct SpellingTests {
         #expect(!Defaults.isSet(\.launchCount))
     }
 
-    @Test("Arithmetic in place, ?= and ++")
+    @Test("Arithmetic in place, ?= and ++ change a setting")
     func operators() async throws {
         Defaults[\.ratio] += 10
         Defaults.launchCount += 10
@@ -134,7 +134,7 @@ struct SpellingTests {
         #expect(Defaults.loginTries == 5 && Defaults.nickname == "async")
     }
 
-    @Test("Registered defaults under, launch arguments over what is stored")
+    @Test("Registered defaults rank below stored values, and launch arguments above")
     func layers() {
         let registering = DefaultsAdapter.inMemory(keyStore: DefaultsKeys())
         registering.register(defaults: ["loginTries": 3, "libraries": ["a"]])
@@ -148,7 +148,7 @@ struct SpellingTests {
         #expect(launched.nickname == "joe" && launched.volume == 0.25 && launched.libraries == ["x"])
     }
 
-    @Test("Without declared keys")
+    @Test("Settings can be accessed without declared keys")
     func untyped() {
         Defaults["color"] = "red"
         Defaults["list"] = ["a", 1, true]
@@ -173,7 +173,7 @@ struct SpellingTests {
         #expect(Defaults["count"].int == 5)
     }
 
-    @Test("Stores within stores, and settings of a type")
+    @Test("Nested stores and namespaces group settings")
     func namespaces() {
         Defaults.player.volume = 0.75
         Defaults.player.equalizer.bass += 1
@@ -184,10 +184,11 @@ struct SpellingTests {
         #expect(Settings.Profile.string(forKey: .name) == nil)
     }
 
-    @Test("Observed by a handler and in a loop")
+    @Test("Settings are observed by a handler and in a loop")
     func observing() async {
         let log = EventLog()
-        let token = Defaults.observe(\.launchCount, options: [.initial, .old, .new]) { update in log.add(update.told) }
+        let token = Defaults.observe(\.launchCount, options: [.initial, .old, .new]) { update in log.add(update.summary)
+        }
         let byKey: DefaultsDisposable = Defaults.observe(key: DefaultsKey<Int>("launchCount", defaultValue: 7)) { _ in }
         let updates = Defaults.updates(of: \.launchCount)
         let ofBoth = Defaults.updates(of: \.launchCount, \.theme)
@@ -211,7 +212,7 @@ struct SpellingTests {
         #expect(log.all == ["0", "0→1", "1→0"])
     }
 
-    @Test("As properties, and as constants where there is no room for one")
+    @Test("Settings can be used as properties and as constants")
     func properties() {
         final class Model: Sendable {
             let theme = Setting(\.theme, in: Defaults)
@@ -223,7 +224,7 @@ struct SpellingTests {
         #expect(appearance.followed == .light && appearance.both == .light && appearance.kept == .dark)
     }
 
-    @Test("Limits of keys")
+    @Test("Keys can declare limits")
     func limits() async {
         Defaults.age = 150
         Defaults.tries = 0
@@ -237,7 +238,7 @@ struct SpellingTests {
         await #expect(throws: DefaultsError.self) { try await Defaults.set(\.port, 8080) }
     }
 
-    @Test("For tasks, throwing")
+    @Test("Settings have async forms that throw")
     func asynchronous() async throws {
         try await Defaults.set(\.launchCount, 1)
         try await Defaults.update(\.launchCount) { $0 += 1 }

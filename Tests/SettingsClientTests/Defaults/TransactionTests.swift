@@ -12,9 +12,9 @@ import Testing
 struct TransactionTests {
     private struct Failure: Error {}
 
-    @Test("A key that is read again is what it was", arguments: Place.allCases)
-    func keyReadAgainWhat(_ place: Place) async throws {
-        let defaults = try place.world().adapter()
+    @Test(arguments: BackendKind.allCases)
+    func `A second read of a key in a transaction returns the same value`(_ kind: BackendKind) async throws {
+        let defaults = try kind.world().adapter()
         var runs = 0
         try await defaults.transaction { t in
             let first = t.launchCount
@@ -26,9 +26,9 @@ struct TransactionTests {
         #expect(runs == 2 && defaults.loginTries == 7)
     }
 
-    @Test("What is read together was so at one time, also where nothing is written", arguments: Place.allCases)
-    func whatReadTogetherWas(_ place: Place) async throws {
-        let defaults = try place.world().adapter()
+    @Test(arguments: BackendKind.allCases)
+    func `The reads of a transaction are of one state, also without writes`(_ kind: BackendKind) async throws {
+        let defaults = try kind.world().adapter()
         defaults.launchCount = 1
         defaults.loginTries = 1
         var runs = 0
@@ -44,18 +44,18 @@ struct TransactionTests {
         #expect(count == 2 && tries == 2 && runs == 2)
     }
 
-    @Test("A change that leaves nothing as it is sends nothing", arguments: Place.allCases)
-    func changeLeavesNothingSends(_ place: Place) async throws {
-        let world = try place.world()
+    @Test(arguments: BackendKind.allCases)
+    func `A change that keeps a missing value sends nothing`(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         let (defaults, backend) = world.interruptedAdapter(ClientKeys())
         try await defaults.update(\.username) { $0?.append("x") }
         try await defaults.transaction { t in t.username?.append("x") }
         #expect(backend.counts.commits == 0)
     }
 
-    @Test("Removing what was read as nothing is fine in a suite that does not exist", arguments: Place.allCases)
-    func removingWhatWasRead(_ place: Place) async throws {
-        let defaults = try place.world().adapter()
+    @Test(arguments: BackendKind.allCases)
+    func `A transaction can remove an unset key of a suite that does not exist`(_ kind: BackendKind) async throws {
+        let defaults = try kind.world().adapter()
         try await defaults.transaction { t in if t.username == nil { t.username = nil } }
         #expect(!defaults.isSet(\.username))
     }
@@ -115,7 +115,7 @@ struct TransactionTests {
         let schema = try Schema(of: ClientKeys.self) {
             \.theme; \.launchCount; \.loginTries
         }
-        let world = try Place.memory.world(schema: schema)
+        let world = try BackendKind.memory.world(schema: schema)
         let backend = ThreadNoting(world.backend())
         let defaults = world.adapter(ClientKeys(), session: SuiteSession(backend))
         defaults.register(defaults: ["theme": "dark", "launchCount": 3])
@@ -138,9 +138,11 @@ struct TransactionTests {
         throw Failure()
     }
 
-    @Test("A change that throws is not done, and what was done before it is", arguments: Place.allCases)
-    func changeThrowsNotDone(_ place: Place) async throws {
-        let world = try place.world()
+    @Test(arguments: BackendKind.allCases)
+    func `A change that throws has no effect, and the earlier changes of the transaction are done`(_ kind: BackendKind)
+        async throws
+    {
+        let world = try kind.world()
         let defaults = world.adapter()
         defaults.player.queue = ["a"]
         try await defaults.transaction { t in
@@ -158,7 +160,7 @@ struct TransactionTests {
         let model = Model(setting)
         try? fail(&model.$libraries.value)
         #expect(!defaults.isSet(\.libraries))
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
     private struct Model {

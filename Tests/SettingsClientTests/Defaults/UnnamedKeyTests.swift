@@ -6,17 +6,18 @@ import Testing
 /// Keys without a name that a key can have.
 @Suite(.ownThread)
 struct UnnamedKeyTests {
-    @Test("Everything that would store something is reported") func everythingWouldStoreSomething() throws {
-        let world = try Place.memory.world()
+    @Test
+    func `Each write to a key without a name is reported`() throws {
+        let world = try BackendKind.memory.world()
         let defaults = world.adapter()
         let key = DefaultsKey<Int>("", defaultValue: 3)
         #expect(defaults[key: key] == 3)
-        #expect(world.takeIssues().map(\.attempt) == [.read])
+        #expect(world.drainIssues().map(\.attempt) == [.read])
         defaults[key: key] ?= 4
         defaults[key: key] = 4
         defaults[key: key] += 1
         defaults[key: key]++
         #expect(defaults[key: key] == 3)
-        #expect(world.takeIssues().map(\.attempt) == [.write, .write, .write, .write])
+        #expect(world.drainIssues().map(\.attempt) == [.write, .write, .write, .write])
     }
 }

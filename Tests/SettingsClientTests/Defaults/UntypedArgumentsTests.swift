@@ -9,7 +9,7 @@ struct UntypedArgumentsTests {
     private let defaults: DefaultsAdapter<ClientKeys>
 
     init() throws {
-        let world = try Place.memory.world()
+        let world = try BackendKind.memory.world()
         defaults = world.adapter(arguments: [
             "-count", "3", "-on", "true", "-list", "[1]", "-n", "many", "--set", "json=[2]", "-map", #"{"a":1}"#,
         ])
@@ -17,7 +17,8 @@ struct UntypedArgumentsTests {
         defaults["json"] = 6
     }
 
-    @Test("Text is what it can be read as") func textWhatCanRead() {
+    @Test
+    func `A launch argument is converted to the requested type`() {
         let count: Int? = defaults["count"]
         let ratio: Double? = defaults["count"]
         let text: String? = defaults["count"]
@@ -29,7 +30,8 @@ struct UntypedArgumentsTests {
         #expect(defaults["list"].value == "[1]" && defaults["json"].value == [2])
     }
 
-    @Test("Where it cannot be read as what is asked for, what is stored holds") func whereCannotReadWhat() {
+    @Test
+    func `A launch argument that cannot be converted leaves the stored value effective`() {
         let number: Int? = defaults["n"]
         let words: [String]? = defaults["n"]
         #expect(number == 5 && words == nil)

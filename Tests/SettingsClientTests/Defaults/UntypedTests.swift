@@ -8,9 +8,9 @@ import Testing
 
 @Suite(.ownThread)
 struct UntypedTests {
-    @Test("Values of every kind are assigned and removed", arguments: Place.allCases)
-    func assignment(_ place: Place) throws {
-        let world = try place.world()
+    @Test("Values of every kind are assigned and removed", arguments: BackendKind.allCases)
+    func assignment(_ kind: BackendKind) throws {
+        let world = try kind.world()
         let defaults = world.adapter()
         defaults["color"] = "red"
         #expect(defaults["color"].string == "red")
@@ -43,12 +43,12 @@ struct UntypedTests {
         let otherKind: [Int]? = defaults["count"]
         let json: JSONValue? = defaults["map"]
         #expect(count == 3 && missing == nil && otherKind == nil && json?["a"] == 1)
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
-    @Test("Typed and untyped access are to one setting", arguments: Place.allCases)
-    func typed(_ place: Place) throws {
-        let defaults = try place.world().adapter()
+    @Test("Typed and untyped access reach the same setting", arguments: BackendKind.allCases)
+    func typed(_ kind: BackendKind) throws {
+        let defaults = try kind.world().adapter()
         defaults["launchCount"] = 7
         #expect(defaults.launchCount == 7)
         defaults.theme = .dark
@@ -86,9 +86,9 @@ struct UntypedTests {
         Row(value: ["a": 1], int: nil, double: nil, bool: nil, string: nil),
     ]
 
-    @Test("Numbers, truth and text stand for each other as the table says", arguments: rows)
+    @Test("Numbers, Booleans and text are converted as the table shows", arguments: rows)
     func conversions(_ row: Row) throws {
-        let defaults = try Place.memory.world().adapter()
+        let defaults = try BackendKind.memory.world().adapter()
         defaults["x"] = row.value
         #expect(defaults["x"].int == row.int && defaults["x"].intValue == row.int ?? 0)
         #expect(defaults["x"].double == row.double && defaults["x"].doubleValue == row.double ?? 0)
@@ -98,9 +98,9 @@ struct UntypedTests {
         #expect(defaults["x"].dictionaryValue.keys.sorted() == row.value.object.map { Array($0.names) } ?? [])
     }
 
-    @Test("What is missing is nil, or the empty value", arguments: Place.allCases)
-    func missing(_ place: Place) throws {
-        let defaults = try place.world().adapter()
+    @Test("A missing value is nil, or the empty value", arguments: BackendKind.allCases)
+    func missing(_ kind: BackendKind) throws {
+        let defaults = try kind.world().adapter()
         let none = defaults["none"]
         #expect(none.string == nil && none.int == nil && none.double == nil && none.bool == nil)
         #expect(none.array == nil && none.dictionary == nil && none.data == nil && none.date == nil && none.url == nil)
@@ -110,9 +110,11 @@ struct UntypedTests {
         #expect(none.data == nil && none.dataValue == Data() && none.date == nil)
     }
 
-    @Test("Operators change what is there, and begin with what is added", arguments: Place.allCases)
-    func operators(_ place: Place) throws {
-        let world = try place.world()
+    @Test(
+        "Operators change the stored value, and start with the operand if no value is stored",
+        arguments: BackendKind.allCases)
+    func operators(_ kind: BackendKind) throws {
+        let world = try kind.world()
         let defaults = world.adapter()
         defaults["count"] += 5
         defaults["count"]++
@@ -137,15 +139,15 @@ struct UntypedTests {
         defaults.register(defaults: ["base": 40])
         defaults["base"] += 2
         #expect(defaults["base"].int == 42)
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
         defaults["color"] += 1
         #expect(defaults["color"].string == "reddish")
-        #expect(world.takeIssues().map(\.error.code) == [.invalidOperation])
+        #expect(world.drainIssues().map(\.error.code) == [.invalidOperation])
     }
 
-    @Test("Names that were written and removed are forgotten when the table is full", arguments: Place.allCases)
-    func manyNames(_ place: Place) async throws {
-        let world = try place.world()
+    @Test("Names that were written and removed are forgotten when the table is full", arguments: BackendKind.allCases)
+    func manyNames(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         let defaults = world.adapter()
         let typed = DefaultsKey<Int>("session-0", defaultValue: 0)
         #expect(defaults[key: typed] == 0)
@@ -164,12 +166,12 @@ struct UntypedTests {
         #expect(!names.contains { $0.hasPrefix("session-1") })
         defaults["session-0"] = 7
         #expect(defaults[key: typed] == 7)
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
-    @Test("A number that is not finite is not stored, and reported", arguments: Place.allCases)
-    func nonFinite(_ place: Place) throws {
-        let world = try place.world()
+    @Test("A number that is not finite is not stored, and reported", arguments: BackendKind.allCases)
+    func nonFinite(_ kind: BackendKind) throws {
+        let world = try kind.world()
         let defaults = world.adapter()
         let nonsense = JSONValue.array([.double(.infinity)])
         defaults["mean"] += 0.0 / 0.0
@@ -178,18 +180,18 @@ struct UntypedTests {
         defaults["mean"] ?= nonsense
         defaults["mean"] = Double.nan
         #expect(!defaults.isSet("mean"))
-        let errors = world.takeIssues().map(\.error)
+        let errors = world.drainIssues().map(\.error)
         #expect(errors.count == 5)
         for error in errors { #expect("\(error)".contains("finite")) }
     }
 
-    @Test("A name that no key can have is reported", arguments: Place.allCases)
-    func names(_ place: Place) throws {
-        let world = try place.world()
+    @Test("An invalid key name is reported", arguments: BackendKind.allCases)
+    func names(_ kind: BackendKind) throws {
+        let world = try kind.world()
         let defaults = world.adapter()
         defaults[""] = 1
         defaults[".."] += 1
         #expect(defaults["a\u{1}"].value == nil)
-        #expect(world.takeIssues().map(\.attempt) == [.write, .write, .read])
+        #expect(world.drainIssues().map(\.attempt) == [.write, .write, .read])
     }
 }

@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.ownThread)
 struct FileLocationTests {
-    @Test("The directory is the one that was chosen, else the user's for such files")
+    @Test("The directory is the chosen directory, or the user's directory for such files")
     func directories() throws {
         let suite = try SuiteName("com.example.app")
         func directory(_ files: FileLocation, _ kind: FileLocation.Kind, _ environment: [String: String]) -> String? {
@@ -26,7 +26,7 @@ struct FileLocationTests {
         }
     }
 
-    @Test("A directory that is named from where the program is at work stays the same when it goes elsewhere")
+    @Test("A relative directory stays the same after a change of the working directory")
     func relativeDirectories() {
         let here = FileManager.default.currentDirectoryPath
         #expect(FileLocation.directory("a/b") == .directory(here + "/a/b"))
@@ -34,7 +34,7 @@ struct FileLocationTests {
         #expect(FileLocation.directory("/a") != .directory(here + "/a"))
     }
 
-    @Test("Any address is the name of one directory, and no two are the same")
+    @Test("Each server address has its own directory name")
     func names() {
         let long = "unix:/" + String(repeating: "ä", count: 50)
         let texts = [

@@ -15,7 +15,7 @@ struct OutboxConflictTests {
         world = try OutboxWorld()
     }
 
-    @Test("A kept write that is refused is rolled back and reported, with the changes computed from it")
+    @Test("A refused kept write is rolled back and reported, with the writes that depend on it")
     func refused() async throws {
         let world = try OutboxWorld(
             schema: try Schema(
@@ -37,13 +37,14 @@ struct OutboxConflictTests {
         #expect(defaults.launchCount == 3 && defaults.loginTries == 2 && defaults.username == nil)
         #expect(world["loginTries"] == 2)
         // That the keys do not agree with the schema is told, too.
-        let issues = world.takeIssues().filter { $0.attempt != .check }
+        let issues = world.drainIssues().filter { $0.attempt != .check }
         #expect(issues.map(\.key) == ["launchCount", "launchCount", "username"])
         #expect(issues.map(\.error.code) == [.invalidValue, .preconditionFailed, .unknownKey])
         #expect(issues.allSatisfy { $0.attempt == .write })
     }
 
-    @Test("A kept change is merged with the change of another program by its rule, else that stays")
+    @Test(
+        "A kept change is merged with a change of another program by its rule; without a rule, the other change stays")
     func conflicts() async throws {
         let (one, two) = (world.program(), world.program())
         let (mine, theirs) = (one.defaults, two.defaults)
@@ -76,10 +77,10 @@ struct OutboxConflictTests {
         #expect(mine.tags == ["a", "b", "c"] && world["tags"] == ["a", "b", "c"])
         #expect(mine["text"].string == "atm" && mine["new"].int == 11)
         #expect(mine.launchCount == 50)
-        #expect(world.takeIssues().map(\.key) == ["launchCount"])
+        #expect(world.drainIssues().map(\.key) == ["launchCount"])
     }
 
-    @Test("A change that took another form is done once, also if its answer is lost and the program ends")
+    @Test("A change that a conflict has replaced is done once, also if its answer is lost and the program ends")
     func conflictAndCrash() async throws {
         var one: OutboxWorld.Program? = world.program()
         let two = world.program()
@@ -102,11 +103,11 @@ struct OutboxConflictTests {
         #expect(world["visits"] == 101 && world.end(&one))
         let next = world.program()
         try await next.defaults.synchronize()
-        #expect(world["visits"] == 101 && next.defaults.visits == 101 && world.takeIssues() == [])
+        #expect(world["visits"] == 101 && next.defaults.visits == 101 && world.drainIssues() == [])
     }
 
-    @Test("A change by revision of a value that went there and back is done")
-    func thereAndBack() async throws {
+    @Test
+    func `A change guarded by a revision is done if the value was changed and changed back`() async throws {
         let (one, two) = (world.program(), world.program())
         one.defaults.launchCount = 5
         one.link.leave()
@@ -115,10 +116,10 @@ struct OutboxConflictTests {
         two.defaults.launchCount = 5
         one.link.comeBack()
         try await one.defaults.synchronize()
-        #expect(world["launchCount"] == 6 && world.takeIssues() == [])
+        #expect(world["launchCount"] == 6 && world.drainIssues() == [])
     }
 
-    @Test("A kept sum over a value that was removed starts from the default")
+    @Test("A kept sum starts from the default if the value was removed")
     func startingAnew() async throws {
         let (one, two) = (world.program(), world.program())
         one.defaults.visits = 5
@@ -130,10 +131,10 @@ struct OutboxConflictTests {
         two.defaults.removeAll()
         one.link.comeBack()
         try await one.defaults.synchronize()
-        #expect(world["visits"] == 2 && world["n"] == 3 && world.takeIssues() == [])
+        #expect(world["visits"] == 2 && world["n"] == 3 && world.drainIssues() == [])
     }
 
-    @Test("A value that is to be stored only if there is none yields to one that was stored meanwhile")
+    @Test("A kept ?= does not replace a value that was stored meanwhile")
     func yielding() async throws {
         let (one, two) = (world.program(), world.program())
         one.defaults.launchCount = 1
@@ -148,10 +149,10 @@ struct OutboxConflictTests {
         try await one.defaults.synchronize()
         #expect(one.defaults.username == "theirs" && one.defaults.nickname == "mine")
         #expect(world["color"] == "theirs" && world["nickname"] == "mine")
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
-    @Test("A kept transaction whose reads changed meanwhile does nothing")
+    @Test("A kept transaction has no effect if a value that it read has changed")
     func transactions() async throws {
         let (one, two) = (world.program(), world.program())
         one.defaults.launchCount = 1
@@ -169,11 +170,11 @@ struct OutboxConflictTests {
         try await one.defaults.synchronize()
         #expect(one.defaults.launchCount == 7 && one.defaults.loginTries == 1)
         #expect(world["launchCount"] == 7 && world["loginTries"] == nil)
-        let issues = world.takeIssues()
+        let issues = world.drainIssues()
         #expect(issues.map(\.key) == [nil] && issues.map(\.error.isConflict) == [true])
     }
 
-    @Test("A kept change of a registered default is no sum over the default of the schema")
+    @Test("A kept sum over a registered default does not start from the default of the schema")
     func registered() async throws {
         let world = try OutboxWorld(
             schema: try Schema(
@@ -191,10 +192,10 @@ struct OutboxConflictTests {
         program.link.comeBack()
         try await defaults.synchronize()
         #expect(
-            world["visits"] == 11 && defaults.visits == 11 && world.takeIssues().filter { $0.attempt != .check } == [])
+            world["visits"] == 11 && defaults.visits == 11 && world.drainIssues().filter { $0.attempt != .check } == [])
     }
 
-    @Test("A change that was certainly not sent asks for the value and no revision: that may be another one's later")
+    @Test("A change that was never sent is guarded by the value, because another write may get the revision")
     func withoutRevisions() throws {
         var program: OutboxWorld.Program? = world.program()
         program?.defaults.launchCount = 5
@@ -211,16 +212,16 @@ struct OutboxConflictTests {
         #expect(transaction.conditions == [condition])
     }
 
-    @Test("After a merge that is not allowed, the value of the other program is seen before any news of it")
+    @Test("After a refused merge, the value of the other program is visible at once")
     func refusedMerge() {
         let (one, two) = (world.program(), world.program())
-        one.link.holdNews()
+        one.link.delayNews()
         change(&one.defaults.meters) { meters in
             two.defaults.meters = 99
             meters += 2
         }
         #expect(one.defaults.meters == 99)
-        #expect(world.takeIssues().map(\.key) == ["meters"])
+        #expect(world.drainIssues().map(\.key) == ["meters"])
         one.link.comeBack()
     }
 }

@@ -17,7 +17,7 @@ struct OutboxContentsTests {
         lines.flatMap(\.bytes)
     }
 
-    @Test("Every write reads back as it was written")
+    @Test("Each write of an outbox file reads back equal")
     func roundTrips() throws {
         for write in try samples.all() {
             let line = OutboxLine.write(3, write)
@@ -29,7 +29,7 @@ struct OutboxContentsTests {
         }
     }
 
-    @Test("Lines look as they are documented")
+    @Test("The lines of an outbox file have the documented form")
     func form() throws {
         let plan = PendingChange.MergePlan(base: 5, new: 6, delta: .sum(1), valueIfUnset: 0)
         let condition = Transaction.Condition.setting(samples.suite, samples.key, .value(5))
@@ -54,7 +54,7 @@ struct OutboxContentsTests {
             .write(2, try samples.write(.change(.add(2)), as: "again")), .write(3, try samples.set(3)))
     }
 
-    @Test("A file that was cut anywhere holds its whole lines, and no damage")
+    @Test("An outbox file that is cut at any byte contains its complete lines and no damage")
     func truncation() throws {
         let bytes = try sample()
         var kinds: Set<[Int64]> = []
@@ -68,28 +68,28 @@ struct OutboxContentsTests {
         #expect(kinds == [[], [1], [1, 2], [2]])
     }
 
-    @Test("With any byte changed, no write is lost or another in silence")
+    @Test("A changed byte of an outbox file never loses or changes a write without a report")
     func flips() throws {
         let bytes = try sample()
         let whole = try OutboxContents(bytes)
         let earlier = try [samples.set(1), samples.set(2)]
-        for place in bytes.indices {
+        for offset in bytes.indices {
             for mask in [UInt8(0x01), 0x20, 0x80] {
                 var damaged = bytes
-                damaged[place] ^= mask
+                damaged[offset] ^= mask
                 let contents = try OutboxContents(damaged)
-                #expect(contents.damagedCount > 0, "byte \(place)")
+                #expect(contents.damagedCount > 0, "byte \(offset)")
                 for write in contents.writes {
                     // As it is, or as it was before the line that is damaged.
-                    #expect(whole.writes.contains { $0 == write } || earlier.contains(write.write), "byte \(place)")
+                    #expect(whole.writes.contains { $0 == write } || earlier.contains(write.write), "byte \(offset)")
                 }
                 let lost = whole.writes.filter { write in !contents.writes.contains { $0.number == write.number } }
-                #expect(lost.count <= 1, "byte \(place)")
+                #expect(lost.count <= 1, "byte \(offset)")
             }
         }
     }
 
-    @Test("A file of a later version is refused; an unknown line of this one is damage")
+    @Test("An outbox file of a later version is refused, and an unknown line of this version is damage")
     func future() throws {
         let later = CheckedLine.line(of: Array(#"{"outbox":2,"anything":"else"}"#.utf8))
         #expect(throws: OutboxLineError.future(2)) { try OutboxContents(later + OutboxLine.ended(1).bytes) }

@@ -21,7 +21,7 @@ struct OutboxDraftTests {
     }
 
     @Test(
-        "A write is kept though another program takes its draft for a leftover",
+        "A write is kept even if another program removes its draft",
         arguments: Meddling.allCases)
     func meddling(_ meddling: Meddling) throws {
         let others = Mutex<[OpenFile]>([])

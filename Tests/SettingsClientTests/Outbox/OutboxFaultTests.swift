@@ -44,8 +44,8 @@ struct OutboxFaultTests {
         #expect(harness.close(&first))
         let name = try #require(names.first)
         var bytes = try harness.bytes(name)
-        let place = try #require(bytes.indices.filter { bytes[$0] == UInt8(ascii: "\n") }.dropFirst(2).first) - 5
-        bytes[place] ^= 1
+        let offset = try #require(bytes.indices.filter { bytes[$0] == UInt8(ascii: "\n") }.dropFirst(2).first) - 5
+        bytes[offset] ^= 1
         try harness.write(bytes, to: name)
         files.fail(.write)
         var failing: OutboxStore? = harness.store()
@@ -71,7 +71,7 @@ struct OutboxFaultTests {
         #expect(names == [aside])
     }
 
-    @Test("A file of a later version stays as it is, and says so")
+    @Test("An outbox file of a later version is not changed and is reported")
     func future() throws {
         let later = CheckedLine.line(of: Array(#"{"outbox":2,"anything":"else"}"#.utf8))
         try harness.write(later, to: "0000000007-x.outbox")
@@ -105,7 +105,7 @@ struct OutboxFaultTests {
         #expect(throws: Never.self) { try store.add(samples.set(1)) }
     }
 
-    @Test("An orphan that cannot be read is reported", arguments: [FaultyFiles.Call.list, .open, .lock, .read])
+    @Test("An unreadable orphaned outbox file is reported", arguments: [FaultyFiles.Call.list, .open, .lock, .read])
     func unreadable(_ call: FaultyFiles.Call) throws {
         var first: OutboxStore? = harness.store()
         try first?.add(samples.set(1))
@@ -120,15 +120,15 @@ struct OutboxFaultTests {
         #expect(try next.inherit().writes == [samples.set(1)])
     }
 
-    @Test("A directory without permission counts as missing", arguments: [13, 20, 2])
-    func outOfReach(_ code: Int32) {
+    @Test(arguments: [13, 20, 2])
+    func `A directory without permission counts as missing`(_ code: Int32) {
         files.fail(.list, code: code)
         var store = harness.store()
         #expect(store.inherit() == OutboxStore.AbandonedWrites())
     }
 
-    @Test("Where there is no room to write a file anew, that is not tried again and again")
-    func noRoomToShrink() throws {
+    @Test
+    func `Without space to rewrite an outbox file, the rewrite is not repeated for each write`() throws {
         var store = harness.store()
         let text = JSONValue.string(String(repeating: "x", count: 300_000))
         for number in 0..<8 {
@@ -145,7 +145,7 @@ struct OutboxFaultTests {
         #expect(names == [])
     }
 
-    @Test("Numbers out of range are damage")
+    @Test("A number out of range makes a line damaged")
     func hugeNumbers() throws {
         let huge = CheckedLine.line(of: Array(#"{"write":9223372036854775807,"requestKey":"a","do":[]}"#.utf8))
         try harness.write(huge, to: "9223372036854775807-x.outbox")

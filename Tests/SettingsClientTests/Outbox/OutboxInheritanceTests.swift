@@ -37,10 +37,10 @@ struct OutboxInheritanceTests {
         let third = world.program()
         #expect(third.defaults.launchCount == 2 && third.defaults.visits == 6 && third.defaults.theme == .dark)
         try await third.defaults.synchronize()
-        #expect(world["theme"] == "dark" && world.fileCount == 0 && world.takeIssues() == [])
+        #expect(world["theme"] == "dark" && world.fileCount == 0 && world.drainIssues() == [])
     }
 
-    @Test("An adapter that goes while something waits leaves no attempt behind")
+    @Test("An adapter that is released while a write waits leaves no task")
     func goingAway() throws {
         var program: OutboxWorld.Program? = world.program(isAway: true)
         program?.defaults.launchCount = 1
@@ -48,11 +48,11 @@ struct OutboxInheritanceTests {
         #expect(world.waiting.count == 1)
     }
 
-    @Test("The file of a running program is adopted once that has ended")
+    @Test("The outbox file of a running program is adopted after the program has ended")
     func lookingAgain() throws {
         var first: OutboxWorld.Program? = world.program(isAway: true)
         first?.defaults.launchCount = 1
-        let second = world.program(lookInterval: .milliseconds(1))
+        let second = world.program(searchInterval: .milliseconds(1))
         second.defaults.loginTries = 5
         #expect(second.defaults.launchCount == 0)
         #expect(world.end(&first))
@@ -61,7 +61,7 @@ struct OutboxInheritanceTests {
         #expect(world["launchCount"] == 1 && world["loginTries"] == 5)
     }
 
-    @Test("A setter behind kept writes returns when its own is done, if the server answers")
+    @Test("A setter behind kept writes returns when its own write is done")
     func behindOthers() async throws {
         #expect(world.leaveSomething())
         let first = world.program()
@@ -75,11 +75,11 @@ struct OutboxInheritanceTests {
         let third = world.program()
         third.defaults.removeAll()
         #expect(world["launchCount"] == nil && third.defaults.loginTries == 1)
-        #expect(world.takeIssues() == [] && world.fileCount == 0)
+        #expect(world.drainIssues() == [] && world.fileCount == 0)
     }
 
-    @Test("A refusal of a write behind kept ones is thrown or reported, once")
-    func refusedBehindOthers() async throws {
+    @Test
+    func `A refusal of a write behind kept writes is thrown or reported once`() async throws {
         let world = try OutboxWorld(
             schema: try Schema(
                 keys: [
@@ -90,22 +90,22 @@ struct OutboxInheritanceTests {
         let first = world.program()
         let error = await #expect(throws: DefaultsError.self) { try await first.defaults.set(\.launchCount, 4) }
         #expect(error?.code == .invalidValue && first.defaults.launchCount == 0)
-        #expect(world.takeIssues().filter { $0.attempt != .check } == [])
+        #expect(world.drainIssues().filter { $0.attempt != .check } == [])
         #expect(world.leaveSomething())
         let second = world.program()
         second.defaults.launchCount = 4
         #expect(second.defaults.launchCount == 0)
-        #expect(world.takeIssues().filter { $0.attempt != .check }.map(\.error.code) == [.invalidValue])
+        #expect(world.drainIssues().filter { $0.attempt != .check }.map(\.error.code) == [.invalidValue])
         #expect(world.leaveSomething())
         let third = world.program()
         #expect(try await third.defaults.setIfAbsent(\.launchCount) { 1 })
         #expect(world.leaveSomething())
         let fourth = world.program()
         #expect(try await !fourth.defaults.setIfAbsent(\.launchCount) { 2 })
-        #expect(world["launchCount"] == 1 && world.takeIssues().filter { $0.attempt != .check } == [])
+        #expect(world["launchCount"] == 1 && world.drainIssues().filter { $0.attempt != .check } == [])
     }
 
-    @Test("A setter does not wait longer than it may; its write goes out by itself")
+    @Test("A setter waits at most its timeout, and its write is sent later")
     func patience() throws {
         #expect(world.leaveSomething())
         let program = world.program(timeout: .milliseconds(1))
@@ -114,7 +114,7 @@ struct OutboxInheritanceTests {
         #expect(world["launchCount"] == 5)
     }
 
-    @Test("A schema is set after the writes that were kept before it")
+    @Test("A schema is set after the earlier kept writes")
     func schemas() async throws {
         #expect(world.leaveSomething())
         let program = world.program()

@@ -34,7 +34,7 @@ struct OutboxModelTests {
         }
     }
 
-    @Test("Nothing is lost, nothing done twice, and the order is kept")
+    @Test("Kept writes are done exactly once and in order")
     func exactly() async throws {
         for generator in FuzzBudget.generators(share: 0.01) { try await exactly(generator) }
     }
@@ -152,7 +152,7 @@ struct OutboxModelTests {
     /// True if a setter wrote or kept something.
     private func isDone(_ world: OutboxWorld, _ comment: Comment) -> Bool {
         var isDone = true
-        for issue in world.takeIssues() {
+        for issue in world.drainIssues() {
             switch (issue.attempt, issue.error) {
             // The write is not in the outbox file, so it is lost if the program ends first.
             case (.write, .unreachable), (.write, .unusableFile): isDone = false
@@ -164,7 +164,7 @@ struct OutboxModelTests {
         return isDone
     }
 
-    @Test("Whatever call of the file system is the last one that a program makes, nothing is lost or done twice")
+    @Test("A crash after any call of the file system loses no write and repeats none")
     func everyStep() async throws {
         var calls = 0
         while try await endsAtCall(calls) { calls += 1 }
@@ -212,7 +212,7 @@ struct OutboxModelTests {
         return callsLeft.withLock { $0 } < 0
     }
 
-    @Test("With a failing disk and crashes anywhere, accepted writes are done once and in order")
+    @Test("With disk errors and crashes, accepted writes are done once and in order")
     func faults() async throws {
         for generator in FuzzBudget.generators(share: 0.01) { try await faults(generator) }
     }

@@ -19,7 +19,7 @@ struct OutboxStoreTests {
         harness = try StoreHarness()
     }
 
-    @Test("Kept writes come out in order, and leave no file")
+    @Test("Kept writes are removed in order and leave no file")
     func order() throws {
         var store = harness.store()
         #expect(store.inherit().writes.isEmpty)
@@ -34,7 +34,7 @@ struct OutboxStoreTests {
         #expect(store.first?.original == writes[0] && store.first?.change == writes[1])
     }
 
-    @Test("The change that replaces a write after a conflict is on the disk before it is sent")
+    @Test("The replacement of a conflicting write is on the disk before it is sent")
     func replacement() throws {
         var store = harness.store()
         try store.add(samples.set(1))
@@ -45,7 +45,7 @@ struct OutboxStoreTests {
         #expect(try store.first?.change == samples.set(2))
     }
 
-    @Test("Only the owner may see it")
+    @Test("Only the owner can read the outbox file")
     func permissions() throws {
         var store = harness.store()
         try store.add(samples.set(1))
@@ -56,7 +56,7 @@ struct OutboxStoreTests {
         #expect(try mode(path) == 0o700 && mode(harness.home + "/state") == 0o700)
     }
 
-    @Test("A queue at one of its bounds says that it is full, until a write is removed")
+    @Test("A queue at one of its limits is full until a write is removed")
     func limits() throws {
         var few = harness.store(OutboxStore.Limits(writes: 2))
         for number in 1...2 {
@@ -71,8 +71,8 @@ struct OutboxStoreTests {
         #expect(small.fillLevel.fullQueueMessage != nil)
     }
 
-    @Test("Writes that are appended out of order come out in the order of their numbers")
-    func outOfOrder() throws {
+    @Test
+    func `Writes that are appended out of order are returned in the order of their numbers`() throws {
         var store: OutboxStore? = harness.store()
         for number in [2, 1, 4, 3] { try store?.append(samples.set(number), number: Int64(number)) }
         #expect(harness.close(&store))
@@ -82,7 +82,7 @@ struct OutboxStoreTests {
         #expect(inherited == expected && harness.drain(&next) == expected)
     }
 
-    @Test("A queue without a directory keeps its writes in memory and makes no files")
+    @Test("A queue without a directory keeps its writes in memory and creates no files")
     func memoryOnly() throws {
         var store = OutboxStore(in: nil, of: samples.owner, files: files)
         let writes = try samples.all()
@@ -92,7 +92,7 @@ struct OutboxStoreTests {
         #expect(files.log.all.isEmpty)
     }
 
-    @Test("A file that never gets empty does not grow for ever")
+    @Test("An outbox file that is never empty does not grow without limit")
     func compaction() throws {
         var store: OutboxStore? = harness.store()
         let text = JSONValue.string(String(repeating: "x", count: 100_000))
@@ -111,7 +111,7 @@ struct OutboxStoreTests {
         #expect(try writes == [samples.write(.set(text), as: "request 100"), samples.set(1)])
     }
 
-    @Test("Thousands of writes take no longer each than a few")
+    @Test("The time per write does not grow with the number of writes")
     func many() throws {
         var store = harness.store()
         // Without waiting for the disk each time.

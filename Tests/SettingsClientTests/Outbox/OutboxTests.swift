@@ -32,7 +32,7 @@ struct OutboxTests {
         #expect(world["libraries"] == .array((1...20).map { .string("\($0)") }))
     }
 
-    @Test("A kept removal of everything keeps its place, and hides values that turn up")
+    @Test("A kept removeAll keeps its position in the queue and hides later values of other programs")
     func removeAll() async throws {
         let program = world.program()
         let defaults = program.defaults
@@ -47,10 +47,10 @@ struct OutboxTests {
         program.link.comeBack()
         try await defaults.synchronize()
         #expect(world["launchCount"] == nil && world["loginTries"] == nil && world["username"] == "you")
-        #expect(defaults.launchCount == 0 && defaults.username == "you" && world.takeIssues() == [])
+        #expect(defaults.launchCount == 0 && defaults.username == "you" && world.drainIssues() == [])
     }
 
-    @Test("A kept removal in a suite that does not exist is no error")
+    @Test("A kept removal in a missing suite is no error")
     func vain() async throws {
         let program = world.program()
         #expect(program.defaults.launchCount == 0)
@@ -59,10 +59,10 @@ struct OutboxTests {
         program.defaults.removeAll()
         program.link.comeBack()
         try await program.defaults.synchronize()
-        #expect(world.takeIssues() == [] && world.fileCount == 0)
+        #expect(world.drainIssues() == [] && world.fileCount == 0)
     }
 
-    @Test("The forms that throw say that a write waits")
+    @Test("Throwing forms throw `kept` for a write that waits")
     func asyncForms() async throws {
         let program = world.program()
         let defaults = program.defaults
@@ -85,11 +85,11 @@ struct OutboxTests {
         program.link.comeBack()
         try await defaults.synchronize()
         #expect(world["launchCount"] == 4 && world["loginTries"] == 4 && world["username"] == "me")
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
         #expect(later.description == "the write waits for the daemon: nobody is there")
     }
 
-    @Test("Writes of many threads are sent in the order of each, however often the server goes")
+    @Test("Writes of many threads are sent in the order of each thread, across restarts of the server")
     func threads() throws {
         let program = world.program()
         let defaults = program.defaults
@@ -108,6 +108,6 @@ struct OutboxTests {
         for thread in 0..<4 {
             #expect(world["log \(thread)"] == .array((0..<50).map { .integer(Int64($0)) }), "thread \(thread)")
         }
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 }

@@ -15,7 +15,7 @@ struct OutboxTroubleTests {
         world = try OutboxWorld()
     }
 
-    @Test("A write that the outbox file has no room for is an issue, and is sent all the same")
+    @Test("A write that does not fit into the outbox file is reported and still sent")
     func fullDisk() async throws {
         let program = world.program()
         let defaults = program.defaults
@@ -24,12 +24,12 @@ struct OutboxTroubleTests {
         world.files.fail(.write)
         defaults.launchCount = 2
         #expect(defaults.launchCount == 2)
-        let issue = try #require(world.takeIssues().first)
+        let issue = try #require(world.drainIssues().first)
         guard case .unusableFile(_, let reason) = issue.error else { throw issue.error }
         #expect(issue.key == "launchCount" && reason.hasPrefix("No space left on device; "))
         world.files.repair()
         defaults.launchCount = 3
-        #expect(defaults.launchCount == 3 && world.takeIssues() == [])
+        #expect(defaults.launchCount == 3 && world.drainIssues() == [])
         #expect(world.waiting.isEmpty, "the program has locked its file")
         program.link.comeBack()
         try await defaults.synchronize()
@@ -43,18 +43,18 @@ struct OutboxTroubleTests {
         defaults.launchCount = 1
         program.link.leave()
         defaults.launchCount = 3
-        #expect(defaults.launchCount == 3 && world.takeIssues() == [])
+        #expect(defaults.launchCount == 3 && world.drainIssues() == [])
         defaults.launchCount = 4
         defaults.removeAll()
         #expect(defaults.launchCount == 3)
-        let codes = world.takeIssues().map(\.error.code)
+        let codes = world.drainIssues().map(\.error.code)
         #expect(codes == [.insufficientStorage, .insufficientStorage])
         program.link.comeBack()
         try await defaults.synchronize()
         #expect(world["launchCount"] == 3)
     }
 
-    @Test("A server that refuses all writes for now is reported once, and loses none")
+    @Test("A server that temporarily refuses writes is reported once, and no write is lost")
     func busy() async throws {
         let program = world.program()
         let defaults = program.defaults
@@ -67,25 +67,25 @@ struct OutboxTroubleTests {
         }
         #expect(defaults.launchCount == 5)
         let reason = "a write waits: 507 insufficient_storage: the disk is full"
-        #expect(world.takeIssues().map(\.error) == [.kept(reason)])
+        #expect(world.drainIssues().map(\.error) == [.kept(reason)])
         program.link.decide { .answered }
         try await defaults.synchronize()
-        #expect(world["launchCount"] == 5 && world.takeIssues() == [])
+        #expect(world["launchCount"] == 5 && world.drainIssues() == [])
     }
 
-    @Test("A program that began without its server counts by name from nothing, as soon as that is there")
-    func countingFromNothing() async throws {
+    @Test
+    func `A counter by name that starts without a server is added to the server's value later`() async throws {
         let program = world.program(isAway: true)
         #expect(program.defaults["n"].value == nil)
-        #expect(world.takeIssues().map(\.attempt) == [.read])
+        #expect(world.drainIssues().map(\.attempt) == [.read])
         program.link.comeBack()
         program.defaults["n"] += 3
         try await program.defaults.flush()
-        #expect(world["n"] == 3 && world.takeIssues() == [])
+        #expect(world["n"] == 3 && world.drainIssues() == [])
         #expect(program.link.log.all.count <= 2)
     }
 
-    @Test("A log of issues may write settings", .timeLimit(.minutes(10)))
+    @Test("A log handler can write settings", .timeLimit(.minutes(10)))
     func writingLog() async throws {
         let box = Mutex<DefaultsAdapter<ClientKeys>?>(nil)
         let program = world.program { issue in
@@ -115,7 +115,7 @@ struct OutboxTroubleTests {
         next.link.comeBack()
         for _ in 0..<20 { next.defaults.launchCount += 1 }
         try await next.defaults.synchronize()
-        #expect(world.takeIssues().count >= 20)
+        #expect(world.drainIssues().count >= 20)
         box.withLock { $0 = nil }
     }
 }

@@ -37,10 +37,10 @@ struct OutboxWaitingTests {
         #expect(defaults.loginTries == 5 && world["loginTries"] == nil)
         for _ in 0..<1000 { gate.signal() }
         #expect(link.log.wait { $0.count { !$0.hasPrefix("!") } == 10 })
-        #expect(world["launchCount"] == 9 && world["loginTries"] == 5 && world.takeIssues() == [])
+        #expect(world["launchCount"] == 9 && world["loginTries"] == 5 && world.drainIssues() == [])
     }
 
-    @Test("A setter in the background returns while the daemon does not answer, and the write follows")
+    @Test("A background setter returns without an answer of the daemon, and the write is sent later")
     func background() async throws {
         let program = world.program(writes: .background)
         let gate = DispatchSemaphore(value: 0)
@@ -52,7 +52,7 @@ struct OutboxWaitingTests {
         #expect(program.defaults.launchCount == 100 && world["launchCount"] == nil)
         for _ in 0..<1000 { gate.signal() }
         try await program.defaults.flush()
-        #expect(world["launchCount"] == 100 && world.takeIssues() == [])
+        #expect(world["launchCount"] == 100 && world.drainIssues() == [])
     }
 
     @Test("An async method throws `kept` when the outbox file contains the write, not before")

@@ -35,7 +35,7 @@ final class OutboxWorld: Sendable {
     func program(
         isAway: Bool = false, limits: OutboxStore.Limits = .init(), timeout: Duration = .seconds(20),
         writes: WriteMode = .confirmed,
-        lookInterval: Duration = .seconds(1000), log: (@Sendable (DefaultsIssue) -> Void)? = nil
+        searchInterval: Duration = .seconds(1000), log: (@Sendable (DefaultsIssue) -> Void)? = nil
     ) -> Program {
         let link = FlakyBackend(server)
         if isAway { link.leave() }
@@ -43,7 +43,7 @@ final class OutboxWorld: Sendable {
         let store = OutboxStore(in: directory.path + "/outbox", of: owner, files: files, limits: limits)
         let session = SuiteSession(
             link, outbox: store,
-            options: .init(timeout: timeout, outageTimeout: .zero, abandonedFileSearchInterval: lookInterval))
+            options: .init(timeout: timeout, outageTimeout: .zero, abandonedFileSearchInterval: searchInterval))
         let handler = DefaultsLog(issues: { [weak issues] issue in
             issues?.add(issue)
             log?(issue)
@@ -56,11 +56,11 @@ final class OutboxWorld: Sendable {
 
     /// Releases a program, and waits until its file is unlocked: work in progress may retain it for a moment.
     func end(_ program: inout Program?) -> Bool {
-        let held = HeldFiles(directory: directory.path)
-        let before = held.count
+        let openFiles = OpenFiles(directory: directory.path)
+        let before = openFiles.count
         weak let session = program?.defaults.core.session
         program = nil
-        return held.waits { session == nil && (before == 0 || $0 < before) }
+        return openFiles.waits { session == nil && (before == 0 || $0 < before) }
     }
 
     /// Has a program leave a write behind, which stores 7 for `loginTries`.
@@ -99,7 +99,7 @@ final class OutboxWorld: Sendable {
     }
 
     /// Returns the issues since the last call.
-    func takeIssues() -> [DefaultsIssue] {
-        issues.take()
+    func drainIssues() -> [DefaultsIssue] {
+        issues.drain()
     }
 }

@@ -19,7 +19,7 @@ struct SendOutcomeTests {
             revision: try #require(Revision(revision)), modified: nil)
     }
 
-    @Test("Only a verdict about a write ends it")
+    @Test("Only an answer about the write itself ends a write")
     func verdicts() throws {
         let write = try samples.write(.set(1))
         let summary = WriteSummary(revision: .zero, changed: false, changes: [])
@@ -53,14 +53,14 @@ struct SendOutcomeTests {
         }
     }
 
-    @Test("A refusal by a quota ends the write, because waiting does not help")
+    @Test("A refusal by a quota ends the write")
     func quota() throws {
         var problem = Problem(.insufficientStorage, "no more keys")
         problem.limit = 10
         #expect(SendOutcome(.failure(.refused(problem)), of: try samples.write(.set(1))) == .refused(problem))
     }
 
-    @Test("A token that the daemon does not accept keeps the write, and callers do not wait for it")
+    @Test("With a refused token, the write is kept, and callers do not wait")
     func unauthorized() throws {
         let problem = Problem(.unauthorized, "no")
         #expect(
@@ -68,7 +68,7 @@ struct SendOutcomeTests {
                 == .waits(reason: problem.description, atLeast: .zero, isAnswer: true, isFinal: true))
     }
 
-    @Test("An answer of a proxy is no verdict")
+    @Test("An answer of a proxy does not end a write")
     func others() throws {
         for status in [404, 403, 500, 502] {
             var problem = Problem(.badRequest, "a page")
@@ -79,7 +79,7 @@ struct SendOutcomeTests {
         }
     }
 
-    @Test("Only a change with a plan has conflicts, and only about its value")
+    @Test("Only a change with a merge plan has conflicts, and only about its own value")
     func conflicts() throws {
         let plan = PendingChange.ConflictReaction.merge(
             PendingChange.MergePlan(base: 5, new: 6, delta: .sum(1), valueIfUnset: 0))
@@ -153,7 +153,7 @@ struct SendOutcomeTests {
             current: 5, action: .delete),
     ]
 
-    @Test("The form after a conflict follows from the plan and the value", arguments: cases)
+    @Test("After a conflict, the new change follows from the plan and the current value", arguments: cases)
     func plans(_ sample: Case) throws {
         let write = try samples.write(
             .set(6), if: [.setting(samples.suite, samples.key, .stored(true))], else: .merge(sample.plan))

@@ -27,7 +27,7 @@ struct StoreHarness {
     /// Lets go of a store. False if its file is not free afterwards.
     func close(_ store: inout OutboxStore?) -> Bool {
         store = nil
-        return HeldFiles(directory: home).waits { $0 == 0 }
+        return OpenFiles(directory: home).waits { $0 == 0 }
     }
 
     func inherit(_ store: inout OutboxStore?) throws -> OutboxStore.AbandonedWrites {

@@ -23,7 +23,7 @@ struct LogTests {
 
         /// The messages, when the log of an adapter has them all.
         func all<Keys>(of adapter: DefaultsAdapter<Keys>) -> [Message] {
-            adapter.core.issues.finishReporting(until: .now + .seconds(180))
+            adapter.core.issues.waitUntilLogged(until: .now + .seconds(180))
             return messages.withLock { $0 }
         }
     }
@@ -76,7 +76,7 @@ struct LogTests {
         }
     }
 
-    @Test("A log that is too slow gets the first messages, and the number of the others")
+    @Test("A slow log gets the first messages and the number of omitted messages")
     func slowLog() throws {
         let messages = Mutex<[String]>([])
         let release = DispatchSemaphore(value: 0)
@@ -135,16 +135,16 @@ struct LogTests {
         }
     }
 
-    @Test("A standard error that takes nothing does not end the program", arguments: ["2>&-", "2>/dev/full"])
-    func standardErrorTakesNothing(_ redirection: String) throws {
+    @Test(arguments: ["2>&-", "2>/dev/full"])
+    func `A blocked standard error does not end the program`(_ redirection: String) throws {
         let script = "exec \"$0\" complain \(redirection)"
         let child = try ChildProcess(["-c", script, ChildProcess.built("settings-worker")], of: "/bin/sh")
         let end = try child.end()
         #expect(end.code == 0 && end.output == "going on\n", "\(end)")
     }
 
-    @Test("A program that ends after an issue has written the message to standard error")
-    func messageBeforeExit() throws {
+    @Test
+    func `A program that ends after an issue has written the message to standard error`() throws {
         let end = try ChildProcess(["complain"], of: ChildProcess.built("settings-worker")).end()
         #expect(end.code == 0 && end.errors.contains("settings: cannot write \"\" of suite"), "\(end)")
     }

@@ -30,7 +30,7 @@ struct MusicPlayerTests {
     private static let complaint =
         "settings: cannot write player.volume of suite music-player: player.volume: must be at most 1.0 (got 11.0)\n"
 
-    @Test("It prints what it should, and the second time what it stored the first time, over the death of the daemon")
+    @Test("The example prints its settings, and a second run prints the stored settings after a kill of the daemon")
     func runs() throws {
         let first = try daemon()
         #expect(
@@ -79,7 +79,7 @@ struct MusicPlayerTests {
         try second.stop()
     }
 
-    @Test("Without a daemon it says so")
+    @Test("The example without a daemon reports that the daemon is missing")
     func alone() throws {
         let end = try run([], url: "unix:\(directory.path)/nobody")
         #expect(end.code == 0 && end.output.hasPrefix("The settings cannot be used: "), "\(end.output)")

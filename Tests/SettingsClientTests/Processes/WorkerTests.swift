@@ -46,7 +46,7 @@ struct WorkerTests {
         return (counts[0], counts[1])
     }
 
-    @Test("Three that add to a sum hundreds of times lose nothing")
+    @Test("Three processes that add to a sum lose no addition")
     func sum() throws {
         let workers = try (0..<3).map { _ in try start("sum", "500") }
         try work(workers)
@@ -57,7 +57,7 @@ struct WorkerTests {
         #expect(try value("sum") == 1500)
     }
 
-    @Test("Two that add without a rule meet conflicts, and each addition is done or reported as one")
+    @Test("Each addition of two processes without a merge rule is done or reported as a conflict")
     func conflicts() throws {
         let workers = try (0..<2).map { _ in try start("count") }
         try work(workers) {
@@ -71,7 +71,7 @@ struct WorkerTests {
         #expect(try value("count") == .integer(Int64(times - conflicts)))
     }
 
-    @Test("One that stores a value and is gone has not lost it")
+    @Test("A process that stores a value and ends has not lost the value")
     func gone() throws {
         for number in 0..<20 {
             let end = try start("text", "value \(number)").end(seconds: 120)

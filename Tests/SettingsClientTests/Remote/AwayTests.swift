@@ -17,8 +17,8 @@ struct AwayTests {
         names = try SampleNames()
     }
 
-    @Test("Without a daemon at start there are defaults and the program's own writes, until the daemon comes")
-    func withoutDaemonAtStart() async throws {
+    @Test
+    func `A start without a daemon has defaults and its own writes until the daemon starts`() async throws {
         let directory = try TemporaryDirectory()
         let address = try ServerAddress("unix:\(directory.path)/socket")
         let world = World(at: address, names.app, timeout: .seconds(Deadline.patience))
@@ -28,7 +28,7 @@ struct AwayTests {
         defaults.launchCount += 1
         defaults.visits += 2
         #expect(defaults.launchCount == 4 && defaults.visits == 2)
-        let issues = world.takeIssues()
+        let issues = world.drainIssues()
         #expect(issues.map(\.attempt).contains(.read) && !issues.map(\.attempt).contains(.write))
         let reason = "\(address): no answer from the daemon: No such file or directory"
         #expect(issues.allSatisfy { $0.error == .unreachable(reason) })
@@ -39,8 +39,8 @@ struct AwayTests {
         #expect(try daemon.client().blocking.send(.setting(names.count, in: names.app)).value == 4)
     }
 
-    @Test("While the daemon is away, values are read as they were, and writes wait in the queue")
-    func whileDaemonAwayValues() async throws {
+    @Test
+    func `Without a daemon, reads return the last values, and writes wait in the queue`() async throws {
         let directory = try TemporaryDirectory()
         let first = try ServedDaemon(in: directory, port: 0)
         let world = World(at: try first.address(.unix), names.app, timeout: .milliseconds(500))
@@ -49,7 +49,7 @@ struct AwayTests {
         first.stop()
         let start = ContinuousClock.now
         for number in 10..<40 { defaults.launchCount = number }
-        #expect(defaults.launchCount == 39 && world.takeIssues() == [])
+        #expect(defaults.launchCount == 39 && world.drainIssues() == [])
         #expect(.now - start < .seconds(10), "one waited for the daemon, not each")
         let second = try ServedDaemon(in: directory, port: 0)
         try eventually { !defaults.core.session.hasUnsentWrites }
@@ -57,10 +57,11 @@ struct AwayTests {
         #expect(defaults.launchCount == 40)
         try eventually { !defaults.core.session.hasUnsentWrites }
         #expect(try second.client().blocking.send(.setting(names.count, in: names.app)).value == 40)
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
-    @Test("A daemon that comes back while a write waits for it gets the write") func daemonComesBackWhile() throws {
+    @Test
+    func `A daemon that returns while a write waits gets the write`() throws {
         let directory = try TemporaryDirectory()
         let first = try ServedDaemon(in: directory, port: 0)
         let world = World(at: try first.address(.unix), names.app, timeout: .seconds(60))
@@ -78,7 +79,7 @@ struct AwayTests {
         #expect(log.wait(for: "written"))
         #expect(defaults.launchCount == 3)
         #expect(try second.client().blocking.send(.setting(names.count, in: names.app)).value == 3)
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
     /// Answers a request for the state with an empty suite, and never anything else.
@@ -95,8 +96,8 @@ struct AwayTests {
         }
     }
 
-    @Test("A daemon that does not answer holds a setter until the deadline, and getters not at all")
-    func daemonDoesNotAnswer() async throws {
+    @Test
+    func `A daemon that does not answer delays a setter until its deadline, and no getter`() async throws {
         let server = try silentServer()
         let world = World(at: server.address, names.app, timeout: .milliseconds(200))
         let defaults = world.adapter()
@@ -105,13 +106,13 @@ struct AwayTests {
         defaults.launchCount = 1
         let spent = ContinuousClock.now - start
         #expect(spent >= .milliseconds(200) && spent < .seconds(20))
-        #expect(defaults.launchCount == 1 && world.takeIssues() == [])
+        #expect(defaults.launchCount == 1 && world.drainIssues() == [])
         await #expect(throws: DefaultsError.self) { try await defaults.set(\.launchCount, 1) }
         await #expect(throws: DefaultsError.self) { try await defaults.update(\.launchCount) { $0 += 1 } }
     }
 
-    @Test("A server that refuses to send the suite is reported once for each request")
-    func serverRefusesTellSuite() throws {
+    @Test
+    func `A server that refuses to send the suite is reported once for each request`() throws {
         let server = try ScriptedServer { _, peer, log in
             while peer.readRequest() != nil {
                 log.add("asked")
@@ -121,12 +122,13 @@ struct AwayTests {
         let world = World(at: server.address, names.app)
         let defaults = world.adapter()
         for _ in 0..<1000 { #expect(defaults.launchCount == 0 && defaults["theme"].value == nil) }
-        let issues = world.takeIssues()
+        let issues = world.drainIssues()
         #expect(issues.count == server.log.count("asked") && issues.count < 100)
         #expect(issues.allSatisfy { $0.error.code == .misdirected })
     }
 
-    @Test("Letting go of an adapter closes its connections") func lettingGoAdapterCloses() throws {
+    @Test
+    func `Releasing an adapter closes its connections`() throws {
         let server = try silentServer()
         do {
             let defaults = World(at: server.address, names.app).adapter()

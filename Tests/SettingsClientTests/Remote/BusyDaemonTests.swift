@@ -114,9 +114,9 @@ struct BusyDaemonTests {
         #expect(defaults.launchCount == 1)
         // On a busy machine, the first answer may come after the timeout of the setter.
         try eventually { issues.count > 0 }
-        let told = issues.take()
-        guard told.count == 1, case .kept(let reason)? = told.first?.error else {
-            Testing.Issue.record("\(told)")
+        let received = issues.drain()
+        guard received.count == 1, case .kept(let reason)? = received.first?.error else {
+            Testing.Issue.record("\(received)")
             return
         }
         #expect(reason.hasPrefix("a write waits: "), "\(reason)")
@@ -133,15 +133,15 @@ struct BusyDaemonTests {
         if refusal.answer.contains("retryAfterMs") { #expect(server.log.count("asked") == asked) }
         #expect(defaults.launchCount == 19)
         await #expect(throws: DefaultsError.self) { try await defaults.synchronize() }
-        let further = issues.take()
+        let further = issues.drain()
         #expect(further == [] && defaults.launchCount == 19, "\(further)")
         writes.answer.withLock { $0 = ScriptedServer.reset }
         try await synchronizePatiently(defaults)
-        let last = issues.take()
+        let last = issues.drain()
         #expect(try POSIXFileSystem().list(directory.path + "/outbox").count == 1 && last == [], "\(last)")
     }
 
-    @Test("A gateway without a daemon behind it is a daemon that is away", arguments: [502, 503, 504])
+    @Test("A gateway without a daemon counts as an unreachable daemon", arguments: [502, 503, 504])
     func gateway(status: Int) async throws {
         let page = "<html>\(status)</html>"
         let head = "HTTP/1.1 \(status) X\r\nContent-Length: \(page.utf8.count)\r\n\r\n"
@@ -152,10 +152,10 @@ struct BusyDaemonTests {
         defaults.visits += 1
         #expect(defaults.launchCount == 1 && defaults.visits == 1)
         await #expect(throws: DefaultsError.self) { try await defaults.synchronize() }
-        #expect(issues.take() == [], "what waits is no issue while no daemon answers")
+        #expect(issues.drain() == [], "what waits is no issue while no daemon answers")
         writes.answer.withLock { $0 = ScriptedServer.reset }
         try await synchronizePatiently(defaults)
-        #expect(try POSIXFileSystem().list(directory.path + "/outbox").count == 1 && issues.take() == [])
+        #expect(try POSIXFileSystem().list(directory.path + "/outbox").count == 1 && issues.drain() == [])
     }
 
     /// Setters that send several requests.
@@ -163,7 +163,7 @@ struct BusyDaemonTests {
         case inPlace, ifAbsent, ofRenamedKey, removalOfRenamedKey
     }
 
-    @Test("A daemon that answers nothing at all holds a setter for one timeout", arguments: Setter.allCases)
+    @Test("A daemon that answers nothing delays one setter for one timeout", arguments: Setter.allCases)
     func silentDaemon(_ setter: Setter) throws {
         let server = try ScriptedServer { _, peer, _ in while peer.read() != nil {} }
         let timeout = Duration.seconds(2)
@@ -185,8 +185,8 @@ struct BusyDaemonTests {
         }
     }
 
-    @Test("A daemon that never answers holds one setter, and writes wait")
-    func noAnswerToWrites() async throws {
+    @Test
+    func `A daemon that never answers delays one setter, and later writes wait`() async throws {
         let writes = Writes(nil)
         let server = try server(writes)
         let defaults = program(server, timeout: .seconds(1))
@@ -196,9 +196,9 @@ struct BusyDaemonTests {
         #expect(.now - start >= .seconds(1))
         for number in 2..<50 { defaults.launchCount = number }
         #expect(defaults.launchCount == 49 && .now - start < .seconds(30), "one waited, not each")
-        #expect(issues.take() == [])
+        #expect(issues.drain() == [])
         writes.answer.withLock { $0 = ScriptedServer.reset }
         try await synchronizePatiently(defaults)
-        #expect(server.log.count("asked") > 49 && issues.take() == [])
+        #expect(server.log.count("asked") > 49 && issues.drain() == [])
     }
 }

@@ -86,7 +86,7 @@ struct FollowingTests {
             })
     }
 
-    @Test("One that joins from an earlier place, or another history, misses nothing, and the others neither")
+    @Test("A subscriber that joins from an earlier cursor or another epoch misses no change, and neither do the others")
     func oneJoinsFromEarlier()
         throws
     {
@@ -108,8 +108,8 @@ struct FollowingTests {
         }
         let shared = SharedServer(server.address)
         let log = EventLog()
-        func join(_ name: String, at place: String) throws -> RemoteFollower.Subscription {
-            let cursor = try #require(Cursor(place))
+        func join(_ name: String, at text: String) throws -> RemoteFollower.Subscription {
+            let cursor = try #require(Cursor(text))
             return shared.follow(names.app, from: cursor, onFailure: { _ in }) { log.add("\(name) \($0.cursor)") }
         }
         let first = try join("first", at: "e.5")
@@ -127,7 +127,8 @@ struct FollowingTests {
         #expect(server.log.count("waiting") == 3, "who is ahead asks for nothing more")
     }
 
-    @Test("Where one change follows the other it does not ask for each") func whereOneChangeFollows() throws {
+    @Test
+    func `The follower pauses between requests for changes that follow each other closely`() throws {
         let count = 50
         let server = try server((2...(count + 1)).map { changes($0) })
         let log = EventLog()
@@ -139,7 +140,8 @@ struct FollowingTests {
         #expect(log.all == (2...(count + 1)).map { "\($0)" })
     }
 
-    @Test("Further pages of changes are asked for without a pause") func whatToldPagePage() throws {
+    @Test
+    func `Further pages of changes are asked for without a pause`() throws {
         let count = 1000
         let server = try server((2...count).map { changes($0, more: true) } + [changes(count + 1)])
         let log = EventLog()
@@ -150,7 +152,8 @@ struct FollowingTests {
         #expect(ContinuousClock.now - begin < .seconds(count))
     }
 
-    @Test("It goes on from each answer, at once where there is more") func goesFromEachAnswer() throws {
+    @Test
+    func `The follower continues from each answer, and at once if more changes exist`() throws {
         let server = try server([changes(2, 3, more: true), changes(4), changes(5, 6)])
         let log = EventLog()
         let following = try follow(server, log)
@@ -164,7 +167,8 @@ struct FollowingTests {
         #expect(server.log.wait(for: "left"))
     }
 
-    @Test("A reset is delivered, of the same history and of another") func stateBeginAnewTold() throws {
+    @Test
+    func `A reset is delivered, within an epoch and with a new epoch`() throws {
         let server = try server([changes(2), state(90, 9), changes(91), state(3, 30, epoch: "f")])
         let log = EventLog()
         let following = try follow(server, log)
@@ -173,7 +177,8 @@ struct FollowingTests {
         following.stop()
     }
 
-    @Test("An answer without changes moves the place on") func answerWithoutChangesMoves() throws {
+    @Test
+    func `An answer without changes advances the cursor`() throws {
         let server = try server([changes(2), quiet(40), quiet(41)])
         let log = EventLog()
         let watched = ObservedSubject(scope: .several([names.app]))
@@ -185,7 +190,8 @@ struct FollowingTests {
         #expect(log.all == ["e.2", "e.40", "e.41"])
     }
 
-    @Test("Connections that end are opened again, and no change is repeated") func connectionsEndOpenedAgain() throws {
+    @Test
+    func `Connections that end are opened again, and no change is repeated`() throws {
         let server = try server([changes(2), "", "", changes(3), "", changes(4)])
         let log = EventLog()
         let following = try follow(server, log)
@@ -195,7 +201,8 @@ struct FollowingTests {
         #expect(server.log.wait(for: "left"))
     }
 
-    @Test("A malformed answer is followed by a later request") func whatNoAnswerDaemon() throws {
+    @Test
+    func `A malformed answer is followed by a later request`() throws {
         let refusal = ScriptedServer.answer(#"{"code":"misdirected","detail":"no"}"#, status: 421)
         let server = try server([changes(2), ScriptedServer.answer("<html>"), refusal, changes(3)])
         let log = EventLog()
@@ -205,8 +212,8 @@ struct FollowingTests {
         following.stop()
     }
 
-    @Test("A pause that a proxy asks for ends with the first answer of any request", arguments: [429, 502, 503, 504])
-    func pauseProxyAsksEnds(status: Int) throws {
+    @Test(arguments: [429, 502, 503, 504])
+    func `A pause that a proxy asks for ends with the first answer of any request`(status: Int) throws {
         let page = ScriptedServer.answer("later", status: status, more: "Retry-After: 3600\r\n")
         let server = try server([page, changes(2)])
         let shared = SharedServer(server.address)
@@ -220,7 +227,8 @@ struct FollowingTests {
         #expect(log.all == ["2"])
     }
 
-    @Test("A daemon that has too much to do is not asked before it is time") func daemonHasTooMuch() {
+    @Test
+    func `A busy daemon is not asked before its retry time`() {
         for code in [ErrorCode.tooManyWatchers, .tooManyConnections, .tooManyRequests, .overloaded, .behind] {
             #expect(SettingsError.problem(Problem(code, "x"), revision: nil).isOverload)
         }
@@ -233,7 +241,8 @@ struct FollowingTests {
         for error in others { #expect(!error.isOverload, "\(error)") }
     }
 
-    @Test("A failure to follow is reported once, until it works again") func failsToldOnceUntil() throws {
+    @Test
+    func `A failure to follow is reported once, until it works again`() throws {
         let refusal = ScriptedServer.answer(#"{"code":"misdirected","detail":"no"}"#, status: 421)
         let text = ScriptedServer.answer("<html>")
         let server = try server([text, "", refusal, "", changes(2), quiet(3), refusal, text, changes(4)])
@@ -263,14 +272,15 @@ struct FollowingTests {
         }
     }
 
-    @Test("A stopped follower sends no more requests") func onceStoppedNothingMore() throws {
+    @Test
+    func `A stopped follower sends no more requests`() throws {
         let server = try busyServer()
         let log = EventLog()
         let following = try follow(server, log)
         #expect(log.wait { $0.count >= 10 })
         following.stop()
         following.stop()
-        let told = log.all.count
+        let received = log.all.count
         #expect(server.log.wait(for: "left"))
         let asked = server.log.count("asked")
         // The same thread reads for another one meanwhile.
@@ -278,11 +288,12 @@ struct FollowingTests {
         let another = try follow(other, otherLog)
         #expect(otherLog.wait { $0.count >= 100 })
         another.stop()
-        #expect(log.all.count <= told + 1)
+        #expect(log.all.count <= received + 1)
         #expect(server.log.count("asked") <= asked + 1 && server.log.count("connection") <= 2)
     }
 
-    @Test("A follower stopped in its pause after a failure sends no more requests") func oneStoppedPauseAfter() throws {
+    @Test
+    func `A follower stopped in its pause after a failure sends no more requests`() throws {
         let server = try server([""])
         let log = EventLog()
         let following = try follow(server, log)
@@ -295,7 +306,8 @@ struct FollowingTests {
         #expect(log.all.isEmpty && server.log.all.count { $0.hasPrefix("since") } <= 2)
     }
 
-    @Test("A suite that is created, dropped and created again is followed") func suiteToldComesInto() throws {
+    @Test
+    func `A suite that is created, dropped and created again is followed`() throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client().blocking
         let world = World(at: try daemon.address(.unix), names.app)
@@ -319,10 +331,11 @@ struct FollowingTests {
         #expect(!defaults.isSet(\.loginTries))
         defaults.launchCount += 5
         #expect(defaults.launchCount == 5 && defaults.isSet(\.launchCount))
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
-    @Test("Handlers of a follower are not called from within a call") func nobodyToldFromWithin() async throws {
+    @Test
+    func `Handlers of a follower are not called from within a call`() async throws {
         let daemon = try ServedDaemon()
         let backend = RemoteBackend(
             suite: names.app, server: SharedServer(try daemon.address(.unix)), timeout: .seconds(20))

@@ -55,7 +55,8 @@ struct KeptWritesTests {
         try daemon.client().blocking.send(.setting(key, in: names.app)).value
     }
 
-    @Test("Writes while the daemon is away are sent when it is back") func whatWrittenWhileDaemon()
+    @Test
+    func `Writes while the daemon is away are sent when it is back`()
         throws
     {
         let first = try ServedDaemon(in: directory, port: 0)
@@ -82,10 +83,11 @@ struct KeptWritesTests {
         #expect(log.wait(for: "there"))
         token.stop()
         #expect(try stored(names.count, second) == 3 && stored(key, second) == "me")
-        #expect(defaults.launchCount == 3 && issues.take() == [])
+        #expect(defaults.launchCount == 3 && issues.drain() == [])
     }
 
-    @Test("A write whose answer is lost repeatedly is done once") func writeWhoseAnswerLost() async throws {
+    @Test
+    func `A write whose answer is lost repeatedly is done once`() async throws {
         let daemon = try ServedDaemon()
         let proxy = try CuttingProxy(to: daemon.port)
         let defaults = program(proxy.server.address)
@@ -99,10 +101,11 @@ struct KeptWritesTests {
         proxy.cut(0)
         #expect(await isSynchronized(defaults))
         #expect(try stored(try KeyName("visits"), daemon) == 12)
-        #expect(defaults.visits == 12 && issues.take() == [])
+        #expect(defaults.visits == 12 && issues.drain() == [])
     }
 
-    @Test("Kept writes that the daemon refuses are rolled back and reported") func whatDaemonRefusesWhen()
+    @Test
+    func `Kept writes that the daemon refuses are rolled back and reported`()
         async throws
     {
         let first = try ServedDaemon(in: directory, port: 0)
@@ -131,14 +134,14 @@ struct KeptWritesTests {
         #expect(defaults.launchCount == 1 && defaults.loginTries == 1 && defaults.visits == 5)
         #expect(try stored(names.count, last) == 1)
         // That the keys do not agree with the schema is told, too.
-        let found = issues.take().filter { $0.attempt != .check }
+        let found = issues.drain().filter { $0.attempt != .check }
         #expect(found.map(\.key) == ["launchCount", "loginTries"])
         #expect(found.map(\.error.code) == [.invalidValue, .unknownKey])
         withExtendedLifetime(last) {}
     }
 
-    @Test("The kept writes of a killed program are sent by the next, once and in order", arguments: [1, 4, 30])
-    func whatProgramWasKilled(_ count: Int) async throws {
+    @Test(arguments: [1, 4, 30])
+    func `The kept writes of a killed program are sent by the next, once and in order`(_ count: Int) async throws {
         let address = try ServerAddress("unix:\(directory.path)/socket")
         var written: [Int64] = []
         // One after the other, each with the leftovers of those before.
@@ -164,10 +167,11 @@ struct KeptWritesTests {
         #expect(missing == [] && written.count >= 3 * (count + 1))
         // Of each program the last write may have been kept when it could not say so any more.
         #expect(stored.count <= written.count + 3)
-        #expect(defaults["log"].array?.count == stored.count && issues.take() == [])
+        #expect(defaults["log"].array?.count == stored.count && issues.drain() == [])
     }
 
-    @Test("The kept writes of a program that ends normally are sent by the next") func programEndsShouldLeaves()
+    @Test
+    func `The kept writes of a program that ends normally are sent by the next`()
         async throws
     {
         let first = try ServedDaemon(in: directory, port: 0)
@@ -179,12 +183,12 @@ struct KeptWritesTests {
         defaults?.removeAll()
         defaults?.visits += 2
         defaults = nil
-        #expect(HeldFiles(directory: directory.path).waits { $0 == 0 })
+        #expect(OpenFiles(directory: directory.path).waits { $0 == 0 })
         let second = try ServedDaemon(in: directory, port: 0)
         let next = program(address)
         #expect(next.visits == 2)
         #expect(await isSynchronized(next))
-        #expect(try next.visits == 2 && stored(try KeyName("visits"), second) == 2 && issues.take() == [])
+        #expect(try next.visits == 2 && stored(try KeyName("visits"), second) == 2 && issues.drain() == [])
     }
 
     /// Returns once a file of the cache has all of these; false if none ever does.
@@ -200,8 +204,8 @@ struct KeptWritesTests {
         return false
     }
 
-    @Test("A program with a cache starts without a daemon from its last state, and follows from there")
-    func cacheProgramStartsWithout()
+    @Test
+    func `A program with a cache starts without a daemon from its last state, and follows from there`()
         async throws
     {
         let first = try ServedDaemon(in: directory, port: 0)
@@ -228,18 +232,19 @@ struct KeptWritesTests {
         try second.client().blocking.send(.set(try KeyName("nickname"), to: "y", in: names.app))
         #expect(await isSynchronized(defaults))
         #expect(try stored(names.count, second) == 6)
-        #expect(defaults.launchCount == 6 && defaults.nickname == "y" && issues.take() == [])
+        #expect(defaults.launchCount == 6 && defaults.nickname == "y" && issues.drain() == [])
     }
 
-    @Test("Without a cache such a program has defaults and an issue") func withoutCacheSuchProgram() async throws {
+    @Test
+    func `A program without a cache and a daemon has defaults and reports an issue`() async throws {
         let defaults = program(try ServerAddress("unix:\(directory.path)/socket"))
         #expect(defaults.launchCount == 0 && defaults.theme == .light)
-        #expect(issues.take().map(\.attempt) == [.read])
+        #expect(issues.drain().map(\.attempt) == [.read])
         await #expect(throws: DefaultsError.self) { try await defaults.value(\.launchCount) }
     }
 
-    @Test("Changes in place of an unknown suite are kept with the values that they were computed from")
-    func withoutAnythingKnownChanges()
+    @Test
+    func `Changes in place of an unknown suite are kept with the values that they were computed from`()
         async throws
     {
         do {
@@ -250,18 +255,18 @@ struct KeptWritesTests {
             defaults.loginTries++
             defaults.username ?= "me"
             #expect(defaults.launchCount == 2 && defaults.libraries == ["x"] && defaults.username == "me")
-            #expect(issues.take().map(\.attempt).allSatisfy { $0 == .read })
+            #expect(issues.drain().map(\.attempt).allSatisfy { $0 == .read })
         }
         let daemon = try ServedDaemon(in: directory, port: 0)
         let defaults = program(try daemon.address(.unix))
         #expect(await isSynchronized(defaults))
         #expect(try stored(names.count, daemon) == 2 && stored(try KeyName("libraries"), daemon) == ["x"])
         #expect(try stored(try KeyName("loginTries"), daemon) == 2 && stored(try KeyName("username"), daemon) == "me")
-        #expect(defaults.launchCount == 2 && defaults.loginTries == 2 && issues.take() == [])
+        #expect(defaults.launchCount == 2 && defaults.loginTries == 2 && issues.drain() == [])
     }
 
-    @Test("Without anything known, changes in place that find another value are merged, or are conflicts")
-    func withoutAnythingKnownChangesPlace()
+    @Test
+    func `Changes in place of an unknown suite are merged with another value, or are conflicts`()
         async throws
     {
         let first = try ServedDaemon(in: directory, port: 0)
@@ -275,13 +280,13 @@ struct KeptWritesTests {
         defaults.recent.append("x")
         defaults.username ?= "me"
         #expect(defaults.launchCount == 1)
-        _ = issues.take()
+        _ = issues.drain()
         let second = try ServedDaemon(in: directory, port: 0)
         #expect(await isSynchronized(defaults))
         #expect(try stored(names.count, second) == 41 && stored(try KeyName("visits"), second) == 42)
         #expect(try stored(try KeyName("recent"), second) == ["r", "x"])
         #expect(defaults.launchCount == 41 && defaults.visits == 42 && defaults.username == "other")
-        let found = issues.take()
+        let found = issues.drain()
         #expect(found.map(\.key) == ["launchCount"] && found.map(\.error.isConflict) == [true])
         #expect(found.first?.description.contains("changed the value from unset to 41") ?? false, "\(found)")
     }
@@ -290,10 +295,8 @@ struct KeptWritesTests {
         case inPlace, transaction
     }
 
-    @Test(
-        "A kept change is not made to another daemon's value of the same revision",
-        arguments: Change.allCases, [false, true])
-    func whatWasComputedFrom(
+    @Test(arguments: Change.allCases, [false, true])
+    func `A kept change is not made to another daemon's value of the same revision`(
         _ change: Change, isTried: Bool
     ) async throws {
         let first = try ServedDaemon()
@@ -315,20 +318,21 @@ struct KeptWritesTests {
             }
         }
         #expect(defaults.launchCount == 6)
-        let place = first.path
+        let path = first.path
         let second = try ServedDaemon(in: try TemporaryDirectory(), port: 0) {
-            if !isTried { $0.listen.append(.unix(path: place)) }
+            if !isTried { $0.listen.append(.unix(path: path)) }
         }
         try second.client().blocking.send(.set(names.count, to: 70, in: names.app))
         try #require(try second.client().blocking.send(.setting(names.count, in: names.app)).revision == revision)
         proxy.redirect(to: second.port)
         #expect(await isSynchronized(defaults))
         #expect(try stored(names.count, second) == 70 && defaults.launchCount == 70)
-        let found = issues.take()
+        let found = issues.drain()
         #expect(found.map(\.error.isConflict) == [true], "\(found)")
     }
 
-    @Test("A change in place whose answer was lost is done once") func changePlaceWhoseAnswer() async throws {
+    @Test
+    func `A change in place whose answer was lost is done once`() async throws {
         let daemon = try ServedDaemon()
         let proxy = try CuttingProxy(to: daemon.port)
         let defaults = program(proxy.server.address)
@@ -338,10 +342,11 @@ struct KeptWritesTests {
         #expect(try stored(names.count, daemon) == 6, "it was done, and its answer was lost")
         proxy.cut(0)
         #expect(await isSynchronized(defaults))
-        #expect(try stored(names.count, daemon) == 6 && defaults.launchCount == 6 && issues.take() == [])
+        #expect(try stored(names.count, daemon) == 6 && defaults.launchCount == 6 && issues.drain() == [])
     }
 
-    @Test("A kept removal that changes nothing does not hide the default") func keptRemovalChangesNothing() throws {
+    @Test
+    func `A kept removal that changes nothing does not hide the default`() throws {
         let first = try ServedDaemon(in: directory, port: 0)
         let key = try KeyName("loginTries")
         try first.client().blocking.send(
@@ -366,7 +371,8 @@ struct KeptWritesTests {
         withExtendedLifetime(second) {}
     }
 
-    @Test("Adapters that keep something leave nothing but that") func adaptersKeepSomethingLeave() throws {
+    @Test
+    func `Released adapters with kept writes leave only the kept writes`() throws {
         let address = try ServerAddress("unix:\(directory.path)/socket")
         weak var last: AdapterCore?
         for _ in 0..<100 {

@@ -68,7 +68,8 @@ struct LeftBehindTests {
     // The bodies are functions, so that the daemon is gone when the process ends: it would hold on to what a process that
     // waits for its child waits for.
 
-    @Test("Adapters that came and went leave no thread and no descriptor") func adaptersCameWent()
+    @Test
+    func `Released adapters leave no thread and no descriptor`()
         async
     {
         await #expect(processExitsWith: .success) {
@@ -103,7 +104,8 @@ struct LeftBehindTests {
         return before.isReachedAgain
     }
 
-    @Test("Adapters of a daemon that is not there leave nothing either") func adaptersDaemonNotThere() async {
+    @Test
+    func `Released adapters of a missing daemon leave no thread and no descriptor`() async {
         await #expect(processExitsWith: .success) {
             exit(try LeftBehindTests.leaveNothingWithoutDaemon() ? EXIT_SUCCESS : EXIT_FAILURE)
         }
@@ -125,7 +127,8 @@ struct LeftBehindTests {
         return before.isReachedAgain
     }
 
-    @Test("Adapters that go while their daemon is away leave nothing either") func adaptersGoWhileTheir() async {
+    @Test
+    func `Adapters that are released during an outage leave no thread and no descriptor`() async {
         await #expect(processExitsWith: .success) {
             exit(try LeftBehindTests.leaveNothingWhileAway() ? EXIT_SUCCESS : EXIT_FAILURE)
         }

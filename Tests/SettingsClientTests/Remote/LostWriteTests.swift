@@ -16,8 +16,8 @@ struct LostWriteTests {
         names = try SampleNames()
     }
 
-    @Test("An answer that is lost, once or several times, leaves the write done once", arguments: [1, 2, 3, 7])
-    func answerLostOnceSeveral(cuts: Int) throws {
+    @Test(arguments: [1, 2, 3, 7])
+    func `A write whose answers are lost is done once`(cuts: Int) throws {
         let daemon = try ServedDaemon()
         let proxy = try CuttingProxy(to: daemon.port)
         let world = World(at: proxy.server.address, names.app)
@@ -36,10 +36,11 @@ struct LostWriteTests {
         defaults.removeAll()
         #expect(defaults.visits == 0 && !defaults.isSet(\.visits))
         #expect(try daemon.client().blocking.send(.suite(names.app)).contents.values.isEmpty)
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
-    @Test("A write of another program between the attempts stays") func somebodyElseSWrite() throws {
+    @Test
+    func `A write of another program between the attempts stays`() throws {
         let daemon = try ServedDaemon()
         let proxy = try CuttingProxy(to: daemon.port)
         let defaults = World(at: proxy.server.address, names.app).adapter()
@@ -52,7 +53,8 @@ struct LostWriteTests {
         #expect(try daemon.client().blocking.send(.setting(try KeyName("visits"), in: names.app)).value == 55)
     }
 
-    @Test("A write that was done without an answer comes by following") func writeWasDoneThough() throws {
+    @Test
+    func `A write without an answer is confirmed by following`() throws {
         let daemon = try ServedDaemon()
         let proxy = try CuttingProxy(to: daemon.port)
         let world = World(at: proxy.server.address, names.app, timeout: .milliseconds(300))
@@ -64,7 +66,7 @@ struct LostWriteTests {
         }
         proxy.cut(1_000_000, of: "POST")
         defaults.launchCount = 2
-        #expect(defaults.launchCount == 2 && world.takeIssues() == [], "the write is sent again later")
+        #expect(defaults.launchCount == 2 && world.drainIssues() == [], "the write is sent again later")
         proxy.cut(0)
         defaults.loginTries = 1
         #expect(log.wait(for: "1"))

@@ -17,14 +17,14 @@ struct ObserverRestartTests {
         names = try SampleNames()
     }
 
-    @Test("Observers get every change once over a restart, each from where the last ended")
-    func overRestartObserversTold() async throws {
+    @Test
+    func `Observers get each change once across a restart, without gaps`() async throws {
         let directory = try TemporaryDirectory()
         let first = try ServedDaemon(in: directory, port: 0)
         let world = World(at: try first.address(.unix), names.app)
         let (one, two) = (world.adapter(), world.adapter())
         let log = EventLog()
-        let observation = one.observe(\.launchCount, options: [.initial, .old]) { log.add($0.told) }
+        let observation = one.observe(\.launchCount, options: [.initial, .old]) { log.add($0.summary) }
         let updates = one.updates(of: \.launchCount, \.username)
         for number in 1...3 { two.launchCount = number }
         two.username = "me"
@@ -36,18 +36,19 @@ struct ObserverRestartTests {
         }
         #expect(await log.waits(for: "5→6"))
         #expect(log.all == ["0", "0→1", "1→2", "2→3", "3→4", "4→5", "5→6"])
-        var told: [String] = []
+        var received: [String] = []
         for await update in updates {
-            if let count = update[\.launchCount] { told.append(count.told) }
-            if let name = update[\.username] { told.append(name.told) }
+            if let count = update[\.launchCount] { received.append(count.summary) }
+            if let name = update[\.username] { received.append(name.summary) }
             if update[\.launchCount]?.newValue == 6 { break }
         }
-        #expect(told == ["0→1", "1→2", "2→3", #"nil→"me""#, "3→4", "4→5", "5→6"])
-        #expect(world.takeIssues() == [])
+        #expect(received == ["0→1", "1→2", "2→3", #"nil→"me""#, "3→4", "4→5", "5→6"])
+        #expect(world.drainIssues() == [])
         withExtendedLifetime((observation, second)) {}
     }
 
-    @Test("Observers get a reset as the difference to the replica") func stateComesAnewTold() async throws {
+    @Test
+    func `Observers get a reset as the difference to the replica`() async throws {
         let first = try ServedDaemon()
         let world = World(at: try first.address(.unix), names.app)
         let defaults = world.adapter()
@@ -56,10 +57,10 @@ struct ObserverRestartTests {
         defaults.theme = .dark
         let log = EventLog()
         let observation = defaults.observe(\.launchCount, \.username, \.theme, \.tags) { update in
-            if let count = update[\.launchCount] { log.add("count \(count.told)") }
-            if let name = update[\.username] { log.add("name \(name.told)") }
-            if let tags = update[\.tags] { log.add("tags \(tags.told)") }
-            if let theme = update[\.theme] { log.add("theme \(theme.told)") }
+            if let count = update[\.launchCount] { log.add("count \(count.summary)") }
+            if let name = update[\.username] { log.add("name \(name.summary)") }
+            if let tags = update[\.tags] { log.add("tags \(tags.summary)") }
+            if let theme = update[\.theme] { log.add("theme \(theme.summary)") }
         }
         let (path, other) = (first.path, try TemporaryDirectory())
         first.stop()
@@ -75,11 +76,12 @@ struct ObserverRestartTests {
         try second.client().blocking.send(.set(names.count, to: 71, in: names.app))
         #expect(await log.waits(for: "count 70→71"))
         #expect(log.all.count == 4)
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
         withExtendedLifetime(observation) {}
     }
 
-    @Test("Observing begins when a daemon that was not there comes") func observingBeginsWhenDaemon() async throws {
+    @Test
+    func `Observing begins when a missing daemon starts`() async throws {
         let directory = try TemporaryDirectory()
         let before = try ServedDaemon(in: directory, port: 0)
         try before.client().blocking.send(.set(names.count, to: 3, in: names.app))
@@ -88,23 +90,23 @@ struct ObserverRestartTests {
         let world = World(at: address, names.app)
         let defaults = world.adapter()
         let log = EventLog()
-        let observation = defaults.observe(\.launchCount, options: [.initial, .old]) { log.add($0.told) }
+        let observation = defaults.observe(\.launchCount, options: [.initial, .old]) { log.add($0.summary) }
         let updates = defaults.updates(of: \.launchCount, options: .initial)
-        #expect(world.takeIssues().map(\.attempt) == [.read])
+        #expect(world.drainIssues().map(\.attempt) == [.read])
         #expect(log.all == [])
         let daemon = try ServedDaemon(in: directory, port: 0)
         #expect(await log.waits(for: "3"))
         var iterator = updates.makeAsyncIterator()
-        #expect(await iterator.next()?.told == "3")
+        #expect(await iterator.next()?.summary == "3")
         try daemon.client().blocking.send(.set(names.count, to: 4, in: names.app))
         #expect(await log.waits(for: "3→4"))
         #expect(log.all == ["3", "3→4"])
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
         withExtendedLifetime((observation, daemon)) {}
     }
 
-    @Test("An adapter that only observers retain closes its connections with the last of them")
-    func whenLastWhoObserves()
+    @Test
+    func `An adapter that only observers retain closes its connections with the last observer`()
         async throws
     {
         let daemon = try ServedDaemon()

@@ -10,8 +10,8 @@ import Testing
 /// A program that has no descriptors left at the wrong moment.
 @Suite(.ownThread)
 struct OutOfDescriptorsTests {
-    @Test("Following begins when there are descriptors again, if there was none for its thread")
-    func followingBeginsWhenThere() async {
+    @Test
+    func `Following begins when descriptors are available again`() async {
         await #expect(processExitsWith: .success) {
             exit(try OutOfDescriptorsTests.followsLater() ? EXIT_SUCCESS : EXIT_FAILURE)
         }
@@ -29,7 +29,7 @@ struct OutOfDescriptorsTests {
         DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(1)) { timer.signal() }
         timer.wait()
 
-        let taken = takeAllDescriptors()
+        let taken = openAllDescriptors()
         let defaults = DefaultsAdapter(
             suite: suite, keyStore: ClientKeys(), server: address, outbox: .none, writes: .confirmed, arguments: [])
         guard defaults.launchCount == 0, !AnswerReader.shared.isRunning else { return false }
@@ -43,7 +43,7 @@ struct OutOfDescriptorsTests {
         return AnswerReader.shared.isRunning
     }
 
-    private static func takeAllDescriptors() -> [Int32] {
+    private static func openAllDescriptors() -> [Int32] {
         var limit = rlimit()
         let files = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
         getrlimit(files, &limit)

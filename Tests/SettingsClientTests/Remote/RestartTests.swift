@@ -29,8 +29,8 @@ struct RestartTests {
         return log
     }
 
-    @Test("Values are there again after a restart, and every change comes once and in order")
-    func overRestartValuesThere() throws {
+    @Test
+    func `After a restart, values are available, and each change is delivered once and in order`() throws {
         let directory = try TemporaryDirectory()
         let first = try ServedDaemon(in: directory, port: 0)
         let world = World(at: try first.address(.unix), names.app)
@@ -53,10 +53,11 @@ struct RestartTests {
         #expect(log.all == (2...8).map { "\($0)" })
         let third = world.adapter()
         #expect(third.launchCount == 8 && third.username == nil)
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
-    @Test("Sums while the daemon is killed repeatedly are counted once") func whatCountedWhileDaemon()
+    @Test
+    func `Sums while the daemon is killed repeatedly are counted once`()
         async throws
     {
         let directory = try TemporaryDirectory()
@@ -89,18 +90,18 @@ struct RestartTests {
             #expect(program.visits == threads * rounds)
             #expect(program.recent.count == 1 + threads * rounds / 10)
         }
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
         try daemon.stop()
     }
 
-    /// A daemon with other data, at the place of another one.
+    /// A daemon with other data, at the address of another daemon.
     private func replacement(of first: ServedDaemon) throws -> ServedDaemon {
-        let (place, directory) = (first.path, try TemporaryDirectory())
+        let (path, directory) = (first.path, try TemporaryDirectory())
         // Its data is there before it listens where the first one did: a client must not see it empty.
         let writing = try ServedDaemon(in: directory, port: 0)
         try writing.client().blocking.send(.merge(["launchCount": 70, "tags": ["other"]], into: names.app))
         writing.stop()
-        return try ServedDaemon(in: directory, port: 0) { $0.listen.append(.unix(path: place)) }
+        return try ServedDaemon(in: directory, port: 0) { $0.listen.append(.unix(path: path)) }
     }
 
     private func used(_ world: World) -> DefaultsAdapter<ClientKeys> {
@@ -110,7 +111,8 @@ struct RestartTests {
         return defaults
     }
 
-    @Test("When the daemon is replaced by one with other data, the state comes anew") func whenDaemonReplacedOne()
+    @Test
+    func `A daemon with other data causes a reset`()
         throws
     {
         let first = try ServedDaemon()
@@ -128,11 +130,11 @@ struct RestartTests {
         // A follower that runs already delivers these, too, a little later.
         #expect(counts.wait(for: "72"))
         #expect(counts.all == ["70", "71", "72"])
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
-    @Test("A write to another daemon with other data is seen at once, and all the rest with it")
-    func writeAnotherDaemonOther() throws {
+    @Test
+    func `A write to a daemon with other data shows the write and all other data at once`() throws {
         let first = try ServedDaemon()
         let world = World(at: try first.address(.unix), names.app)
         let defaults = used(world)
@@ -144,11 +146,11 @@ struct RestartTests {
         defaults.launchCount += 1
         #expect(defaults.launchCount == 71)
         #expect(try second.client().blocking.send(.setting(names.count, in: names.app)).value == 71)
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
-    @Test("Synchronizing with another daemon with other data leads to its history")
-    func synchronizingAnotherDaemonOther() async throws {
+    @Test
+    func `Synchronizing with a daemon with other data changes to its epoch`() async throws {
         let first = try ServedDaemon()
         let world = World(at: try first.address(.unix), names.app)
         let defaults = used(world)
@@ -159,7 +161,8 @@ struct RestartTests {
         withExtendedLifetime(second) {}
     }
 
-    @Test("A setting that was asked for in another history is one of that") func settingWasAskedAnother() async throws {
+    @Test
+    func `A setting that was requested in another epoch belongs to that epoch`() async throws {
         let schema = try Schema(of: ClientKeys.self) {
             \.launchCount; \.username; \.tags
         }

@@ -19,8 +19,8 @@ struct SecureDefaultsTests {
             outbox: .none, writes: .confirmed, arguments: [])
     }
 
-    @Test("Settings over https are read, written, changed in place and removed as over http")
-    func theyReadWrittenChanged() async throws {
+    @Test
+    func `Settings over https are read, written, changed in place and removed as over http`() async throws {
         let daemon = try SecureDaemon()
         let defaults = try adapter(try daemon.address())
         defaults[\.theme] = "dark"
@@ -34,7 +34,8 @@ struct SecureDefaultsTests {
         #expect(try plain.send(.suite(try SuiteName("app"))).contents.values.isEmpty)
     }
 
-    @Test("Adapters over https follow the writes of others", .timeLimit(.minutes(10))) func theyFollowWhatOthers()
+    @Test(.timeLimit(.minutes(10)))
+    func `Adapters over https follow the writes of others`()
         async throws
     {
         let daemon = try SecureDaemon()
@@ -48,8 +49,8 @@ struct SecureDefaultsTests {
         #expect(defaults[\.theme] == "dark")
     }
 
-    @Test("A certificate that is not trusted is reported as an issue, and the async setter throws it")
-    func certificateNotTrustedIssue() async throws {
+    @Test
+    func `A certificate that is not trusted is reported as an issue, and the async setter throws it`() async throws {
         let daemon = try SecureDaemon()
         let defaults = DefaultsAdapter(
             suite: try SuiteName("app"), keyStore: SecureKeys(), server: try daemon.address(host: "127.0.0.1"),

@@ -22,7 +22,7 @@ struct SetterTimeTests {
         case up, hung, away
     }
 
-    @Test("A setter does not wait for the daemon, first or later", arguments: Daemon.allCases)
+    @Test("No setter waits for the daemon", arguments: Daemon.allCases)
     func setters(_ daemon: Daemon) async throws {
         let directory = try TemporaryDirectory()
         let served = daemon == .up ? try ServedDaemon() : nil

@@ -15,8 +15,8 @@ struct SharedServerTests {
         names = try SampleNames()
     }
 
-    @Test("Two suites are followed beside each other, over one connection each and one for all writes")
-    func twoSuitesFollowedBeside() throws {
+    @Test
+    func `Two suites use a connection each for following, and one connection for all writes`() throws {
         let daemon = try ServedDaemon()
         let proxy = try CuttingProxy(to: daemon.port)
         let address = proxy.server.address
@@ -43,8 +43,8 @@ struct SharedServerTests {
         #expect(proxy.server.log.count("connection") <= 6)
     }
 
-    @Test("Adapters of a suite share one long poll, which goes on until the last of them goes")
-    func adaptersSuiteShareOne() throws {
+    @Test
+    func `Adapters of a suite share one long poll until the last adapter is released`() throws {
         let daemon = try ServedDaemon()
         let proxy = try CuttingProxy(to: daemon.port)
         func adapter() -> DefaultsAdapter<ClientKeys> {

@@ -38,7 +38,8 @@ struct TroubleTests {
         return "HTTP/1.1 200 X\r\nSettings-Cursor: f.5\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
     }()
 
-    @Test("An answer of a history that is never delivered fails at the deadline") func answerHistoryNobodyTells()
+    @Test
+    func `A read of an epoch that is never delivered fails at the deadline`()
         async throws
     {
         let server = try server { _ = $0.read() }
@@ -59,12 +60,10 @@ struct TroubleTests {
         }
     }
 
-    @Test(
-        "A failure to follow is an issue",
-        arguments: [
-            (421, "misdirected"), (403, "forbidden"), (429, "too_many_watchers"), (200, "none at all"),
-        ])
-    func nobodyCanFollowedIssue(status: Int, code: String) throws {
+    @Test(arguments: [
+        (421, "misdirected"), (403, "forbidden"), (429, "too_many_watchers"), (200, "none at all"),
+    ])
+    func `A failure to follow is an issue`(status: Int, code: String) throws {
         let answer = ScriptedServer.answer(
             status == 200 ? "<html>" : #"{"code":"\#(code)","detail":"no"}"#, status: status)
         let server = try server { $0.send(answer) }

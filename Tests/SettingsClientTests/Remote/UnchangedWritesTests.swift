@@ -39,7 +39,8 @@ struct UnchangedWritesTests {
         return defaults.core.session.change { $0.entries[key]?.pending.count ?? 0 }
     }
 
-    @Test("They do not pile up") func theyDoNotPile() throws {
+    @Test
+    func `Unchanged writes do not accumulate`() throws {
         let defaults = world.adapter()
         defaults["status"] = "ok"
         try moveOn()
@@ -48,10 +49,11 @@ struct UnchangedWritesTests {
             #expect(defaults["status"].string == "ok")
         }
         #expect(try pendingCount("status", in: defaults) <= 1)
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
-    @Test("A removal of nothing leaves the default of the schema") func removeWhatNotStored() throws {
+    @Test
+    func `A removal of nothing leaves the default of the schema`() throws {
         let defaults = world.adapter()
         #expect(defaults["player.volume"].double == 0.7)
         try moveOn()
@@ -61,25 +63,26 @@ struct UnchangedWritesTests {
         try moveOn()
         defaults.remove("player.volume")
         #expect(defaults["player.volume"].double == 0.7)
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
-    @Test("Where another program has removed it just before, it is gone") func whereAnotherProgramHas() throws {
+    @Test
+    func `A removal of a key that another program has just removed leaves the key unset`() throws {
         let backend = FlakyBackend(world.backend())
         let defaults = world.adapter(ClientKeys(), session: SuiteSession(backend))
         try daemon.client().blocking.send(.merge(["player.volume": 0.2, "status": "old"], into: names.app))
         #expect(defaults["player.volume"].double == 0.2)
-        backend.holdNews()
+        backend.delayNews()
         try daemon.client().blocking.send(.reset(names.app))
         defaults.remove("player.volume")
         defaults.remove("status")
         #expect(defaults["player.volume"].double == 0.7 && defaults["status"].value == nil)
         backend.comeBack()
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
-    @Test("Where another program has just emptied the suite, nothing is read after all was removed")
-    func whereAnotherProgramHasJust() throws {
+    @Test
+    func `removeAll after a removeAll of another program leaves all keys unset`() throws {
         let backend = FlakyBackend(world.backend())
         let defaults = world.adapter(ClientKeys(), session: SuiteSession(backend))
         try daemon.client().blocking.send(.merge(["player.volume": 0.2, "status": "old"], into: names.app))
@@ -88,7 +91,7 @@ struct UnchangedWritesTests {
         _ = defaults.core.session.listen { changes in
             for change in changes { log.add("\(change.key) \(change.visible.value.map { "\($0)" } ?? "-")") }
         }
-        backend.holdNews()
+        backend.delayNews()
         try daemon.client().blocking.send(.reset(names.app))
         defaults.removeAll()
         #expect(defaults["player.volume"].double == 0.7 && defaults["status"].value == nil)
@@ -96,6 +99,6 @@ struct UnchangedWritesTests {
         // The default is not known before an answer of the daemon.
         #expect(Set(log.all) == ["player.volume -", "player.volume 0.7", "status -"])
         backend.comeBack()
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 }

@@ -71,7 +71,7 @@ struct WriteRepeatsTests {
         )
     }
 
-    @Test("After each failure, and after one that leaves open whether it was done", arguments: rows)
+    @Test("A write is repeated after each failure, also with an unknown outcome", arguments: rows)
     mutating func failures(_ row: Row) {
         var fresh = WriteRetries()
         #expect(kind(fresh.pause(after: row.error, using: &generator)) == row.first)
@@ -82,7 +82,7 @@ struct WriteRepeatsTests {
         #expect(repeats.summary(of: row.error).outcome == row.outcome)
     }
 
-    @Test("A server that says when to come back is not asked before")
+    @Test("A server with a retry time is not asked before this time")
     mutating func asked() {
         var problem = Problem(.overloaded, "x")
         problem.retryAfterMs = 5000

@@ -51,10 +51,10 @@ struct ConfirmedStateTests {
                 } else {
                     replica.rollBack(requestKey, operations)
                 }
-                guard random.chance(oneIn: 3), let place = replica.cursor else { continue }
-                if case .changes(let changes) = try server.changes(since: place) { replica.apply(changes) }
+                guard random.chance(oneIn: 3), let cursor = replica.cursor else { continue }
+                if case .changes(let changes) = try server.changes(since: cursor) { replica.apply(changes) }
             }
-            if let place = replica.cursor, case .changes(let changes) = try server.changes(since: place) {
+            if let cursor = replica.cursor, case .changes(let changes) = try server.changes(since: cursor) {
                 replica.apply(changes)
             }
             let (known, expected) = (try #require(replica.confirmed(of: suite)), try server.load())

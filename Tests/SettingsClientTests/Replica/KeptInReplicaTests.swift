@@ -21,7 +21,7 @@ struct KeptInReplicaTests {
         second = try #require(RequestKey("second"))
     }
 
-    private func told(_ revision: Int64, _ values: [KeyName: JSONValue]) throws -> ObservedState {
+    private func observed(_ revision: Int64, _ values: [KeyName: JSONValue]) throws -> ObservedState {
         let entries = values.sorted { $0.key < $1.key }.map { SuiteContents.Entry(key: $0.key, value: $0.value) }
         let contents = SuiteContents(suite: suite, schemaRevision: .zero, values: entries)
         return ObservedState(
@@ -45,12 +45,12 @@ struct KeptInReplicaTests {
 
     private var value: JSONValue? { state.visible(key).value }
 
-    @Test("A change is shown over its base, also if that is known only later")
+    @Test("A change is applied to its base, also if the base arrives later")
     mutating func laterBase() throws {
         state.beginWrite(first, [operation(.change(.add(1)))])
         #expect(value == nil && state.isKnown(key))
         state.beginWrite(second, [operation(.change(.add(10)))])
-        state.adopt(try told(5, [key: 5]))
+        state.adopt(try observed(5, [key: 5]))
         #expect(value == 16)
         state.acknowledge(first, [operation(.change(.add(1)))], try summary(6, [key: 6]))
         #expect(value == 16)
@@ -64,29 +64,29 @@ struct KeptInReplicaTests {
         #expect(value == 1 && state.isKnown(key))
         state.beginWrite(second, [operation(.change(.add(1)))], expected: 2)
         #expect(value == 2)
-        state.adopt(try told(5, [key: 40]))
+        state.adopt(try observed(5, [key: 40]))
         #expect(value == 42)
         state.rollBack(first, [operation(.change(.add(1)))])
         #expect(value == 41)
     }
 
-    @Test("A change that is followed before its answer comes does not count twice")
+    @Test("A change that is followed before its answer counts once")
     mutating func earlyNews() throws {
-        state.adopt(try told(5, [key: 5]))
+        state.adopt(try observed(5, [key: 5]))
         state.beginWrite(first, [operation(.change(.add(1)))])
         state.apply(
             ObservedChanges(
                 .one(schema: SuiteRevision(suite: suite, revision: .zero), isDropped: false),
-                cursor: try told(6, [:]).cursor, changes: try summary(6, [key: 6]).changes))
+                cursor: try observed(6, [:]).cursor, changes: try summary(6, [key: 6]).changes))
         #expect(value == 6)
         state.acknowledge(first, [operation(.change(.add(1)))], try summary(6, [key: 6]))
         #expect(value == 6)
     }
 
-    @Test("A write that does several things to a key is one")
+    @Test("A write with several operations on a key counts as one change")
     mutating func severalThings() throws {
         let operations = [operation(.set(1)), operation(.change(.add(1))), operation(.set("x"), of: other)]
-        state.adopt(try told(5, [:]))
+        state.adopt(try observed(5, [:]))
         state.beginWrite(first, operations)
         state.beginWrite(second, [operation(.change(.add(1)))])
         #expect(value == 3 && state.visible(other).value == "x")
@@ -96,30 +96,30 @@ struct KeptInReplicaTests {
         #expect(value == 2 && state.visible(other).value == "x")
     }
 
-    @Test("A refused removal of everything shows it again")
+    @Test("A refused removeAll shows the values again")
     mutating func refusedReset() throws {
-        state.adopt(try told(5, [key: "a"]))
+        state.adopt(try observed(5, [key: "a"]))
         state.beginRemovalOfAll(first)
         #expect(value == nil)
-        state.adopt(try told(6, [key: "a", other: "b"]))
+        state.adopt(try observed(6, [key: "a", other: "b"]))
         #expect(state.visible(other).value == nil)
         state.endRemovalOfAll(first, nil)
         #expect(value == "a" && state.visible(other).value == "b")
     }
 
-    @Test("A removal that another program had done already is shown until the replica has that")
+    @Test("A removal that another program did first stays visible until the replica has the removal")
     mutating func vainReset() throws {
-        state.adopt(try told(5, [key: "a"]))
+        state.adopt(try observed(5, [key: "a"]))
         state.beginRemovalOfAll(first)
         state.endRemovalOfAll(first, try summary(8))
         #expect(value == nil)
-        state.adopt(try told(8, [:]))
+        state.adopt(try observed(8, [:]))
         #expect(value == nil && state.entries.isEmpty)
     }
 
-    @Test("Tens of thousands of writes that wait cost no more each than a few")
+    @Test("The cost per waiting write does not grow with the number of writes")
     mutating func many() throws {
-        state.adopt(try told(5, [key: 0]))
+        state.adopt(try observed(5, [key: 0]))
         let operations = [operation(.change(.add(1)))]
         let requestKeys = (0..<50_000).compactMap { RequestKey("a program with a long name-\($0)") }
         expectLinearTime {

@@ -13,7 +13,7 @@ struct KeyCellTests {
         let schema = try Schema(keys: [DefaultsKey<Int>("launchCount", defaultValue: 0)])
         let link = FlakyBackend(InMemoryBackend(suite: try SuiteName("app"), schema: schema))
         let directory = try TemporaryDirectory()
-        let (log, counter) = (EventLog(), Held<DefaultsAdapter<ClientKeys>>())
+        let (log, counter) = (EventLog(), Shared<DefaultsAdapter<ClientKeys>>())
         let defaults = DefaultsAdapter(
             keyStore: ClientKeys(),
             session: SuiteSession(

@@ -21,7 +21,7 @@ struct ReplicaStateTests {
         Cursor(epoch: try #require(Epoch(epoch)), revision: try #require(Revision(revision)))
     }
 
-    private func told(
+    private func observed(
         _ revision: Int64, _ value: JSONValue?, epoch: String = "e", schema: Revision = .zero, isReset: Bool = false
     ) throws -> ObservedState {
         let values = value.map { [SuiteContents.Entry(key: key, value: $0)] } ?? []
@@ -59,22 +59,22 @@ struct ReplicaStateTests {
 
     private var value: JSONValue? { state.visible(key).value }
 
-    @Test("Changes count once and in order; an older state or change is nothing new")
+    @Test("Changes are applied once and in order, and an older state or change is ignored")
     mutating func order() throws {
-        state.adopt(try told(5, "a"))
+        state.adopt(try observed(5, "a"))
         #expect(value == "a" && state.visible(key).source == .stored)
         state.apply(try changes(7, change(6, "b"), change(7, "c")))
         #expect(value == "c" && state.visible(key).revision == Revision(7))
         state.apply(try changes(7, change(6, "b")))
-        state.adopt(try told(6, "b"))
+        state.adopt(try observed(6, "b"))
         #expect(try value == "c" && state.cursor == cursor(7))
         state.apply(try changes(8, change(8, nil)))
         #expect(value == nil && state.visible(key).source == .unset)
     }
 
-    @Test("A state with a schema has no sources; a read of the setting has")
+    @Test("A state with a schema has no sources, and a read of the setting has a source")
     mutating func sources() throws {
-        state.adopt(try told(5, "a", schema: #require(Revision(2))))
+        state.adopt(try observed(5, "a", schema: #require(Revision(2))))
         #expect(state.visible(key).source == nil)
         let setting = SettingState(
             suite: suite, key: key, value: "a", source: .default, revision: .zero, modified: nil)
@@ -84,7 +84,7 @@ struct ReplicaStateTests {
 
     @Test("An own write is visible at once, and older changes do not hide it")
     mutating func ownWrites() throws {
-        state.adopt(try told(5, "a"))
+        state.adopt(try observed(5, "a"))
         let requestKey = try begin(set("mine"))
         #expect(value == "mine")
         state.apply(try changes(6, change(6, "other")))
@@ -93,15 +93,15 @@ struct ReplicaStateTests {
         #expect(value == "mine")
         state.apply(try changes(7, change(7, "late")))
         #expect(value == "mine", "revision 7 came before the write")
-        state.adopt(try told(7, "late"))
+        state.adopt(try observed(7, "late"))
         #expect(value == "mine")
         state.apply(try changes(9, change(8, "mine"), change(9, "newer")))
         #expect(value == "newer")
     }
 
-    @Test("A refused write gives way to the one before it")
+    @Test("A refused write restores the previous write")
     mutating func refused() throws {
-        state.adopt(try told(5, "a"))
+        state.adopt(try observed(5, "a"))
         let first = try begin(set("first"))
         let second = try begin(set("second"))
         #expect(value == "second")
@@ -113,7 +113,7 @@ struct ReplicaStateTests {
 
     @Test("A write that changed nothing is shown until the replica knows why")
     mutating func unchanged() throws {
-        state.adopt(try told(5, "a"))
+        state.adopt(try observed(5, "a"))
         let requestKey = try begin(set("b"))
         state.acknowledge(requestKey, set("b"), try summary(7))
         #expect(value == "b", "somebody stored b at a revision up to 7")
@@ -127,7 +127,7 @@ struct ReplicaStateTests {
 
     @Test("A write that changed nothing does not hide a newer value")
     mutating func unchangedAndNewer() throws {
-        state.adopt(try told(5, "a"))
+        state.adopt(try observed(5, "a"))
         let first = try begin(set("b"))
         state.acknowledge(first, set("b"), try summary(7))
         let removal = [Transaction.Operation(suite: suite, key: key, .delete)]
@@ -146,9 +146,9 @@ struct ReplicaStateTests {
         #expect(value == "d")
     }
 
-    @Test("Writes that are answered in the other order show nothing again", arguments: [9, 11])
+    @Test("Writes that are answered out of order show no old value", arguments: [9, 11])
     mutating func otherOrder(first: Int64) throws {
-        state.adopt(try told(5, "a"))
+        state.adopt(try observed(5, "a"))
         let (one, two) = (try begin(set("1")), try begin(set("2")))
         #expect(value == "2")
         state.acknowledge(two, set("2"), try summary(10, change(10, "2")))
@@ -161,7 +161,7 @@ struct ReplicaStateTests {
 
     @Test("An answered write does not hide the value once the write before it is refused")
     mutating func otherOrderRefused() throws {
-        state.adopt(try told(5, "a"))
+        state.adopt(try observed(5, "a"))
         let (one, two) = (try begin(set("1")), try begin(set("2")))
         state.acknowledge(two, set("2"), try summary(10, change(10, "2")))
         state.apply(try changes(12, change(12, "x")))
@@ -169,9 +169,9 @@ struct ReplicaStateTests {
         #expect(value == "x" && state.entries[key]?.pending.isEmpty == true)
     }
 
-    @Test("Of writes that changed nothing one is kept at most, however many there are")
+    @Test("At most one write without effect is kept")
     mutating func manyUnchanged() throws {
-        state.adopt(try told(5, "a"))
+        state.adopt(try observed(5, "a"))
         for number in 0..<100 {
             let requestKey = try begin(set("a"))
             state.acknowledge(requestKey, set("a"), try summary(100 + Int64(number % 3)))
@@ -181,9 +181,9 @@ struct ReplicaStateTests {
         #expect(value == "a" && state.entries[key]?.pending.isEmpty == true)
     }
 
-    @Test("Of two writes that changed nothing the one that was done later is shown")
+    @Test("Of two writes without effect, the later write is shown")
     mutating func unchangedInOtherOrder() throws {
-        state.adopt(try told(5, "a"))
+        state.adopt(try observed(5, "a"))
         let (one, two) = (try begin(set("1")), try begin(set("2")))
         state.acknowledge(two, set("2"), try summary(10))
         state.acknowledge(one, set("1"), try summary(12))
@@ -194,7 +194,7 @@ struct ReplicaStateTests {
 
     @Test("A removal of a default shows no difference")
     mutating func removedDefault() throws {
-        state.adopt(try told(5, "a", schema: #require(Revision(2))))
+        state.adopt(try observed(5, "a", schema: #require(Revision(2))))
         let setting = SettingState(
             suite: suite, key: key, value: "a", source: .default, revision: .zero, modified: nil)
         state.record(setting, isNewest: false)
@@ -207,16 +207,16 @@ struct ReplicaStateTests {
 
     @Test("A reset replaces all entries, also from another history")
     mutating func resets() throws {
-        state.adopt(try told(5, "a"))
+        state.adopt(try observed(5, "a"))
         let requestKey = try begin(set("b"))
         state.acknowledge(requestKey, set("b"), try summary(9, change(9, "b")))
-        state.adopt(try told(8, "x"))
+        state.adopt(try observed(8, "x"))
         #expect(value == "b")
-        state.adopt(try told(12, nil))
+        state.adopt(try observed(12, nil))
         #expect(value == nil)
-        state.adopt(try told(30, "of somebody who asked", epoch: "f"))
+        state.adopt(try observed(30, "of somebody who asked", epoch: "f"))
         #expect(value == nil, "only whoever follows leads to another history")
-        state.adopt(try told(3, "restored", epoch: "f", isReset: true))
+        state.adopt(try observed(3, "restored", epoch: "f", isReset: true))
         #expect(value == "restored")
         state.apply(try changes(20, change(20, "of the old history")))
         #expect(value == "restored")
@@ -227,9 +227,9 @@ struct ReplicaStateTests {
         #expect(value == "new")
     }
 
-    @Test("Keys that have nothing take no room")
+    @Test("Keys without a value use no memory")
     mutating func room() throws {
-        state.adopt(try told(5, "a"))
+        state.adopt(try observed(5, "a"))
         state.apply(try changes(6, change(6, nil)))
         #expect(state.entries.isEmpty)
         state.apply(try changes(6, change(5, "old")))

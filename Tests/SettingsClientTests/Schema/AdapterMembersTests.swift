@@ -32,14 +32,14 @@ struct AdapterMembersTests {
         }
     }
 
-    @Test("It has every public member that a key could be hidden by, and no other")
+    @Test("AdapterMembers lists exactly the public members that can hide a key")
     func list() throws {
         let members = try members
         #expect(members.contains("hasKey"), "the sources were read")
         #expect(members.sorted() == AdapterMembers.names)
     }
 
-    @Test("Keys named like other members are reached as members, keys named like these by their paths")
+    @Test("Keys named like listed members are reached by key path, and other keys as members")
     func reality() async throws {
         struct Keys: DefaultsKeyStore {
             var value: DefaultsKey<Int> { .init("value", defaultValue: 7) }
@@ -62,7 +62,7 @@ struct AdapterMembersTests {
         #expect(!defaults.removeAll && defaults[\.value] == 7)
     }
 
-    @Test("Fewer than ten names are taken")
+    @Test("Adapter members hide fewer than ten names")
     func count() {
         #expect(AdapterMembers.names.count < 10)
     }

@@ -22,18 +22,20 @@ struct HandshakeTests {
         "theme": ["enum": ["light", "dark"], "default": "light"],
     ])
 
-    @Test("The first read of a key that differs reports how, once", arguments: Place.allCases)
-    func getters(_ place: Place) throws {
-        let world = try place.world(schema: try Schema(Self.document))
+    @Test(
+        "The first read of a key that differs from the schema reports the difference once",
+        arguments: BackendKind.allCases)
+    func getters(_ kind: BackendKind) throws {
+        let world = try kind.world(schema: try Schema(Self.document))
         let defaults = world.adapter(Keys())
         #expect(defaults.theme == .light)
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
         for _ in 0..<3 {
             #expect(defaults.volume == 0.5 && defaults[key: Keys().volume] == 0.5 && defaults.nickname == nil)
         }
         defaults.volume = 0.75
         #expect(defaults.volume == 0.75)
-        let issues = world.takeIssues()
+        let issues = world.drainIssues()
         #expect(issues.map(\.key) == ["player.volume", "nickname"] && issues.allSatisfy { $0.attempt == .check })
         #expect(
             issues.map(\.description) == [
@@ -43,21 +45,21 @@ struct HandshakeTests {
     }
 
     @Test(
-        "A type that has nothing in common with the server's is thrown where that is possible",
-        arguments: Place.allCases)
-    func throwing(_ place: Place) async throws {
-        let world = try place.world(schema: try Schema(Self.document))
+        "A throwing read throws if the types of the program and of the schema are disjoint",
+        arguments: BackendKind.allCases)
+    func throwing(_ kind: BackendKind) async throws {
+        let world = try kind.world(schema: try Schema(Self.document))
         let defaults = world.adapter(Keys())
         let error = await #expect(throws: DefaultsError.self) { try await defaults.value(\.count) }
         #expect(error?.description == "count: the program stores an integer, the server a string")
         await #expect(throws: DefaultsError.self) { try await defaults.update(\.count) { $0 += 1 } }
         #expect(try await defaults.value(\.volume) == 0.5, "an other limit is told, and the value is one for both")
-        #expect(world.takeIssues().map(\.key) == ["count", "player.volume"])
+        #expect(world.drainIssues().map(\.key) == ["count", "player.volume"])
     }
 
-    @Test("All disagreements of the keys asked for come at once", arguments: Place.allCases)
-    func checking(_ place: Place) async throws {
-        let world = try place.world(schema: try Schema(Self.document))
+    @Test("A check returns all differences of the requested keys", arguments: BackendKind.allCases)
+    func checking(_ kind: BackendKind) async throws {
+        let world = try kind.world(schema: try Schema(Self.document))
         let defaults = world.adapter(Keys())
         try await defaults.checkSchema { \.theme }
         let error = await #expect(throws: DefaultsError.self) {
@@ -71,14 +73,14 @@ struct HandshakeTests {
         }
         #expect(differences.map(\.key) == ["player.volume", "count", "count", "nickname"])
         #expect(differences.map(\.aspect) == [.limits, .type, .defaultValue, .key])
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
     @Test(
-        "Without a schema there is nothing to disagree with, also in a suite that is not there",
-        arguments: Place.allCases)
-    func withoutSchema(_ place: Place) async throws {
-        let world = try place.world()
+        "Without a schema or a suite, a check finds no difference",
+        arguments: BackendKind.allCases)
+    func withoutSchema(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         let defaults = world.adapter(Keys())
         try await defaults.checkSchema {
             \.volume; \.count
@@ -89,34 +91,34 @@ struct HandshakeTests {
             \.volume; \.count
         }
         #expect(try await defaults.value(\.count) == 3)
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
-    @Test("Another schema is looked at before the next read of each key", arguments: Place.allCases)
-    func changing(_ place: Place) async throws {
-        let world = try place.world()
+    @Test("A new schema is compared before the next read of each key", arguments: BackendKind.allCases)
+    func changing(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         let defaults = world.adapter(Keys())
         #expect(defaults.volume == 0.5 && defaults.theme == .light)
         try await world.put(schema: Self.document)
         try await defaults.synchronize()
         #expect(defaults.volume == 0.5 && defaults.theme == .light)
-        #expect(world.takeIssues().map(\.key) == ["player.volume"])
+        #expect(world.drainIssues().map(\.key) == ["player.volume"])
 
         let agreeing = try Schema(of: Keys.self) {
             \.volume; \.theme
         }
         try await world.put(schema: agreeing.document)
         try await defaults.synchronize()
-        #expect(defaults.volume == 0.5 && world.takeIssues() == [])
+        #expect(defaults.volume == 0.5 && world.drainIssues() == [])
         try await world.put(schema: Self.document)
         try await defaults.synchronize()
         #expect(defaults.volume == 0.5)
-        #expect(world.takeIssues().map(\.key) == ["player.volume"], "it was right in between")
+        #expect(world.drainIssues().map(\.key) == ["player.volume"], "it was right in between")
     }
 
-    @Test("A schema that another program sets is compared when following brings it", arguments: Place.allCases)
-    func following(_ place: Place) async throws {
-        let world = try place.world()
+    @Test("A schema that another program sets is compared when following brings it", arguments: BackendKind.allCases)
+    func following(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         let defaults = world.adapter(Keys())
         #expect(defaults.volume == 0.5 && defaults.count == 0)
         let log = EventLog()
@@ -130,34 +132,35 @@ struct HandshakeTests {
         let limit = ContinuousClock.now + .seconds(60)
         while checked != ["player.volume", "count"], ContinuousClock.now < limit {
             #expect(defaults.volume == 0.5 && defaults.count == 0)
-            checked.formUnion(world.takeIssues().filter { $0.attempt == .check }.map(\.key))
+            checked.formUnion(world.drainIssues().filter { $0.attempt == .check }.map(\.key))
             await Task.yield()
         }
         #expect(checked == ["player.volume", "count"])
     }
 
-    @Test("The schema is asked for once, however many keys are read, and not at all where there is none")
+    @Test("The schema is requested once for all keys, and never if the suite has no schema")
     func asking() throws {
-        let world = try Place.memory.world(schema: try Schema(Self.document))
+        let world = try BackendKind.memory.world(schema: try Schema(Self.document))
         let (defaults, backend) = world.interruptedAdapter(Keys())
         for _ in 0..<10 {
             _ = (defaults.volume, defaults.count, defaults.theme, defaults[key: DefaultsKey<Int?>("other")])
             defaults.volume = .random(in: 0...1)
         }
         #expect(backend.counts.schemas == 1)
-        let (open, openBackend) = try Place.memory.world().interruptedAdapter(Keys())
+        let (open, openBackend) = try BackendKind.memory.world().interruptedAdapter(Keys())
         _ = (open.volume, open.count)
         #expect(openBackend.counts.schemas == 0)
     }
 
     @Test(
-        "A schema that only a newer program understands is reported once, and stops no read", arguments: Place.allCases)
-    func newer(_ place: Place) async throws {
-        let world = try place.world(schema: try Schema(Self.document))
+        "A schema that only a newer program understands is reported once, and stops no read",
+        arguments: BackendKind.allCases)
+    func newer(_ kind: BackendKind) async throws {
+        let world = try kind.world(schema: try Schema(Self.document))
         let (defaults, backend) = world.interruptedAdapter(Keys())
         backend.answeredSchema = ["type": "object", "additionalProperties": false, "newKeyword": 1]
         for _ in 0..<3 { #expect(defaults.volume == 0.5 && defaults.nickname == nil) }
-        let issues = world.takeIssues()
+        let issues = world.drainIssues()
         #expect(issues.map(\.attempt) == [.check] && issues.map(\.key) == [nil])
         #expect(issues.first?.description.contains("newKeyword") == true)
         let error = await #expect(throws: DefaultsError.self) { try await defaults.checkSchema { \.volume } }
@@ -167,26 +170,26 @@ struct HandshakeTests {
         }
     }
 
-    @Test("A schema that daemon 0.3 took, with writeOnly inside a key, is used as any other")
+    @Test("A schema with writeOnly inside a key, which daemon 0.3 accepted, is used like any other schema")
     func older() async throws {
-        let world = try Place.memory.world(schema: try Schema(Self.document))
+        let world = try BackendKind.memory.world(schema: try Schema(Self.document))
         let (defaults, backend) = world.interruptedAdapter(Keys())
         backend.answeredSchema = World.schema(of: [
             "theme": ["enum": ["light", "dark"], "default": "light"],
             "login": ["type": "object", "properties": ["pin": ["type": "string", "writeOnly": true]]],
         ])
         #expect(defaults.theme == .light)
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
         try await defaults.checkSchema { \.theme }
     }
 
-    @Test("While the schema cannot be had values are read, and compared later")
+    @Test("While the schema is not available, values are read and compared later")
     func away() async throws {
-        let world = try Place.memory.world(schema: try Schema(Self.document))
+        let world = try BackendKind.memory.world(schema: try Schema(Self.document))
         let (defaults, backend) = world.interruptedAdapter(Keys())
         backend.isSchemaAway = true
         #expect(defaults.volume == 0.5)
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
         await #expect(throws: DefaultsError.unreachable("nobody answers")) {
             try await defaults.checkSchema { \.volume }
         }
@@ -196,7 +199,7 @@ struct HandshakeTests {
         let limit = ContinuousClock.now + .seconds(60)
         while issues.isEmpty, ContinuousClock.now < limit {
             #expect(defaults.volume == 0.25)
-            issues += world.takeIssues()
+            issues += world.drainIssues()
             await Task.yield()
         }
         #expect(issues.map(\.key) == ["player.volume"])

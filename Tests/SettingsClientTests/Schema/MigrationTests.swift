@@ -24,30 +24,30 @@ struct MigrationTests {
         }
     }
 
-    @Test("The first reader converts a value of the former type, once", arguments: Place.allCases)
-    func sameName(_ place: Place) async throws {
-        let world = try place.world()
+    @Test("The first reader converts a value of the former type, once", arguments: BackendKind.allCases)
+    func sameName(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         world.adapter()["timeout"] = JSONValue.string("7")
         let (defaults, backend) = world.interruptedAdapter(Keys())
         for _ in 0..<10 { #expect(defaults.timeout == 7) }
         #expect(try await world.adapter(Keys()).value(\.timeout) == 7)
         #expect(backend.counts.commits == 1)
         #expect(world.adapter()["timeout"].value == 7)
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
-    @Test("A value of the former type under a former name is moved and converted", arguments: Place.allCases)
-    func formerName(_ place: Place) async throws {
-        let world = try place.world()
+    @Test("A value of the former type under a former name is moved and converted", arguments: BackendKind.allCases)
+    func formerName(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         world.adapter()["wait"] = JSONValue.string("8")
         #expect(world.adapter(Keys()).timeout == 8)
         #expect(try await world.stores(["timeout"]))
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
-    @Test("Under the new schema, a stored value that it does not allow is converted", arguments: Place.allCases)
-    func newSchema(_ place: Place) async throws {
-        let world = try place.world()
+    @Test("A stored value that the new schema refuses is converted", arguments: BackendKind.allCases)
+    func newSchema(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         world.adapter()["timeout"] = JSONValue.string("9")
         try await world.adapter(Keys()).publishSchema(onConflict: .keep) {
             \.timeout
@@ -55,22 +55,22 @@ struct MigrationTests {
         }
         #expect(world.adapter(Keys()).timeout == 9)
         #expect(world.adapter()["timeout"].value == 9)
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
     @Test("A value that cannot be converted stays, and the reason is reported", arguments: ["many", "101"])
     func failure(_ text: String) throws {
-        let world = try Place.memory.world()
+        let world = try BackendKind.memory.world()
         world.adapter()["timeout"] = JSONValue.string(text)
         #expect(world.adapter(Keys()).timeout == 30)
-        let issues = world.takeIssues()
+        let issues = world.drainIssues()
         #expect(issues.contains { if case .notTakenOver = $0.error { $0.key == "timeout" } else { false } })
         #expect(world.adapter()["timeout"].value == .string(text))
     }
 
     @Test("A value of the new type is not converted")
     func newType() throws {
-        let world = try Place.memory.world()
+        let world = try BackendKind.memory.world()
         world.adapter()["size"] = JSONValue.integer(5)
         let (defaults, backend) = world.interruptedAdapter(Keys())
         #expect(defaults.size == 5 && backend.counts.commits == 0)

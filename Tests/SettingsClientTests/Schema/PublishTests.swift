@@ -19,9 +19,9 @@ struct PublishTests {
         let volume = DefaultsKey<Double>(Self["volume"], defaultValue: 0.5)
     }
 
-    @Test("It is put once; the same again is no write", arguments: Place.allCases)
-    func publishing(_ place: Place) async throws {
-        let world = try place.world()
+    @Test("A schema is published once, and publishing it again writes nothing", arguments: BackendKind.allCases)
+    func publishing(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         let (one, two) = (world.adapter(), world.adapter())
         #expect(
             try await one.publishSchema {
@@ -46,12 +46,12 @@ struct PublishTests {
         #expect(unknown?.code == .unknownKey)
         #expect(try await two.publishSchema(additionalProperties: true) { \.username })
         try await two.set(\.launchCount, 1)
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
-    @Test("Stored keys are found by themselves, those of stores within included", arguments: Place.allCases)
-    func reflection(_ place: Place) async throws {
-        let world = try place.world()
+    @Test("The keys of a store and of its nested stores are found by reflection", arguments: BackendKind.allCases)
+    func reflection(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         let defaults = world.adapter(StoredKeys())
         #expect(try await defaults.publishSchema())
         try await defaults.checkSchema()
@@ -60,9 +60,9 @@ struct PublishTests {
         #expect(try schema == Schema(reflecting: StoredKeys()))
     }
 
-    @Test("A store without stored keys publishes nothing by itself", arguments: Place.allCases)
-    func computed(_ place: Place) async throws {
-        let world = try place.world()
+    @Test("A store with only computed keys publishes nothing without an explicit list", arguments: BackendKind.allCases)
+    func computed(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         let defaults = world.adapter()
         let error = await #expect(throws: DefaultsError.self) { try await defaults.publishSchema() }
         #expect(
@@ -74,10 +74,10 @@ struct PublishTests {
     }
 
     @Test(
-        "Stored values that do not fit are listed by key, and stay or go as asked",
-        arguments: Place.allCases)
-    func conflicts(_ place: Place) async throws {
-        let world = try place.world()
+        "Stored values that the schema refuses are listed by key, and are kept or removed as requested",
+        arguments: BackendKind.allCases)
+    func conflicts(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         let defaults = world.adapter()
         defaults["loginTries"] = "many"
         defaults["theme"] = "blue"
@@ -117,13 +117,13 @@ struct PublishTests {
         #expect(try await world.storedKeys() == ["loginTries"])
     }
 
-    @Test("One name with two types makes no schema", arguments: Place.allCases)
-    func duplicates(_ place: Place) async throws {
+    @Test("Two types for one name are refused", arguments: BackendKind.allCases)
+    func duplicates(_ kind: BackendKind) async throws {
         struct Keys: DefaultsKeyStore {
             var count: DefaultsKey<Int> { .init("n", defaultValue: 0) }
             var name: DefaultsKey<String?> { .init("n") }
         }
-        let world = try place.world()
+        let world = try kind.world()
         let defaults = world.adapter(Keys())
         let error = await #expect(throws: DefaultsError.self) {
             try await defaults.publishSchema {
@@ -134,15 +134,17 @@ struct PublishTests {
         #expect(try await world.backend().schema() == nil)
     }
 
-    @Test("Keys that members of the adapter hide are reported when a schema is made", arguments: Place.allCases)
-    func shadowed(_ place: Place) async throws {
-        let world = try place.world()
+    @Test(
+        "Keys that members of the adapter hide are reported when the schema is created", arguments: BackendKind.allCases
+    )
+    func shadowed(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         let defaults = world.adapter()
         #expect(
             try await defaults.publishSchema {
                 \.username; \.value
             })
-        let issues = world.takeIssues()
+        let issues = world.drainIssues()
         #expect(issues.map(\.error) == [.shadowedKeys(["value"])])
         #expect(
             issues.first?.description
@@ -155,9 +157,9 @@ struct PublishTests {
             }.keysShadowedByAdapter == ["value"])
     }
 
-    @Test("Without a server it is an error")
+    @Test("Publishing without a server throws an error")
     func away() async throws {
-        let (defaults, backend) = try Place.memory.world().interruptedAdapter(StoredKeys())
+        let (defaults, backend) = try BackendKind.memory.world().interruptedAdapter(StoredKeys())
         backend.isAway = true
         await #expect(throws: DefaultsError.unreachable("nobody answers")) { try await defaults.publishSchema() }
         backend.isAway = false
@@ -165,15 +167,15 @@ struct PublishTests {
         #expect(defaults.count == 1)
     }
 
-    @Test("Programs that follow the suite see the defaults of a new schema", arguments: Place.allCases)
-    func defaults(_ place: Place) async throws {
-        let world = try place.world()
+    @Test("Programs that follow the suite see the defaults of a new schema", arguments: BackendKind.allCases)
+    func defaults(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         let (one, two) = (world.adapter(StoredKeys()), world.adapter(StoredKeys()))
         #expect(two["count"].int == nil)
         try await one.publishSchema()
         #expect(one["count"].int == 1)
         try await two.synchronize()
         #expect(two["count"].int == 1 && two.count == 1)
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 }

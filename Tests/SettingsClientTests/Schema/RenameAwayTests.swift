@@ -12,7 +12,8 @@ struct RenameAwayTests {
     private typealias OldKeys = RenameTests.OldKeys
     private typealias NewKeys = RenameTests.NewKeys
 
-    @Test("A removal while the server is away removes the old value, too") func removalWhileNobodyThere() async throws {
+    @Test
+    func `A removal during an outage also removes the value of the former name`() async throws {
         let suite = try SuiteName("com.example.app")
         let server = InMemoryBackend(suite: suite)
         let world = World { server }
@@ -31,8 +32,8 @@ struct RenameAwayTests {
         #expect(try await world.stores([]))
     }
 
-    @Test("A value that the cache lacks is taken over when the server is back", .timeLimit(.minutes(10)))
-    func whatCacheDoesNot()
+    @Test(.timeLimit(.minutes(10)))
+    func `A value of a former name that the cache lacks is moved after an outage`()
         async throws
     {
         let suite = try SuiteName("com.example.app")

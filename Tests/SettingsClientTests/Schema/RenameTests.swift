@@ -24,16 +24,16 @@ struct RenameTests {
     }
 
     /// A suite that older versions of a program left something in.
-    private func world(_ place: Place, folders: [String]? = ["a"], paths: [String]? = nil) throws -> World {
-        let world = try place.world()
+    private func world(_ kind: BackendKind, folders: [String]? = ["a"], paths: [String]? = nil) throws -> World {
+        let world = try kind.world()
         let old = world.adapter(OldKeys())
         if let folders { old.folders = folders }
         if let paths { old.paths = paths }
         return world
     }
 
-    @Test("Whatever comes first finds it, and the old name is gone", arguments: Place.allCases)
-    func firstAccess(_ place: Place) async throws {
+    @Test("The first access of any form moves the value and removes the former name", arguments: BackendKind.allCases)
+    func firstAccess(_ kind: BackendKind) async throws {
         let accesses: [@Sendable (DefaultsAdapter<NewKeys>) async throws -> Void] = [
             { #expect($0.libraries == ["a"]) },
             { #expect($0[key: NewKeys().libraries] == ["a"]) },
@@ -47,24 +47,24 @@ struct RenameTests {
             { try await $0.update(\.libraries) { $0.removeAll { $0 == "b" } } },
         ]
         for (index, access) in accesses.enumerated() {
-            let world = try world(place)
+            let world = try world(kind)
             let defaults = world.adapter(NewKeys())
             try await access(defaults)
             #expect(try await world.stores(["libraries"]), "access \(index)")
             #expect(defaults.libraries == ["a"], "access \(index)")
-            #expect(world.takeIssues() == [])
+            #expect(world.drainIssues() == [])
         }
     }
 
-    @Test("What is written first is what stays, and the old value never comes back", arguments: Place.allCases)
-    func writing(_ place: Place) async throws {
+    @Test("A write before the move replaces the former value", arguments: BackendKind.allCases)
+    func writing(_ kind: BackendKind) async throws {
         let writes: [@Sendable (DefaultsAdapter<NewKeys>) async throws -> Void] = [
             { $0.libraries = [] },
             { try await $0.set(\.libraries, []) },
             { adapter in try await adapter.transaction { $0.libraries = [] } },
         ]
         for write in writes {
-            let world = try world(place)
+            let world = try world(kind)
             let defaults = world.adapter(NewKeys())
             try await write(defaults)
             #expect(try await world.stores(["libraries"]))
@@ -72,42 +72,44 @@ struct RenameTests {
             defaults.remove(\.libraries)
             #expect(world.adapter(NewKeys()).libraries == [])
         }
-        let world = try world(place)
+        let world = try world(kind)
         world.adapter(NewKeys()).remove(\.libraries)
         #expect(try await world.stores([]))
         #expect(world.adapter(NewKeys()).libraries == [])
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
-    @Test("A change in place goes on from the old value", arguments: Place.allCases)
-    func inPlace(_ place: Place) async throws {
-        let world = try world(place)
+    @Test("A change in place starts from the value of the former name", arguments: BackendKind.allCases)
+    func inPlace(_ kind: BackendKind) async throws {
+        let world = try world(kind)
         world.adapter(NewKeys())[\.libraries].append("b")
         #expect(world.adapter(NewKeys()).libraries == ["a", "b"])
         #expect(try await world.stores(["libraries"]))
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
-    @Test("Of several former names the latest counts; where the new one is stored, none", arguments: Place.allCases)
-    func several(_ place: Place) async throws {
-        let both = try world(place, folders: ["a"], paths: ["b"])
+    @Test(
+        "The latest of several former names is moved, and none if the new name is stored",
+        arguments: BackendKind.allCases)
+    func several(_ kind: BackendKind) async throws {
+        let both = try world(kind, folders: ["a"], paths: ["b"])
         #expect(both.adapter(NewKeys()).libraries == ["a"])
         #expect(try await both.stores(["libraries", "paths"]))
-        let older = try world(place, folders: nil, paths: ["b"])
+        let older = try world(kind, folders: nil, paths: ["b"])
         #expect(older.adapter(NewKeys()).libraries == ["b"])
-        let stored = try world(place)
+        let stored = try world(kind)
         stored.adapter(ClientKeys()).libraries = ["c"]
         #expect(stored.adapter(NewKeys()).libraries == ["c"])
         #expect(try await stored.stores(["folders", "libraries"]))
-        let nothing = try world(place, folders: nil)
+        let nothing = try world(kind, folders: nil)
         #expect(nothing.adapter(NewKeys()).libraries == [] && nothing.adapter(NewKeys()).count == 5)
         #expect(try await nothing.stores([]))
-        #expect(both.takeIssues() + older.takeIssues() + stored.takeIssues() + nothing.takeIssues() == [])
+        #expect(both.drainIssues() + older.drainIssues() + stored.drainIssues() + nothing.drainIssues() == [])
     }
 
-    @Test("A value is taken over once: later reads send no request", arguments: Place.allCases)
-    func once(_ place: Place) async throws {
-        let world = try world(place)
+    @Test("A value is moved once, and later reads send no request", arguments: BackendKind.allCases)
+    func once(_ kind: BackendKind) async throws {
+        let world = try world(kind)
         let (defaults, backend) = world.interruptedAdapter(NewKeys())
         for _ in 0..<100 { #expect(defaults.libraries == ["a"] && defaults.count == 5) }
         try await defaults.flush()
@@ -118,50 +120,50 @@ struct RenameTests {
         #expect(backend.counts.commits == 1)
     }
 
-    @Test("Of programs that start together one does it, and all see the value", arguments: Place.allCases)
-    func together(_ place: Place) async throws {
+    @Test("One of several programs moves the value, and all programs see the value", arguments: BackendKind.allCases)
+    func together(_ kind: BackendKind) async throws {
         for _ in 0..<10 {
-            let world = try world(place)
+            let world = try world(kind)
             let programs = (0..<4).map { _ in world.interruptedAdapter(NewKeys()) }
             for (program, _) in programs { #expect(program.other == 0) }
             DispatchQueue.concurrentPerform(iterations: 8) { thread in
                 #expect(programs[thread % 4].0.libraries == ["a"])
             }
             #expect(try await world.stores(["libraries"]))
-            #expect(world.takeIssues() == [])
+            #expect(world.drainIssues() == [])
         }
     }
 
-    @Test("A quicker program, or a change of the old value, is seen", arguments: Place.allCases)
-    func races(_ place: Place) async throws {
-        let world = try world(place)
+    @Test("A move by another program and a change of the former value are both seen", arguments: BackendKind.allCases)
+    func races(_ kind: BackendKind) async throws {
+        let world = try world(kind)
         let (late, lateBackend) = world.interruptedAdapter(NewKeys())
         #expect(late.other == 0)
         lateBackend.beforeNextCommit { #expect(world.adapter(NewKeys()).libraries == ["a"]) }
         #expect(late.libraries == ["a"])
 
-        let changed = try self.world(place)
+        let changed = try self.world(kind)
         let (program, backend) = changed.interruptedAdapter(NewKeys())
         #expect(program.other == 0)
         backend.beforeNextCommit { changed.adapter(OldKeys()).folders = ["b"] }
         #expect(program.libraries == ["b"])
         #expect(try await changed.stores(["libraries"]))
 
-        let removed = try self.world(place, paths: ["p"])
+        let removed = try self.world(kind, paths: ["p"])
         let (last, lastBackend) = removed.interruptedAdapter(NewKeys())
         #expect(last.other == 0)
         lastBackend.beforeNextCommit { removed.adapter(OldKeys()).remove(\.folders) }
         #expect(last.libraries == ["p"], "the one before it is the latest then")
-        #expect(world.takeIssues() + changed.takeIssues() + removed.takeIssues() == [])
+        #expect(world.drainIssues() + changed.drainIssues() + removed.drainIssues() == [])
     }
 
-    @Test("An old value of another kind is left alone and reported once", arguments: Place.allCases)
-    func unreadable(_ place: Place) async throws {
-        let world = try world(place, folders: nil)
+    @Test("A former value of another type is kept and reported once", arguments: BackendKind.allCases)
+    func unreadable(_ kind: BackendKind) async throws {
+        let world = try world(kind, folders: nil)
         let defaults = world.adapter(NewKeys())
         defaults["folders"] = "a, b"
         for _ in 0..<3 { #expect(defaults.libraries == []) }
-        let issues = world.takeIssues()
+        let issues = world.drainIssues()
         #expect(issues.map(\.key) == ["libraries"] && issues.map(\.attempt) == [.read])
         #expect(
             issues.first?.description
@@ -170,20 +172,21 @@ struct RenameTests {
         #expect(try await defaults.value(\.libraries) == [])
         #expect(try await world.stores(["folders"]))
         defaults.libraries = ["c"]
-        #expect(world.adapter(NewKeys()).libraries == ["c"] && world.takeIssues() == [])
+        #expect(world.adapter(NewKeys()).libraries == ["c"] && world.drainIssues() == [])
     }
 
     @Test(
-        "While nobody answers the old value is read from what is known, and taken over later", arguments: Place.allCases
+        "During an outage, the former value is read from the replica, and moved later",
+        arguments: BackendKind.allCases
     )
-    func away(_ place: Place) async throws {
-        let world = try world(place)
+    func away(_ kind: BackendKind) async throws {
+        let world = try world(kind)
         let (defaults, backend) = world.interruptedAdapter(NewKeys())
         #expect(defaults.other == 0)
         backend.isAway = true
         for _ in 0..<3 { #expect(defaults.libraries == ["a"]) }
         #expect(try await defaults.value(\.libraries) == ["a"])
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
         #expect(try await world.stores(["folders"]))
         backend.isAway = false
         try await defaults.synchronize()
@@ -193,9 +196,9 @@ struct RenameTests {
         #expect(defaults.libraries == ["a", "b"])
     }
 
-    @Test("The rename is tried again when following brings a change", arguments: Place.allCases)
-    func resuming(_ place: Place) async throws {
-        let world = try world(place)
+    @Test("A change of the suite causes another attempt to move the value", arguments: BackendKind.allCases)
+    func resuming(_ kind: BackendKind) async throws {
+        let world = try world(kind)
         let (defaults, backend) = world.interruptedAdapter(NewKeys())
         #expect(defaults.other == 0)
         backend.isAway = true
@@ -211,11 +214,11 @@ struct RenameTests {
         try await defaults.flush()
         #expect(defaults.libraries == ["a"])
         #expect(try await world.stores(["libraries", "other"]))
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
-    @Test("The handler of the issue about an old value that stays may read the key", .timeLimit(.minutes(10)))
-    func readingInLog() async throws {
+    @Test(.timeLimit(.minutes(10)))
+    func `The handler of the issue about a kept former value can read the key`() async throws {
         let backend = InMemoryBackend(suite: try SuiteName("app"))
         let heard = Mutex<[Int]>([])
         let adapter = Mutex<DefaultsAdapter<NewKeys>?>(nil)
@@ -227,14 +230,14 @@ struct RenameTests {
         adapter.withLock { $0 = defaults }
         defaults["n"] = "many"
         #expect(defaults.count == 5)
-        defaults.core.issues.finishReporting(until: .now + .seconds(180))
+        defaults.core.issues.waitUntilLogged(until: .now + .seconds(180))
         #expect(heard.withLock { $0 } == [5])
         adapter.withLock { $0 = nil }
     }
 
-    @Test("Under the schema of the new keys the old name stays until it is taken over", arguments: Place.allCases)
-    func schema(_ place: Place) async throws {
-        let world = try world(place)
+    @Test("Under the new schema, the former name stays until its value is moved", arguments: BackendKind.allCases)
+    func schema(_ kind: BackendKind) async throws {
+        let world = try world(kind)
         let (one, two) = (world.adapter(NewKeys()), world.adapter(NewKeys()))
         #expect(
             try await one.publishSchema {
@@ -242,23 +245,25 @@ struct RenameTests {
             })
         #expect(one.libraries == ["a"] && two.libraries == ["a"] && two.count == 5)
         #expect(try await world.stores(["libraries"]))
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
-    @Test("A schema that refuses the new name leaves the old value alone, which is reported", arguments: Place.allCases)
-    func refused(_ place: Place) async throws {
-        let world = try world(place)
+    @Test(
+        "A schema that refuses the new name keeps the former value, which is reported",
+        arguments: BackendKind.allCases)
+    func refused(_ kind: BackendKind) async throws {
+        let world = try world(kind)
         try await world.put(schema: World.schema(of: ["folders": ["type": "array"]]))
         let defaults = world.adapter(NewKeys())
         #expect(defaults.libraries == [] && defaults.libraries == [])
-        let issues = world.takeIssues().filter { $0.attempt == .read }
+        let issues = world.drainIssues().filter { $0.attempt == .read }
         #expect(issues.count == 1 && issues.first?.key == "libraries")
         #expect(try await world.stores(["folders"]))
     }
 
-    @Test("What a schema has left is taken over, too", arguments: Place.allCases)
-    func leftover(_ place: Place) async throws {
-        let world = try world(place)
+    @Test("A value that a new schema has kept is moved, too", arguments: BackendKind.allCases)
+    func leftover(_ kind: BackendKind) async throws {
+        let world = try world(kind)
         let document = World.schema(of: [
             "libraries": ["type": "array", "items": ["type": "string"], "default": []]
         ])
@@ -266,14 +271,14 @@ struct RenameTests {
         let defaults = world.adapter(NewKeys())
         #expect(defaults.libraries == ["a"])
         #expect(try await world.stores(["libraries"]))
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
-    @Test("A former name that cannot be one makes the key unusable")
+    @Test("An invalid former name makes the key unusable")
     func unusable() async throws {
-        let world = try Place.memory.world()
+        let world = try BackendKind.memory.world()
         let key = DefaultsKey<Int>("k", defaultValue: 3, renamedFrom: [""])
         #expect(world.adapter()[key: key] == 3)
-        #expect(world.takeIssues().map(\.key) == ["k"])
+        #expect(world.drainIssues().map(\.key) == ["k"])
     }
 }

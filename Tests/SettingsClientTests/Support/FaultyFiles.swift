@@ -109,8 +109,8 @@ final class FaultyFiles: FileSystem {
 
 /// Calls that tests do not make fail.
 extension FaultyFiles {
-    func preallocate(_ descriptor: Int32, _ path: String, _ place: Range<Int>) throws(FileError) {
-        try machine.preallocate(descriptor, path, place)
+    func preallocate(_ descriptor: Int32, _ path: String, _ range: Range<Int>) throws(FileError) {
+        try machine.preallocate(descriptor, path, range)
     }
 
     func sync(_ descriptor: Int32, _ path: String) throws(FileError) {

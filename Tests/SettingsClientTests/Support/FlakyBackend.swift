@@ -25,8 +25,8 @@ final class FlakyBackend: SuiteBackend {
         var isAway = false
         var fate: @Sendable () -> Fate = { .answered }
         /// News that followers did not get yet, as they are cut off too.
-        var isHolding = false
-        var held: [@Sendable () -> Void] = []
+        var delaysNews = false
+        var delayed: [@Sendable () -> Void] = []
     }
 
     private let inner: any SuiteBackend
@@ -38,7 +38,7 @@ final class FlakyBackend: SuiteBackend {
     /// A directory into which sessions of this backend may write, as caches do when they go.
     private let directory: TemporaryDirectory?
 
-    init(_ inner: any SuiteBackend, holding directory: TemporaryDirectory? = nil) {
+    init(_ inner: any SuiteBackend, retaining directory: TemporaryDirectory? = nil) {
         self.inner = inner
         self.directory = directory
     }
@@ -49,27 +49,27 @@ final class FlakyBackend: SuiteBackend {
     func leave() {
         state.withLock { state in
             state.isAway = true
-            state.isHolding = true
+            state.delaysNews = true
         }
     }
 
     /// Followers get nothing until ``comeBack()``, though requests are answered.
-    func holdNews() {
-        state.withLock { $0.isHolding = true }
+    func delayNews() {
+        state.withLock { $0.delaysNews = true }
     }
 
     /// The server is back.
     func comeBack() {
         state.withLock { $0.isAway = false }
         while true {
-            let held = state.withLock { state in
-                // What comes meanwhile is delivered after what was held.
-                if state.held.isEmpty { state.isHolding = false }
-                defer { state.held = [] }
-                return state.held
+            let delayed = state.withLock { state in
+                // What comes meanwhile is delivered after what was delayed.
+                if state.delayed.isEmpty { state.delaysNews = false }
+                defer { state.delayed = [] }
+                return state.delayed
             }
-            if held.isEmpty { return }
-            for news in held { news() }
+            if delayed.isEmpty { return }
+            for news in delayed { news() }
         }
     }
 
@@ -115,11 +115,11 @@ final class FlakyBackend: SuiteBackend {
         _ handler: @escaping @Sendable (SettingsObservation) -> Void
     ) -> any BackendSubscription {
         inner.follow(from: cursor, onFailure: onFailure) { [weak self] observation in
-            let isHeld = self?.state.withLock { state in
-                if state.isHolding { state.held.append { handler(observation) } }
-                return state.isHolding
+            let isDelayed = self?.state.withLock { state in
+                if state.delaysNews { state.delayed.append { handler(observation) } }
+                return state.delaysNews
             }
-            if isHeld != true { handler(observation) }
+            if isDelayed != true { handler(observation) }
         }
     }
 

@@ -25,8 +25,8 @@ final class IssueCollector: Sendable {
     }
 
     /// Returns the issues since the last call.
-    func take() -> [DefaultsIssue] {
-        for board in boards.withLock({ $0 }) { board.finishReporting(until: .now + .seconds(180)) }
+    func drain() -> [DefaultsIssue] {
+        for board in boards.withLock({ $0 }) { board.waitUntilLogged(until: .now + .seconds(180)) }
         return issues.withLock { issues in
             defer { issues = [] }
             return issues

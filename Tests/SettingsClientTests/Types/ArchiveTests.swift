@@ -83,7 +83,7 @@ enum Shelf {
 struct ArchiveTests {
     private let bridge = Bookmark.defaultsBridge
 
-    @Test("Both protocols travel as an archive in Base64, which a program of Foundation can read")
+    @Test("NSCoding and NSSecureCoding values are stored as archives in Base64 that Foundation reads")
     func roundTrip() throws {
         let json = try bridge.encode(Bookmark("a", page: 3))
         #expect(try bridge.decode(json) == Bookmark("a", page: 3))
@@ -94,7 +94,7 @@ struct ArchiveTests {
         #expect(try bridge.encode(Bookmark("a", page: 3)) == json, "the same every time")
     }
 
-    @Test("A bridge of the type's own wins over a raw value, that over Codable, that over an archive")
+    @Test("The type's own bridge has precedence over raw values, Codable and archives, in this order")
     func precedence() throws {
         #expect(try OwnBookmark.defaultsBridge.encode(OwnBookmark()) == "own")
         #expect(try RawBookmark.defaultsBridge.encode(RawBookmark(rawValue: 5)) == 5)
@@ -102,7 +102,7 @@ struct ArchiveTests {
         #expect(try CodableBookmark.defaultsBridge.decode(["page": 6]).page == 6)
     }
 
-    @Test("What is no archive, or none of the class, is refused")
+    @Test("A value that is not an archive of the class is refused")
     func foreign() throws {
         let whole = try Data.defaultsBridge.decode(bridge.encode(Bookmark("a", page: 3)))
         let text = String(decoding: whole, as: UTF8.self)
@@ -136,11 +136,11 @@ struct ArchiveTests {
         #expect(throws: BridgeError.self) {
             try Shelf.Inner.defaultsBridge.decode(Bookmark.defaultsBridge.encode(Bookmark("a", page: 1)))
         }
-        let world = try Place.memory.world()
+        let world = try BackendKind.memory.world()
         let defaults = world.adapter()
         defaults[key: DefaultsKey<Shelf.Inner?>("inner")] = Shelf.Inner()
         #expect(
-            world.takeIssues().first?.description.hasSuffix(
+            world.drainIssues().first?.description.hasSuffix(
                 "cannot be archived: Inner is private, or is not declared at the top level of a module") == true)
     }
 }

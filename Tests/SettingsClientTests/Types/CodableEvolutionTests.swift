@@ -63,42 +63,43 @@ struct CodableEvolutionTests {
 
     private let first = DefaultsKey<First?>("account")
 
-    private func world(_ place: Place) throws -> World {
-        let world = try place.world()
+    private func world(_ kind: BackendKind) throws -> World {
+        let world = try kind.world()
         world.adapter()[key: first] = First(name: "home", port: 80)
         return world
     }
 
-    @Test("A new optional field is nil in old values, and old programs read new values", arguments: Place.allCases)
-    func added(_ place: Place) throws {
-        let world = try world(place)
+    @Test(
+        "A new optional field is nil in old values, and old programs read new values", arguments: BackendKind.allCases)
+    func added(_ kind: BackendKind) throws {
+        let world = try world(kind)
         let key = DefaultsKey<Optionally?>("account")
         let defaults = world.adapter()
         #expect(defaults[key: key] == Optionally(name: "home", port: 80))
         defaults[key: key]?.host = "example.com"
         #expect(world.adapter()[key: first] == First(name: "home", port: 80))
         #expect(world.adapter()[key: key]?.host == "example.com")
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
     @Test(
-        "A new required field of an optional key without a default makes old values unreadable, and none is overwritten",
-        arguments: Place.allCases)
-    func addedStrictly(_ place: Place) throws {
-        let world = try world(place)
+        "A new required field without a default makes old values unreadable and overwrites none",
+        arguments: BackendKind.allCases)
+    func addedStrictly(_ kind: BackendKind) throws {
+        let world = try world(kind)
         let key = DefaultsKey<Strictly?>("account")
         let defaults = world.adapter()
         #expect(defaults[key: key] == nil)
         defaults[key: key]?.port += 1
-        let issues = world.takeIssues()
+        let issues = world.drainIssues()
         #expect(issues.first?.attempt == .read)
         #expect(issues.first?.description.contains("host") == true)
         #expect(world.adapter()[key: first] == First(name: "home", port: 80))
     }
 
-    @Test("A new required field of old values is that of the key's default", arguments: Place.allCases)
-    func addedWithDefault(_ place: Place) throws {
-        let world = try world(place)
+    @Test(arguments: BackendKind.allCases)
+    func `A new required field has the value in the key's default`(_ kind: BackendKind) throws {
+        let world = try world(kind)
         let key = DefaultsKey<Strictly>("account", defaultValue: Strictly(name: "", port: 0, host: "localhost"))
         let defaults = world.adapter()
         #expect(defaults[key: key] == Strictly(name: "home", port: 80, host: "localhost"))
@@ -106,43 +107,44 @@ struct CodableEvolutionTests {
         defaults[key: key].port += 1
         #expect(defaults["account"].value == ["name": "home", "port": 81, "host": "localhost"])
         #expect(world.adapter()[key: first] == First(name: "home", port: 81))
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
     @Test(
         "A field of another type makes old values unreadable, which is reported and not overwritten",
-        arguments: Place.allCases)
-    func retyped(_ place: Place) throws {
-        let world = try world(place)
+        arguments: BackendKind.allCases)
+    func retyped(_ kind: BackendKind) throws {
+        let world = try world(kind)
         let key = DefaultsKey<Retyped>("account", defaultValue: Retyped(name: "", port: "0"))
         let defaults = world.adapter()
         #expect(defaults[key: key] == Retyped(name: "", port: "0"))
         defaults[key: key].port += "1"
-        let issues = world.takeIssues()
+        let issues = world.drainIssues()
         #expect(issues.map(\.attempt) == [.read, .write])
         #expect(issues.first?.description.contains("port") == true)
         #expect(world.adapter()[key: first] == First(name: "home", port: 80))
     }
 
-    @Test("A field that went away is not missed, and is gone when the value is written", arguments: Place.allCases)
-    func removed(_ place: Place) throws {
-        let world = try world(place)
+    @Test(
+        "A removed field is ignored, and a write removes it", arguments: BackendKind.allCases)
+    func removed(_ kind: BackendKind) throws {
+        let world = try world(kind)
         let key = DefaultsKey<Shorter?>("account")
         let defaults = world.adapter()
         #expect(defaults[key: key] == Shorter(name: "home"))
         defaults[key: key]?.name = "office"
         #expect(defaults["account"].value == ["name": "office"])
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
-    @Test("A field of another name is read under both, and written under the new one", arguments: Place.allCases)
-    func renamed(_ place: Place) throws {
-        let world = try world(place)
+    @Test("A renamed field is read under both names and written under the new name", arguments: BackendKind.allCases)
+    func renamed(_ kind: BackendKind) throws {
+        let world = try world(kind)
         let key = DefaultsKey<Renamed?>("account")
         let defaults = world.adapter()
         #expect(defaults[key: key] == Renamed(title: "home", port: 80))
         defaults[key: key]?.port += 1
         #expect(defaults["account"].value == ["title": "home", "port": 81])
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 }

@@ -35,10 +35,10 @@ struct LimitTests {
             self.refusal = refusal
             check = { defaults, world in
                 defaults[path] = good
-                #expect(defaults[path] == good && world.takeIssues() == [])
+                #expect(defaults[path] == good && world.drainIssues() == [])
                 defaults[path] = bad
                 #expect(defaults[path] == good)
-                let local = world.takeIssues()
+                let local = world.drainIssues()
                 #expect(
                     local.map(\.error.code) == [nil], "the client refuses the value without a request to the server")
                 #expect(local.first?.error.description == "\(name): \(refusal)")
@@ -48,7 +48,7 @@ struct LimitTests {
                 let json = try #require(try Value.defaultsBridge.encodeStored(bad))
                 defaults[name] = json
                 #expect(defaults[path] == good)
-                let remote = world.takeIssues()
+                let remote = world.drainIssues()
                 #expect(remote.map(\.error.code) == [.invalidValue])
                 #expect(remote.first?.error.description.hasSuffix(refusal) ?? false)
             }
@@ -70,12 +70,12 @@ struct LimitTests {
 
     @Test(
         "The client and the server refuse a value beyond the limits of a key with the same message",
-        arguments: Place.allCases, Self.rows)
-    func limits(_ place: Place, _ row: Row) async throws {
+        arguments: BackendKind.allCases, Self.rows)
+    func limits(_ kind: BackendKind, _ row: Row) async throws {
         let schema = try Schema(of: Keys.self) {
             \.closed; \.halfOpen; \.from; \.through; \.upTo; \.short; \.word; \.code; \.size; \.theme
         }
-        let world = try place.world(schema: schema)
+        let world = try kind.world(schema: schema)
         try await row.check(world.adapter(Keys()), world)
     }
 }

@@ -29,9 +29,11 @@ struct NestedMutationTests {
         var numbers: DefaultsKey<[Int]> { .init(Self["numbers"], defaultValue: [2, 1]) }
     }
 
-    @Test("Through members, subscripts and optionals, in all three ways", arguments: Place.allCases)
-    func depth(_ place: Place) throws {
-        let world = try place.world()
+    @Test(
+        "Nested values are changed through members, subscripts and optionals, in all forms of access",
+        arguments: BackendKind.allCases)
+    func depth(_ kind: BackendKind) throws {
+        let world = try kind.world()
         let defaults = world.adapter(Keys())
         defaults.person.address = Address(city: "Bern")
         defaults[\.person].address?.lines.append("1")
@@ -50,21 +52,21 @@ struct NestedMutationTests {
                 == Person(name: "a", address: Address(city: "Bern", lines: ["1a"]), scores: ["x": [6]]))
         #expect(other.team == [Person(name: "b", address: Address(city: "Base"))])
         #expect(other.staff.head == Person(name: "c", scores: ["y": [1, 2]]))
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
-    @Test("A writable path into the value changes it, too", arguments: Place.allCases)
-    func writablePaths(_ place: Place) throws {
-        let defaults = try place.world().adapter(Keys())
+    @Test("A writable key path into the value changes the value", arguments: BackendKind.allCases)
+    func writablePaths(_ kind: BackendKind) throws {
+        let defaults = try kind.world().adapter(Keys())
         let name = \Person.name
         defaults[\.person][keyPath: name] = "z"
         defaults.person[keyPath: \.scores["k"]] = [1]
         #expect(defaults.person == Person(name: "z", scores: ["k": [1]]))
     }
 
-    @Test("Where a chain ends in nil nothing is sent", arguments: Place.allCases)
-    func chains(_ place: Place) async throws {
-        let world = try place.world()
+    @Test("A chain that ends in nil sends nothing", arguments: BackendKind.allCases)
+    func chains(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         let (defaults, backend) = world.interruptedAdapter(Keys())
         defaults.boss?.name = "x"
         defaults[\.boss]?.address?.city += "x"
@@ -84,9 +86,9 @@ struct NestedMutationTests {
         #expect(backend.counts.commits == 2)
     }
 
-    @Test("Parts of two values are swapped and passed as inout", arguments: Place.allCases)
-    func swapping(_ place: Place) throws {
-        let world = try place.world()
+    @Test("Parts of two values can be swapped and passed as inout", arguments: BackendKind.allCases)
+    func swapping(_ kind: BackendKind) throws {
+        let world = try kind.world()
         let defaults = world.adapter(Keys())
         swap(&defaults.numbers[0], &defaults.staff.numbers[1])
         #expect(defaults.numbers == [1, 1, 2] && defaults.staff.numbers == [2, 3])
@@ -98,6 +100,6 @@ struct NestedMutationTests {
         defaults.boss = Person(name: "b")
         if defaults.boss != nil { rename(&defaults.boss!) }
         #expect(defaults.person.name == "a!!" && defaults.boss?.name == "b!")
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 }

@@ -65,11 +65,11 @@ struct ValueTableTests {
     /// A type with a first value, which is the default, and another.
     struct Row: CustomTestStringConvertible, Sendable {
         let testDescription: String
-        let check: @Sendable (Place) async throws -> Void
+        let check: @Sendable (BackendKind) async throws -> Void
 
         init<Value: DefaultsSerializable & Equatable>(_ first: Value, _ second: Value) {
             testDescription = "\(Value.self)"
-            check = { place in try await ValueTableTests.check(first, second, place) }
+            check = { kind in try await ValueTableTests.check(first, second, kind) }
         }
     }
 
@@ -83,28 +83,30 @@ struct ValueTableTests {
         Row(Bookmark("a", page: 1), Bookmark("b", page: 2)),
     ]
 
-    @Test("Stored, read by another program, removed", arguments: [Place.memoryWithFiles, .unixSocket], Self.rows)
-    func table(_ place: Place, _ row: Row) async throws {
-        try await row.check(place)
+    @Test(
+        "A value of each type is stored, read by another program, and removed",
+        arguments: [BackendKind.memoryWithFiles, .unixSocket], Self.rows)
+    func table(_ kind: BackendKind, _ row: Row) async throws {
+        try await row.check(kind)
     }
 
     private static func check<Value: DefaultsSerializable & Equatable>(
-        _ first: Value, _ second: Value, _ place: Place
+        _ first: Value, _ second: Value, _ kind: BackendKind
     ) async throws {
-        try await check(DefaultsKey("value", defaultValue: first), unset: first, set: second, place)
-        try await check(DefaultsKey<Value?>("optional"), unset: nil, set: second, place)
-        try await check(DefaultsKey<Value?>("fallback", defaultValue: first), unset: first, set: second, place)
+        try await check(DefaultsKey("value", defaultValue: first), unset: first, set: second, kind)
+        try await check(DefaultsKey<Value?>("optional"), unset: nil, set: second, kind)
+        try await check(DefaultsKey<Value?>("fallback", defaultValue: first), unset: first, set: second, kind)
         try await check(
-            DefaultsKey<[Value]>("array", defaultValue: [first]), unset: [first], set: [second, first], place)
-        try await check(DefaultsKey<[Value?]?>("optionals"), unset: nil, set: [nil, second], place)
-        try await check(DefaultsKey<[String: Value]>("map", defaultValue: [:]), unset: [:], set: ["": second], place)
+            DefaultsKey<[Value]>("array", defaultValue: [first]), unset: [first], set: [second, first], kind)
+        try await check(DefaultsKey<[Value?]?>("optionals"), unset: nil, set: [nil, second], kind)
+        try await check(DefaultsKey<[String: Value]>("map", defaultValue: [:]), unset: [:], set: ["": second], kind)
     }
 
     /// Under a schema of the key, so that what is written is held against that, too.
     private static func check<Value: DefaultsSerializable & Equatable>(
-        _ key: DefaultsKey<Value>, unset: Value, set: Value, _ place: Place
+        _ key: DefaultsKey<Value>, unset: Value, set: Value, _ kind: BackendKind
     ) async throws {
-        let world = try place.world(schema: try Schema(keys: [key]))
+        let world = try kind.world(schema: try Schema(keys: [key]))
         let (one, two) = (world.adapter(), world.adapter())
         #expect(one[key: key] == unset && !one.isSet(key: key))
         one[key: key] = set
@@ -114,6 +116,6 @@ struct ValueTableTests {
         #expect(two[key: key] == unset && !two.isSet(key: key))
         try await one.synchronize()
         #expect(one[key: key] == unset && !one.isSet(key: key))
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 }

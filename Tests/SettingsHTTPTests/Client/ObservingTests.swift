@@ -72,13 +72,13 @@ struct ObservingTests {
             }
             #expect(news.changes.map(\.suite.text) == ["app.b"] && news.changes.map(\.new) == ["light"])
         }
-        var told: [String] = []
+        var received: [String] = []
         for try await observation in client.changes(of: [], suitePrefixes: [""], since: since) {
             guard case .changes(let news) = observation else { break }
-            told += news.changes.map(\.suite.text)
-            if told.count == 2 { break }
+            received += news.changes.map(\.suite.text)
+            if received.count == 2 { break }
         }
-        #expect(told == ["other", "app.b"])
+        #expect(received == ["other", "app.b"])
     }
 
     @Test("An observer waits for a missing suite, then receives all its changes and the drop in order")
@@ -110,8 +110,8 @@ struct ObservingTests {
         listener.cancel()
         #expect(await log.waits(for: "ended"))
         try await listener.value
-        let told = log.all.filter { $0.hasPrefix("app") || $0.hasPrefix("net") }
-        #expect(told == ["app theme 1", "net theme 2", "app theme -"])
+        let received = log.all.filter { $0.hasPrefix("app") || $0.hasPrefix("net") }
+        #expect(received == ["app theme 1", "net theme 2", "app theme -"])
     }
 
     @Test("A restart of the daemon loses no change and repeats none") func overRestartDaemonNothing()

@@ -24,7 +24,7 @@ struct SecureWaitingTests {
             for _ in 0..<12 {
                 group.addTask(priority: .high) {
                     for try await observation in client.changes(of: app) {
-                        if case .changes(let told) = observation { return told.changes.map(\.new) }
+                        if case .changes(let received) = observation { return received.changes.map(\.new) }
                     }
                     return []
                 }
@@ -32,8 +32,8 @@ struct SecureWaitingTests {
             #expect(try await daemon.waits(forWatchers: 12))
             try await client.send(.set(theme, to: "dark", in: app))
             var count = 0
-            for try await told in group {
-                #expect(told == ["dark"])
+            for try await received in group {
+                #expect(received == ["dark"])
                 count += 1
             }
             #expect(count == 12)

@@ -22,8 +22,8 @@ struct CodableDepthTests {
 
     @Test("A value with one level more than the maximum is an error with its path, encoding and decoding")
     func tooDeepByOne() {
-        let place = JSONPointer(Array(repeating: "next", count: JSONValue.maximumDepth))
-        let expected = BridgeError(at: place, Self.tooDeep)
+        let location = JSONPointer(Array(repeating: "next", count: JSONValue.maximumDepth))
+        let expected = BridgeError(at: location, Self.tooDeep)
         #expect(throws: expected) { try encoded(Chain.ofLinks(JSONValue.maximumDepth + 1)) }
         #expect(throws: expected) {
             try ValueDecoder.decode(

@@ -79,7 +79,7 @@ struct CodableEncodingErrorTests {
             }
             try container.encode(script, forKey: "a")
         },
-        Case("an EncodingError without a place", "at /0: is not wanted") { encoder in
+        Case("an EncodingError without a coding path", "at /0: is not wanted") { encoder in
             var container = encoder.unkeyedContainer()
             try container.encode(
                 Script { _ in

@@ -117,7 +117,7 @@ struct CodablePropertyTests {
         } catch let error as BridgeError {
             #expect(!error.reason.isEmpty)
             let isInside = json[error.pointer] != nil
-            #expect(isInside, "\(error) is at no place of the JSON")
+            #expect(isInside, "\(error) is at no location of the JSON")
         }
     }
 

@@ -73,13 +73,13 @@ struct CodableShapeTests {
             var second = container.nestedContainer(keyedBy: AnyKey.self, forKey: "n")
             try second.encode(2, forKey: "y")
         },
-        Case("a value in the place of a nested container", #"{"n":5}"#) { encoder in
+        Case("a value instead of a nested container", #"{"n":5}"#) { encoder in
             var container = encoder.container(keyedBy: AnyKey.self)
             var nested = container.nestedContainer(keyedBy: AnyKey.self, forKey: "n")
             try nested.encode(1, forKey: "x")
             try container.encode(5, forKey: "n")
         },
-        Case("a nested container in the place of a value", #"{"n":[]}"#) { encoder in
+        Case("a nested container instead of a value", #"{"n":[]}"#) { encoder in
             var container = encoder.container(keyedBy: AnyKey.self)
             try container.encode(5, forKey: "n")
             _ = container.nestedUnkeyedContainer(forKey: "n")
@@ -108,7 +108,7 @@ struct CodableShapeTests {
             try container.encode(7)
             try Point(x: 1, y: 2).encode(to: parent)
         },
-        Case("a value encoded in the place of another", #"{"x":1,"y":2}"#) { encoder in
+        Case("a value encoded instead of another", #"{"x":1,"y":2}"#) { encoder in
             var container = encoder.singleValueContainer()
             try container.encode(Point(x: 1, y: 2))
         },
@@ -121,20 +121,20 @@ struct CodableShapeTests {
     }
 
     @Test("Encoders have a coding path and no user info")
-    func places() throws {
+    func codingPaths() throws {
         let script = Script { encoder in
-            let places = { (path: [any CodingKey]) in path.map(\.stringValue).joined(separator: "/") }
+            let joined = { (path: [any CodingKey]) in path.map(\.stringValue).joined(separator: "/") }
             var container = encoder.container(keyedBy: AnyKey.self)
             var list = container.nestedUnkeyedContainer(forKey: "list")
-            try list.encode(places(list.codingPath))
+            try list.encode(joined(list.codingPath))
             let script = Script { encoder in
                 #expect(encoder.userInfo.isEmpty)
                 var single = encoder.singleValueContainer()
-                try single.encode(places(encoder.codingPath))
+                try single.encode(joined(encoder.codingPath))
             }
             try list.encode(script)
             try container.encode(script, forKey: "one")
-            try container.encode(places(container.codingPath), forKey: "root")
+            try container.encode(joined(container.codingPath), forKey: "root")
         }
         #expect(try encoded(script) == ["list": ["list", "list/1"], "one": "one", "root": ""])
     }

@@ -82,12 +82,12 @@ struct SchemaComparisonTests {
         ),
         (
             DefaultsKey<Int?>("k"), ["type": "number"],
-            ["k: the program allows an integer, the server a number"]
+            ["k: the program allows an integer, the server allows a number"]
         ),
         (
             DefaultsKey<Int?>("k"), ["type": ["integer", "string"], "exclusiveMaximum": 10],
             [
-                "k: the program allows an integer, the server an integer or a string",
+                "k: the program allows an integer, the server allows an integer or a string",
                 "k: the program allows any integer, the server ...9",
             ]
         ),
@@ -103,7 +103,7 @@ struct SchemaComparisonTests {
                 "k: the default of the program is none, the default of the server 1"
             ]
         ),
-        (DefaultsKey<Int?>("k"), true, ["k: the program allows an integer, the server any value"]),
+        (DefaultsKey<Int?>("k"), true, ["k: the program allows an integer, the server allows any value"]),
         (
             DefaultsKey<Double?>("k", in: ..<1), ["type": "number", "exclusiveMinimum": 0, "multipleOf": 0.5],
             [

@@ -83,17 +83,17 @@ struct DateTimeTests {
         .bad("nothing", ""),
     ]
 
-    @Test("A date is RFC 3339", arguments: dates)
+    @Test("A date follows RFC 3339", arguments: dates)
     func date(_ testCase: FormatCase) {
         testCase.check(by: .date)
     }
 
-    @Test("A time is RFC 3339", arguments: times)
+    @Test("A time follows RFC 3339", arguments: times)
     func time(_ testCase: FormatCase) {
         testCase.check(by: .time)
     }
 
-    @Test("A date-time is RFC 3339", arguments: dateTimes)
+    @Test("A date-time follows RFC 3339", arguments: dateTimes)
     func dateTime(_ testCase: FormatCase) {
         testCase.check(by: .dateTime)
     }
@@ -101,7 +101,7 @@ struct DateTimeTests {
 
 @Suite(.ownThread)
 struct CivilDateTests {
-    @Test("Every day from the year -1 to 10001 follows the one before it")
+    @Test("Each day from the year -1 to 10001 follows the previous day")
     func everyDay() throws {
         var previous = CivilDate(daysSince2001: -731_300)
         for day in -731_299...2_922_200 {
@@ -120,7 +120,7 @@ struct CivilDateTests {
         }
     }
 
-    @Test("Known days have known numbers")
+    @Test("Known dates have their known day numbers")
     func knownDays() throws {
         #expect(try #require(CivilDate(year: 2001, month: 1, day: 1)).daysSince2001 == 0)
         #expect(try #require(CivilDate(year: 2000, month: 2, day: 29)).daysSince2001 == -307)

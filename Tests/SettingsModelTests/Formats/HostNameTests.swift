@@ -104,17 +104,17 @@ struct HostNameTests {
         .good("a digit in front where nothing is right-to-left", "1host.xn--mnchen-3ya"),
     ]
 
-    @Test("A host name is RFC 1123", arguments: names)
+    @Test("A host name follows RFC 1123", arguments: names)
     func hostName(_ testCase: FormatCase) {
         testCase.check(by: .hostname)
     }
 
-    @Test("A label in Punycode is IDNA 2008", arguments: labels + composition + context + directions)
+    @Test("A label in Punycode follows IDNA 2008", arguments: labels + composition + context + directions)
     func punycodeLabel(_ testCase: FormatCase) {
         testCase.check(by: .hostname)
     }
 
-    @Test("Every label of few bytes is decided")
+    @Test("Each short label is accepted or refused as the rules say")
     func shortLabels() {
         let letters = Array("a9z-".utf8)
         var labels: [[UInt8]] = [[]]

@@ -53,7 +53,7 @@ struct MailboxTests {
         .bad("a space behind", "name@example.com "),
     ]
 
-    @Test("An e-mail address is a mailbox of RFC 5321", arguments: cases)
+    @Test("An e-mail address follows RFC 5321", arguments: cases)
     func mailbox(_ testCase: FormatCase) {
         testCase.check(by: .email)
     }
@@ -120,12 +120,12 @@ struct IPAddressTests {
         .bad("a space behind", "::1 "),
     ]
 
-    @Test("An IPv4 address is four octets in decimal", arguments: ipv4)
+    @Test("An IPv4 address has four decimal octets", arguments: ipv4)
     func ipv4Address(_ testCase: FormatCase) {
         testCase.check(by: .ipv4)
     }
 
-    @Test("An IPv6 address is RFC 4291", arguments: ipv6)
+    @Test("An IPv6 address follows RFC 4291", arguments: ipv6)
     func ipv6Address(_ testCase: FormatCase) {
         testCase.check(by: .ipv6)
     }

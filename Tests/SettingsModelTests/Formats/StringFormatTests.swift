@@ -3,7 +3,7 @@ import Testing
 @testable import SettingsModel
 
 struct StringFormatTests {
-    @Test("The raw values are the names that JSON Schema gives")
+    @Test("The raw values are the names in JSON Schema")
     func names() {
         let names = [
             "date-time", "date", "time", "duration", "email", "hostname", "ipv4", "ipv6", "uri", "uri-reference",
@@ -20,7 +20,9 @@ struct StringFormatTests {
         #expect(format.accepts(String(example)))
     }
 
-    @Test("Odd texts are refused", arguments: StringFormat.allCases.filter { $0 != .regex })
+    @Test(
+        "Each format refuses unusual texts that it does not allow",
+        arguments: StringFormat.allCases.filter { $0 != .regex })
     func oddTexts(_ format: StringFormat) {
         let texts = [
             "\0", " ", "\u{FEFF}", "\u{10FFFF}", "é", "٠", "👨‍👩‍👧", "\r\n", "%", "[", "]", ":", "-", ".", "@", "T", "P",
@@ -35,7 +37,7 @@ struct StringFormatTests {
 
     /// A validator that takes quadratic time would need hours for texts of this size.
     @Test(
-        "A huge text is decided in linear time by every format", .timeLimit(.minutes(1)),
+        "Each format checks a long text in linear time", .timeLimit(.minutes(1)),
         arguments: [
             "0", "9:", "a", "a.", "-", "1Y", "%41", "~0", "/", ":", "::", "\\\"", "xn--", "é", "@", "[", "1.", "?",
         ])
@@ -48,7 +50,7 @@ struct StringFormatTests {
         }
     }
 
-    @Test("Every part of a sample is decided")
+    @Test("Each prefix and suffix of a sample is accepted or refused without a trap")
     func truncated() {
         let samples = [
             "2026-11-20T10:00:00.5+01:00", "P1Y2M3DT4H5M6S", "\"a\\\"b\"@[IPv6:1::192.0.2.1]", "www.xn--mnchen-3ya.de",
@@ -104,7 +106,7 @@ struct UUIDTests {
         .bad("a newline behind", "123e4567-e89b-12d3-a456-426614174000\n"),
     ]
 
-    @Test("A UUID is five groups of hexadecimal digits", arguments: cases)
+    @Test("A UUID has five groups of hexadecimal digits", arguments: cases)
     func uuid(_ testCase: FormatCase) {
         testCase.check(by: .uuid)
     }
@@ -132,7 +134,7 @@ struct JSONPointerSyntaxTests {
         .bad("a space in front", " /a"),
     ]
 
-    @Test("A JSON pointer is RFC 6901", arguments: cases)
+    @Test("A JSON pointer follows RFC 6901", arguments: cases)
     func jsonPointer(_ testCase: FormatCase) {
         testCase.check(by: .jsonPointer)
     }
@@ -182,7 +184,7 @@ struct DurationTests {
         .bad("a newline behind", "P1D\n"),
     ]
 
-    @Test("A duration is the one of RFC 3339", arguments: cases)
+    @Test("A duration follows RFC 3339", arguments: cases)
     func duration(_ testCase: FormatCase) {
         testCase.check(by: .duration)
     }

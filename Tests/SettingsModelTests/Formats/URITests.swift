@@ -74,7 +74,7 @@ struct URITests {
         .bad("a bare percent sign", "/%"),
     ]
 
-    @Test("A URI is RFC 3986", arguments: absolute)
+    @Test("A URI follows RFC 3986", arguments: absolute)
     func uri(_ testCase: FormatCase) {
         testCase.check(by: .uri)
     }

@@ -167,7 +167,7 @@ struct JSONOrderTests {
         [["a": 1]], [:], ["": 0], ["a": 1], ["a": 1, "b": 1], ["b": 1, "a": 2], ["a": 2, "c": 0], ["b": 0],
     ]
 
-    @Test("Each of an ascending list comes before all that follow, none the other way round")
+    @Test("Each value of an ascending list is less than all later values, and never greater")
     func order() {
         for (leftPosition, left) in Self.ascending.enumerated() {
             for (rightPosition, right) in Self.ascending.enumerated() {
@@ -176,7 +176,7 @@ struct JSONOrderTests {
         }
     }
 
-    @Test("Of any three values the order is total, strict and transitive")
+    @Test("The order of values is total, strict and transitive")
     func triples() {
         for generator in FuzzBudget.generators(share: 0.3) {
             for vocabulary in [RandomJSON.Vocabulary.narrow, .wide] {

@@ -7,7 +7,7 @@ import Testing
 struct JSONFuzzTests {
     private static let styles: [JSONWriter.Style] = [.compact, .pretty, .canonical, .canonicalPretty]
 
-    @Test("Bytes of any sort")
+    @Test("Random bytes are parsed or refused without a trap")
     func randomBytes() {
         for var generator in FuzzBudget.generators() {
             let bytes = (0..<generator.below(64)).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
@@ -15,7 +15,7 @@ struct JSONFuzzTests {
         }
     }
 
-    @Test("Tokens of JSON in any order")
+    @Test("Random sequences of JSON tokens are parsed or refused without a trap")
     func randomTokens() {
         let tokens = [
             "{", "}", "[", "]", ",", ":", "\"", "\\", "\\u", "\\uD83D", "\\uDE00", "\"a\"", "\"a\":", "null", "true",
@@ -29,7 +29,7 @@ struct JSONFuzzTests {
         }
     }
 
-    @Test("Documents with bytes changed, inserted and removed")
+    @Test("Documents with changed, inserted and removed bytes are parsed or refused without a trap")
     func mutatedDocuments() {
         for var generator in FuzzBudget.generators() {
             var bytes = Self.document(&generator)
@@ -38,7 +38,7 @@ struct JSONFuzzTests {
         }
     }
 
-    @Test("Two documents joined at any place, and documents cut")
+    @Test("Two joined documents and cut documents are parsed or refused without a trap")
     func splicedDocuments() {
         for var generator in FuzzBudget.generators() {
             let (first, second) = (Self.document(&generator), Self.document(&generator))
@@ -50,7 +50,7 @@ struct JSONFuzzTests {
         }
     }
 
-    @Test("Documents as they are read back equal and in order")
+    @Test("Random documents read back equal and in order")
     func intactDocuments() throws {
         for generator in FuzzBudget.generators(share: 0.3) {
             var random = RandomJSON(generator)

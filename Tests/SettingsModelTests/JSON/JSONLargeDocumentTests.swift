@@ -12,7 +12,7 @@ struct JSONLargeDocumentTests {
     }
 
     @Test(
-        "A million levels are refused at once, closed or not",
+        "A document with a million levels is refused at once",
         arguments: [("[", ""), ("[", "]"), (#"{"a":"#, ""), (#"{"a":"#, "}"), (" [\n", "")])
     func deepNesting(opening: String, closing: String) throws {
         let text = String(repeating: opening, count: Self.million) + String(repeating: closing, count: Self.million)
@@ -27,14 +27,14 @@ struct JSONLargeDocumentTests {
         #expect(try #require(expectLinearTime { parseFailure(of: text) }).offset == 0)
     }
 
-    @Test("A million bytes of plain text are one string")
+    @Test("A string of a million bytes is parsed")
     func plainString() throws {
         let text = String(repeating: "0123456789", count: Self.million / 10)
         #expect(try expectLinearTime { try JSONValue(parsing: "\"\(text)\"") } == .string(text))
     }
 
     @Test(
-        "A string of escapes only",
+        "A string that consists of escapes is parsed",
         arguments: [(#"\n"#, "\n"), (#"\u00e9"#, "\u{E9}"), (#"\ud83d\ude00"#, "\u{1F600}")])
     func escapedString(escape: String, meaning: String) throws {
         let count = Self.million / escape.utf8.count
@@ -96,7 +96,7 @@ struct JSONLargeDocumentTests {
         #expect(expectLinearTime { try? JSONValue(parsing: number.text) } == number.value)
     }
 
-    @Test("A million elements")
+    @Test("An array of a million elements is parsed")
     func longArray() throws {
         let text = "[" + String(repeating: "0,", count: Self.million - 1) + "0]"
         let value = try expectLinearTime { try JSONValue(parsing: text) }
@@ -104,7 +104,7 @@ struct JSONLargeDocumentTests {
         #expect(value.array?.last == 0)
     }
 
-    @Test("200,000 members, and a duplicate as the last of them")
+    @Test("200,000 members are parsed, and a duplicate of the first name is refused")
     func manyMembers() throws {
         let count = 200_000
         let members = (0..<count).map { "\"m\($0)\":\($0)" }.joined(separator: ",")
@@ -118,7 +118,7 @@ struct JSONLargeDocumentTests {
         #expect((error.line, error.column) == (2, 1))
     }
 
-    @Test("A thousand settings of any sort are written and read back in every layout")
+    @Test("A thousand settings of all types read back equal in each layout")
     func manySettings() throws {
         var random = RandomJSON(SeededGenerator(seed: FuzzBudget.firstSeed))
         var object = JSONObject()

@@ -22,14 +22,14 @@ struct JSONObjectTests {
         #expect(Array(object.names) == [])
     }
 
-    @Test("The last of two members with one name in a literal holds, at the place of the first")
+    @Test("The last of two members with one name in a literal has its value at the index of the first")
     func literal() {
         let object: JSONObject = ["a": 1, "b": 2, "a": 3]
         #expect(JSONValue.object(object).text() == #"{"a":3,"b":2}"#)
         #expect((["a": 1, "b": 2, "a": 3] as JSONValue).text() == #"{"a":3,"b":2}"#)
     }
 
-    @Test("Members with one name twice are no object", arguments: [2, 16, 17, 100])
+    @Test("Members with a duplicate name are not an object", arguments: [2, 16, 17, 100])
     func duplicateMembers(count: Int) {
         var members = Self.numbered(count).members
         #expect(JSONObject(members)?.count == count)
@@ -37,8 +37,8 @@ struct JSONObjectTests {
         #expect(JSONObject(members) == nil)
     }
 
-    @Test("A member may be null; assigning nil removes it")
-    func nullAndNil() {
+    @Test
+    func `A member may be null; assigning nil removes it`() {
         var object: JSONObject = ["a": .null]
         #expect(object["a"] == .some(.null))
         object["a"] = .some(.null)
@@ -47,7 +47,7 @@ struct JSONObjectTests {
         #expect(object.isEmpty)
     }
 
-    @Test("A copy does not notice changes of the original, nor the other way round", arguments: [3, 16, 17, 100])
+    @Test("A copy and its original change independently", arguments: [3, 16, 17, 100])
     func valueSemantics(count: Int) {
         let original = Self.numbered(count)
         var copy = original
@@ -65,8 +65,8 @@ struct JSONObjectTests {
         #expect(emptied["m1"] == nil)
     }
 
-    @Test("An error while values are mapped comes out as it is")
-    func mapValuesThrows() {
+    @Test
+    func `An error of the mapping closure is rethrown`() {
         #expect(throws: Refusal()) {
             try Self.numbered(3).mapValues { value throws(Refusal) in
                 if value == 1 { throw Refusal() }
@@ -75,8 +75,8 @@ struct JSONObjectTests {
         }
     }
 
-    @Test("An error while members are removed leaves the object as it was", arguments: [6, 40])
-    func removeAllThrows(count: Int) {
+    @Test(arguments: [6, 40])
+    func `An error of the removal closure leaves the object unchanged`(count: Int) {
         var object = Self.numbered(count)
         #expect(throws: Refusal()) {
             try object.removeAll { member in
@@ -88,7 +88,7 @@ struct JSONObjectTests {
         for number in 0..<count { #expect(object["m\(number)"] == .integer(Int64(number))) }
     }
 
-    @Test("A sequence of its members, sorted by bytes on demand")
+    @Test("An object is a sequence of its members, which can be sorted by bytes")
     func sequence() {
         let object: JSONObject = [
             "b": 1, "": 2, "B": 3, "\u{E9}": 4, "a\u{0}": 5, "a": 6, "\u{10000}": 7, "\u{FFFF}": 8,

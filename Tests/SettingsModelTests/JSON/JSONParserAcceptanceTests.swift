@@ -2,7 +2,7 @@ import SettingsModel
 import Testing
 
 struct JSONValueTests {
-    @Test("A literal is the value of its kind")
+    @Test("A literal has the value of its kind")
     func literals() {
         let value: JSONValue = [.null, true, 1, 1.0, "text", [], [:]]
         #expect(
@@ -11,7 +11,7 @@ struct JSONValueTests {
             ])
     }
 
-    @Test("Each accessor answers for its kind only")
+    @Test("Each accessor returns a value only for its kind")
     func accessors() {
         let values: [JSONValue] = [.null, true, 1, 1.0, "text", [1], ["a": 1]]
         #expect(values.map(\.isNull) == [true, false, false, false, false, false, false])
@@ -100,7 +100,7 @@ struct JSONParserAcceptanceTests {
         Accepted("line separator needs no escape", "\"\u{2028}\"", "\u{2028}"),
     ]
 
-    @Test("A document gives the value it spells", arguments: kinds + whitespace + escapes)
+    @Test("A document is parsed to its value", arguments: kinds + whitespace + escapes)
     func accepted(_ accepted: Accepted) throws {
         #expect(try JSONValue(parsing: accepted.text) == accepted.value)
         #expect(try JSONValue(parsing: Array(accepted.text.utf8)) == accepted.value)
@@ -114,7 +114,7 @@ struct JSONParserAcceptanceTests {
         #expect(value.text() == #"{"z":1,"a":2,"m":3}"#)
     }
 
-    @Test("The sample document gives each of its values")
+    @Test("The sample document is parsed to all of its values")
     func sample() throws {
         let value = try JSONValue(parsing: SampleDocument.text)
         #expect(value["integers"] == [0, -1, .integer(.max), .integer(.min)])
@@ -125,20 +125,20 @@ struct JSONParserAcceptanceTests {
         #expect(value["nested"]?["a"]?["b"] == [[1, 2], [3, ["c": .null]]])
     }
 
-    @Test("128 levels are accepted", arguments: ["[", #"{"a":"#])
+    @Test("A document with 128 levels is accepted", arguments: ["[", #"{"a":"#])
     func deepest(opening: String) throws {
         let closing = opening == "[" ? "]" : "}"
         let text = String(repeating: opening, count: 128) + "0" + String(repeating: closing, count: 128)
         #expect(try JSONValue(parsing: text).text() == text)
     }
 
-    @Test("Only open levels count towards the depth")
+    @Test("Only open levels count for the depth")
     func closedLevels() throws {
         let text = "[" + Array(repeating: #"[[]],{"a":{}}"#, count: 200).joined(separator: ",") + "]"
         #expect(try JSONValue(parsing: text, maximumDepth: 3).array?.count == 400)
     }
 
-    @Test("A caller's own maximum depth holds")
+    @Test("The maximum depth of the caller applies")
     func ownDepth() throws {
         #expect(try JSONValue(parsing: "1", maximumDepth: 0) == 1)
         #expect(try JSONValue(parsing: "[1]", maximumDepth: 1) == [1])

@@ -39,8 +39,10 @@ struct JSONParserBytesTests {
         InvalidUTF8("UTF-16 byte order mark", [0xFF, 0xFE]),
     ]
 
-    @Test("Invalid UTF-8 is refused in a string, in a name, outside of both and at the end", arguments: invalid)
-    func invalidUTF8(_ invalid: InvalidUTF8) throws {
+    @Test(arguments: invalid)
+    func `Invalid UTF-8 is refused in a string, in a name, outside of both and at the end`(_ invalid: InvalidUTF8)
+        throws
+    {
         let places: [(before: String, after: String, line: Int, column: Int)] = [
             ("\"", "\"", 1, 2),
             ("{\"\u{E9}\":1,\n\"\u{20AC}", "\":2}", 2, 3),
@@ -58,7 +60,7 @@ struct JSONParserBytesTests {
         }
     }
 
-    @Test("Each prefix of a document is refused at a place inside it")
+    @Test("Each prefix of a document is refused at a position inside the prefix")
     func truncation() throws {
         let bytes = SampleDocument.bytes
         #expect(parseFailure(of: bytes) == nil)
@@ -78,7 +80,7 @@ struct JSONParserBytesTests {
         }
     }
 
-    @Test("A byte that is no whitespace is refused after a value", arguments: UInt8.min...UInt8.max)
+    @Test("Each byte after a value that is not whitespace is refused", arguments: UInt8.min...UInt8.max)
     func trailingByte(byte: UInt8) {
         let isWhitespace = [0x20, 0x09, 0x0A, 0x0D].contains(byte)
         #expect((parseFailure(of: Array("[]".utf8) + [byte]) == nil) == isWhitespace)

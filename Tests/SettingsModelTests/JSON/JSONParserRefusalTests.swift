@@ -111,7 +111,7 @@ struct JSONParserRefusalTests {
     }
 
     @Test(
-        "A text that is not JSON is refused with place and reason",
+        "A text that is not JSON is refused with the position and the reason",
         arguments: values + containers + duplicates + depths + JSONRefusedTokens.all)
     func refused(_ refused: Refused) throws {
         let error = try #require(parseFailure(of: Array(refused.text.utf8)))

@@ -10,7 +10,7 @@ struct JSONPointerTests {
     ]
 
     @Test(
-        "The examples of RFC 6901 lead where they should",
+        "The examples of RFC 6901 find their values",
         arguments: [
             ("", document), ("/foo", ["bar", "baz"]), ("/foo/0", "bar"), ("/", 0), ("/a~1b", 1), ("/c%d", 2),
             ("/e^f", 3),
@@ -23,7 +23,7 @@ struct JSONPointerTests {
     }
 
     @Test(
-        "A text is the steps it spells, and those are the text",
+        "A pointer has the tokens of its text and the text of its tokens",
         arguments: [
             ("", []), ("/", [""]), ("//", ["", ""]), ("/a/", ["a", ""]), ("/~01", ["~1"]), ("/~10", ["/0"]),
             ("/~1~0", ["/~"]),
@@ -39,7 +39,7 @@ struct JSONPointerTests {
     }
 
     @Test(
-        "A text that is no pointer is none",
+        "A text that is not a pointer is refused",
         arguments: [
             "a", "a/b", " /a", "#", "#/a", "~", "/~", "/a~", "/~2", "/~/a", "/a/~a", "/~~0", "/~\u{301}0", "\u{301}/",
         ])
@@ -47,7 +47,7 @@ struct JSONPointerTests {
         #expect(JSONPointer(text) == nil)
     }
 
-    @Test("Random steps come back from their text")
+    @Test("Random tokens read back from their text")
     func roundTrip() {
         for generator in FuzzBudget.generators(share: 0.5) {
             var random = RandomJSON(generator)
@@ -63,7 +63,7 @@ struct JSONPointerTests {
         }
     }
 
-    @Test("Every place of a random value is found by its pointer")
+    @Test("Each location of a random value is found by its pointer")
     func places() {
         for generator in FuzzBudget.generators(share: 0.1) {
             var random = RandomJSON(generator)
@@ -101,7 +101,7 @@ struct JSONPointerTests {
     }
 
     @Test(
-        "A pointer beyond what is there leads nowhere",
+        "A pointer to a missing location finds nothing",
         arguments: [
             "/foo/2", "/foo/-", "/foo/-1", "/foo/00", "/foo/01", "/foo/9223372036854775807", "/foo/9223372036854775808",
             "/foo/",
@@ -111,7 +111,7 @@ struct JSONPointerTests {
         #expect(Self.document[try #require(JSONPointer(text))] == nil)
     }
 
-    @Test("In an object the names that look like positions are names")
+    @Test("In an object, a token of digits is a name")
     func numericNames() {
         let value: JSONValue = ["0": "zero", "01": "one", "-": "dash"]
         #expect(value[JSONPointer(["0"])] == "zero")
@@ -119,7 +119,7 @@ struct JSONPointerTests {
         #expect(value[JSONPointer(["-"])] == "dash")
     }
 
-    @Test("Two Unicode forms of a step are two pointers")
+    @Test("Two Unicode forms of a token make two pointers")
     func bytewise() {
         let (composed, decomposed) = (JSONPointer(["\u{E9}"]), JSONPointer(["e\u{301}"]))
         #expect(composed != decomposed)
@@ -128,7 +128,7 @@ struct JSONPointerTests {
         #expect((["\u{E9}": 1] as JSONValue)[composed] == 1)
     }
 
-    @Test("Steps with different ends are distinct")
+    @Test("Tokens with different ends are distinct")
     func boundaries() {
         #expect(JSONPointer(["ab", "c"]) != JSONPointer(["a", "bc"]))
         #expect(JSONPointer(["a"]) != JSONPointer(["a", ""]))

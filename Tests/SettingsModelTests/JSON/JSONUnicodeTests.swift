@@ -13,14 +13,14 @@ struct JSONParserUnicodeTests {
     }
 
     @Test(
-        "Every scalar reads back from what was written",
+        "Each scalar reads back equal",
         arguments: [0...0xFFFF, 0x10000...0x7FFFF, 0x80000...0x10FFFF] as [ClosedRange<UInt32>])
     func roundTrip(range: ClosedRange<UInt32>) throws {
         let value = JSONValue.string(Self.string(Self.scalars(range)))
         #expect(try JSONValue(parsing: value.bytes()) == value)
     }
 
-    @Test("Every scalar of the basic plane reads from its escape, as does a sample of pairs beyond")
+    @Test("Each scalar of the basic plane, and a sample of surrogate pairs, is read from its escape")
     func escaped() throws {
         let scalars = Self.scalars(0...0xFFFF) + Self.scalars(0x10000...0x10FFFF, step: 61)
         var text: [UInt8] = [UInt8(ascii: "\"")]
@@ -35,7 +35,7 @@ struct JSONParserUnicodeTests {
         #expect(try JSONValue(parsing: text) == .string(Self.string(scalars)))
     }
 
-    @Test("Every surrogate without its other half is refused")
+    @Test("Each surrogate without its other half is refused")
     func loneSurrogates() {
         for unit in 0xD800...0xDFFF {
             let text = "\"\\u" + String(unit, radix: 16) + "\""
@@ -52,7 +52,7 @@ struct JSONUnicodeNamesTests {
     private static let composed = "\u{E9}"
     private static let decomposed = "e\u{301}"
 
-    @Test("They are two names of one object")
+    @Test("Two Unicode forms are two names of one object")
     func names() throws {
         let value = try JSONValue(parsing: #"{"\#(Self.composed)":1,"\#(Self.decomposed)":2}"#)
         #expect(value.object?.count == 2)
@@ -60,7 +60,7 @@ struct JSONUnicodeNamesTests {
         #expect(value[Self.decomposed] == 2)
     }
 
-    @Test("They are two names when spelled with escapes")
+    @Test("Two Unicode forms in escapes are two names")
     func escapedNames() throws {
         let value = try JSONValue(parsing: #"{"\u00e9":1,"e\u0301":2}"#)
         #expect(value[Self.composed] == 1)
@@ -69,7 +69,7 @@ struct JSONUnicodeNamesTests {
     }
 
     @Test(
-        "Neither finds, replaces or removes the other, in a small object and in one with an index", arguments: [0, 40])
+        "No Unicode form finds, replaces or removes the other, in small and in indexed objects", arguments: [0, 40])
     func lookups(others: Int) {
         var object = JSONObject()
         for number in 0..<others { object["other \(number)"] = .integer(Int64(number)) }
@@ -86,7 +86,7 @@ struct JSONUnicodeNamesTests {
         #expect(object.count == others + 1)
     }
 
-    @Test("They are two values for both equalities")
+    @Test("Two Unicode forms are unequal for both equalities")
     func values() {
         let (left, right) = (JSONValue.string(Self.composed), JSONValue.string(Self.decomposed))
         #expect(left != right)
@@ -95,7 +95,7 @@ struct JSONUnicodeNamesTests {
         #expect(JSONValue.array([left]) != .array([right]))
     }
 
-    @Test("Objects that differ only in the form of a name are two")
+    @Test("Objects that differ only in the Unicode form of a name are unequal")
     func objects() {
         let left: JSONValue = [Self.composed: 1]
         let right: JSONValue = [Self.decomposed: 1]
@@ -103,7 +103,7 @@ struct JSONUnicodeNamesTests {
         #expect(!left.isMathematicallyEqual(to: right))
     }
 
-    @Test("They are sorted by their bytes")
+    @Test("Two Unicode forms are sorted by their bytes")
     func sorting() throws {
         let value: JSONValue = [Self.composed: 1, "f": 2, Self.decomposed: 3, "e": 4]
         #expect(value.object?.sortedMembers.map(\.value) == [4, 3, 2, 1])
@@ -111,7 +111,7 @@ struct JSONUnicodeNamesTests {
         #expect(value.bytes(style: .canonical) == Array(expected.utf8))
     }
 
-    @Test("They are written as they came")
+    @Test("Two Unicode forms are written unchanged")
     func writing() throws {
         for text in [Self.composed, Self.decomposed] {
             #expect(JSONValue.string(text).bytes() == Array("\"\(text)\"".utf8))
@@ -120,7 +120,7 @@ struct JSONUnicodeNamesTests {
 }
 
 struct JSONStringScanTests {
-    @Test("A control character, an escape and the end are found at every place of a string")
+    @Test("A control character, an escape and the end are found at each position of a string")
     func everyPlace() throws {
         for length in 0..<40 {
             for place in 0...length {
@@ -137,7 +137,7 @@ struct JSONStringScanTests {
     }
 
     @Test(
-        "A name is found twice however it was written",
+        "A duplicate name is found in any spelling",
         arguments: [
             #"{"a":1,"a":2}"#, #"{"a":1,"\u0061":2}"#, #"{"\u0061":1,"a":2}"#, #"{"\u0061":1,"b":0,"a":2}"#,
             #"{"\u0061":1,"\u0061":2}"#, #"{"b":0,"a/":1,"c":0,"a\/":2}"#, #"{"":1,"":2}"#,

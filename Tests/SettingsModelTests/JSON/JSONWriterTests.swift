@@ -8,7 +8,7 @@ struct JSONWriterTests {
         "list": [1, 2.5, [.null], [[:], []]], "b": ["z": true, "a": false],
     ]
 
-    @Test("Compact is one line without spaces, members as they came")
+    @Test("The compact layout is one line without spaces, with members in their order")
     func compact() {
         let expected =
             #"{"name":"player","empty array":[],"empty object":{},"#
@@ -17,7 +17,7 @@ struct JSONWriterTests {
         #expect(Self.nested.description == expected)
     }
 
-    @Test("Pretty is one member or element a line, indented by two spaces")
+    @Test("The pretty layout has one member or element per line, indented by two spaces")
     func pretty() {
         let expected = """
             {
@@ -44,7 +44,7 @@ struct JSONWriterTests {
         #expect(Self.nested.text(style: .pretty) == expected)
     }
 
-    @Test("Canonical sorts the members by their bytes at each level")
+    @Test("The canonical layout sorts the members by their bytes at each level")
     func canonical() {
         let expected =
             #"{"b":{"a":false,"z":true},"empty array":[],"empty object":{},"#
@@ -52,7 +52,7 @@ struct JSONWriterTests {
         #expect(Self.nested.text(style: .canonical) == expected)
     }
 
-    @Test("Pretty canonical is both")
+    @Test("The pretty canonical layout is sorted and indented")
     func canonicalPretty() {
         let value: JSONValue = ["b": [["d": 1, "c": 2]], "a": [:]]
         let expected = """
@@ -69,7 +69,7 @@ struct JSONWriterTests {
         #expect(value.text(style: .canonicalPretty) == expected)
     }
 
-    @Test("A bare value stands alone in every layout")
+    @Test("A bare value is written alone in each layout")
     func bareValues() {
         for style in [JSONWriter.Style.compact, .pretty, .canonical, .canonicalPretty] {
             #expect(JSONValue.null.text(style: style) == "null")
@@ -78,7 +78,7 @@ struct JSONWriterTests {
         }
     }
 
-    @Test("Equal values give equal canonical text, others another")
+    @Test("Values have equal canonical texts exactly if they are equal")
     func canonicalText() {
         for generator in FuzzBudget.generators(share: 0.3) {
             var random = RandomJSON(generator, vocabulary: .narrow)
@@ -94,7 +94,7 @@ struct JSONWriterTests {
     }
 
     @Test(
-        "Only what must be escaped is, in the shortest way",
+        "Only characters that require an escape are escaped, in the shortest form",
         arguments: [
             ("\"", #"\""#), ("\\", #"\\"#), ("/", "/"), ("\u{8}", #"\b"#), ("\t", #"\t"#), ("\n", #"\n"#),
             ("\u{C}", #"\f"#), ("\r", #"\r"#), ("\u{0}", #"\u0000"#), ("\u{B}", #"\u000b"#), ("\u{1F}", #"\u001f"#),
@@ -108,7 +108,7 @@ struct JSONWriterTests {
     }
 
     @Test(
-        "An integer is its digits",
+        "An integer is written as its digits",
         arguments: [
             (0, "0"), (-1, "-1"), (10, "10"), (100, "100"), (.max, "9223372036854775807"),
             (.min, "-9223372036854775808"),
@@ -119,7 +119,7 @@ struct JSONWriterTests {
     }
 
     @Test(
-        "A double has the fewest digits and stays a double",
+        "A double is written with the fewest digits that read back as a double",
         arguments: [
             (0.0, "0.0"), (-0.0, "-0.0"), (1.0, "1.0"), (0.1, "0.1"), (0.1 + 0.2, "0.30000000000000004"),
             (1e16, "1e+16"),
@@ -145,14 +145,14 @@ struct JSONWriterPiecesTests {
         String(decoding: writer.bytes, as: UTF8.self)
     }
 
-    @Test("Commas come by themselves, around containers and rendered pieces as well")
+    @Test("The writer adds commas, also around containers and rendered pieces")
     func compact() {
         var writer = JSONWriter()
         Self.writeSample(to: &writer)
         #expect(Self.text(writer) == #"{"a":1,"b":[true,null,{},[],{"r":1},"s",-0.5,{"x":1}],"c":{"d":[1]},"e":0}"#)
     }
 
-    @Test("Line breaks come by themselves, rendered pieces stay as they are")
+    @Test("The writer adds line breaks and keeps rendered pieces unchanged")
     func pretty() {
         var writer = JSONWriter(style: .pretty)
         Self.writeSample(to: &writer)
@@ -178,7 +178,7 @@ struct JSONWriterPiecesTests {
         #expect(Self.text(writer) == expected)
     }
 
-    @Test("Members written one by one keep the order of the calls, those of whole values are sorted")
+    @Test("Members that are written one by one keep their order, and members of whole values are sorted")
     func sortedPieces() {
         var writer = JSONWriter(style: .canonical)
         writer.beginObject()
@@ -190,8 +190,8 @@ struct JSONWriterPiecesTests {
         #expect(Self.text(writer) == #"{"z":{"a":2,"b":1},"y":null}"#)
     }
 
-    @Test("A value written in pieces has the bytes of the whole")
-    func piecesOfValues() {
+    @Test
+    func `A value written in pieces has the bytes of the whole`() {
         for generator in FuzzBudget.generators(share: 0.1) {
             var random = RandomJSON(generator)
             let value = random.value(levels: 4)

@@ -6,7 +6,7 @@ struct NameTests {
     static let longestKey = String(repeating: "é", count: 128)
 
     @Test(
-        "A suite may have these names",
+        "A valid suite name is accepted",
         arguments: ["a", "app", "com.my.app", "A-Z_0.9", "-", "_", "a.", "a..b", longestSuite])
     func goodSuites(text: String) throws {
         let name = try SuiteName(text)
@@ -15,7 +15,7 @@ struct NameTests {
     }
 
     @Test(
-        "A suite may not have these names, and the error has the reason",
+        "An invalid suite name is refused with the reason",
         arguments: [
             ("", "a suite name must not be empty"),
             (".", "a suite name must not start with '.'"),
@@ -32,14 +32,14 @@ struct NameTests {
     }
 
     @Test(
-        "A key may have these names",
+        "A valid key name is accepted",
         arguments: ["a", "player.volume", ".a", "...", "a/b", "a b", "a+b%", "\u{A0}", "日本", "🎛", longestKey])
     func goodKeys(text: String) throws {
         #expect(try KeyName(text).text == text)
     }
 
     @Test(
-        "A key may not have these names, and the error has the reason",
+        "An invalid key name is refused with the reason",
         arguments: [
             ("", "a key must not be empty"),
             (".", "a key must not be '.' or '..'"),

@@ -47,7 +47,7 @@ struct PatternCostTests {
     }
 
     @Test(
-        "A search ends as soon as nothing can match any more",
+        "A search ends when no match is possible",
         arguments: [
             Case("^abc", false, within: 0) { "x" + String(repeating: "abc", count: 50_000) },
             Case("^(a|b)c$", false, within: 0) { String(repeating: "a", count: 100_000) },
@@ -80,13 +80,13 @@ struct PatternCostTests {
         Case(#"^((?:\d+-?)+)*\b$"#, false, within: 12) { String(repeating: "1-", count: 50_000) },
     ]
 
-    @Test("A pattern that is deadly to backtracking stays linear", arguments: catastrophic)
+    @Test("A pattern that needs exponential backtracking is matched in linear time", arguments: catastrophic)
     func linearCost(sample: Case) throws {
         try Self.check(sample)
     }
 
-    @Test("A budget that does not suffice gives no answer and is spent")
-    func budgetRunsOut() throws {
+    @Test
+    func `An insufficient budget gives no result and is used up`() throws {
         let pattern = try Pattern("(a+)+$")
         let text = String(repeating: "a", count: 1_000) + "!"
         var budget = 500
@@ -97,8 +97,8 @@ struct PatternCostTests {
         #expect(pattern.matches("", budget: &debt) == nil)
     }
 
-    @Test("A budget of exactly the cost suffices, and one less does not")
-    func budgetIsExact() throws {
+    @Test
+    func `A budget of exactly the cost suffices, and a budget of one step less does not`() throws {
         let pattern = try Pattern("^[a-z]+$")
         var ample = 1_000_000
         #expect(pattern.matches("abcdef", budget: &ample) == true)
@@ -110,8 +110,8 @@ struct PatternCostTests {
         #expect(pattern.matches("abcdef", budget: &short) == nil)
     }
 
-    @Test("Ways that lead nowhere are paid for")
-    func hiddenWorkIsCounted() throws {
+    @Test
+    func `Paths without a match cost steps`() throws {
         var budget = Int.max
         let guarded = try Pattern(Array(repeating: #"\ba"#, count: 500).joined(separator: "|"))
         #expect(guarded.matches(String(repeating: "-", count: 100), budget: &budget) == false)

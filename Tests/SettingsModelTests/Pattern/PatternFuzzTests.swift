@@ -5,8 +5,8 @@ import Testing
 
 @Suite(.ownThread)
 struct PatternFuzzTests {
-    @Test("Random patterns match exactly where plain backtracking finds a match", arguments: UInt64(1)...24)
-    func agreesWithBacktracking(seed: UInt64) throws {
+    @Test(arguments: UInt64(1)...24)
+    func `Random patterns match exactly where plain backtracking finds a match`(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         var compared = 0
         for round in 0..<600 {

@@ -137,7 +137,7 @@ struct PatternMatchingTests {
     ]
 
     @Test(
-        "A pattern matches just the right texts",
+        "A pattern matches exactly the expected texts",
         arguments: basics + quantifiers + classes + escapes + groups + properties)
     func matching(sample: Case) throws {
         let pattern = try Pattern(sample.source)
@@ -174,13 +174,15 @@ struct UnicodePropertyTests {
         Unassigned Cn Uppercase_Letter Lu
         """.split(separator: " ").map { String($0) }
 
-    @Test("Every general category of ECMA-262 can be run, alone and by the name of the property", arguments: categories)
+    @Test(
+        "Each general category of ECMA-262 is supported, with and without the name of the property",
+        arguments: categories)
     func category(name: String) throws {
         _ = try Pattern(#"\p{\#(name)}\P{\#(name)}\p{gc=\#(name)}\P{General_Category=\#(name)}"#)
     }
 
     @Test(
-        "Other properties are refused by name, and taken as any scalar in a schema that is kept",
+        "Other properties are refused by name, and match any scalar in a stored schema",
         arguments: ["Emoji", "Alphabetic", "Script=Greek", "scx=Grek", "Foo"])
     func unsupported(name: String) throws {
         let error = try #require(throws: PatternError.self) { try Pattern(#"^\p{\#(name)}$"#) }

@@ -72,7 +72,7 @@ struct PatternSyntaxTests {
     ]
 
     @Test(
-        "What ECMA-262 does not know is a syntax error at the right place",
+        "A construct outside of ECMA-262 is a syntax error with its position",
         arguments: quantifiers + brackets + groups + escapes)
     func syntaxErrors(sample: Case) throws {
         let error = try #require(throws: PatternError.self) { try Pattern(sample.source) }
@@ -82,7 +82,7 @@ struct PatternSyntaxTests {
     }
 
     @Test(
-        "What is valid but not supported passes the check of the syntax and is refused for running",
+        "A valid but unsupported construct passes the syntax check and is refused for matching",
         arguments: [
             Case("a(?=b)", at: 1), Case("(?!b)", at: 0), Case("(?<=b)a", at: 0), Case("(?<!b)a", at: 0),
             Case(#"(a)\1"#, at: 3),
@@ -101,15 +101,15 @@ struct PatternSyntaxTests {
         #expect(error.offset == sample.offset, "\(error)")
     }
 
-    @Test("A syntax error counts for more than something unsupported before it")
-    func syntaxBeforeSupport() throws {
+    @Test
+    func `A syntax error has precedence over an earlier unsupported construct`() throws {
         let error = try #require(throws: PatternError.self) { try Pattern("(?=a)b**") }
         #expect(error.kind == .syntax)
         #expect(error.offset == 7)
     }
 
     @Test(
-        "Valid patterns that could be mistaken for errors",
+        "Valid patterns that resemble errors are accepted",
         arguments: [
             "", "|", "a||b", "()", "(|)", "[]", "[^]", "[[]", "[(]", "[a-]", "[-a]", "[--0]", #"[\-]"#, #"[\b]"#,
             #"[a-\x7f]"#, "[^^]",
@@ -122,16 +122,14 @@ struct PatternSyntaxTests {
         try Pattern.checkSyntax(source)
     }
 
-    @Test(
-        "A pattern past a limit is refused before any work is done",
-        arguments: [
-            Case("a{4001}", at: 0), Case("((a{1000}){1000}){1000}", at: 0), Case("a{99999999999999999999}", at: 0),
-            Case("a{99999999999999999999,}", at: 0),
-            Case("(?:a{0,99999999999999999999}){0,99999999999999999999}", at: 0),
-            Case("(?:|){99999999999999999999}", at: 0), Case("(?:^){5000}", at: 0), Case("(a{1999}|b{1999}){2}", at: 0),
-            Case(String(repeating: "|", count: 60_000), at: 0), Case(String(repeating: "a", count: 4_001), at: 0),
-        ])
-    func tooManyStates(sample: Case) throws {
+    @Test(arguments: [
+        Case("a{4001}", at: 0), Case("((a{1000}){1000}){1000}", at: 0), Case("a{99999999999999999999}", at: 0),
+        Case("a{99999999999999999999,}", at: 0),
+        Case("(?:a{0,99999999999999999999}){0,99999999999999999999}", at: 0),
+        Case("(?:|){99999999999999999999}", at: 0), Case("(?:^){5000}", at: 0), Case("(a{1999}|b{1999}){2}", at: 0),
+        Case(String(repeating: "|", count: 60_000), at: 0), Case(String(repeating: "a", count: 4_001), at: 0),
+    ])
+    func `A pattern beyond a limit is refused before it is compiled`(sample: Case) throws {
         try Pattern.checkSyntax(sample.source)
         let error = try #require(throws: PatternError.self) { try Pattern(sample.source) }
         #expect(error.kind == .tooLarge, "\(error)")
@@ -139,7 +137,7 @@ struct PatternSyntaxTests {
     }
 
     @Test(
-        "Length and nesting are limited even for checking the syntax",
+        "Length and nesting are also limited for a syntax check",
         arguments: [
             Case(String(repeating: "a", count: 65_537), at: 0), Case(String(repeating: "é", count: 32_769), at: 0),
             Case(String(repeating: "(", count: 201), at: 200), Case(String(repeating: "(?:", count: 20_000), at: 600),
@@ -154,7 +152,7 @@ struct PatternSyntaxTests {
     static let names = (0..<4_000).map { "(?<n\($0)>)" }.joined()
 
     @Test(
-        "The largest patterns that are allowed compile and run",
+        "The largest allowed patterns are compiled and matched",
         arguments: [
             Case("a{4000}", at: 0),
             Case(String(repeating: "a", count: 4_000), at: 0),
@@ -171,7 +169,7 @@ struct PatternSyntaxTests {
         #expect(pattern.matches("abcdx", budget: &budget) != nil)
     }
 
-    @Test("An error says what is wrong, and what to write instead")
+    @Test("An error has the fault and the remedy")
     func advice() throws {
         let escape = try #require(throws: PatternError.self) { try Pattern(#"^\S+\Z"#) }
         #expect(escape.description == #"at offset 4: \Z is not an escape in ECMA-262; use $ for the end of the text"#)

@@ -10,7 +10,7 @@ struct DefaultProblemTests {
     }
 
     @Test(
-        "A default that is not valid where it stands is refused",
+        "A default that its own schema refuses is refused",
         arguments: [
             keys(
                 "own limit", #"{"a": {"maximum": 1, "default": 2}}"#,
@@ -51,7 +51,7 @@ struct DefaultProblemTests {
         ).checkAsSuite()
     }
 
-    @Test("A default may be valid only after it was normalised, and is then the key's default in that form")
+    @Test("A default that is valid after normalization is the key's default in the normalized form")
     func integralDefault() throws {
         let schema = try Schema([
             "additionalProperties": false, "properties": ["a": ["type": "integer", "default": 3.0]],
@@ -61,7 +61,7 @@ struct DefaultProblemTests {
     }
 
     @Test(
-        "Defaults that together break a rule of the suite are refused",
+        "Defaults that together violate a rule of the suite are refused",
         arguments: [
             BadSchema(
                 "condition",
@@ -95,7 +95,7 @@ struct DefaultProblemTests {
         try sample.checkAsSuite()
     }
 
-    @Test("Defaults need not be complete: required and minProperties at the top do not hold for them")
+    @Test("Defaults need not satisfy required and minProperties of the suite")
     func incompleteDefaults() throws {
         let schema = try Schema([
             "additionalProperties": true, "properties": ["a": ["default": 1], "b": [:]], "required": ["b"],
@@ -106,7 +106,7 @@ struct DefaultProblemTests {
     }
 
     @Test(
-        "What only a suite's schema needs is demanded of it",
+        "The requirements for the schema of a suite are checked",
         arguments: [
             BadSchema(
                 "silence about other keys", #"{"properties": {}}"#,
@@ -131,7 +131,7 @@ struct DefaultProblemTests {
     }
 
     @Test(
-        "The top needs no type, and may name the dialect",
+        "The top of a schema needs no type and can name the dialect",
         arguments: [false, true, [:], ["type": "string"]] as [JSONValue])
     func leastSchema(additional: JSONValue) throws {
         _ = try Schema(["additionalProperties": additional])

@@ -81,7 +81,7 @@ struct KeywordProblemTests {
             (.schema, "must be \"https://json-schema.org/draft/2020-12/schema\" (got ", #"[1, null, "x"]"#),
         ]
 
-    @Test("A keyword refuses every other kind of value", arguments: wrongKinds.indices)
+    @Test("A keyword refuses each value of another kind", arguments: wrongKinds.indices)
     func wrongKind(row: Int) throws {
         let (keyword, demand, values) = Self.wrongKinds[row]
         for value in try #require(JSONValue(parsing: values).array) {
@@ -92,14 +92,14 @@ struct KeywordProblemTests {
         }
     }
 
-    @Test("Every keyword but those that take any value is in the table of kinds")
+    @Test("The table of kinds has each keyword that restricts the kind of its value")
     func everyKeyword() {
         let covered = Set(Self.wrongKinds.map(\.keyword))
         #expect(Set(SchemaKeyword.allCases).subtracting(covered) == [.const, .default])
     }
 
     @Test(
-        "A value that a keyword cannot have is refused where it stands",
+        "An invalid value of a keyword is refused with its location",
         arguments: [
             BadSchema("no type", #"{"type": []}"#, Problem("/type", "type", "must name at least one type")),
             BadSchema(
@@ -160,7 +160,7 @@ struct KeywordProblemTests {
         #expect(problem.detail.hasSuffix("(at character 5)"), "\(problem)")
     }
 
-    @Test("Patterns that are small each but size limit for all patterns of the schema together are refused")
+    @Test("Small patterns that exceed the size limit for all patterns of the schema are refused")
     func manyPatterns() throws {
         let patterns = (0..<60).map { JSONValue.object(["pattern": .string("^(ab\($0)){900}$")]) }
         let problems = BadSchema.problems(of: ["anyOf": .array(patterns)])
@@ -189,7 +189,7 @@ struct KeywordProblemTests {
         ).check()
     }
 
-    @Test("The error's text has a line for each problem, its place first")
+    @Test("The text of the error has a line for each problem, which begins with its location")
     func description() {
         do {
             _ = try KeySchema(["minimum": "1", "a/b": 2])
@@ -202,7 +202,7 @@ struct KeywordProblemTests {
         }
     }
 
-    @Test("A long value that is wrong is not repeated in the message")
+    @Test("The message about a long invalid value does not contain the value")
     func longValue() throws {
         let long = JSONValue.string(String(repeating: "q", count: 5_000))
         for document: JSONValue in [

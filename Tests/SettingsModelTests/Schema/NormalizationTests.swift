@@ -77,7 +77,7 @@ struct NormalizationTests {
         ("another kind", integer, #"["a", null, true, {"b": 1.0}]"#),
     ].map { Case($0.0, $0.1, $0.2, $0.2) }
 
-    @Test("An integral double becomes an integer along every route of the contract", arguments: changed)
+    @Test("An integral double becomes an integer by each rule of the schema", arguments: changed)
     func changes(sample: Case) throws {
         let schema = try KeySchema(JSONValue(parsing: sample.schema))
         let normalized = schema.normalized(try JSONValue(parsing: sample.value))
@@ -85,15 +85,15 @@ struct NormalizationTests {
         #expect(schema.normalized(normalized) == normalized)
     }
 
-    @Test("Anything else is returned as it was", arguments: kept)
+    @Test("Any other value is returned unchanged", arguments: kept)
     func keeps(sample: Case) throws {
         let schema = try KeySchema(JSONValue(parsing: sample.schema))
         let value = try JSONValue(parsing: sample.value)
         #expect(schema.normalized(value) == value)
     }
 
-    @Test("A key is normalised under all schemas that its name has")
-    func keyOfSuite() throws {
+    @Test
+    func `A key is normalized under all schemas for its name`() throws {
         let schema = try Schema([
             "properties": ["a": ["type": "integer"]], "additionalProperties": ["items": ["type": "integer"]],
         ])

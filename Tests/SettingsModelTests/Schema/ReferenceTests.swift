@@ -13,7 +13,7 @@ struct ReferenceTests {
     }
 
     @Test(
-        "A reference that leads nowhere is refused",
+        "A reference to a missing location is refused",
         arguments: [
             reference("missing definition", "#/$defs/b", "which the document does not contain", isUnsupported: false),
             reference("missing element", "#/allOf/0", "which the document does not contain", isUnsupported: false),
@@ -36,7 +36,7 @@ struct ReferenceTests {
         try sample.check()
     }
 
-    @Test("A reference to a value that is no schema is refused at its target")
+    @Test("A reference to a value that is not a schema is refused at its target")
     func noSchema() throws {
         try BadSchema(
             "a title", ##"{"title": "x", "items": {"$ref": "#/title"}}"##,
@@ -45,7 +45,7 @@ struct ReferenceTests {
     }
 
     @Test(
-        "A schema that refers to itself for one and the same value is refused",
+        "A schema that refers to itself for the same value is refused",
         arguments: [
             ##"{"$ref": "#"}"##,
             ##"{"allOf": [{"$ref": "#"}]}"##,
@@ -100,7 +100,7 @@ struct ReferenceTests {
         return ["$ref": "#/$defs/d0", "$defs": .object(definitions)]
     }
 
-    @Test("A chain of references holds to the end as long as its limit, and is refused beyond")
+    @Test("A chain of references is accepted up to its limit and refused beyond")
     func longChain() throws {
         let schema = try KeySchema(Self.chain(of: 62))
         #expect(schema.allows(1))
@@ -112,7 +112,7 @@ struct ReferenceTests {
         }
     }
 
-    @Test("A reference holds beside the keywords around it")
+    @Test("A reference applies in addition to the keywords beside it")
     func siblings() throws {
         let schema = try KeySchema(["$ref": "#/$defs/a", "maximum": 5, "$defs": ["a": ["minimum": 3]]])
         #expect(schema.allows(4))
@@ -121,7 +121,7 @@ struct ReferenceTests {
     }
 
     @Test(
-        "A place is found by its escaped and percent-encoded pointer",
+        "A location is found by its escaped and percent-encoded pointer",
         arguments: [
             "#/$defs/a~1b", "#/%24defs/a~1b", "#/$defs/a%7E1b", "#/$defs/m~0n", "#/$defs/p%25q", "#/$defs/%C3%A9",
             "#/$defs/é", "#/$defs/%20%22", "#/$defs/", "#/$defs/list/prefixItems/1", "#%2F$defs%2Fp%25q",
@@ -138,7 +138,7 @@ struct ReferenceTests {
         #expect(schema.violations(of: ["x": 2]).map(\.keyword) == ["const"])
     }
 
-    @Test("A reference leads to any place of the document that is a schema, and to no other form of its name")
+    @Test("A reference can name each schema of the document, and only in the same Unicode form")
     func places() throws {
         let schema = try KeySchema([
             "properties": ["a": ["maximum": 3], "b": ["$ref": "#/properties/a"], "c": ["$ref": "#/$defs/e\u{301}"]],

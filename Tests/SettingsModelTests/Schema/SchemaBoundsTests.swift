@@ -5,8 +5,8 @@ import Testing
 
 @Suite(.ownThread)
 struct SchemaBoundsTests {
-    @Test("A new violation is found behind more old ones than are listed")
-    func manyOldBreaches() throws {
+    @Test
+    func `A new violation is found after more old violations than the list can contain`() throws {
         let names = (0..<1_500).map { JSONValue.string("k\($0)") }
         let schema = try Schema([
             "type": "object", "additionalProperties": true, "required": .array(names), "maxProperties": 1,
@@ -18,7 +18,7 @@ struct SchemaBoundsTests {
         #expect(schema.suiteViolations(of: ["z": 1]).count == 1_000)
     }
 
-    @Test("A limit that is no finite number is refused", arguments: [Double.nan, .infinity, -.infinity])
+    @Test("A limit that is not a finite number is refused", arguments: [Double.nan, .infinity, -.infinity])
     func limits(number: Double) {
         for keyword in ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"] {
             #expect(throws: SchemaError.self) { try KeySchema(.object([keyword: .double(number)])) }
@@ -39,7 +39,7 @@ struct SchemaBoundsTests {
         #expect(kept.key("other") != nil)
     }
 
-    @Test("A document nested without end is refused at once")
+    @Test("A document with excessive nesting is refused at once")
     func deepDocument() {
         var document: JSONValue = true
         for _ in 0..<5_000 { document = ["not": document] }
@@ -47,7 +47,7 @@ struct SchemaBoundsTests {
         #expect(error?.problems.first?.detail == "a schema may nest at most 128 levels deep")
     }
 
-    @Test("A message repeats nothing of the default of a secret by reference")
+    @Test("A message contains nothing of the default of a secret that a reference declares")
     func secretDefault() throws {
         let error = #expect(throws: SchemaError.self) {
             try Schema([
@@ -59,7 +59,7 @@ struct SchemaBoundsTests {
         #expect(error?.description.contains("hunter2") == false)
     }
 
-    @Test("A violation of a writeOnly schema, direct or by reference, has nothing of the value")
+    @Test("A violation of a writeOnly schema, direct or by reference, contains nothing of the value")
     func secretValue() throws {
         let own = try KeySchema(["writeOnly": true, "const": "x"])
         let referred = try KeySchema([
@@ -108,7 +108,7 @@ struct ViolationLengthTests {
         }
     }
 
-    @Test("Text of 80 bytes is repeated, of 81 not")
+    @Test("A message contains a text of 80 bytes, and not a text of 81 bytes")
     func limit() throws {
         let schema = try KeySchema(["const": 1])
         let short = JSONValue.string(String(repeating: "é", count: 40))
@@ -130,7 +130,7 @@ struct ViolationLengthTests {
         #expect(try KeySchema(["enum": few]).violations(of: "x").first?.expected == few)
     }
 
-    @Test("Alternatives inside alternatives do not make a message of exponential length")
+    @Test("Nested alternatives do not make a message of exponential length")
     func nestedAlternatives() throws {
         var schema: JSONValue = ["const": 1]
         for _ in 0..<12 { schema = ["anyOf": [schema, schema]] }

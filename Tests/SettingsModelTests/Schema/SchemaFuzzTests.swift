@@ -5,10 +5,8 @@ import Testing
 
 @Suite(.ownThread)
 struct SchemaFuzzTests {
-    @Test(
-        "Random values are allowed by random schemas exactly where the plain rules allow them",
-        arguments: UInt64(1)...12)
-    func agreesWithPlainRules(seed: UInt64) throws {
+    @Test(arguments: UInt64(1)...12)
+    func `Random values are allowed by random schemas exactly where the plain rules allow them`(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         var allowed = 0
         var compared = 0
@@ -31,7 +29,7 @@ struct SchemaFuzzTests {
         #expect(allowed > compared / 5 && allowed < compared * 4 / 5, "seed \(seed): \(allowed) of \(compared)")
     }
 
-    @Test("A key of a suite allows a value exactly if it has no violations of it", arguments: UInt64(1)...6)
+    @Test("A key allows a value exactly if the value has no violations", arguments: UInt64(1)...6)
     func keysAgree(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         for round in 0..<100 {

@@ -73,7 +73,7 @@ struct SecretTests {
         return try Schema(.object(document))
     }
 
-    @Test("A violation of any keyword repeats nothing of a secret, by each route to secrecy", arguments: cases)
+    @Test("A violation of any keyword contains nothing of a secret, for each way to declare a secret", arguments: cases)
     func nothingLeaks(sample: Case) throws {
         var generator = SeededGenerator(seed: 7)
         for route in Self.routes {
@@ -147,7 +147,7 @@ struct SecretTests {
         }
     }
 
-    @Test("Violations of another key by the same rule repeat its value")
+    @Test("Violations of another key by the same rule contain its value")
     func openKey() throws {
         let schema = try Schema([
             "additionalProperties": false, "properties": ["password": ["writeOnly": true], "name": [:]],
@@ -161,8 +161,8 @@ struct SecretTests {
         #expect(violations.map(\.actual) == [nil, "abcd"])
     }
 
-    @Test("A member with the name of a secret key is none inside another key")
-    func nameOfSecretInside() throws {
+    @Test
+    func `A member inside another key is not secret because of its name`() throws {
         let schema = try Schema([
             "additionalProperties": false, "properties": ["password": ["writeOnly": true], "form": [:]],
             "allOf": [

@@ -35,7 +35,7 @@ struct SuiteKeyTests {
                 ].map { Array($0.utf8) })
     }
 
-    @Test("A name is looked up by its bytes: two forms of é are two keys")
+    @Test("A name is found by its bytes, so two Unicode forms of é are two keys")
     func bytes() throws {
         let schema = try Self.schema()
         #expect(schema.key("\u{e9}")?.allows("one") == true)
@@ -45,7 +45,7 @@ struct SuiteKeyTests {
         #expect(schema.key("Zoom")?.document["type"] == "string")
     }
 
-    @Test("A default is that of the key's own schema, else along its references, and no other")
+    @Test("The default of a key is in its own schema or along its references")
     func defaults() throws {
         let schema = try Self.schema()
         let defaults = schema.keys.map { "\($0.name) \($0.defaultValue?.text() ?? "-")" }
@@ -56,7 +56,7 @@ struct SuiteKeyTests {
         #expect(schema.key("flag.x")?.defaultValue == nil)
     }
 
-    @Test("Effective values are the stored ones and the defaults of the rest")
+    @Test("Effective values are the stored values and the defaults of the other keys")
     func effectiveValues() throws {
         let schema = try Self.schema()
         let effective = schema.effectiveValues(stored: ["other": "x", "own": "invalid"])
@@ -67,7 +67,7 @@ struct SuiteKeyTests {
         #expect(Array(effective.names).prefix(2) == ["other", "own"])
     }
 
-    @Test("A key that is not listed is admitted by all patterns that match it, else as an additional one")
+    @Test("An unlisted key is allowed by all patterns that match it, or as an additional property")
     func unlisted() throws {
         let schema = try Self.schema()
         let flag = try #require(schema.key("flag.x"))
@@ -80,7 +80,7 @@ struct SuiteKeyTests {
         #expect(additional.violations(of: "abcd").map(\.key) == ["anything"])
     }
 
-    @Test("A name that only false is said of is not admitted")
+    @Test("A name whose schemas are all false is refused")
     func refused() throws {
         #expect(try Self.schema().key("nothing") == nil)
         let closed = try Schema(["properties": ["a": [:]], "additionalProperties": false])
@@ -89,8 +89,8 @@ struct SuiteKeyTests {
         #expect(closed.key("") == nil)
     }
 
-    @Test("A listed key obeys the patterns that match its name as well")
-    func listedAndPatterned() throws {
+    @Test
+    func `A listed key must also satisfy the patterns that match its name`() throws {
         let schema = try Schema([
             "additionalProperties": false, "properties": ["a": ["type": "integer"]],
             "patternProperties": ["a": ["minimum": 5, "readOnly": true]],
@@ -103,7 +103,7 @@ struct SuiteKeyTests {
     }
 
     @Test(
-        "readOnly locks and writeOnly makes a secret, on the key, along $ref and allOf, and not further in",
+        "readOnly locks a key, and writeOnly makes a secret, on the key and along $ref and allOf only",
         arguments: [
             (#"{"readOnly": true}"#, true, false),
             (#"{"writeOnly": true}"#, false, true),
@@ -144,7 +144,7 @@ struct SchemaEqualityTests {
          "required": ["theme"]}
         """#
 
-    @Test("A schema gives back its document as it was, and that compiles to an equal schema")
+    @Test("A schema returns its document unchanged, and the document compiles to an equal schema")
     func roundTrip() throws {
         let document = try JSONValue(parsing: Self.text)
         let schema = try Schema(document)
@@ -155,7 +155,7 @@ struct SchemaEqualityTests {
         #expect(again.keys.map(\.name) == schema.keys.map(\.name))
     }
 
-    @Test("The order of members does not count, that of elements and the kind of a number do")
+    @Test("The order of members is ignored, and the order of elements and the kind of a number count")
     func order() throws {
         let one = try Schema(["additionalProperties": false, "properties": ["a": ["enum": [1, 2]], "b": [:]]])
         let same = try Schema(["properties": ["b": [:], "a": ["enum": [1, 2]]], "additionalProperties": false])

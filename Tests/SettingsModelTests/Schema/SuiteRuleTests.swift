@@ -14,7 +14,7 @@ struct SuiteRuleTests {
                     """#))
     }
 
-    @Test("tls demands a certificate, and the missing key is named")
+    @Test("dependentRequired refuses a suite and names the missing key")
     func certificate() throws {
         let schema = try Self.encrypted()
         #expect(schema.hasSuiteRules)
@@ -27,8 +27,8 @@ struct SuiteRuleTests {
         #expect(violation.detail.hasPrefix("is required"))
     }
 
-    @Test("A commit is refused for new violations, not for old ones")
-    func onlyNewViolations() throws {
+    @Test
+    func `A commit is refused for new violations, not for old ones`() throws {
         let schema = try Self.encrypted()
         let broken: JSONObject = ["tls": true, "port": 80]
         #expect(schema.newSuiteViolations(before: ["tls": false], after: broken).map(\.key) == ["certificate"])
@@ -36,7 +36,7 @@ struct SuiteRuleTests {
         #expect(schema.newSuiteViolations(before: broken, after: ["tls": false]).isEmpty)
     }
 
-    @Test("A rule that was broken by another number is not broken anew")
+    @Test("A rule that another number violated before is no new violation")
     func otherNumber() throws {
         let schema = try Schema(["additionalProperties": true, "maxProperties": 1])
         #expect(schema.newSuiteViolations(before: ["a": 1, "b": 1], after: ["a": 1, "b": 1, "c": 1]).isEmpty)
@@ -45,7 +45,7 @@ struct SuiteRuleTests {
         #expect(limit.newSuiteViolations(before: ["a": 2], after: ["a": 3]).isEmpty)
     }
 
-    @Test("One keyword broken at another key, of another name or by another rule, is broken anew")
+    @Test("A violation at another key, with another name or of another rule is new")
     func otherBreach() throws {
         let schema = try Schema([
             "additionalProperties": true, "required": ["x", "y"],
@@ -57,7 +57,7 @@ struct SuiteRuleTests {
             schema.newSuiteViolations(before: before, after: ["x": 1, "y": 1, "b": 6, "a": 2]).map(\.key) == ["a", "a"])
     }
 
-    @Test("Keys whose names are two forms of é break a rule each for itself")
+    @Test("Keys whose names are two Unicode forms of é violate a rule separately")
     func bytes() throws {
         let schema = try Schema(["additionalProperties": true, "allOf": [["additionalProperties": ["maximum": 1]]]])
         let new = schema.newSuiteViolations(before: ["\u{e9}": 2], after: ["\u{e9}": 2, "e\u{301}": 2])
@@ -65,7 +65,7 @@ struct SuiteRuleTests {
         #expect(new.first?.key?.utf8.count == 3)
     }
 
-    @Test("An invalid stored value takes part as it is")
+    @Test("An invalid stored value counts for the rules of the suite")
     func invalidStored() throws {
         let schema = try Schema([
             "additionalProperties": false, "properties": ["a": ["type": "integer", "default": 1], "b": [:]],
@@ -78,7 +78,7 @@ struct SuiteRuleTests {
         #expect(schema.suiteViolations(of: schema.effectiveValues(stored: ["b": 1])).isEmpty)
     }
 
-    @Test("Rules of keys are no rules of the suite")
+    @Test("Rules of keys are not rules of the suite")
     func keysOnly() throws {
         let schema = try Schema([
             "$schema": .string(Schema.dialect), "type": "object", "title": "t", "additionalProperties": false,

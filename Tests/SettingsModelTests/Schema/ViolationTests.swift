@@ -149,12 +149,12 @@ struct ViolationTests {
             Violation("minimum", "must be at least 3 (got 2)", 3, was: 2)),
     ]
 
-    @Test("Each keyword reports its demand and the value found", arguments: scalars + containers + combinations)
+    @Test("Each keyword reports its requirement and the found value", arguments: scalars + containers + combinations)
     func messages(sample: Case) throws {
         try sample.check()
     }
 
-    @Test("Every keyword that can be broken is in the tables")
+    @Test("The tables contain each keyword that a value can violate")
     func everyKeyword() throws {
         let all = Self.scalars + Self.containers + Self.combinations
         let used = Set(try all.flatMap { JSONValue.names(in: try JSONValue(parsing: $0.schema)) })
@@ -167,7 +167,7 @@ struct ViolationTests {
     }
 
     @Test(
-        "A value that a rule is not about does not break it",
+        "A value of another kind satisfies a rule",
         arguments: [
             #"{"minimum": 5, "maximum": 1, "exclusiveMinimum": 5, "exclusiveMaximum": 1, "multipleOf": 7}"#,
             #"{"minLength": 5, "maxLength": 0, "pattern": "x", "format": "ipv4", "contentEncoding": "base64"}"#,
@@ -183,7 +183,7 @@ struct ViolationTests {
         }
     }
 
-    @Test("All violations are reported, at every place and of every keyword")
+    @Test("All violations are reported, at each location and of each keyword")
     func allViolations() throws {
         let schema = try KeySchema([
             "type": "object", "required": ["id"], "maxProperties": 1,
@@ -200,7 +200,7 @@ struct ViolationTests {
             ])
     }
 
-    @Test("A thousand violations are listed and no more")
+    @Test("At most a thousand violations are listed")
     func mostListed() throws {
         let schema = try KeySchema(["items": ["type": "string", "minimum": 5]])
         let found = schema.violations(of: .array(Array(repeating: 1, count: 5_000)))
@@ -210,7 +210,7 @@ struct ViolationTests {
         #expect(try KeySchema(["required": .array(names)]).violations(of: [:]).count == 1_000)
     }
 
-    @Test("A key's violations name the key, and read as a sentence")
+    @Test("The violations of a key name the key and are sentences")
     func sentences() throws {
         let schema = try Schema([
             "additionalProperties": false, "properties": ["player.volume": ["maximum": 1, "items": ["maximum": 1]]],

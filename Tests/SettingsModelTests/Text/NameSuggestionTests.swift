@@ -6,7 +6,7 @@ struct NameSuggestionTests {
     static let names = ["launchCount", "launchDate", "player.volume", "theme", "username", "e\u{301}t\u{E9}"]
 
     @Test(
-        "A typo finds the name that was meant",
+        "A misspelt name finds the intended name",
         arguments: [
             ("lanchCount", ["launchCount"]),
             ("LAUNCHCOUNT", ["launchCount"]),
@@ -23,13 +23,13 @@ struct NameSuggestionTests {
         #expect(NameSuggestion.nearest(to: name, among: Self.names) == expected)
     }
 
-    @Test("The nearest comes first and names as near in the order of their bytes")
+    @Test("Suggestions are ordered by distance and then by bytes")
     func order() {
         let names = ["abcf", "abc", "abcd1", "abcde", "abce"]
         #expect(NameSuggestion.nearest(to: "abcd", among: names) == ["abc", "abcd1", "abcde"])
     }
 
-    @Test("Names whose last part is near come after those that are near as a whole")
+    @Test("Names whose last part is near follow names that are near as a whole")
     func lastPart() {
         let names = ["a.volumes", "b.volume", "volumf", "c.volume", "a.volume.b", "x.volumes.volumes"]
         #expect(NameSuggestion.nearest(to: "volume", among: names) == ["volumf", "b.volume", "c.volume"])
@@ -46,7 +46,7 @@ struct NameSuggestionTests {
     static let many = (0..<100_000).map { "player.key\(100_000 + $0).volume" }
 
     @Test(
-        "A typo finds what was meant among very many names, and only a few of them are looked at",
+        "A misspelt name finds the intended name among very many names with few comparisons",
         arguments: [
             "player.key150000.volum", "player.key150000.vloume", "player.kye150000.volume", "plaayer.key150000.volume",
             "player.key150000.volumes", "xplayer.key150000.volume",
@@ -62,7 +62,7 @@ struct NameSuggestionTests {
         #expect(count < 3_000)
     }
 
-    @Test("All names of a usual suite are compared, for a typo at any place")
+    @Test("All names of a usual suite are compared, with a spelling error at any position")
     func few() {
         let names = (100..<500).map { "\($0 * 7 % 1000).section.setting\($0)" }.sorted { $0.precedesInBytes($1) }
         for name in names {
@@ -116,7 +116,7 @@ struct NameSuggestionTests {
         return name
     }
 
-    @Test("The distance is that of the whole table")
+    @Test("The distance equals the distance of the complete table")
     func distance() {
         var generator = SeededGenerator(seed: .random(in: 0 ... .max))
         for round in 0..<3_000 {

@@ -14,7 +14,7 @@ struct UTF8TextTests {
         "\u{10000}", "\u{10FFFF}",
     ]
 
-    @Test("Each of an ascending list is before all that follow and equal to itself only")
+    @Test("Each text of an ascending list is less than all later texts and equal only to itself")
     func order() {
         for (leftPosition, left) in Self.ascending.enumerated() {
             for (rightPosition, right) in Self.ascending.enumerated() {
@@ -28,7 +28,7 @@ struct UTF8TextTests {
         }
     }
 
-    @Test("Random texts are compared as their arrays of bytes are")
+    @Test("Random texts are ordered like their arrays of bytes")
     func random() {
         for generator in FuzzBudget.generators() {
             var random = RandomJSON(generator)
@@ -45,7 +45,7 @@ struct UTF8TextTests {
     }
 
     @Test(
-        "A prefix is one by its bytes",
+        "A prefix is compared by bytes",
         arguments: [
             ("", "", true), ("a", "", true), ("", "a", false), ("abc", "ab", true), ("abc", "abc", true),
             ("abc", "abcd", false),
@@ -56,7 +56,7 @@ struct UTF8TextTests {
         #expect(text.hasBytePrefix(prefix) == expected)
     }
 
-    @Test("As keys of a dictionary two Unicode forms are two, one form made in two ways is one")
+    @Test("As keys of a dictionary, two Unicode forms are distinct, and one form is equal however it was created")
     func keys() {
         var dictionary: [UTF8Text: Int] = [UTF8Text("\u{E9}"): 1, UTF8Text("e\u{301}"): 2]
         #expect(dictionary.count == 2)
@@ -67,7 +67,7 @@ struct UTF8TextTests {
         #expect(dictionary[UTF8Text("e\u{301}")] == 3)
     }
 
-    @Test("Two texts fed to one hasher are distinct by where they end")
+    @Test("Two texts in one hasher are distinct by their boundary")
     func hashBoundaries() {
         func hash(_ texts: [String]) -> Int {
             var hasher = Hasher()

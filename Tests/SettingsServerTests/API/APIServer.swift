@@ -19,7 +19,7 @@ final class APIServer {
     private let parsing: WorkScheduler
     let rendering: WorkScheduler
     private let gate = DispatchSemaphore(value: 0)
-    private var isHeld = false
+    private var isBlocked = false
     private var isStopped = false
 
     init(
@@ -82,7 +82,7 @@ final class APIServer {
     }
 
     /// Blocks the parsing of large bodies from now on.
-    func hold() {
+    func blockParsing() {
         let isRunning = DispatchSemaphore(value: 0)
         parsing.submit(
             WorkScheduler.Work { [gate] _ in
@@ -90,12 +90,12 @@ final class APIServer {
                 gate.patientWait()
             })
         isRunning.patientWait()
-        isHeld = true
+        isBlocked = true
     }
 
     func letGo() {
-        guard isHeld else { return }
-        isHeld = false
+        guard isBlocked else { return }
+        isBlocked = false
         gate.signal()
     }
 
@@ -106,15 +106,15 @@ final class APIServer {
     }
 
     /// Runs the body while the event loop is blocked.
-    func whileLoopIsHeld(_ body: () throws -> Void) rethrows {
-        let (isHeld, letGo) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    func whileLoopIsBlocked(_ body: () throws -> Void) rethrows {
+        let (isBlocked, letGo) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         for loop in server.loops {
             loop.run {
-                isHeld.signal()
+                isBlocked.signal()
                 letGo.patientWait()
             }
         }
-        isHeld.patientWait()
+        isBlocked.patientWait()
         defer { letGo.signal() }
         try body()
     }

@@ -26,7 +26,7 @@ struct ErrorReferenceTests {
         }
     }
 
-    @Test("the table has each error code once, ordered by status")
+    @Test("The table of error codes has each code once, ordered by status")
     func codes() throws {
         let rows = try rows()
         #expect(rows.map(\.code).sorted() == ErrorCode.allCases.map(\.rawValue).sorted())
@@ -34,7 +34,7 @@ struct ErrorReferenceTests {
         #expect(statuses == statuses.sorted())
     }
 
-    @Test("each code has its statuses, a meaning and a remedy", arguments: ErrorCode.allCases)
+    @Test("Each error code has its statuses, a meaning and a remedy", arguments: ErrorCode.allCases)
     func row(code: ErrorCode) throws {
         let row = try #require(try rows().first { $0.code == code.rawValue })
         #expect(row.statuses == code.statuses)

@@ -35,13 +35,14 @@ struct LargeBodyTests {
         + (0..<2000).map { #""key\#($0)":{"type":"integer","default":\#($0)}"# }.joined(separator: ",") + "}}"
 
     @Test(
-        "while one is read, other connections of the loop are answered", arguments: ["app/keys/a", "app", "app/schema"])
+        "While a large body is parsed, other connections of the loop get answers",
+        arguments: ["app/keys/a", "app", "app/schema"])
     func others(target: String) throws {
         let bodies = ["app": "{\"a\":\(Self.long)}", "app/schema": Self.schema]
         let body = bodies[target] ?? Self.long
         let server = try APIServer()
         let (writer, other) = (try server.connect(), try server.connect())
-        server.hold()
+        server.blockParsing()
         try writer.send(Self.put(target, body))
         for _ in 0..<3 { #expect(try other.exchange(Self.get("app")).status == 404) }
         #expect(try other.exchange(Self.put("other/keys/a", "1")).status == 201)
@@ -50,11 +51,11 @@ struct LargeBodyTests {
         #expect(try other.exchange(Self.get("app")).status == 200)
     }
 
-    @Test("one takes effect after what its connection sent before it, and before what it sends after it")
+    @Test("A large write takes effect in the order of its connection's requests")
     func order() throws {
         let server = try APIServer()
         let client = try server.connect()
-        server.hold()
+        server.blockParsing()
         try client.send(
             Self.put("app/keys/a", "1") + Self.put("app/keys/a", Self.long) + Self.put("app/keys/a", "2")
                 + Self.put("app/keys/a", Self.long) + Self.get("app/keys/a?raw") + Self.put("app/keys/a", "3")
@@ -69,7 +70,7 @@ struct LargeBodyTests {
         #expect(try client.readResponse().text == "3")
     }
 
-    @Test("one that is no JSON, or no schema, is refused with its mistake")
+    @Test("A large body that is not JSON or not a schema is refused with its error")
     func mistakes() throws {
         let server = try APIServer()
         let client = try server.connect()
@@ -80,11 +81,11 @@ struct LargeBodyTests {
         #expect(try client.exchange(Self.put("app/keys/a", Self.long, "Content-Encoding: gzip\r\n")).status == 415)
     }
 
-    @Test("one that was taken in is answered before the server has stopped")
+    @Test("A large body that was received completely is answered before the server stops")
     func stop() throws {
         let server = try APIServer()
         let client = try server.connect()
-        server.hold()
+        server.blockParsing()
         try client.send(Self.put("app/keys/a", Self.long))
         try server.awaitWork(1)
         let stopped = DispatchSemaphore(value: 0)
@@ -103,12 +104,12 @@ struct LargeBodyTests {
     private static let megabyte = "\"" + String(repeating: "a", count: 1_000_000) + "\""
 
     @Test(
-        "While bodies of a client hold all memory that they may, a further body is refused after a while, small ones are taken"
+        "While bodies of a client use all their memory, large bodies are refused and small bodies accepted"
     )
     func waitingBytes() throws {
         let time = ManualClock()
         let server = try APIServer(clock: time.clock)
-        server.hold()
+        server.blockParsing()
         let waiting = try (0..<Self.admittedCount).map { _ in try server.connect() }
         for (number, client) in waiting.enumerated() {
             try client.send(Self.put("app/keys/k\(number)", Self.megabyte))
@@ -132,14 +133,14 @@ struct LargeBodyTests {
     }
 
     @Test(
-        "A body of a second client is accepted and parsed next although bodies of the first hold all memory that they may"
+        "A body of a second client is parsed next although the first client has used all its memory"
     )
     func fairness() throws {
         let server = try APIServer()
         var policies = Policies()
         policies.proxies.ranges = [try #require(AddressRange("127.0.0.1"))]
         server.policies.post(policies)
-        server.hold()
+        server.blockParsing()
         let many = try (0..<Self.admittedCount).map { _ in try server.connect() }
         for (number, client) in many.enumerated() {
             try client.send(Self.put("many/keys/k\(number)", Self.megabyte, "X-Forwarded-For: 192.0.2.1\r\n"))
@@ -157,10 +158,10 @@ struct LargeBodyTests {
         for client in many + [further] { #expect(try client.readResponse().status == 201) }
     }
 
-    @Test("one of a connection that is gone before it was read is not done")
+    @Test("A large write whose connection closes before it is parsed is not done")
     func gone() throws {
         let server = try APIServer()
-        server.hold()
+        server.blockParsing()
         let (leaving, staying) = (try server.connect(), try server.connect())
         try leaving.send(Self.put("app/keys/a", Self.long))
         try server.awaitWork(1)
@@ -174,7 +175,7 @@ struct LargeBodyTests {
         #expect(server.store.state.revision == Revision(1))
     }
 
-    @Test("an expensive answer is refused while too many wait to be rendered, and not rendered for a closed connection")
+    @Test("An expensive answer is refused while too many answers wait, and is not rendered for a closed connection")
     func refusedAnswers() throws {
         let server = try APIServer()
         let members = (0..<Self.longCount).map { #""key\#($0)":1"# }.joined(separator: ",")

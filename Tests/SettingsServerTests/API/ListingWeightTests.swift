@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.ownThread)
 struct ListingWeightTests {
-    @Test("a listing of keys whose schema is long comes in pages, which together have every key once")
+    @Test("A listing of keys with long schemas has pages that contain each key once")
     func pages() throws {
         let words = (0..<1000).map { JSONValue.string("word number \($0)" + String(repeating: " ", count: 800)) }
         let schema = try Schema(["additionalProperties": ["enum": .array(words)]])

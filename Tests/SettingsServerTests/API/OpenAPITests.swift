@@ -14,18 +14,18 @@ struct OpenAPITests {
         document = try JSONValue(parsing: Service.openAPI)
     }
 
-    @Test("the document names the daemon's version")
+    @Test("The OpenAPI document has the version of the daemon")
     func version() {
         #expect(document["info"]?["version"] == .string(Service.version))
     }
 
-    @Test("the document has every resource and nothing else")
+    @Test("The OpenAPI document has exactly the resources of the daemon")
     func resources() {
         let paths = document["paths"]?.object?.members.map(\.name)
         #expect(paths == Resource.allCases.map(\.rawValue))
     }
 
-    @Test("a path has the methods of its resource, and the names in it as parameters", arguments: Resource.allCases)
+    @Test("Each path has the methods of its resource, and parameters for its names", arguments: Resource.allCases)
     func methods(resource: Resource) {
         let path = document["paths"]?[resource.rawValue]
         let methods = path?.object?.members.map(\.name).filter { $0 != "parameters" } ?? []
@@ -35,7 +35,7 @@ struct OpenAPITests {
         #expect(names == resource.rawValue.split(separator: "/").filter { $0.hasPrefix("{") }.map(String.init))
     }
 
-    @Test("a method has its parameters with the schemas of their kinds", arguments: Resource.allCases)
+    @Test("Each method has its parameters with the schemas of their types", arguments: Resource.allCases)
     func parameters(resource: Resource) {
         for method in resource.methods + (resource.methods.contains(.get) ? [.head] : []) + [.options] {
             let operation = document["paths"]?[resource.rawValue]?[method.name.lowercased()]
@@ -46,7 +46,7 @@ struct OpenAPITests {
         }
     }
 
-    @Test("operations have different names")
+    @Test("Operations have different identifiers")
     func operations() {
         let paths = document["paths"]?.object?.members.flatMap { $0.value.object?.members ?? [] } ?? []
         let names = paths.compactMap { $0.value["operationId"]?.string }
@@ -54,7 +54,7 @@ struct OpenAPITests {
         #expect(names.contains("putSetting"))
     }
 
-    @Test("the document lists every error code, and a response for every status with its codes")
+    @Test("The OpenAPI document lists each error code, and a response for each status with its codes")
     func errors() {
         let problem = document["components"]?["schemas"]?["Problem"]?["properties"]
         #expect(problem?["code"]?["enum"] == .array(ErrorCode.allCases.map { .string($0.rawValue) }))
@@ -69,7 +69,7 @@ struct OpenAPITests {
         }
     }
 
-    @Test("pages of other origins may send and read the fields that the document lists")
+    @Test("Pages of other origins can send and read exactly the fields that the OpenAPI document lists")
     func fields() {
         let answers = document["components"]?["headers"]?.object?.members.map(\.name)
         #expect(answers == CrossOrigin.answerFields)
@@ -78,8 +78,8 @@ struct OpenAPITests {
         #expect(Set(requests) == Set(CrossOrigin.requestFields))
     }
 
-    private func parameters(of place: JSONValue?) -> [JSONValue] {
-        (place?["parameters"]?.array ?? []).compactMap { parameter in
+    private func parameters(of node: JSONValue?) -> [JSONValue] {
+        (node?["parameters"]?.array ?? []).compactMap { parameter in
             let name = parameter["$ref"]?.string?.split(separator: "/").last
             return name.flatMap { document["components"]?["parameters"]?[String($0)] }
         }

@@ -26,7 +26,7 @@ struct PeersTests {
         var peers: Peers {
             Peers(
                 findEndOfLog: { self.ask($0) },
-                describe: { $0(.success(["daemons": 3, "place": .string("e0.7")])) },
+                describe: { $0(.success(["daemons": 3, "cursor": .string("e0.7")])) },
                 metrics: { LogMetrics.Contents() })
         }
     }
@@ -42,7 +42,7 @@ struct PeersTests {
         Cursor(epoch: try #require(Epoch("e0")), revision: try #require(Revision(number)))
     }
 
-    @Test("A fresh read waits until the daemon has what the others had when it came")
+    @Test("A fresh read waits until the daemon has the commits that other daemons had when the request arrived")
     func fresh() throws {
         let others = Others()
         let server = try APIServer(peers: others.peers)
@@ -59,7 +59,7 @@ struct PeersTests {
         #expect(server.watcherCount == 0)
     }
 
-    @Test("A fresh read of what is there already is answered once the others have said so")
+    @Test("A fresh read without missing commits is answered after the end of the log is known")
     func current() throws {
         let others = Others()
         let server = try APIServer(peers: others.peers)
@@ -71,7 +71,7 @@ struct PeersTests {
         #expect(try client.readResponse().status == 200)
     }
 
-    @Test("Where the end cannot be found out, a fresh read is 503 behind, with the place that there is")
+    @Test("A fresh read returns 503 behind with the current cursor if the end of the log is unknown")
     func unknown() throws {
         let others = Others()
         let server = try APIServer(peers: others.peers)
@@ -86,10 +86,10 @@ struct PeersTests {
         // A late answer of the other daemons finds no waiting request.
         others.tell(try cursor(0))
         try client.send(request("GET /v1/cluster"))
-        #expect(try json(client.readResponse()) == ["daemons": 3, "place": "e0.7"])
+        #expect(try json(client.readResponse()) == ["daemons": 3, "cursor": "e0.7"])
     }
 
-    @Test("While the others are silent every answer says for how long")
+    @Test("While the end of the log is unknown, each answer has the duration of the outage")
     func stale() throws {
         let server = try APIServer()
         let client = try server.connect()

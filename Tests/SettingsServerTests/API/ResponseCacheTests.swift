@@ -19,19 +19,19 @@ struct ResponseCacheTests {
 
     private func revision(_ number: Int64) -> Revision { Revision(number) ?? .zero }
 
-    private mutating func keep(_ body: [UInt8], _ suite: String, after place: Int64 = 0, at number: Int64) throws {
+    private mutating func keep(_ body: [UInt8], _ suite: String, after known: Int64 = 0, at number: Int64) throws {
         let epoch = try #require(Epoch("e0"))
         let entry = ResponseCache.Entry(
-            clientRevision: revision(place), revision: revision(number),
+            clientRevision: revision(known), revision: revision(number),
             cursor: Cursor(epoch: epoch, revision: revision(number)), response: Response(status: 200, body: body))
         cache.keep(entry, for: try answerKey(suite))
     }
 
-    private mutating func body(_ suite: String, after place: Int64 = 0, at number: Int64) throws -> [UInt8]? {
-        cache.response(to: try answerKey(suite), after: revision(place), at: revision(number))?.body
+    private mutating func body(_ suite: String, after known: Int64 = 0, at number: Int64) throws -> [UInt8]? {
+        cache.response(to: try answerKey(suite), after: revision(known), at: revision(number))?.body
     }
 
-    @Test("an answer is found by its answer key, place and revision, until a newer one to the same answer key is kept")
+    @Test("The cache finds an answer by key and revisions until it keeps a newer answer with the same key")
     mutating func keys() throws {
         try keep([1], "a", after: 1, at: 5)
         for _ in 0..<2 {
@@ -45,7 +45,7 @@ struct ResponseCacheTests {
         #expect(try body("a", after: 1, at: 5) == nil)
     }
 
-    @Test("when there is no more room, only the newest answer is left")
+    @Test("A full cache keeps only the newest answer")
     mutating func bounds() throws {
         let long = [UInt8](repeating: 0, count: 3 << 20)
         for suite in ["a", "b", "c"] { try keep(long, suite, at: 1) }

@@ -11,7 +11,7 @@ import Testing
 struct SharedAnswerTests {
     static let targets = ["?at=1", "/keys?at=1", "/history?key=a", "/diff?from=1"]
 
-    @Test("Callers that ask the same of the past share one answer", arguments: targets)
+    @Test("Callers with the same request for a past state share one answer", arguments: targets)
     func shared(target: String) throws {
         let server = try APIServer()
         let first = try server.connect()
@@ -39,7 +39,7 @@ struct SharedAnswerTests {
     }
 
     @Test(
-        "An observer's answer that waits to be rendered keeps no commit that memory drops, and is of the state of then")
+        "An answer that waits for rendering retains no dropped commit, and shows the state at its rendering")
     func keepsNothing() throws {
         var limits = History.Limits()
         (limits.bytes, limits.suiteCommits) = (4 << 20, 0)

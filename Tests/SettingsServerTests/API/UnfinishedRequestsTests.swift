@@ -10,7 +10,7 @@ struct UnfinishedRequestsTests {
 
     private func current(_ id: Ticket) -> CurrentRequest { CurrentRequest(id: id, arrival: 7) }
 
-    @Test("A request is found by its identifier until it is removed, and not by the identifier of a later connection")
+    @Test("The table finds a request by its ticket until its removal, and not by the ticket of a later connection")
     func identifiers() {
         var requests = UnfinishedRequests()
         requests.insert(first, .serverOperation, from: current(first))
@@ -22,7 +22,7 @@ struct UnfinishedRequestsTests {
         #expect(requests[first] == nil && requests[second] != nil)
     }
 
-    @Test("Several requests of one connection, and of the next connection in its slot, are kept apart")
+    @Test("Requests of one connection, and of the next connection in its slot, are distinct")
     func severalRequests() {
         var requests = UnfinishedRequests()
         let ids = [(0, 1), (0, 2), (0, 3), (1, 1), (1, 2)].map { generation, number in
@@ -51,7 +51,7 @@ struct UnfinishedRequestsTests {
         #expect(requests.ids.isEmpty)
     }
 
-    @Test("Only a request that waits for an event is left out of the durations")
+    @Test("The durations omit only requests that wait for an event")
     func waits() {
         var requests = UnfinishedRequests()
         requests.insert(first, .serverOperation, from: current(first))
@@ -68,7 +68,7 @@ struct RevisionQueueTests {
         Cursor(epoch: try #require(Epoch("e0")), revision: try #require(Revision(revision)))
     }
 
-    @Test("Requests leave the queue once their cursor is reached, up to the limit")
+    @Test("Requests leave the queue when their cursor is reached, at most as many as the limit")
     func reached() throws {
         var queue = RevisionQueue()
         for (id, revision) in zip(ids, [3, 1, 2, 2] as [Int64]) { queue.append(id, until: try cursor(revision)) }

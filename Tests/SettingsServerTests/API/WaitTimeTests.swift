@@ -33,7 +33,7 @@ struct WaitTimeTests {
     }
 
     @Test(
-        "a wait ends in its last tenth if it is long, and at its end if it is short",
+        "A long wait ends in its last tenth, and a short wait at its end",
         arguments: [
             (1, 1), (5, 5), (9, 9), (10, 9), (20, 18), (300, 270),
         ])
@@ -63,7 +63,7 @@ struct WaitTimeTests {
         }
     }
 
-    @Test("a request without wait waits for 30 seconds")
+    @Test("A request without `wait` waits for 30 seconds")
     func usual() throws {
         let server = try served()
         let client = try server.connect()
@@ -76,7 +76,7 @@ struct WaitTimeTests {
         #expect(try client.readResponse().status == 200)
     }
 
-    @Test("silence moves the place of a stream of a missing suite")
+    @Test("A keep-alive advances the cursor of a stream of a missing suite")
     func missing() throws {
         let server = try served()
         let request = observe("", "Accept: text/event-stream\r\n").replacing("/app/", with: "/zz/")
@@ -91,7 +91,7 @@ struct WaitTimeTests {
         #expect(String(decoding: stream.received[length...], as: UTF8.self) == "id: e0.2\n\n")
     }
 
-    @Test("each silence of 15 seconds sends a stream its place without an event")
+    @Test("A stream without events gets its cursor every 15 seconds")
     func keepAlive() throws {
         let server = try served()
         let client = try server.connect()
@@ -116,7 +116,7 @@ struct WaitTimeTests {
         #expect(event?.lastEventID == "e0.6")
     }
 
-    @Test("an event postpones the next keep-alive")
+    @Test("An event postpones the next keep-alive")
     func silence() throws {
         let server = try served()
         let client = try server.connect()
@@ -132,7 +132,7 @@ struct WaitTimeTests {
         }
     }
 
-    @Test("a keep-alive that finds an event to send sends the event alone")
+    @Test("A keep-alive with a waiting event sends only the event")
     func eventInstead() throws {
         let server = try served()
         let stream = try EventStreamReader(
@@ -142,7 +142,7 @@ struct WaitTimeTests {
         let key = try KeyName("a")
         let write = WriteRequest(.setting(Transaction.Operation(suite: try SuiteName("app"), key: key, .set(2))))
         let replies = CollectedResults()
-        server.whileLoopIsHeld {
+        server.whileLoopIsBlocked {
             // The loop handles the commit and the end of the silent interval in the same iteration.
             #expect(server.store.enqueue(WriteID(low: 1), write, for: replies) == nil)
             #expect(replies.wait(for: 1).count == 1)
@@ -157,7 +157,7 @@ struct WaitTimeTests {
     }
 
     @Test(
-        "a GET with wait ends like any other wait",
+        "A GET with `wait` ends like a long poll",
         arguments: [
             ("/keys/a?wait=20", "If-None-Match: *\r\n", 304), ("/keys/zz?wait=20", "", 404),
             ("?wait=20", "If-None-Match: *\r\n", 304), ("/observe?since=1&wait=20&key=zz", "", 200),

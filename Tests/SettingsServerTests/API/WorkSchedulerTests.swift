@@ -22,9 +22,9 @@ struct WorkSchedulerTests {
     private func client(_ name: some StringProtocol) -> ClientKey { .caller(String(name)) }
 
     /// A job that records its name, or the reason why it was refused.
-    private func work(_ name: String, bytes: Int = 0, isOwed: Bool = false) -> WorkScheduler.Work {
+    private func work(_ name: String, bytes: Int = 0, isMandatory: Bool = false) -> WorkScheduler.Work {
         var work = WorkScheduler.Work(client: client(name.prefix(1)), bytes: { bytes }) { [log] _ in log.add(name) }
-        if !isOwed { work.refuse = { [log] in log.add("\(name) \($0)") } }
+        if !isMandatory { work.refuse = { [log] in log.add("\(name) \($0)") } }
         return work
     }
 
@@ -63,7 +63,7 @@ struct WorkSchedulerTests {
         #expect(scheduler.count == 0)
     }
 
-    @Test("The queue of a client is bounded, and no other client notices")
+    @Test("The queue of a client has a limit that does not affect other clients")
     func bound() {
         let scheduler = scheduler(maximumPerClient: 3)
         block(scheduler)
@@ -78,7 +78,7 @@ struct WorkSchedulerTests {
         #expect(!scheduler.isFull(for: client("a")))
     }
 
-    @Test("Work waits for memory, which is short meanwhile, and work behind it does not take that memory")
+    @Test("Work waits for memory, and later work does not use this memory")
     func memory() throws {
         let scheduler = scheduler()
         let other = budget.charge(300)
@@ -104,7 +104,7 @@ struct WorkSchedulerTests {
         #expect(log.wait(for: "b"))
     }
 
-    @Test("Work that takes more memory than the budget has is refused at once, and work that must be done is done")
+    @Test("Work that exceeds the memory budget is refused at once, unless it must be done")
     func tooLarge() {
         let scheduler = scheduler()
         let other = budget.charge(600)
@@ -112,16 +112,16 @@ struct WorkSchedulerTests {
         #expect(log.wait(for: "a tooLarge(bytes: 701, capacity: 700)"))
         #expect(!budget.isShort)
         other.resize(to: 0)
-        scheduler.submit(work("b", bytes: 701, isOwed: true))
+        scheduler.submit(work("b", bytes: 701, isMandatory: true))
         #expect(log.wait(for: "b"))
     }
 
-    @Test("Work that waits longer than the timeout is refused, and work that must be done is done without the memory")
+    @Test("Work that waits longer than the timeout is refused, and mandatory work runs without the memory")
     func timeout() throws {
         let scheduler = scheduler()
         let other = budget.charge(600)
         scheduler.submit(work("a", bytes: 200))
-        scheduler.submit(work("b", bytes: 200, isOwed: true))
+        scheduler.submit(work("b", bytes: 200, isMandatory: true))
         scheduler.submit(work("c"))
         try eventually { budget.isShort }
         time.advance(seconds: 9)

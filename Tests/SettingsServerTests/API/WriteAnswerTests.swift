@@ -19,7 +19,7 @@ struct WriteAnswerTests {
         log.awaitFlush()
     }
 
-    @Test("A write is answered once it is durable, and so is a write that was decided meanwhile")
+    @Test("A write is answered when it is durable, and so is a write that was decided during its flush")
     func answers() throws {
         let other = try server.connect()
         try client.send(LargeBodyTests.put("app/keys/a", "2"))

@@ -35,7 +35,7 @@ struct RefusedCredentialTests {
         return try client.readResponse().status
     }
 
-    @Test("A line names the client, an expired token and the reason, and no part of the token")
+    @Test("The log line of a refused credential names the client and the reason, and contains no part of the token")
     func names() throws {
         #expect(try ask("Authorization: Bearer \(expired)\r\nX-Forwarded-For: 192.0.2.7\r\n") == 401)
         time.advance(seconds: 1)
@@ -56,7 +56,7 @@ struct RefusedCredentialTests {
         #expect(!lines.all.contains { $0.contains(expired) || $0.contains("0123456789") })
     }
 
-    @Test("An event loop logs at most one refused credential per second, with the number of the others")
+    @Test("An event loop logs at most one refused credential per second, with the number of unlogged refusals")
     func rate() throws {
         for _ in 0..<3 { #expect(try ask("Authorization: Bearer wrong\r\n") == 401) }
         #expect(lines.all.count == 1)

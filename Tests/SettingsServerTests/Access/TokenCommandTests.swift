@@ -27,7 +27,7 @@ struct TokenCommandTests {
         return try client.readResponse().status
     }
 
-    @Test("A token that is made while the daemon runs counts at once, and one that is revoked no more")
+    @Test("A running daemon accepts a new token at once and refuses a revoked token at once")
     func tokens() throws {
         let first = try token("create", "first", "--grant", "*:read")
         #expect(first.code == 0)
@@ -62,7 +62,7 @@ struct TokenCommandTests {
         return Dictionary(rows.map { ($0["name"]?.string ?? "", $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    @Test("The list in JSON has the last use of a token after a reload and after a stop, and null where it is unknown")
+    @Test("The JSON list has the last use of each token after a reload and a stop, or null")
     func lastUse() throws {
         let first = try token("create", "first", "--grant", "*:read").output.trimmingCharacters(in: .newlines)
         let second = try token("create", "second", "--grant", "a:write", "--expires", "90d").output
@@ -101,7 +101,7 @@ struct TokenCommandTests {
         (["create", "a", "--log", "debug"], 64, "does not apply to this command"),
     ]
 
-    @Test("A mistake is one line with what to write", arguments: mistakes)
+    @Test("An error of `token` is one line with a remedy", arguments: mistakes)
     func mistake(words: [String], code: Int32, hint: String) throws {
         let end = try ChildProcess.run(["token"] + words + ["--access.tokens", file, "--data", data])
         #expect(end.code == code, "\(end.errors)")
@@ -109,12 +109,12 @@ struct TokenCommandTests {
         #expect(end.output == "")
     }
 
-    @Test("Without a token file the command says how to name one")
+    @Test("Without a token file, `token` says how to name a file")
     func unnamed() throws {
         #expect(try ChildProcess.run(["token", "list"]).errors.contains("--access.tokens FILE"))
     }
 
-    @Test("On an address of the network it starts with access control, or when told to, and else says what to do")
+    @Test("A daemon on a network address requires access control or an explicit option")
     func network() throws {
         let options = ["--listen", "0.0.0.0:0", "--data", data, "--log", "warning"]
         let refused = try ChildProcess.run(options)
@@ -130,7 +130,7 @@ struct TokenCommandTests {
         }
     }
 
-    @Test("A token file that is missing or open to others ends the start")
+    @Test("A token file that is missing or readable by others ends the start")
     func start() throws {
         let end = try ChildProcess.run([
             "--listen", "127.0.0.1:0", "--data", data, "--access.tokens", file, "--log", "error",

@@ -34,7 +34,7 @@ struct TokenExpiryTests {
         return try AccessPolicy(options, clock: { Timestamp(milliseconds: day * Self.day) })
     }
 
-    @Test("The warning and the next expiry leave out tokens of a week or less and tokens that have expired")
+    @Test("The warning and the next expiry omit tokens with a lifetime of at most a week and expired tokens")
     func warning() throws {
         for (name, days) in [("year", 365), ("month", 30), ("week", 7), ("forever", nil)] as [(String, Int64?)] {
             try create(name, days: days)
@@ -53,14 +53,15 @@ struct TokenExpiryTests {
         }
     }
 
-    @Test("The warning names ten tokens and counts the others") func long() throws {
+    @Test("The warning names ten tokens and the number of further tokens") func long() throws {
         for number in 0..<12 { try create("t\(number)", days: 8) }
         let warning = try #require(try policy(day: 7).expiryWarning)
         #expect(warning.contains(" and 2 more;"), "\(warning)")
         #expect(warning.components(separatedBy: " at ").count == 11, "\(warning)")
     }
 
-    @Test("A daemon warns at its start and at a reload, and has the expiry in its metrics") func daemon() throws {
+    @Test("A daemon warns of expiring tokens at its start and at a reload, and has the expiry in its metrics")
+    func daemon() throws {
         let expires = Timestamp.now().milliseconds + 5 * Self.day
         try create("old", days: 30, now: Timestamp(milliseconds: expires - 30 * Self.day))
         let options = ["--access.tokens", file, "--log", "info"]

@@ -24,7 +24,7 @@ struct TokenFileTests {
         }
     }
 
-    @Test("A token is new each time, is kept as its digest, and reads back with its grants")
+    @Test("Each token is different, is stored as a digest, and reads back with its grants")
     func create() throws {
         let tokens = [try create("a"), try create("b", ["b.*:read,write", "c/k:read"])]
         #expect(Set(tokens).count == 2)
@@ -40,7 +40,7 @@ struct TokenFileTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["tokens.json"])
     }
 
-    @Test("A revoked token is gone, and a name that is not there is answered with the one that was meant")
+    @Test("A revoked token is removed, and a misspelt name is refused with a suggestion")
     func revoke() throws {
         _ = try create("deploy")
         #expect {
@@ -54,7 +54,7 @@ struct TokenFileTests {
     }
 
     @Test(
-        "A name is given once, and is of plain letters",
+        "The name of a token is unique and has only plain characters",
         arguments: ["a", "", "a b", "ä", String(repeating: "a", count: 65)])
     func names(name: String) throws {
         _ = try create("a")
@@ -62,7 +62,7 @@ struct TokenFileTests {
         #expect(try TokenFile(at: path).tokens.map(\.name) == ["a"])
     }
 
-    @Test("A file that others can read is refused", arguments: [0o604, 0o640, 0o620, 0o666])
+    @Test("A token file that other users can read is refused", arguments: [0o604, 0o640, 0o620, 0o666])
     func modes(mode: Int) throws {
         _ = try create("a")
         // A group may have read permission for a file that belongs to root.
@@ -74,7 +74,7 @@ struct TokenFileTests {
     }
 
     @Test(
-        "A file of root that a group of the process can read is accepted, and keeps its owner, group and mode",
+        "A token file of root that a group of the process can read is accepted, and keeps its owner, group and mode",
         .enabled(if: getuid() == 0))
     func groups() throws {
         _ = try create("a")
@@ -90,7 +90,7 @@ struct TokenFileTests {
         #expect { try TokenFile(at: path, acceptsAnyOwnerForRoot: true) } throws: { "\($0)".contains("chmod 600") }
     }
 
-    @Test("A file of more than 4 MiB is refused unread, and a change that would make the file longer is refused")
+    @Test("A token file of more than 4 MiB is refused unread, and so is a change that would exceed 4 MiB")
     func length() throws {
         _ = try create("a")
         let grants = try (0..<4096).map { try Grant("\(String(repeating: "a", count: 60))\($0):read") }
@@ -108,7 +108,7 @@ struct TokenFileTests {
         #expect { try TokenFile(at: path) } throws: { "\($0)".contains("1099511627776 bytes, more than 4194304") }
     }
 
-    @Test("Commands that run at the same time wait for each other")
+    @Test("Concurrent token commands wait for each other")
     func concurrentCommands() throws {
         let ends = EventLog()
         for number in 0..<12 {
@@ -129,7 +129,7 @@ struct TokenFileTests {
     }
 
     @Test(
-        "If the directory's owner exchanges the draft for a link, root gives away no other file",
+        "If the directory's owner replaces the draft by a link, the command of root changes no other file",
         .enabled(if: getuid() == 0))
     func exchangedDraft() throws {
         let victim = try directory.file("victim", "of root")
@@ -145,22 +145,25 @@ struct TokenFileTests {
     }
 
     static let malformed: [(text: String, hint: String)] = [
-        ("{", "line 1"), ("[]", "expected an object"), (#"{"token":[]}"#, "did you mean tokens?"),
-        (#"{"tokens":[1]}"#, "/tokens/0"),
+        ("{", "line 1"), ("[]", "must be an object"), (#"{"token":[]}"#, "did you mean tokens?"),
+        (#"{"tokens":[1]}"#, "element 1 of \"tokens\""),
         (#"{"tokens":[{"name":"a"}]}"#, "\"sha256\" is missing"),
         (#"{"tokens":[{"name":"a","sha256":"00"}]}"#, "64 hexadecimal digits"),
-        (#"{"tokens":[{"nam":"a"}]}"#, "unknown member \"nam\""),
+        (#"{"tokens":[{"nam":"a"}]}"#, "\"nam\" of element 1 of \"tokens\": unknown member"),
         (
             #"{"tokens":[{"name":"a","sha256":"\#(digest)","grants":["app"],"created":"2026-01-01T00:00:00.000Z"}]}"#,
             "has no rights"
         ),
-        (#"{"tokens":[{"name":"a","sha256":"\#(digest)","grants":[],"created":"today"}]}"#, "/tokens/0/created"),
+        (
+            #"{"tokens":[{"name":"a","sha256":"\#(digest)","grants":[],"created":"today"}]}"#,
+            "\"created\" of element 1 of \"tokens\""
+        ),
         (#"{"tokens":[\#(entry),\#(entry)]}"#, "occurs twice"),
     ]
     private static let digest = String(repeating: "0", count: 64)
     private static let entry = #"{"name":"a","sha256":"\#(digest)","grants":[],"created":"2026-01-01T00:00:00.000Z"}"#
 
-    @Test("A link to the file is followed, and stays a link when a token is made")
+    @Test("The command follows a link to the token file and keeps the link")
     func links() throws {
         let link = directory.path + "/link.json"
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "tokens.json")
@@ -173,14 +176,14 @@ struct TokenFileTests {
         #expect(try TokenFile(at: path).tokens.count == 2)
     }
 
-    @Test("A malformed file is refused with its place", arguments: malformed)
+    @Test("A malformed token file is refused with the location of the fault", arguments: malformed)
     func mistakes(text: String, hint: String) throws {
         let path = try directory.file("tokens.json", text)
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
         #expect { try TokenFile(at: path) } throws: { "\($0)".contains(hint) && "\($0)".contains(path) }
     }
 
-    @Test("A file of another user is refused", .enabled(if: getuid() == 0))
+    @Test("A token file of another user is refused", .enabled(if: getuid() == 0))
     func owner() throws {
         _ = try create("a")
         #expect(chown(path, 1, 1) == 0)
@@ -191,7 +194,7 @@ struct TokenFileTests {
         #expect(owner == 1, "a command of root leaves the file to its owner")
     }
 
-    @Test("A draft that a command left behind is replaced, and one that a command is writing is left alone")
+    @Test("An abandoned draft is replaced, and the draft of a running command is kept")
     func leftover() throws {
         _ = try directory.file("tokens.json.new", "{")
         #expect(chmod(path + ".new", 0o666) == 0)
@@ -206,7 +209,7 @@ struct TokenFileTests {
         withExtendedLifetime(other) {}
     }
 
-    @Test("To revoke a token that is not there writes nothing")
+    @Test("Revoking a missing token does not write the file")
     func revokeNone() throws {
         func revoke() throws {
             try TokenFile.change(at: path) { (file: inout TokenFile) throws(ConfigurationError) in try file.revoke("a")
@@ -220,7 +223,7 @@ struct TokenFileTests {
         #expect(try FileManager.default.attributesOfItem(atPath: path)[.systemFileNumber] as? Int == before)
     }
 
-    @Test("A file that is missing is answered with the command that makes one")
+    @Test("A missing token file is refused with the command that creates it")
     func missing() {
         #expect { try TokenFile(at: path) } throws: { "\($0)".contains("settingsd token create NAME") }
     }

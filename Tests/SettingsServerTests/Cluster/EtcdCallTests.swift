@@ -12,7 +12,7 @@ struct EtcdCallTests {
     }
 
     @Test(
-        "Base64 is padded, and only its canonical form is read",
+        "Base64 is padded, and only the canonical form is accepted",
         arguments: [
             ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("\u{FF}?>", "w78/Pg=="),
         ])
@@ -28,7 +28,7 @@ struct EtcdCallTests {
         #expect(Base64.decode(text) == nil)
     }
 
-    @Test("The bytes of a transaction are exactly what the gateway knows")
+    @Test("A transaction is encoded as the gateway expects")
     func transaction() {
         let transaction = EtcdTransaction(
             conditions: [
@@ -51,7 +51,7 @@ struct EtcdCallTests {
         #expect(body(transaction.write) == expected)
     }
 
-    @Test("The bytes of the other calls are exactly what the gateway knows")
+    @Test("The other calls are encoded as the gateway expects")
     func others() {
         #expect(body(EtcdLeaseGrant(seconds: 2).write) == #"{"TTL":"2"}"#)
         #expect(body(EtcdAuthentication(name: "n", password: "p\"").write) == #"{"name":"n","password":"p\""}"#)
@@ -63,7 +63,7 @@ struct EtcdCallTests {
 
     private let read = EtcdTransaction(success: [.range(EtcdRange(key: "a")), .range(EtcdRange(key: "b"))])
 
-    @Test("An answer is read, with its zeros left out")
+    @Test("An answer with omitted zeros is decoded")
     func answer() throws {
         let json = try JSONValue(
             parsing: #"""
@@ -78,7 +78,7 @@ struct EtcdCallTests {
     }
 
     @Test(
-        "An answer of another form is none",
+        "An answer of another form is refused",
         arguments: [
             #"{}"#, #"{"header":{"cluster_id":"1"},"succeeded":true}"#,
             #"{"header":{"cluster_id":"1","revision":"9"},"succeeded":true,"responses":[{"response_range":{}},{"response_range":{}}]}"#,
@@ -90,7 +90,7 @@ struct EtcdCallTests {
     }
 
     @Test(
-        "Messages of a watch are told apart",
+        "The kinds of watch messages are distinguished",
         arguments: [
             (#"{"result":{"header":{},"created":true}}"#, EtcdWatchMessage.created),
             (
@@ -110,7 +110,7 @@ struct EtcdCallTests {
     }
 
     @Test(
-        "An address of etcd is http:// with a host",
+        "An etcd address is http:// with a host",
         arguments: [
             ("http://10.0.0.5:2379", "http://10.0.0.5:2379"), ("http://etcd-1", "http://etcd-1:2379"),
             ("http://[::1]:1/", "http://[::1]:1"), ("https://10.0.0.5:2379", nil), ("10.0.0.5:2379", nil),

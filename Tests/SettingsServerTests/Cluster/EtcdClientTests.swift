@@ -18,7 +18,7 @@ struct EtcdClientTests {
 
     private let bytes: [UInt8] = (0...255).map { $0 }
 
-    @Test("A transaction that compares a value does one branch or the other, and says what it found")
+    @Test("A transaction that compares a value executes one branch and returns the found value")
     func transaction() throws {
         let etcd = try EtcdCluster()
         var client = Self.client(etcd.endpoints)
@@ -42,7 +42,7 @@ struct EtcdClientTests {
         #expect(all.ranges == [[EtcdPair(key: "x1", value: [1]), EtcdPair(key: "x2", value: [])]])
     }
 
-    @Test("A value of a megabyte comes back, and one that etcd refuses is refused")
+    @Test("A value of a megabyte is stored, and an error of etcd is an error of the call")
     func large() throws {
         let etcd = try EtcdCluster()
         var client = Self.client(etcd.endpoints)
@@ -57,7 +57,7 @@ struct EtcdClientTests {
         #expect(try client.call(read, by: soon()).ranges[0].first?.value == large, "the connection goes on")
     }
 
-    @Test("A watch brings what is put from a revision on, in order, however large")
+    @Test("A watch returns all values from a revision on, in order and of any size")
     func watch() throws {
         let etcd = try EtcdCluster()
         var client = Self.client(etcd.endpoints)
@@ -78,7 +78,7 @@ struct EtcdClientTests {
         #expect(found == values)
     }
 
-    @Test("A member that is away is left for another, and a call that no member takes was not done")
+    @Test("A call tries another member if a member is away, and has no effect if no member accepts it")
     func members() throws {
         let etcd = try EtcdCluster()
         // After the kill, no program listens on the port of the member.
@@ -97,7 +97,7 @@ struct EtcdClientTests {
         #expect(error?.cause == .memberFailed)
     }
 
-    @Test("The member that leads is found, and its successor once it is gone")
+    @Test("The client finds the leading member, and its successor after it ends")
     func leaders() throws {
         let etcd = try EtcdCluster(members: 3)
         var client = Self.client(etcd.endpoints)
@@ -121,7 +121,7 @@ struct EtcdClientTests {
         }
     }
 
-    @Test("A call to a member that is paused ends at its deadline with an unknown outcome")
+    @Test("A call to a paused member ends at its deadline with an unknown outcome")
     func paused() throws {
         let etcd = try EtcdCluster()
         var client = Self.client(etcd.endpoints)

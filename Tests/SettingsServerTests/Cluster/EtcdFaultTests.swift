@@ -98,7 +98,7 @@ struct EtcdFaultTests {
         }
     }
 
-    @Test("Members that are killed, paused and come back lose no acknowledged write, and bring none that was refused")
+    @Test("Killed and paused members lose no acknowledged write and restore no refused write")
     func members() throws {
         let etcd = try EtcdCluster(members: 3)
         let nodes = try (0..<3).map { _ in
@@ -124,7 +124,7 @@ struct EtcdFaultTests {
         try writers.check()
     }
 
-    @Test("A daemon finds the member that leads, and its successor once it is gone")
+    @Test("A daemon finds the leading member, and its successor after it ends")
     func leaders() throws {
         let etcd = try EtcdCluster(members: 3)
         let said = EventLog()
@@ -141,7 +141,7 @@ struct EtcdFaultTests {
         #expect(try node.write(.set(2), to: "a").problem == nil)
     }
 
-    @Test("A write whose answers are lost is settled by what the watch brings")
+    @Test("A write whose answers are lost is decided by the watch")
     func lostAnswers() throws {
         let etcd = try EtcdCluster()
         let proxy = try TCPProxy(to: etcd.ports[0])
@@ -156,7 +156,7 @@ struct EtcdFaultTests {
         #expect(node.description == direct.description)
     }
 
-    @Test("A way to etcd that takes its time makes writes slow, and no more")
+    @Test("A slow connection to etcd delays writes and has no other effect")
     func delays() throws {
         let etcd = try EtcdCluster()
         let proxy = try TCPProxy(to: etcd.ports[0])
@@ -193,7 +193,7 @@ struct EtcdFaultTests {
         try writers.check()
     }
 
-    @Test("A way to etcd that loses answers or is cut makes no write happen twice")
+    @Test("A connection to etcd that loses answers or breaks repeats no write")
     func ways() throws {
         let etcd = try EtcdCluster()
         let proxy = try TCPProxy(to: etcd.ports[0])

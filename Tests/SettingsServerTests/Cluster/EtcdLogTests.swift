@@ -48,7 +48,7 @@ struct EtcdLogTests {
 
     private func soon() -> ContinuousClock.Instant { .now + .seconds(Deadline.patience) }
 
-    @Test("Daemons that write at once end with one state that has every acknowledged write once")
+    @Test("Concurrent daemons end with the same state, which contains each acknowledged write once")
     func atOnce() throws {
         let nodes = try [node(0), node(1), node(2)]
         _ = try nodes[0].write(.set(0), to: "n")
@@ -70,7 +70,7 @@ struct EtcdLogTests {
         #expect(nodes[0].description == nodes[2].description)
     }
 
-    @Test("A write is decided on what another daemon has just written")
+    @Test("A write is decided on the newest state of another daemon")
     func decidedAnew() throws {
         let (one, other) = (try node(0), try node(1))
         #expect(try one.write(.set(1), to: "a").problem == nil)
@@ -85,7 +85,7 @@ struct EtcdLogTests {
         #expect(one.description == other.description)
     }
 
-    @Test("A commit of some megabytes reaches the other daemon")
+    @Test("A commit of several megabytes reaches the other daemon")
     func large() throws {
         // Writing megabytes takes long on a busy machine.
         let (one, other) = try (
@@ -100,7 +100,7 @@ struct EtcdLogTests {
         #expect(one.description == other.description)
     }
 
-    @Test("A daemon goes on where it was after a start, with etcd and without")
+    @Test("A restarted daemon continues from its copy, with and without etcd")
     func starts() throws {
         var first: ClusterNode? = try node(0)
         #expect(try first?.write(.set(1), to: "a").problem == nil)
@@ -123,7 +123,7 @@ struct EtcdLogTests {
         try eventually { try second.value("a") == 4 }
     }
 
-    @Test("The outcome of a write that etcd did not answer is found out")
+    @Test("The daemon finds the outcome of a write that etcd did not answer")
     func unknown() throws {
         let one = try hastyNode()
         let other = try node(1)
@@ -144,7 +144,7 @@ struct EtcdLogTests {
         #expect(one.description == other.description)
     }
 
-    @Test("A repeat of a write in doubt waits for the outcome of the first, and is never answered as not done")
+    @Test("A repeat of a write with an unknown outcome waits for the outcome and is never refused as not done")
     func repeatInDoubt() throws {
         let one = try hastyNode()
         etcd.signal(0, SIGSTOP)
@@ -167,8 +167,8 @@ struct EtcdLogTests {
         etcd.signal(0, SIGCONT)
     }
 
-    @Test("A repeat of a write whose outcome stays unknown is answered as unknown once its time is over")
-    func repeatWithoutOutcome() throws {
+    @Test
+    func `A repeat of a write whose outcome stays unknown returns unknown at its deadline`() throws {
         let one = try hastyNode(patience: 2)
         etcd.signal(0, SIGSTOP)
         defer { etcd.signal(0, SIGCONT) }
@@ -183,7 +183,7 @@ struct EtcdLogTests {
         #expect(problem.code == .storageFailed && problem.outcome == .unknown, "\(problem)")
     }
 
-    @Test("A log that was restored to an earlier end goes on in a new epoch")
+    @Test("A log that was restored to an earlier end continues in a new epoch")
     func restored() throws {
         let (one, other) = (try node(0), try node(1))
         #expect(try one.write(.set(1), to: "a").problem == nil)
@@ -205,7 +205,7 @@ struct EtcdLogTests {
         #expect(one.description == other.description)
     }
 
-    @Test("A log that has grown gets a snapshot and loses its beginning, and a daemon that starts begins with that")
+    @Test("A long log is shortened by a snapshot, from which a daemon starts")
     func snapshots() throws {
         let one = try node(0) { $0.snapshotLogBytes = 2000 }
         var client = makeClient()
@@ -234,8 +234,8 @@ struct EtcdLogTests {
         #expect(try late.write(.set(-2), to: "a").problem == nil)
     }
 
-    @Test("An etcd restored from its own snapshot goes on in one new epoch, with what it had and nothing else")
-    func restoredFromFile() throws {
+    @Test
+    func `An etcd restored from its snapshot continues in one new epoch with exactly the restored data`() throws {
         let nodes = try [node(0), node(1), node(2)]
         for value in 1...3 { #expect(try nodes[0].write(.set(.integer(Int64(value))), to: "a").problem == nil) }
         let file = directories[0].path + "/etcd.db"
@@ -256,17 +256,17 @@ struct EtcdLogTests {
             #expect(node.store.state.revision.number >= before.revision.number + 1_000_000_000)
         }
         var client = makeClient()
-        var (place, epochs) = (LogHead.firstBatch - 1, 0)
+        var (lastBatch, epochs) = (LogHead.firstBatch - 1, 0)
         while true {
-            let found = try client.readLog(after: place, self.keys, by: soon())
+            let found = try client.readLog(after: lastBatch, self.keys, by: soon())
             epochs += found.entries.count { $0.head.beginsEpoch }
             guard let last = found.entries.last else { break }
-            place = last.head.batch
+            lastBatch = last.head.batch
         }
         #expect(epochs == 2, "the first, and one more, whichever daemon began it")
     }
 
-    @Test("A copy that is damaged is set aside, and the state is read anew")
+    @Test("A damaged copy is set aside, and the state is read from etcd")
     func damagedCopies() throws {
         var last: ClusterNode? = try node(0)
         #expect(try last?.write(.set(1), to: "a").problem == nil)
@@ -292,7 +292,7 @@ struct EtcdLogTests {
         }
     }
 
-    @Test("A data directory of another daemon without etcd is refused, a copy of another log is set aside")
+    @Test("A data directory of a daemon without etcd is refused, and a copy of another log is set aside")
     func foreignDirectories() throws {
         var first: ClusterNode? = try node(0)
         #expect(try first?.write(.set(1), to: "a").problem == nil)

@@ -16,7 +16,7 @@ struct EtcdOperationTests {
         try #require(answer.status == 200, "\(path): \(answer.text)")
     }
 
-    @Test("A daemon logs in with the password of its file, and again when a member forgot its token")
+    @Test("A daemon authenticates with the password in its file, and again after a member lost its token")
     func password() throws {
         let etcd = try EtcdCluster()
         let directory = try TemporaryDirectory()
@@ -40,7 +40,7 @@ struct EtcdOperationTests {
         try eventually { node.log.health == nil && node.log.staleness == nil }
     }
 
-    @Test("Writes that etcd has no space for are 507 and not done, and reads go on")
+    @Test("Without space in etcd, writes return 507 and have no effect, and reads continue")
     func noSpace() throws {
         let etcd = try EtcdCluster(options: ["--quota-backend-bytes", "8388608"])
         let node = try ClusterNode(etcd.endpoints, in: TemporaryDirectory())
@@ -75,8 +75,8 @@ struct EtcdOperationTests {
         #expect(try node.write(.set(1), to: "a").problem == nil)
     }
 
-    @Test("A refusal for want of space after the write was carried out counts as done")
-    func lastOfTheSpace() throws {
+    @Test
+    func `A refusal for lack of space after the write took effect counts as done`() throws {
         let etcd = try EtcdCluster()
         try etcd.awaitStart()
         let proxy = try TCPProxy(to: etcd.ports[0])
@@ -91,7 +91,7 @@ struct EtcdOperationTests {
         #expect(try node.value("a") == 1)
     }
 
-    @Test("Another etcd behind the same address is noticed, and its log takes the place of the one before")
+    @Test("Another etcd at the same address is detected, and its log replaces the previous log")
     func anotherCluster() throws {
         let (first, second) = (try EtcdCluster(), try EtcdCluster())
         let proxy = try TCPProxy(to: first.ports[0])

@@ -7,7 +7,7 @@ import Testing
 @testable import SettingsCluster
 
 struct LogCacheTests {
-    @Test("A directory without a copy yet is begun again, also for another log, and nothing is set aside")
+    @Test("A directory without a copy is reused, also for another log, and nothing is set aside")
     func withoutCopy() throws {
         let folder = try TemporaryDirectory()
         let directory = DataDirectory(folder.path)

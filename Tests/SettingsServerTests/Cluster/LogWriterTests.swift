@@ -61,7 +61,7 @@ struct LogWriterTests {
 
     private func isDone(_ outcome: LogWriter.Outcome) -> Bool { if case .done = outcome { true } else { false } }
 
-    @Test("A claim whose answer was lost holds up no write of its own daemon")
+    @Test("A claim whose answer was lost delays no write of its own daemon")
     func lostClaim() throws {
         var (client, writer) = (makeClient(), writer())
         _ = try client.call(EtcdTransaction(success: [.put(keys.claim, Array("me".utf8))]), by: soon())
@@ -78,7 +78,7 @@ struct LogWriterTests {
         #expect(try found(&client, from: keys.claim).isEmpty)
     }
 
-    @Test("A claim is given back when there is nothing to write any more")
+    @Test("A claim is released when no write waits")
     func givenBack() throws {
         var (client, writer) = (makeClient(), writer())
         let other = try entry(after: first)
@@ -90,7 +90,7 @@ struct LogWriterTests {
         #expect(try found(&client, from: keys.claim).isEmpty)
     }
 
-    @Test("A claim that is over before its write is made again")
+    @Test("A claim that expires before its write is renewed")
     func madeAgain() throws {
         var (client, writer) = (makeClient(), writer())
         #expect(isDone(writer.write(try entry(after: first), after: first, by: soon())))
@@ -106,7 +106,7 @@ struct LogWriterTests {
         }
     }
 
-    @Test("The parts of a large batch are gone once another daemon was first")
+    @Test("The parts of an overtaken batch are deleted")
     func lostParts() throws {
         var (client, writer) = (makeClient(), writer())
         let other = try entry(after: first)
@@ -124,8 +124,8 @@ struct LogWriterTests {
         try found(&client, from: "settingsd/test/snapshots/", to: "settingsd/test/snapshots0")
     }
 
-    @Test("One daemon at a time puts a snapshot, and a daemon that has lost the lock changes nothing any more")
-    func turns() throws {
+    @Test("Only one daemon at a time puts a snapshot, and a daemon that lost the lock changes nothing")
+    func writeOrder() throws {
         var client = makeClient()
         var lock = try #require(try SnapshotLock(&client, keys))
         #expect(try SnapshotLock(&client, keys) == nil)
@@ -150,7 +150,7 @@ struct LogWriterTests {
         #expect(try SnapshotLock(&client, keys) != nil, "the lock is released")
     }
 
-    @Test("What an interrupted snapshot left is deleted, by its daemon or by the next holder of the lock")
+    @Test("The parts of an interrupted snapshot are deleted by its daemon or by the next owner of the lock")
     func leftovers() throws {
         var client = makeClient()
         var parts = 0

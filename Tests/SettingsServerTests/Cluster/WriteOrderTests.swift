@@ -19,26 +19,29 @@ import Testing
     }
 
     @Test(
-        "The daemon behind the last writer is next, the others wait for each one between",
         arguments: [
             ("a", [], 0), ("a", ["a"], 0), ("a", ["b"], 0), ("b", ["b", "a"], 0), ("a", ["b", "a"], 5),
             ("c", ["b", "c", "a"], 5), ("b", ["b", "c", "a"], 0), ("a", ["b", "c", "a"], 10),
             ("a", ["a", "b", "c"], 0),
             ("x", ["a", "b"], 0), ("0", ["a", "b"], 0), ("ab", ["a", "b"], 5), ("x", ["b", "a"], 5),
         ] as [(String, [String], Int)])
-    func nextBehindLastWriter(daemon: String, writers: [String], milliseconds: Int) throws {
+    func `The daemon after the last writer is next, and other daemons wait for each daemon between`(
+        daemon: String, writers: [String], milliseconds: Int
+    ) throws {
         var order = try order(of: daemon, after: writers)
         #expect(max(order.earliestWriteTime(at: Self.start), Self.start) == Self.start + .milliseconds(milliseconds))
     }
 
-    @Test("A daemon that writes no more is not waited for") func silentDaemonIsNotWaitedFor() throws {
+    @Test
+    func `No daemon waits for a daemon that stopped writing`() throws {
         var order = try order(of: "a", after: ["b", "a"])
         let later = Self.start + .milliseconds(250)
         order.recordBatch(LogHead.beginning(try #require(Epoch("aaaaaaaa")), writer: "a"), at: later)
         #expect(order.earliestWriteTime(at: later) == later)
     }
 
-    @Test("The time to wait follows the time of a transaction, up to a bound") func waitFollowsTransactions() throws {
+    @Test
+    func `The time to wait follows the duration of a transaction, up to a limit`() throws {
         var order = try order(of: "a", after: ["b", "a"])
         for _ in 0..<100 { order.recordRoundTrip(.milliseconds(4)) }
         let wait = order.earliestWriteTime(at: Self.start) - Self.start

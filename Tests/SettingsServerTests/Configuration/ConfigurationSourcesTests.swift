@@ -15,7 +15,7 @@ struct ConfigurationSourcesTests {
     }
 
     @Test(
-        "A variable has the words of its option in capitals",
+        "The name of a variable has the words of its option in capitals",
         arguments: [
             ("listen", "SETTINGSD_LISTEN"), ("limits.bufferBytes", "SETTINGSD_LIMITS_BUFFER_BYTES"),
             ("syncIntervalMilliseconds", "SETTINGSD_SYNC_INTERVAL_MILLISECONDS"),
@@ -28,7 +28,7 @@ struct ConfigurationSourcesTests {
         #expect(Set(Option.all.map(\.variable)).count == Option.all.count)
     }
 
-    @Test("Each option takes its default from a variable") func everyOption() throws {
+    @Test("A variable sets each option") func everyOption() throws {
         let defaults = Configuration()
         for option in Option.all {
             let value = try #require(defaults.sourcedDocument[option.name]?["value"])
@@ -40,7 +40,7 @@ struct ConfigurationSourcesTests {
         }
     }
 
-    @Test("Values of each form arrive") func forms() throws {
+    @Test("Variables set values of each type") func forms() throws {
         let configuration = try read([
             "SETTINGSD_LISTEN": "127.0.0.1:1, unix:/run/s", "SETTINGSD_DATA": "/d", "SETTINGSD_SOCKET_MODE": "0660",
             "SETTINGSD_OPEN_SUITES": "false", "SETTINGSD_LIMITS_IDLE_SECONDS": "9", "SETTINGSD_HOSTS": "a.example",
@@ -70,7 +70,7 @@ struct ConfigurationSourcesTests {
         #expect(try read([:], ["--access.tokens", "/t"]).access.isConfigured)
     }
 
-    @Test("The command line beats the environment, which beats the file, which beats the defaults")
+    @Test("The command line has precedence over the environment, the file and the defaults, in this order")
     func order() throws {
         let directory = try TemporaryDirectory()
         let file = try directory.file(
@@ -92,7 +92,7 @@ struct ConfigurationSourcesTests {
         #expect(try read(["SETTINGSD_CONFIG": ""]).data == nil)
     }
 
-    @Test("Variables of other programs, and those of a service of this name in a container, are left alone")
+    @Test("Variables of other programs and of container services with this name are ignored")
     func others() throws {
         let names = [
             "SETTINGS", "settingsd_log", "SETTINGSD_PORT_7070_TCP_ADDR", "SETTINGSD_SERVICE_HOST", "SETTINGSD_PORT",
@@ -104,7 +104,7 @@ struct ConfigurationSourcesTests {
     }
 
     @Test(
-        "A mistake names the variable, with what would be right",
+        "An error in a variable is reported with the variable and a remedy",
         arguments: [
             (
                 "SETTINGSD_LIMIT_CONNECTIONS", "1",
@@ -138,7 +138,7 @@ struct ConfigurationSourcesTests {
         #expect(error?.description == message)
     }
 
-    @Test("Options that contradict each other are named with their sources") func contradictions() throws {
+    @Test("Contradicting options are reported with their sources") func contradictions() throws {
         let directory = try TemporaryDirectory()
         let file = try directory.file("s.json", #"{"limits":{"targetBytes":5000,"headBytes":4000}}"#)
         let error = #expect(throws: ConfigurationError.self) { try read(["SETTINGSD_CONFIG": file]) }

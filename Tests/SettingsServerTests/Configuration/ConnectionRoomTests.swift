@@ -7,7 +7,7 @@ import Testing
 @Suite(.ownThread)
 struct ConnectionRoomTests {
     @Test(
-        "Limits are lowered to the room there is, and some connections are kept free of watchers",
+        "Limits are lowered to the available descriptors, and some connections are reserved",
         arguments: [
             (files: 30_000, connections: 20_000, watchers: 19_000, most: 20_000, mayWait: 19_000, notes: 0),
             (4032, 20_000, 19_000, 3776, 3588, 2),

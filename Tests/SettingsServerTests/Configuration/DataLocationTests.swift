@@ -13,28 +13,27 @@ struct DataLocationTests {
             configured: configured, isRoot: isRoot, environment: { environment[$0] }, home: { home })
     }
 
-    @Test("What is configured comes first") func whatConfiguredComesFirst() throws {
+    @Test
+    func `A configured data directory has precedence`() throws {
         let location = try location("data", isRoot: true, ["STATE_DIRECTORY": "/s"])
         #expect(location.path == "data")
         #expect(location.reason == "as configured")
     }
 
-    @Test(
-        "Otherwise it is the usual place of the user",
-        arguments: [
-            (["STATE_DIRECTORY": "/var/lib/a"], true, "/var/lib/a", "from $STATE_DIRECTORY"),
-            (["STATE_DIRECTORY": "/var/lib/a:/var/lib/b"], false, "/var/lib/a", "from $STATE_DIRECTORY"),
-            (["STATE_DIRECTORY": ":"], true, "/var/lib/settingsd", "the default for root"),
-            (["XDG_STATE_HOME": "/x", "HOME": "/h"], true, "/var/lib/settingsd", "the default for root"),
-            (["XDG_STATE_HOME": "/x", "HOME": "/h"], false, "/x/settingsd", "from $XDG_STATE_HOME"),
-            (
-                ["XDG_STATE_HOME": "relative", "HOME": "/h/"], false, "/h/.local/state/settingsd",
-                "the default for a user"
-            ),
-            (["HOME": "/h"], false, "/h/.local/state/settingsd", "the default for a user"),
-            ([:], false, "/home/of/record/.local/state/settingsd", "the default for a user"),
-        ])
-    func otherwiseUsualPlaceWhoever(
+    @Test(arguments: [
+        (["STATE_DIRECTORY": "/var/lib/a"], true, "/var/lib/a", "from $STATE_DIRECTORY"),
+        (["STATE_DIRECTORY": "/var/lib/a:/var/lib/b"], false, "/var/lib/a", "from $STATE_DIRECTORY"),
+        (["STATE_DIRECTORY": ":"], true, "/var/lib/settingsd", "the default for root"),
+        (["XDG_STATE_HOME": "/x", "HOME": "/h"], true, "/var/lib/settingsd", "the default for root"),
+        (["XDG_STATE_HOME": "/x", "HOME": "/h"], false, "/x/settingsd", "from $XDG_STATE_HOME"),
+        (
+            ["XDG_STATE_HOME": "relative", "HOME": "/h/"], false, "/h/.local/state/settingsd",
+            "the default for a user"
+        ),
+        (["HOME": "/h"], false, "/h/.local/state/settingsd", "the default for a user"),
+        ([:], false, "/home/of/record/.local/state/settingsd", "the default for a user"),
+    ])
+    func `Without a configured directory, the user's directory is used`(
         environment: [String: String], isRoot: Bool, path: String, reason: String
     ) throws {
         let location = try location(nil, isRoot: isRoot, environment, home: "/home/of/record")
@@ -42,7 +41,8 @@ struct DataLocationTests {
         #expect(location.reason == reason)
     }
 
-    @Test("Without a home there is no usual place") func withoutHomeThereNo() {
+    @Test
+    func `Without HOME, no data directory is known`() {
         let error = #expect(throws: ConfigurationError.self) { try location() }
         #expect(
             error?.description == "cannot choose a data directory: the user has no home directory: set one with --data"

@@ -10,25 +10,23 @@ struct ShippedConfigurationTests {
     private static let root = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-    @Test("The shipped file has every option but access with its default, in the order of the table")
-    func fileShippedHasEvery() throws {
+    @Test
+    func `The shipped file has every option but access with its default, in the order of the table`() throws {
         let text = try String(contentsOf: Self.root.appending(path: "config/settingsd.json"), encoding: .utf8)
         var options = try #require(Configuration().document.object)
         options["access"] = nil
         #expect(text == JSONValue.object(options).text(style: .pretty) + "\n")
     }
 
-    @Test(
-        "The shipped files leave access control off",
-        arguments: ["config/settingsd.json", "config/package/settingsd.json"])
-    func shippedFilesLeaveAccessControlOff(path: String) throws {
+    @Test(arguments: ["config/settingsd.json", "config/package/settingsd.json"])
+    func `The shipped files leave access control off`(path: String) throws {
         var configuration = Configuration()
         try configuration.apply(fileAt: Self.root.appending(path: path).path)
         #expect(!configuration.access.isConfigured)
     }
 
-    @Test("The reference has every option with its type, its default, and whether a reload applies it")
-    func referenceHasEveryOption() throws {
+    @Test
+    func `The reference has every option with its type, its default, and whether a reload applies it`() throws {
         let text = try ["configuration", "limits"].map {
             try String(contentsOf: Self.root.appending(path: "docs/reference/\($0).md"), encoding: .utf8)
         }.joined()
@@ -45,15 +43,16 @@ struct ShippedConfigurationTests {
         }
     }
 
-    @Test("The page of messages has every exit code") func pageHasEveryExitCode() throws {
+    @Test
+    func `The page of messages has every exit code`() throws {
         let text = try String(contentsOf: Self.root.appending(path: "docs/reference/messages.md"), encoding: .utf8)
         for code in ExitCode.allCases {
             #expect(text.contains("| \(code.rawValue) | \(code.meaning) |\n"), "\(code)")
         }
     }
 
-    @Test("The unit does not repeat a start that ended with an error that a restart does not correct")
-    func unitHasExitCodes() throws {
+    @Test
+    func `The unit does not repeat a start that ended with an error that a restart does not correct`() throws {
         let unit = try String(contentsOf: Self.root.appending(path: "config/settingsd.service"), encoding: .utf8)
         let codes = [ExitCode.usage, .damagedData, .cannotWrite, .configuration].map { "\($0.rawValue)" }
         #expect(unit.contains("\nRestartPreventExitStatus=\(codes.joined(separator: " "))\n"))

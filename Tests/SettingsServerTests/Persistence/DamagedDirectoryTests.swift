@@ -18,7 +18,8 @@ struct DamagedDirectoryTests {
     }
 
     @Test(
-        "a start tells what it went past, or refuses with the file, the place and what to do", arguments: DamageCase.all
+        "A start reports the damage that it skips, or refuses with the file, the position and a remedy",
+        arguments: DamageCase.all
     )
     func start(_ damage: DamageCase) throws {
         let (folder, states) = try folder(damage)
@@ -45,7 +46,7 @@ struct DamagedDirectoryTests {
         }
     }
 
-    @Test("a check says how a directory is, and changes nothing", arguments: DamageCase.all)
+    @Test("A check reports the state of a directory and changes nothing", arguments: DamageCase.all)
     func check(_ damage: DamageCase) throws {
         let (folder, _) = try folder(damage)
         let before = try folder.contents()
@@ -55,7 +56,7 @@ struct DamagedDirectoryTests {
         #expect(try folder.contents() == before)
     }
 
-    @Test("after a repair a directory starts, with all that was sound before the damage", arguments: DamageCase.all)
+    @Test("A repaired directory starts with all commits before the damage", arguments: DamageCase.all)
     func repair(_ damage: DamageCase) throws {
         let (folder, states) = try folder(damage)
         let before = try folder.contents()
@@ -86,7 +87,7 @@ struct DamagedDirectoryTests {
         #expect(again.outcome == .nothingToDo)
     }
 
-    @Test("a directory in use names the process that has it")
+    @Test("The error about a directory in use names the process")
     func locked() throws {
         let folder = DataFolder()
         let (_, log) = try folder.open()
@@ -102,7 +103,7 @@ struct DamagedDirectoryTests {
     }
 
     @Test(
-        "a directory that cannot be is inaccessible, and neither check nor repair makes one",
+        "An inaccessible directory is refused, and neither check nor repair creates a directory",
         arguments: ["below", "missing"])
     func inaccessible(_ what: String) throws {
         let folder = DataFolder()

@@ -29,7 +29,7 @@ struct EpochTests {
     }
 
     @Test(
-        "an unclean end begins an epoch where it may have lost something, whatever the durability is now",
+        "An unclean end that may have lost commits begins an epoch, with any durability at the next start",
         arguments: cases)
     func starts(_ table: Case) throws {
         let folder = DataFolder()

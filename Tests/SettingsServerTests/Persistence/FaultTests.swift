@@ -64,7 +64,7 @@ struct FaultTests {
     }
 
     @Test(
-        "what was acknowledged is there after a crash, as far as it was promised, and nothing by halves",
+        "Acknowledged writes survive a crash as the durability promises, and no commit is partial",
         arguments: cases)
     func crash(_ run: Case) throws {
         try sweep(run) { harness, title, survival in
@@ -77,7 +77,7 @@ struct FaultTests {
         }
     }
 
-    @Test("once the fault is gone, writes are taken again, and nothing is lost at the next start", arguments: cases)
+    @Test("After a fault ends, writes succeed again, and the next start loses nothing", arguments: cases)
     func heals(_ run: Case) throws {
         try sweep(run, Self.faults.dropLast()) { harness, title, _ in
             guard harness.log != nil, !harness.isStopped, !harness.disk.isDown, !harness.wasClosed else { return }
@@ -92,7 +92,7 @@ struct FaultTests {
     }
 
     @Test(
-        "a start that fails or dies at any call can be repeated, and comes to the same",
+        "A start that fails at any call can be repeated with the same result",
         arguments: Durability.allCases)
     func startAgain(_ durability: Durability) throws {
         func crashed() throws -> LogHarness {
@@ -133,7 +133,7 @@ struct FaultTests {
         }
     }
 
-    @Test("what a start finds in the page cache after a failed sync is not believed, or lasts")
+    @Test("A start after a failed sync ignores unsynced data or makes it durable")
     func failedSync() throws {
         let setup = LogHarness.Setup()
         let dry = try LogHarness(SimulatedDisk(), setup, seed: 6)
@@ -164,8 +164,8 @@ struct FaultTests {
                     #expect(found?.revision == known?.revision, "\(title), \(suite) at \(state.revision)")
                     let keys = (known?.records.elements ?? []) + (found?.records.elements ?? [])
                     for key in keys.map(\.key) {
-                        let (was, told) = (known?.record(key), found?.record(key))
-                        #expect(was?.stored == told?.stored, "\(title), \(key) of \(suite) at \(state.revision)")
+                        let (before, after) = (known?.record(key), found?.record(key))
+                        #expect(before?.stored == after?.stored, "\(title), \(key) of \(suite) at \(state.revision)")
                     }
                 } catch {
                     #expect(error.code == .historyGone || error.code == .overloaded, "\(title): \(error)")

@@ -86,7 +86,7 @@ struct HistoryRecoveryTests {
         return try SnapshotReader.read(file, in: directory, limits: limits).state
     }
 
-    @Test("What is read from a snapshot, and goes on from there, is what was written and went on")
+    @Test("A history that is read from a snapshot and continues equals the original history")
     func same() throws {
         for var random in FuzzBudget.generators(share: 0.005) {
             let limits = Self.limits(&random)
@@ -103,7 +103,7 @@ struct HistoryRecoveryTests {
         }
     }
 
-    @Test("A long history is the same after it was read from a snapshot, and keeps to other limits")
+    @Test("A long history reads back equal from a snapshot and respects other limits")
     func long() throws {
         for var random in FuzzBudget.generators(share: 0.0005) {
             var limits = Self.limits(&random)
@@ -130,7 +130,7 @@ struct HistoryRecoveryTests {
         }
     }
 
-    @Test("Read with other bounds, it keeps to them and says only what it has")
+    @Test("A history that is read with other limits respects the limits")
     func otherBounds() throws {
         for var random in FuzzBudget.generators(share: 0.005) {
             var run = try Run(seed: random.seed, Self.limits(&random))
@@ -152,7 +152,7 @@ struct HistoryRecoveryTests {
         }
     }
 
-    @Test("A crash and the journal change nothing of it, wherever the last snapshot was", arguments: 1...8)
+    @Test("A recovery from a snapshot and the journal restores the history, with any last snapshot", arguments: 1...8)
     func crashes(seed: Int) throws {
         var setup = LogHarness.Setup(journalBytes: 2_500, suites: Self.suites)
         setup.history.commits = 14

@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.ownThread)
 struct JournalTests {
-    @Test("a snapshot with any byte changed, or cut anywhere, is never taken for one")
+    @Test("A snapshot with a changed byte or a cut end is always refused")
     func damagedSnapshot() throws {
         var commits = RandomCommits(seed: 5)
         var state = State(epoch: try #require(Epoch("snap")))
@@ -34,7 +34,7 @@ struct JournalTests {
         }
     }
 
-    @Test("lines are read whole, however they lie in the pieces that are read")
+    @Test("Lines are read completely, with any division into reads")
     func lines() throws {
         let disk = SimulatedDisk()
         let texts = ["", "a", "bb", String(repeating: "c", count: 100), "", "dd"]

@@ -21,7 +21,7 @@ struct LocalLogTests {
         LogHarness.Setup(durability: durability, journalBytes: 1 << 30)
     }
 
-    @Test("a full disk refuses writes as not done, says so, and takes them again once there is room")
+    @Test("A full disk refuses writes as not done, is logged, and accepts writes when space is available")
     func full() throws {
         let harness = try harness(large())
         try harness.step()
@@ -52,7 +52,7 @@ struct LocalLogTests {
     }
 
     @Test(
-        "a start on a disk that cannot be written to serves what is there, and takes writes once it can",
+        "A start on an unwritable disk serves reads, and accepts writes when the disk is writable",
         arguments: [
             Unwritable(code: ENOSPC, calls: [.write, .preallocate]),
             Unwritable(code: EDQUOT, calls: [.write, .preallocate]),
@@ -84,7 +84,7 @@ struct LocalLogTests {
         try expect(harness, after)
     }
 
-    @Test("after a sync that failed the file is never written to again, and what it held beyond is ignored")
+    @Test("After a failed sync, the file is never written again, and its unsynced content is ignored")
     func failedSync() throws {
         let harness = try harness(large())
         try harness.step()
@@ -104,7 +104,7 @@ struct LocalLogTests {
         try expect(harness, before)
     }
 
-    @Test("large values that are replaced while a snapshot is under way are charged until it has ended")
+    @Test("Large values that are replaced during a snapshot are charged until the snapshot ends")
     func replacedValues() throws {
         let charged = Atomic(0)
         var options = LocalLog.Options(durability: .always)
@@ -122,7 +122,7 @@ struct LocalLogTests {
         }
     }
 
-    @Test("a snapshot that cannot be written is tried again later, and costs nothing else")
+    @Test("A failed snapshot is retried later and has no other effect")
     func failedSnapshot() throws {
         let harness = try harness(large())
         try harness.step()
@@ -144,7 +144,7 @@ struct LocalLogTests {
         try expectSame(harness)
     }
 
-    @Test("the last two snapshots are kept, and the journals since the older")
+    @Test("The last two snapshots and the journals since the older snapshot are kept")
     func outdated() throws {
         let harness = try harness(large())
         for _ in 0..<5 {
@@ -157,7 +157,7 @@ struct LocalLogTests {
         try expectSame(harness)
     }
 
-    @Test("no snapshot is written while nothing changes, however much time passes")
+    @Test("No snapshot is written while nothing changes")
     func idle() throws {
         let harness = try harness(large())
         try harness.step()
@@ -168,7 +168,7 @@ struct LocalLogTests {
         #expect(harness.disk.names == names && harness.disk.calls == calls)
     }
 
-    @Test("after its end the log takes nothing, and another can have the directory")
+    @Test("A closed log accepts no write and releases the directory")
     func close() throws {
         let harness = try harness()
         try harness.step()

@@ -59,12 +59,12 @@ struct PastFilesTests {
         func expectSame(_ context: Comment) throws {
             let view = try view
             let commits = reference.history.all
-            for place in [.zero] + commits.map(\.revision) {
+            for revision in [.zero] + commits.map(\.revision) {
                 for name in try names.map({ try SuiteName($0) }) {
                     let (found, known) = (
-                        try view.suite(name, at: place), try reference.recentPast.suite(name, at: place)
+                        try view.suite(name, at: revision), try reference.recentPast.suite(name, at: revision)
                     )
-                    try #require(Self.lines(found) == Self.lines(known), "\(name) at \(place), \(context)")
+                    try #require(Self.lines(found) == Self.lines(known), "\(name) at \(revision), \(context)")
                 }
             }
             for time in [Timestamp(milliseconds: 0)] + commits.map(\.commit.time) {
@@ -84,8 +84,8 @@ struct PastFilesTests {
         return limits
     }
 
-    @Test("Suites at each revision and instant are the same, across stops, crashes and snapshots", arguments: 1...6)
-    func places(seed: Int) throws {
+    @Test("Past suites at each revision and instant are equal across stops, crashes and snapshots", arguments: 1...6)
+    func revisions(seed: Int) throws {
         var run = try Run(seed: UInt64(seed))
         for life in 0..<4 {
             for _ in 0..<25 { try run.step() }
@@ -100,7 +100,7 @@ struct PastFilesTests {
         #expect(zip(files, files.dropFirst()).allSatisfy { $0.to == $1.from })
     }
 
-    @Test("Pages of the history, differences, undos and restores are the same", arguments: 1...4)
+    @Test("Pages of the history, differences, undos and restores are equal across restarts", arguments: 1...4)
     func questions(seed: Int) throws {
         var run = try Run(seed: UInt64(seed))
         for _ in 0..<60 { try run.step() }
@@ -118,9 +118,9 @@ struct PastFilesTests {
                 try #require(commits == known.commits.map { $0.jsonText() }, "\(name), seed \(seed)")
             }
         }
-        let places = [.zero] + reference.history.all.map(\.revision)
+        let revisions = [.zero] + reference.history.all.map(\.revision)
         for _ in 0..<200 {
-            let (from, to) = (run.random.pick(places), run.random.pick(places))
+            let (from, to) = (run.random.pick(revisions), run.random.pick(revisions))
             let suite = try SuiteName(run.random.pick(Self.names))
             let found = try view.difference(of: suite, from: .revision(from), to: .revision(to), for: nil)
             let known = try reference.recentPast.difference(of: suite, from: .revision(from), to: .revision(to))
@@ -130,13 +130,13 @@ struct PastFilesTests {
         }
         let next = try #require(reference.revision.advanced(by: 1))
         var (done, refused) = (0, 0)
-        for place in places.dropFirst() {
+        for revision in revisions.dropFirst() {
             let suite = try SuiteName(run.random.pick(Self.names))
             let isForced = run.random.chance(oneIn: 2)
             for command in [
-                WriteRequest.Command.undo(UndoRequest(place, isForced: isForced), of: nil, onConflict: .keep),
-                .undo(UndoRequest(place, isForced: isForced), of: suite, onConflict: .keep),
-                .restore(suite, RestoreRequest(to: .revision(place)), skipsConflicts: false),
+                WriteRequest.Command.undo(UndoRequest(revision, isForced: isForced), of: nil, onConflict: .keep),
+                .undo(UndoRequest(revision, isForced: isForced), of: suite, onConflict: .keep),
+                .restore(suite, RestoreRequest(to: .revision(revision)), skipsConflicts: false),
             ] {
                 let known = Self.outcome { () throws(Problem) in
                     try reference.decide(WriteRequest(command), revision: next, time: reference.time)
@@ -153,7 +153,7 @@ struct PastFilesTests {
         #expect(done > 50 && refused > 20)
     }
 
-    @Test("A search that stops at any file, the oldest too, goes on from there")
+    @Test("A search that stops at any past file continues from this file")
     func longSearch() throws {
         // A page searches about 16,384 commits, and each file counts as 64 commits.
         var run = try Run(seed: 11) { $0.journalBytes = 1 << 30 }
@@ -199,7 +199,7 @@ struct PastFilesTests {
         }
     }
 
-    @Test("With smaller bounds at a start, nothing is lost")
+    @Test("A start with lower limits loses no past file")
     func smallerBounds() throws {
         for closes in [true, false] {
             var run = try Run(seed: 7) { $0.history.commits = 100 }
@@ -214,7 +214,7 @@ struct PastFilesTests {
         }
     }
 
-    @Test("Files go by their age, and what is before them is gone")
+    @Test("Past files are removed by age, and earlier states are gone")
     func age() throws {
         var run = try Run(seed: 8) { $0.history.age = 15_000 }
         for _ in 0..<80 { try run.step() }
@@ -241,7 +241,7 @@ struct PastFilesTests {
         }
     }
 
-    @Test("A clock that is years ahead for a while neither takes files with it nor keeps them for longer")
+    @Test("A clock that is temporarily years ahead neither removes past files nor keeps them longer")
     func wrongClock() throws {
         var run = try Run(seed: 11) { $0.history.age = 15_000 }
         for _ in 0..<20 { try run.step() }
@@ -259,7 +259,7 @@ struct PastFilesTests {
         #expect(run.harness.disk.names.filter { $0.hasPrefix("past-") }.count == past.list.count)
     }
 
-    @Test("What waits for a past file is charged, and a stop without time for it loses none of it")
+    @Test("Commits that wait for a past file are charged, and a short stop loses none of them")
     func waiting() throws {
         var run = try Run(seed: 12) { $0.journalBytes = 1 << 20 }
         for _ in 0..<10 { try run.step() }
@@ -279,7 +279,7 @@ struct PastFilesTests {
         #expect(run.harness.pastCharge.bytes.withLock(\.self) == 0)
     }
 
-    @Test("Files that are long in coming take no commits along")
+    @Test("A delayed past file loses no commits")
     func lag() throws {
         var run = try Run(seed: 13) { $0.journalBytes = 1 << 20 }
         for _ in 0..<10 { try run.step() }
@@ -291,7 +291,7 @@ struct PastFilesTests {
         #expect(run.harness.pastCharge.bytes.withLock(\.self) == 0)
     }
 
-    @Test("A damaged file is no obstacle to a start; what is before its end is gone, what is behind it is not")
+    @Test("A start with a damaged past file succeeds and loses only the states before the end of the file")
     func damage() throws {
         for isAtEnd in [false, true] {
             var run = try Run(seed: 9)
@@ -331,7 +331,7 @@ struct PastFilesTests {
         }
     }
 
-    @Test("Files beyond what was recovered are set aside, so that they are never taken for what comes later")
+    @Test("Past files beyond the recovered state are set aside")
     func stale() throws {
         var run = try Run(seed: 10)
         for _ in 0..<10 { try run.step() }

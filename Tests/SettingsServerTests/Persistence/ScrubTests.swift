@@ -30,7 +30,7 @@ struct ScrubTests {
 
     private var files: [String] { folder.names.filter { $0.hasPrefix("journal-") || $0.hasPrefix("snapshot-") } }
 
-    @Test("Files that are as they were written are counted and not reported, before and after a start")
+    @Test("A scrub counts intact files and reports none, before and after a start")
     func sound() throws {
         #expect(try scrub() == [])
         #expect(metrics.contents.scrubbedFiles == files.count && files.count >= 4)
@@ -41,7 +41,7 @@ struct ScrubTests {
         #expect(try scrub() == [])
     }
 
-    @Test("A byte that changed is reported with its file and place, wherever it is")
+    @Test("A scrub reports a changed byte with its file and position")
     func flipped() throws {
         for name in files {
             let sound = try folder.read(name)
@@ -58,7 +58,7 @@ struct ScrubTests {
         #expect(metrics.contents.damagedFiles == 0)
     }
 
-    @Test("A past file is read, too, and one with a byte that changed is reported with what to do")
+    @Test("A scrub reports a changed byte in a past file with a remedy")
     func past() throws {
         var setup = LogHarness.Setup(journalBytes: 4_000)
         setup.history = PastFilesTests.limits
@@ -83,7 +83,7 @@ struct ScrubTests {
         }
     }
 
-    @Test("A journal that lost its last line is reported; one with a commit that is being written is not")
+    @Test("A scrub reports a journal without its last line, and no journal with an unfinished commit")
     func short() throws {
         let newest = try #require(files.last { $0.hasPrefix("journal-") })
         let sound = try folder.read(newest)
@@ -97,7 +97,7 @@ struct ScrubTests {
         #expect(try scrub() == [])
     }
 
-    @Test("A scrub that is abandoned reports nothing")
+    @Test("A cancelled scrub reports nothing")
     func abandoned() throws {
         let pace = ReadPace(bytesPerSecond: 1)
         pace.stop()

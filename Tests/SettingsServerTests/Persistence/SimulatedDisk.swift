@@ -130,10 +130,10 @@ final class SimulatedDisk: FileSystem {
     }
 
     /// Reserves only a small part of the space, because writing a megabyte of zeros for each journal would be slow.
-    func preallocate(_ descriptor: Int32, _ path: String, _ place: Range<Int>) throws(FileError) {
+    func preallocate(_ descriptor: Int32, _ path: String, _ range: Range<Int>) throws(FileError) {
         try storage.call(.preallocate, path) { storage in
-            let zeros = [UInt8](repeating: 0, count: min(place.count, 3000))
-            storage.change(descriptor, .write(offset: place.lowerBound, bytes: zeros))
+            let zeros = [UInt8](repeating: 0, count: min(range.count, 3000))
+            storage.change(descriptor, .write(offset: range.lowerBound, bytes: zeros))
             return nil
         }
     }

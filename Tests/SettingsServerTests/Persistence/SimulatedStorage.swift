@@ -201,14 +201,14 @@ struct SimulatedStorage: Sendable {
             return
         }
         let isLost = Bool.random(using: &random)
-        var place = offset
-        while place < offset + bytes.count {
-            let end = min((place / piece + 1) * piece, offset + bytes.count)
-            if isLost || Int.random(in: 0..<4, using: &random) == 0 { lost.insert(place / piece) }
-            if !lost.contains(place / piece) {
-                apply(.write(offset: place, bytes: Array(bytes[(place - offset)..<(end - offset)])), to: &content)
+        var position = offset
+        while position < offset + bytes.count {
+            let end = min((position / piece + 1) * piece, offset + bytes.count)
+            if isLost || Int.random(in: 0..<4, using: &random) == 0 { lost.insert(position / piece) }
+            if !lost.contains(position / piece) {
+                apply(.write(offset: position, bytes: Array(bytes[(position - offset)..<(end - offset)])), to: &content)
             }
-            place = end
+            position = end
         }
     }
 }

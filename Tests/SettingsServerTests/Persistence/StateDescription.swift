@@ -5,14 +5,14 @@ import SettingsModel
 /// A complete state as lines of text that can be compared.
 struct StateDescription: Hashable, CustomStringConvertible {
     /// The epoch, the revision and the limits of the history.
-    let place: [String]
+    let position: [String]
     /// The stored values and schemas.
     let content: [String]
     /// The recent commits.
     let history: [String]
 
     init(_ state: State) {
-        place = ["epoch \(state.epoch)", "revision \(state.revision)", "time \(state.time.milliseconds)"]
+        position = ["epoch \(state.epoch)", "revision \(state.revision)", "time \(state.time.milliseconds)"]
         var lines = ["last drop \(state.lastDropRevision)"]
         state.suites.forEach { suite in
             lines.append("suite \(suite.id) \(suite.revision) schema \(suite.schemaRevision) keys \(suite.keyCount)")
@@ -50,5 +50,5 @@ struct StateDescription: Hashable, CustomStringConvertible {
             + "\(record.origin?.by ?? "-") \(record.origin?.note ?? "-")"
     }
 
-    var description: String { (place + content + history).joined(separator: "\n") }
+    var description: String { (position + content + history).joined(separator: "\n") }
 }

@@ -42,7 +42,7 @@ struct CommandsOfRootTests {
         return file
     }
 
-    @Test("restore makes files of the directory's owner, also if it makes the directory")
+    @Test("`restore` as root creates files of the directory's owner, also in a new directory")
     func restore() throws {
         let backup = try backup()
         let new = home + "/new/data"
@@ -54,13 +54,13 @@ struct CommandsOfRootTests {
         #expect(try owners(in: home + "/new") == [Self.user])
     }
 
-    @Test("restore keeps a directory of root as it is") func restoreForRoot() throws {
+    @Test("`restore` as root keeps a directory of root") func restoreForRoot() throws {
         let data = directory.path + "/data"
         #expect(try ChildProcess.run(["restore", try backup(), "--data", data]).code == 0)
         #expect(try owners(in: data) == [0])
     }
 
-    @Test("repair leaves all files to the directory's owner") func repair() throws {
+    @Test("`repair` as root leaves all files to the directory's owner") func repair() throws {
         #expect(try ChildProcess.run(["restore", try backup(), "--data", home]).code == 0)
         let journal = try #require(
             try files.contentsOfDirectory(atPath: home).first { $0.hasPrefix("journal-") })
@@ -70,14 +70,14 @@ struct CommandsOfRootTests {
         #expect(try owners(in: home) == [Self.user])
     }
 
-    @Test("token makes a file of the directory's owner") func token() throws {
+    @Test("`token` as root creates a file of the directory's owner") func token() throws {
         let words = ["--grant", "*:read", "--access.tokens", home + "/tokens.json", "--data", home]
         for name in ["a", "b"] { #expect(try ChildProcess.run(["token", "create", name] + words).code == 0) }
         #expect(try owners(in: home) == [Self.user])
         #expect(try files.contentsOfDirectory(atPath: home) == ["tokens.json"])
     }
 
-    @Test("token changes nothing behind a link that the directory's owner made") func links() throws {
+    @Test("`token` as root does not follow a link of the directory's owner") func links() throws {
         let secret = directory.path + "/root.json"
         func create(_ name: String, _ file: String) throws -> ChildProcess.End {
             try ChildProcess.run(

@@ -20,8 +20,8 @@ struct LifecycleTests {
         text.split(separator: "\n", omittingEmptySubsequences: false).joined(separator: "\r\n")
     }
 
-    @Test("A signal stops it cleanly, and what was written is there again", arguments: [SIGTERM, SIGINT])
-    func signalStopsCleanlyWhat(number: Int32) throws {
+    @Test(arguments: [SIGTERM, SIGINT])
+    func `A signal stops the daemon cleanly, and the next start has all writes`(number: Int32) throws {
         let directory = try TemporaryDirectory()
         let (process, port) = try start(directory)
         let client = try RawClient(port: port)
@@ -44,8 +44,8 @@ struct LifecycleTests {
         #expect(try again.end().code == 0)
     }
 
-    @Test("A daemon that listens beyond loopback warns of each such address, and of no other")
-    func daemonListensBeyondLoopback() throws {
+    @Test
+    func `A daemon warns of each address that is not loopback`() throws {
         let directory = try TemporaryDirectory()
         let socket = "unix:\(directory.path)/socket"
         let (process, _) = try start(directory, ["--listen", "0.0.0.0:0", "--listen", socket, "--open-to-network"])
@@ -57,8 +57,8 @@ struct LifecycleTests {
         #expect(warnings.first?.contains("no access control") == true)
     }
 
-    @Test("A signal that comes while it starts is not lost", arguments: [SIGTERM, SIGINT])
-    func signalComesWhileStarts(number: Int32) throws {
+    @Test(arguments: [SIGTERM, SIGINT])
+    func `A signal during the start is not lost`(number: Int32) throws {
         // Many connections at the same time, so that the threads of each daemon compete for the processors.
         let directory = try TemporaryDirectory()
         let codes = EventLog()
@@ -81,8 +81,8 @@ struct LifecycleTests {
         #expect(Set(codes.all) == ["success(0)"])
     }
 
-    @Test("A second signal ends it at once", arguments: [(SIGTERM, Int32(143)), (SIGINT, Int32(130))])
-    func secondSignalEndsOnce(number: Int32, code: Int32) throws {
+    @Test(arguments: [(SIGTERM, Int32(143)), (SIGINT, Int32(130))])
+    func `A second signal ends the daemon at once`(number: Int32, code: Int32) throws {
         let directory = try TemporaryDirectory()
         let (process, port) = try start(directory, ["--config", try directory.file("c", #"{"stopSeconds":600}"#)])
         // The daemon waits for a request that has begun.
@@ -96,23 +96,23 @@ struct LifecycleTests {
         #expect(try process.end().code == code)
     }
 
-    @Test("A Unix domain socket goes with a clean stop, and after a kill with the next start")
-    func unixDomainSocketGoes() throws {
+    @Test
+    func `A Unix domain socket is removed by a clean stop, or after a kill by the next start`() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path + "/socket"
-        let place = "unix:" + path
+        let address = "unix:" + path
         for number in [SIGKILL, SIGTERM] {
-            let (process, _) = try start(directory, ["--listen", place])
-            #expect(try process.line(containing: "listening on unix:").hasSuffix(" info listening on \(place)"))
+            let (process, _) = try start(directory, ["--listen", address])
+            #expect(try process.line(containing: "listening on unix:").hasSuffix(" info listening on \(address)"))
             let client = try RawClient(.unix(path))
             try client.send(request("GET /healthz HTTP/1.1\nHost: settingsd\n\n"))
             #expect(try client.readResponse().status == 200)
             let second = try ChildProcess.run([
-                "--listen", place, "--data", directory.path + "/other", "--log", "error",
+                "--listen", address, "--data", directory.path + "/other", "--log", "error",
             ])
             #expect(second.code == 69)
             #expect(
-                second.errors == "settingsd: cannot listen on \(place): another program listens on this socket: "
+                second.errors == "settingsd: cannot listen on \(address): another program listens on this socket: "
                     + "find out what uses this path, or choose another path with --listen\n")
             process.signal(number)
             #expect(try process.end().code == (number == SIGKILL ? -SIGKILL : 0))
@@ -120,7 +120,8 @@ struct LifecycleTests {
         }
     }
 
-    @Test("HUP has it read the configuration again") func hangUpTerminalChanges() throws {
+    @Test
+    func `HUP reloads the configuration`() throws {
         let directory = try TemporaryDirectory()
         let (process, port) = try start(directory)
         process.signal(SIGHUP)
@@ -132,7 +133,8 @@ struct LifecycleTests {
         #expect(try process.end().code == 0)
     }
 
-    @Test("HUP that comes before the daemon has read its configuration causes a reload") func earlyHangUp() throws {
+    @Test
+    func `HUP before the end of the start causes a reload`() throws {
         let directory = try TemporaryDirectory()
         // Reading this number of users takes the daemon some time.
         let users = (0..<30_000).map { #""\#($0 + 100_000)":["app:read"]"# }.joined(separator: ",")
@@ -147,7 +149,8 @@ struct LifecycleTests {
         #expect(try process.end().code == 0)
     }
 
-    @Test("A command does not block HUP") func hangUpEndsCommand() throws {
+    @Test
+    func `A command does not block HUP`() throws {
         // The command waits for a response on the connection.
         let listener = try #require(try Listener.open(.tcp(host: "127.0.0.1", port: 0)).first)
         let process = try ChildProcess(["cluster", "status", "--etcd.endpoints", "http://\(listener.address)"])
@@ -157,8 +160,8 @@ struct LifecycleTests {
         #expect(try !process.has(SIGHUP, in: "SigBlk"))
     }
 
-    @Test("A signal without a meaning changes nothing", arguments: [SIGUSR1, SIGUSR2])
-    func signalWithoutMeaningChanges(number: Int32) throws {
+    @Test(arguments: [SIGUSR1, SIGUSR2])
+    func `An unused signal has no effect`(number: Int32) throws {
         let directory = try TemporaryDirectory()
         let (process, port) = try start(directory)
         process.signal(number)
@@ -169,7 +172,8 @@ struct LifecycleTests {
         #expect(try process.end().code == 0)
     }
 
-    @Test("QUIT ends it at once and prints no memory") func quitEndsOncePrints() throws {
+    @Test
+    func `QUIT ends the daemon at once without a core dump`() throws {
         let directory = try TemporaryDirectory()
         let (process, _) = try start(directory)
         process.signal(SIGQUIT)
@@ -178,7 +182,8 @@ struct LifecycleTests {
         #expect(end.errors.split(separator: "\n").allSatisfy { $0.contains(" info ") }, "\(end.errors)")
     }
 
-    @Test("Of two daemons over one directory the second does not start") func twoDaemonsOverOne() throws {
+    @Test
+    func `A second daemon on the same directory refuses to start`() throws {
         let directory = try TemporaryDirectory()
         let (process, _) = try start(directory)
         let second = try ChildProcess.run([
@@ -191,7 +196,8 @@ struct LifecycleTests {
         #expect(try process.end().code == 0)
     }
 
-    @Test("It says which directory it took by itself") func saysWhichDirectoryTook() throws {
+    @Test
+    func `The daemon logs the default data directory that it uses`() throws {
         let directory = try TemporaryDirectory()
         let process = try ChildProcess(
             ["--listen", "127.0.0.1:0"], environment: ["STATE_DIRECTORY=\(directory.path)/state"])

@@ -37,7 +37,7 @@ struct LineWriterTests {
     }
 
     @Test(
-        "A stalled reader blocks no caller; when it resumes, each line has been written or counted",
+        "A stalled reader blocks no caller, and each line is later written or counted",
         arguments: [0, O_NONBLOCK], [Duration.zero, .milliseconds(5)])
     func stalledReader(flags: Int32, delay: Duration) throws {
         let pipe = try FullPipe(flags: flags)
@@ -61,8 +61,8 @@ struct LineWriterTests {
         #expect(writer.droppedLines == dropped)
     }
 
-    @Test("A daemon whose standard error nobody reads starts, answers and stops")
-    func stalledStandardError() throws {
+    @Test
+    func `A daemon whose standard error nobody reads starts, answers and stops`() throws {
         let directory = try TemporaryDirectory()
         let pipe = try FullPipe()
         let socket = directory.path + "/socket"
@@ -79,8 +79,8 @@ struct LineWriterTests {
         #expect(try daemon.end().code == 0)
     }
 
-    @Test("An error that ends the start does not wait for a reader of standard error")
-    func stalledStartError() throws {
+    @Test
+    func `An error that ends the start does not wait for a reader of standard error`() throws {
         let pipe = try FullPipe()
         let program = try ChildProcess(
             ["-c", "exec \"$0\" --nonsense 2>&3", ChildProcess.program], of: "/bin/sh", descriptors: [pipe.input])

@@ -9,7 +9,8 @@ import Testing
 /// The output and the exit code of the program when it does not serve requests.
 @Suite(.ownThread)
 struct ProgramTests {
-    @Test("--help lists the commands and options") func tellsWhatCanDo() throws {
+    @Test
+    func `--help lists the commands and options`() throws {
         let end = try ChildProcess.run(["--help"])
         #expect(end.code == 0)
         #expect(end.errors == "")
@@ -24,8 +25,8 @@ struct ProgramTests {
         #expect(end.output.split(separator: "\n").allSatisfy { $0.count <= 120 })
     }
 
-    @Test("check of a directory without a file of a daemon ends with exit code 73")
-    func checkOfOtherDirectory() throws {
+    @Test
+    func `check of a directory without a file of a daemon ends with exit code 73`() throws {
         let directory = try TemporaryDirectory()
         for name in [nil, "notes.txt"] {
             _ = try name.map { try directory.file($0, "") }
@@ -67,17 +68,17 @@ struct ProgramTests {
         #expect(document["stopSeconds"] == ["value": 3, "from": .string("file \(file)")])
     }
 
-    @Test(
-        "--check-config refuses a configuration that a start refuses, with the same error",
-        arguments: [
-            (#"{"listen":"0.0.0.0:0"}"#, Int32(78), "is open to the network"),
-            (
-                #"{"listen":"unix:/nonexistent/socket"}"#, 69,
-                "cannot listen on unix:/nonexistent/socket: bind: No such file"
-            ),
-            (#"{"access":{"tokens":"/nonexistent"}}"#, 78, "cannot read the token file"),
-        ])
-    func checksWhatStartRefuses(text: String, code: Int32, message: String) throws {
+    @Test(arguments: [
+        (#"{"listen":"0.0.0.0:0"}"#, Int32(78), "is open to the network"),
+        (
+            #"{"listen":"unix:/nonexistent/socket"}"#, 69,
+            "cannot listen on unix:/nonexistent/socket: bind: No such file"
+        ),
+        (#"{"access":{"tokens":"/nonexistent"}}"#, 78, "cannot read the token file"),
+    ])
+    func `--check-config refuses a configuration that a start refuses, with the same error`(
+        text: String, code: Int32, message: String
+    ) throws {
         let directory = try TemporaryDirectory()
         let file = try directory.file("c.json", text)
         let check = try ChildProcess.run(["--check-config", "--config", file])
@@ -86,8 +87,8 @@ struct ProgramTests {
         #expect(start.code == check.code && start.errors == check.errors, "\(start)")
     }
 
-    @Test("--check-config accepts an address in use, and warns of an audit file in a missing directory")
-    func checkLeavesOthersAlone() throws {
+    @Test
+    func `--check-config accepts an address in use, and warns of an audit file in a missing directory`() throws {
         let directory = try TemporaryDirectory()
         let daemon = try DaemonProcess(data: directory.path + "/data")
         let check = try ChildProcess.run(
@@ -103,14 +104,15 @@ struct ProgramTests {
         try daemon.stop()
     }
 
-    @Test("A mistake in the environment ends it with exit code 78", arguments: ["--print-config", "--check-config"])
-    func mistakeInEnvironment(flag: String) throws {
+    @Test(arguments: ["--print-config", "--check-config"])
+    func `An error in the environment ends the program with exit code 78`(flag: String) throws {
         let end = try ChildProcess.run([flag], environment: ["SETTINGSD_LISTENS=127.0.0.1:1"])
         let message = "unknown variable SETTINGSD_LISTENS in the environment: did you mean SETTINGSD_LISTEN?"
         #expect(end == ChildProcess.End(code: 78, output: "", errors: "settingsd: \(message)\n"))
     }
 
-    @Test("It checks a configuration without starting") func checksConfigurationWithoutStarting() throws {
+    @Test
+    func `--check-config checks a configuration without a start`() throws {
         let directory = try TemporaryDirectory()
         let good = try ChildProcess.run(["--check-config", "--config", try directory.file("good", "{}")])
         #expect(good == ChildProcess.End(code: 0, output: "the configuration is valid\n", errors: ""))
@@ -147,14 +149,16 @@ struct ProgramTests {
         }
     }
 
-    @Test("A mistake on the command line is one line and exit code 64") func mistakeCommandLineOne() throws {
+    @Test
+    func `An error on the command line is one line and exit code 64`() throws {
         #expect(
             try ChildProcess.run(["--listn", "127.0.0.1:0"])
                 == ChildProcess.End(
                     code: 64, output: "", errors: "settingsd: unknown option \"--listn\": did you mean --listen?\n"))
     }
 
-    @Test("A port that is taken ends it with exit code 69, and says which") func portTakenEndsExit() throws {
+    @Test
+    func `A port in use ends the program with exit code 69 and names the address`() throws {
         let listener = try #require(try Listener.open(.tcp(host: "127.0.0.1", port: 0)).first)
         let directory = try TemporaryDirectory()
         let end = try ChildProcess.run([
@@ -169,7 +173,8 @@ struct ProgramTests {
         withExtendedLifetime(listener) {}
     }
 
-    @Test("A data directory that cannot be made ends it with exit code 73") func dataDirectoryCannotMade() throws {
+    @Test
+    func `A data directory that cannot be created ends the program with exit code 73`() throws {
         let end = try ChildProcess.run(["--listen", "127.0.0.1:0", "--data", "/dev/null/data", "--log", "error"])
         #expect(end.code == 73)
         #expect(end.errors.hasPrefix("settingsd: /dev/null/data"))

@@ -25,8 +25,9 @@ struct ServiceManagerTests {
             environment: ["HOME=/nonexistent", "NOTIFY_SOCKET=\(socket.name)"] + environment)
     }
 
-    @Test("The daemon reports that it is ready once it answers, and that it stops", arguments: [false, true])
-    func readyAndStopping(isAbstract: Bool) throws {
+    @Test(arguments: [false, true])
+    func `The daemon reports to the service manager when it serves requests and when it stops`(isAbstract: Bool) throws
+    {
         let socket = try NotifySocket(in: isAbstract ? nil : directory)
         let process = try start(socket)
         let ready = try socket.next()
@@ -42,7 +43,7 @@ struct ServiceManagerTests {
         #expect(try process.end().code == 0)
     }
 
-    @Test("A reload is reported with its time, and its end with what came of it")
+    @Test("The daemon reports a reload with its time, and its end with the result")
     func reload() throws {
         let file = try directory.file("settingsd.json", "{}")
         let socket = try NotifySocket(in: directory)
@@ -63,7 +64,7 @@ struct ServiceManagerTests {
         #expect(failed.last?.hasPrefix("\(try #require(ready.last)); the last reload failed: ") == true)
     }
 
-    @Test("Nothing is reported after the stop, as by a reload that ends then")
+    @Test("The daemon reports nothing after the stop, also if a reload ends later")
     func afterStopping() throws {
         let socket = try NotifySocket(in: directory)
         let log = Log(level: .error, clock: { Timestamp.now() }, write: { _ in })
@@ -78,7 +79,7 @@ struct ServiceManagerTests {
         #expect(try socket.next() == ["WATCHDOG=1"])
     }
 
-    @Test("The watchdog is fed several times in its interval")
+    @Test("The daemon feeds the watchdog several times per interval")
     func watchdog() throws {
         let socket = try NotifySocket(in: directory)
         let process = try start(socket, environment: ["WATCHDOG_USEC=200000"])
@@ -88,7 +89,7 @@ struct ServiceManagerTests {
     }
 
     @Test(
-        "A watchdog that is meant for another process, or for none, is not fed",
+        "The daemon does not feed a watchdog of another process",
         arguments: [
             ([:], nil), (["WATCHDOG_USEC": "3000000"], 3_000_000_000),
             (["WATCHDOG_USEC": "3000000", "WATCHDOG_PID": "7"], 3_000_000_000),

@@ -28,13 +28,13 @@ struct SocketActivationTests {
         return client
     }
 
-    @Test("They take the place of the option, outlive the daemon, and keep clients for the next one")
+    @Test("Sockets of the service manager replace the option `listen`, and keep clients across a restart")
     func handedOver() throws {
         let path = directory.path + "/socket"
         let port = try Listener(.resolve("127.0.0.1", port: 0)[0])
         let file = try Listener(.unix(path: path))
-        let places = [RawAddress.ipv4(port.address.port), .unix(path)]
-        var waiting = try places.map(send)
+        let addresses = [RawAddress.ipv4(port.address.port), .unix(path)]
+        var waiting = try addresses.map(send)
         for _ in 0..<2 {
             let process = try start(
                 [port.descriptor, file.descriptor], options: ["--listen", "unix:/nonexistent/socket"])
@@ -43,12 +43,12 @@ struct SocketActivationTests {
             process.signal(SIGTERM)
             #expect(try process.end().code == 0)
             #expect(access(path, F_OK) == 0)
-            waiting = try places.map(send)
+            waiting = try addresses.map(send)
         }
         withExtendedLifetime((port, file)) {}
     }
 
-    @Test("Those that are meant for another process are left alone")
+    @Test("Sockets for another process are ignored")
     func otherProcess() throws {
         let port = try Listener(.resolve("127.0.0.1", port: 0)[0])
         let process = try start([port.descriptor], process: "1", options: ["--listen", "127.0.0.1:0"])
@@ -56,7 +56,7 @@ struct SocketActivationTests {
         #expect(!line.hasSuffix(":\(port.address.port)"))
     }
 
-    @Test("Beyond this machine they need access control")
+    @Test("Sockets on a network address require access control")
     func exposure() throws {
         let port = try Listener(.resolve("0.0.0.0", port: 0)[0])
         let end = try start([port.descriptor], options: ["--log", "error"]).end()
@@ -65,7 +65,7 @@ struct SocketActivationTests {
     }
 
     @Test(
-        "A descriptor that is no socket that listens ends the start with its name",
+        "A descriptor that is not a listening socket ends the start with its name",
         arguments: [
             (Int32(SOCK_DGRAM.rawValue), "listen: Protocol wrong type for socket"),
             (Int32(SOCK_STREAM.rawValue), "accept4: Invalid argument"),

@@ -18,7 +18,7 @@ struct WatchdogTests {
         return Watchdog(parts, log) { [fed] in fed.add("fed") }
     }
 
-    private func expectHeld(_ watchdog: Watchdog, _ name: String, letGo: () -> Void) throws {
+    private func expectReport(_ watchdog: Watchdog, _ name: String, letGo: () -> Void) throws {
         let count = fed.count("fed")
         try eventually {
             watchdog.tick()
@@ -34,7 +34,7 @@ struct WatchdogTests {
         }
     }
 
-    @Test("A commit stage whose sync does not end is missed, and found again") func writer() throws {
+    @Test("The watchdog reports a commit stage that is blocked in a sync, and its recovery") func writer() throws {
         let log = ScriptedLog(isGated: true)
         let store = Store(State(epoch: try #require(Epoch("e0"))), log: log) { Timestamp(milliseconds: 1000) }
         let watchdog = watchdog([
@@ -48,11 +48,11 @@ struct WatchdogTests {
         let results = CollectedResults()
         #expect(store.enqueue(WriteID(low: 1), try .put("a", 1), for: results) == nil)
         log.awaitFlush()
-        try expectHeld(watchdog, "the commit stage") { log.letGo() }
+        try expectReport(watchdog, "the commit stage") { log.letGo() }
         #expect(results.wait(for: 1).count == 1)
     }
 
-    @Test("A loop that hangs is missed, and found again") func loop() throws {
+    @Test("The watchdog reports a blocked event loop and its recovery") func loop() throws {
         let server = try TestServer(loops: 2)
         let parts = server.server.loops.map { loop in Watchdog.Part("event loop \(loop.index)") { loop.run($0) } }
         let watchdog = watchdog(parts)
@@ -61,12 +61,12 @@ struct WatchdogTests {
             return fed.count("fed") > 2
         }
         let gate = DispatchSemaphore(value: 0)
-        let isHeld = DispatchSemaphore(value: 0)
+        let isBlocked = DispatchSemaphore(value: 0)
         server.server.loops[1].run {
-            isHeld.signal()
+            isBlocked.signal()
             gate.patientWait()
         }
-        isHeld.patientWait()
-        try expectHeld(watchdog, "event loop 1") { gate.signal() }
+        isBlocked.patientWait()
+        try expectReport(watchdog, "event loop 1") { gate.signal() }
     }
 }

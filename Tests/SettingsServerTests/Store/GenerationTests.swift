@@ -45,10 +45,10 @@ struct GenerationTests {
         #expect(run.store.state.revision.number == 3)
     }
 
-    @Test(
-        "If a flush fails, the writes that were decided on its commits are not done",
-        arguments: [CommitLogError.Outcome.unknown, .notDone])
-    func aheadOfFailure(outcome: CommitLogError.Outcome) throws {
+    @Test(arguments: [CommitLogError.Outcome.unknown, .notDone])
+    func `If a flush fails, the writes that were decided on its commits are not done`(outcome: CommitLogError.Outcome)
+        throws
+    {
         run.log.failNext(outcome, .full)
         try decideAhead()
         run.log.letGo()
@@ -98,7 +98,7 @@ struct GenerationTests {
         }
     }
 
-    @Test("A write that is sent upon the refusal of another is decided on the published state")
+    @Test("A write that follows a refusal is decided on the published state")
     func afterRefusal() throws {
         let (store, results) = (try ScriptedStore(ScriptedLog(failsEach: 2)).store, CollectedResults())
         #expect(store.enqueue(WriteID(0), try .put("before", 1), for: results) == nil)
@@ -116,7 +116,7 @@ struct GenerationTests {
         }
     }
 
-    @Test("While flushes fail, exactly the acknowledged writes of many threads are stored, each once and in order")
+    @Test("With failing flushes, exactly the acknowledged writes of many threads are stored, once and in order")
     func contendedFailures() throws {
         let log = ScriptedLog(failsEach: 3)
         let store = Store(State(epoch: try #require(Epoch("e0"))), log: log) { Timestamp(milliseconds: 1000) }

@@ -40,8 +40,8 @@ struct SharedLogTests {
         #expect(run.results.wait(for: 1)[1]?.problem?.code == .preconditionFailed)
     }
 
-    @Test("No write is decided ahead of a flush")
-    func depthOfOne() throws {
+    @Test
+    func `No write is decided ahead of a flush`() throws {
         try run.occupy()
         run.enqueue(try run.write(2, "a", 1), try run.write(3, "a", 2))
         run.log.letGo()
@@ -84,7 +84,7 @@ struct SharedLogTests {
         #expect(run.log.predecessors.map(\.number) == [4])
     }
 
-    @Test("A write is given up when its time is over, however often other daemons are first")
+    @Test("A write is refused at its deadline if other daemons always commit first")
     func timeout() throws {
         let start = run.time.clock.now()
         try run.occupy()
@@ -100,7 +100,7 @@ struct SharedLogTests {
         #expect(run.log.deadlines == [start + 1_000_000_000, start + 1_000_000_000])
     }
 
-    @Test("All writes of an overtaken batch are decided again, also if the bounds are narrower by then")
+    @Test("All writes of an overtaken batch are decided again, also with lower limits")
     func narrowerBounds() throws {
         try run.occupy()
         run.enqueue(try run.write(2, "b", 1), try run.write(3, "c", 1), try run.write(4, "d", 1))
@@ -137,8 +137,8 @@ struct SharedLogTests {
         #expect(run.results.wait(for: 1)[2]?.setting?.isReplayed == true)
     }
 
-    @Test("A repeat is answered as unknown if the outcome of the first request stays unknown")
-    func doubtWithoutEnd() throws {
+    @Test
+    func `A repeat is answered as unknown if the outcome of the first request stays unknown`() throws {
         run.log.failNext(.unknown, .failed)
         run.enqueue(try run.write(1, "a", 1, requestKey: "k"))
         run.log.letGo()

@@ -37,7 +37,7 @@ struct UnknownOutcomeTests {
         return replies.wait(for: 1)[1]
     }
 
-    @Test("No answer rests on the absence of a commit that a restart may bring back")
+    @Test("No answer depends on the absence of a commit that a restart may restore")
     func inDoubt() throws {
         do {
             let (store, log) = try start()

@@ -54,7 +54,7 @@ struct ScriptedStore {
 
 @Suite(.ownThread)
 struct WritePipelineTests {
-    @Test("One flush makes durable what gathered during the flush before it, and nothing is visible before")
+    @Test("The writes that arrive during a flush share the next flush, and are not visible before")
     func groupCommit() throws {
         let run = try ScriptedStore()
         try run.occupy()
@@ -70,7 +70,7 @@ struct WritePipelineTests {
         #expect(run.store.state.revision == Revision(9))
     }
 
-    @Test("A failed sync keeps the published state, burns its revisions, and reports the outcome as unknown")
+    @Test("A failed sync keeps the published state, never reuses the revisions, and reports an unknown outcome")
     func unknownOutcome() throws {
         let run = try ScriptedStore()
         run.log.failNext(.unknown, .failed)
@@ -95,8 +95,8 @@ struct WritePipelineTests {
         #expect(run.log.predecessors == [.zero], "the next commit follows the last published commit")
     }
 
-    @Test("A refusal before the first commit of a failed batch keeps its answer")
-    func refusalBeforeCommit() throws {
+    @Test
+    func `A refusal before the first commit of a failed batch keeps its answer`() throws {
         let run = try ScriptedStore()
         run.log.failNext(.notDone, .full)
         run.enqueue(try run.write(1, "a", 1, guards: [.exists]), try run.write(2, "a", 1))
@@ -106,7 +106,7 @@ struct WritePipelineTests {
         #expect(results[2]?.problem?.code == .insufficientStorage)
     }
 
-    @Test("A full disk is 507 and never unknown")
+    @Test("A full disk returns 507 with a known outcome")
     func full() throws {
         let run = try ScriptedStore()
         run.log.failNext(.notDone, .full)
@@ -119,7 +119,7 @@ struct WritePipelineTests {
         #expect(problem.retryAfterMs != nil)
     }
 
-    @Test("A repeated request gets its first answer, and a request that failed is not remembered")
+    @Test("A repeated request gets the first answer, and a failed request is not remembered")
     func repeats() throws {
         let run = try ScriptedStore()
         run.log.failNext(.notDone, .failed)
@@ -144,8 +144,8 @@ struct WritePipelineTests {
         #expect(run.results.wait(for: 2)[6]?.setting?.isReplayed == true, "the first commit is durable")
     }
 
-    @Test("A request whose commit is larger than the history is not remembered")
-    func forgottenAtOnce() throws {
+    @Test
+    func `A request whose commit is larger than the history is not remembered`() throws {
         var limits = History.Limits()
         limits.bytes = 50
         let state = State(epoch: try #require(Epoch("e0")), limits: limits)
@@ -159,7 +159,7 @@ struct WritePipelineTests {
         #expect(result?.setting?.isReplayed == false)
     }
 
-    @Test("Writes that many threads queue at once are each decided once, in some order")
+    @Test("Writes of many threads are each decided once")
     func contended() throws {
         let run = try ScriptedStore(ScriptedLog())
         let writes = try (0..<400).map { try run.write($0, "a", .integer(Int64($0))) }
@@ -174,7 +174,7 @@ struct WritePipelineTests {
         #expect(run.store.state.revision.number == 400)
     }
 
-    @Test("A write that waited too long is refused as overloaded, and not done")
+    @Test("A write that waited too long is refused as overloaded and not done")
     func queueTimeout() throws {
         let run = try ScriptedStore {
             $0.queueTimeout = 1_000_000_000
@@ -193,7 +193,7 @@ struct WritePipelineTests {
         #expect(problem.code == .overloaded && problem.outcome == .notDone && problem.retryAfterMs != nil)
     }
 
-    @Test("A batch is no larger than one flush may cover")
+    @Test("A batch has at most the configured number of writes")
     func bounds() throws {
         let run = try ScriptedStore { $0.batchCount = 2 }
         try run.occupy()
@@ -258,7 +258,7 @@ struct WritePipelineTests {
         try eventually { !run.store.isBusy }
     }
 
-    @Test("A handler for idleness is called once every write has its result")
+    @Test("The idle handler is called when each write has its result")
     func idle() throws {
         let run = try ScriptedStore()
         try run.occupy()

@@ -14,7 +14,7 @@ struct WriteQueueTests {
 
         func append(_ write: PendingWrite, within limit: Int) -> Bool { queue.append(write, within: limit) }
 
-        func take(atMost most: Int, bytes: Int, now: UInt64, _ limits: WriteLimits) -> [PendingWrite] {
+        func removeSlice(atMost most: Int, bytes: Int, now: UInt64, _ limits: WriteLimits) -> [PendingWrite] {
             queue.dequeue(atMost: most, bytes: bytes, now: now, limits)
         }
     }
@@ -48,7 +48,7 @@ struct WriteQueueTests {
             ("costly writes of callers take turns", "a1:5 a2:5 a3:5 b4:5 c5:5 - - - - -", "1 4 5 2 3"),
             ("costly writes that are due together are spaced", "a1:5 a2:5 +100 - =5 b3 - +100 b4 - -", "1 3 2 4"),
         ])
-    func order(_ rule: String, steps: String, taken: String) throws {
+    func order(_ rule: String, steps: String, slice: String) throws {
         let tested = Queue()
         var now: UInt64 = 1_000_000_000
         var order: [String] = []
@@ -58,7 +58,7 @@ struct WriteQueueTests {
             case "+": now += number * 1_000_000
             case "=": tested.queue.noteCostlyWrites(endedAt: now, duration: number * 1_000_000, Self.limits)
             case "-":
-                let write = tested.take(atMost: 1, bytes: .max, now: now, Self.limits).first
+                let write = tested.removeSlice(atMost: 1, bytes: .max, now: now, Self.limits).first
                 order.append(write.map { "\($0.id.number)" } ?? "none")
             case let caller?:
                 let parts = step.dropFirst().split(separator: ":")
@@ -69,7 +69,7 @@ struct WriteQueueTests {
             case nil: break
             }
         }
-        #expect(order.joined(separator: " ") == taken, "\(rule)")
+        #expect(order.joined(separator: " ") == slice, "\(rule)")
     }
 
     @Test("A slice has as many writes as fit, and costly writes only if no cheap write waits or one is due")
@@ -77,42 +77,47 @@ struct WriteQueueTests {
         let tested = Queue()
         for id in 1...5 { #expect(tested.append(try write(id, of: nil), within: .max)) }
         for id in 6...9 { #expect(tested.append(try write(id, of: nil, time: 8_000_000), within: .max)) }
-        #expect(tested.take(atMost: 2, bytes: .max, now: 0, Self.limits).map(\.id.number) == [1, 2])
-        #expect(tested.take(atMost: 9, bytes: 250, now: 0, Self.limits).map(\.id.number) == [3, 4])
-        #expect(tested.take(atMost: 9, bytes: 1, now: 0, Self.limits).map(\.id.number) == [5], "one write always fits")
-        #expect(tested.take(atMost: 9, bytes: .max, now: 0, Self.limits).map(\.id.number) == [6, 7], "16 of 20 ms")
+        #expect(tested.removeSlice(atMost: 2, bytes: .max, now: 0, Self.limits).map(\.id.number) == [1, 2])
+        #expect(tested.removeSlice(atMost: 9, bytes: 250, now: 0, Self.limits).map(\.id.number) == [3, 4])
+        #expect(
+            tested.removeSlice(atMost: 9, bytes: 1, now: 0, Self.limits).map(\.id.number) == [5],
+            "one write always fits")
+        #expect(
+            tested.removeSlice(atMost: 9, bytes: .max, now: 0, Self.limits).map(\.id.number) == [6, 7], "16 of 20 ms")
         #expect(tested.append(try write(10, of: nil), within: .max))
-        #expect(tested.take(atMost: 9, bytes: .max, now: 160_000_000, Self.limits).map(\.id.number) == [8, 10])
-        #expect(tested.take(atMost: 9, bytes: .max, now: 160_000_000, Self.limits).map(\.id.number) == [9])
+        #expect(tested.removeSlice(atMost: 9, bytes: .max, now: 160_000_000, Self.limits).map(\.id.number) == [8, 10])
+        #expect(tested.removeSlice(atMost: 9, bytes: .max, now: 160_000_000, Self.limits).map(\.id.number) == [9])
         #expect(tested.queue.isEmpty && tested.queue.bytes == 0 && tested.queue.estimatedTime == 0)
     }
 
-    @Test("Writes that are put back keep their places among the writes of their callers")
+    @Test("Writes that return to the queue keep their positions among the writes of their callers")
     func putBack() throws {
         let (tested, one, other) = (Queue(), ClientKey.caller("one"), ClientKey.caller("other"))
         for id in 1...4 { #expect(tested.append(try write(id, of: one), within: .max)) }
         #expect(tested.append(try write(5, of: one, time: 2_000_000), within: .max))
-        let taken = tested.take(atMost: 3, bytes: .max, now: 0, Self.limits)
+        let slice = tested.removeSlice(atMost: 3, bytes: .max, now: 0, Self.limits)
         #expect(tested.append(try write(6, of: other), within: .max))
-        tested.queue.requeue(taken[1...])
+        tested.queue.requeue(slice[1...])
         #expect(tested.queue.count == 5 && tested.queue.bytes == 500)
-        let rest = (1...5).flatMap { _ in tested.take(atMost: 1, bytes: .max, now: 0, Self.limits).map(\.id.number) }
+        let rest = (1...5).flatMap { _ in
+            tested.removeSlice(atMost: 1, bytes: .max, now: 0, Self.limits).map(\.id.number)
+        }
         #expect(rest == [2, 6, 3, 4, 5])
         #expect(tested.queue.isEmpty && tested.queue.bytes == 0)
     }
 
-    @Test("Writes that were taken before go first, in their order, and cheap writes join them")
+    @Test("Writes that return to the queue are first, in their order, and cheap writes join them")
     func front() throws {
         let tested = Queue()
         for id in 1...3 { #expect(tested.append(try write(id, of: nil), within: .max)) }
-        let taken = tested.take(atMost: 2, bytes: .max, now: 0, Self.limits)
+        let slice = tested.removeSlice(atMost: 2, bytes: .max, now: 0, Self.limits)
         #expect(tested.append(try write(4, of: nil), within: .max))
-        tested.queue.returnToFront(taken)
+        tested.queue.returnToFront(slice)
         #expect(tested.queue.count == 4 && tested.queue.bytes == 400)
-        #expect(tested.take(atMost: 9, bytes: .max, now: 0, Self.limits).map(\.id.number) == [1, 2, 3, 4])
+        #expect(tested.removeSlice(atMost: 9, bytes: .max, now: 0, Self.limits).map(\.id.number) == [1, 2, 3, 4])
     }
 
-    @Test("The queue refuses writes beyond its bytes, and beyond half of them for one caller while others wait")
+    @Test("The queue refuses writes beyond its bytes, and beyond half of the bytes for one caller while others wait")
     func bounds() throws {
         let tested = Queue()
         let (one, other) = (ClientKey.caller("one"), ClientKey.caller("other"))

@@ -4,14 +4,12 @@ import Testing
 
 @Suite(.ownThread)
 struct ConnectionTests {
-    @Test(
-        "The connection closes after an answer",
-        arguments: [
-            ("Connection: close", get("/a", "Connection: close")),
-            ("HTTP/1.0", "GET /a HTTP/1.0\r\n\r\n"),
-            ("the handler's wish", get("/last")),
-        ])
-    func connectionClosesAfterAnswer(reason: String, request: String) throws {
+    @Test(arguments: [
+        ("Connection: close", get("/a", "Connection: close")),
+        ("HTTP/1.0", "GET /a HTTP/1.0\r\n\r\n"),
+        ("the handler's wish", get("/last")),
+    ])
+    func `The connection closes after an answer`(reason: String, request: String) throws {
         let server = try TestServer()
         let client = try server.connect()
         let response = try client.exchange(request)
@@ -20,7 +18,7 @@ struct ConnectionTests {
         #expect(try client.readUntilClose().isEmpty)
     }
 
-    @Test("HTTP/1.0 stays open if it asks for that") func http10Stays() throws {
+    @Test("An HTTP/1.0 connection with keep-alive stays open") func http10Stays() throws {
         let server = try TestServer()
         let client = try server.connect()
         let request = "GET /a HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"
@@ -28,7 +26,8 @@ struct ConnectionTests {
         #expect(try client.exchange(request).text == "GET /a ")
     }
 
-    @Test("A peer that expects 100 Continue gets it once") func peerWaitsBodyTold() throws {
+    @Test
+    func `A client that expects 100 Continue gets it once`() throws {
         let server = try TestServer()
         let client = try server.connect()
         let request = Array(post("/a", "body", "Expect: 100-continue").utf8)
@@ -40,7 +39,8 @@ struct ConnectionTests {
         #expect(try client.exchange(get("/b")).text == "GET /b ")
     }
 
-    @Test("100 Continue comes only after the answers before it") func peerToldGoOnly() throws {
+    @Test
+    func `100 Continue is sent after all earlier answers`() throws {
         let server = try TestServer()
         let client = try server.connect()
         let request = post("/a", "body", "Expect: 100-continue")
@@ -53,7 +53,8 @@ struct ConnectionTests {
         #expect(try client.readResponse().text == "POS /a body")
     }
 
-    @Test("A peer that ends its side after complete requests gets its answers") func peerEndsSideAfter() throws {
+    @Test
+    func `A client that half-closes its connection after complete requests gets its answers`() throws {
         let server = try TestServer()
         let client = try server.connect()
         try client.send(get("/a") + get("/later") + get("/b"))
@@ -66,7 +67,8 @@ struct ConnectionTests {
         #expect(try client.readUntilClose().isEmpty)
     }
 
-    @Test("A peer that ends its side while it is not read is noticed") func peerEndsSideWhile() throws {
+    @Test
+    func `A half-close is detected while the connection is not read`() throws {
         let server = try TestServer()
         let client = try server.connect()
         try client.send(get("/later") + get("/after"))
@@ -79,10 +81,8 @@ struct ConnectionTests {
         #expect(try client.readUntilClose().isEmpty)
     }
 
-    @Test(
-        "A reset is noticed at once, and what was owed is called off",
-        arguments: [get("/later"), get("/later") + get("/after")])
-    func resetNoticedOnceWhat(requests: String) throws {
+    @Test(arguments: [get("/later"), get("/later") + get("/after")])
+    func `A reset is detected at once and cancels the pending requests`(requests: String) throws {
         let server = try TestServer()
         let client = try server.connect()
         try client.send(requests)
@@ -101,7 +101,8 @@ struct ConnectionTests {
         #expect(server.server.connectionCount == 1)
     }
 
-    @Test("A reset in the middle of a large answer frees the connection") func resetMiddleLargeAnswer() throws {
+    @Test
+    func `A reset in the middle of a large answer frees the connection`() throws {
         let server = try TestServer()
         let client = try server.connect(receiveBuffer: 4096)
         try client.send(get("/big"))
@@ -114,7 +115,8 @@ struct ConnectionTests {
         #expect(server.server.connectionCount == 1)
     }
 
-    @Test("An error behind an owed answer is answered after it") func errorBehindOwedAnswer() throws {
+    @Test
+    func `A malformed request after a pending request is answered after it`() throws {
         let server = try TestServer()
         let client = try server.connect()
         try client.send(get("/later") + "nonsense\r\n\r\n")
@@ -125,13 +127,13 @@ struct ConnectionTests {
         #expect(try client.readUntilClose().isEmpty)
     }
 
-    @Test(
-        "What is no request is answered and the connection closes",
-        arguments: [
-            ("bad request", "GET /a b HTTP/1.1\r\n\r\n", 400), ("version", "GET /a HTTP/3.0\r\n\r\n", 505),
-            ("body", "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999\r\n\r\n", 413),
-        ])
-    func whatNoRequestAnswered(name: String, request: String, status: Int) throws {
+    @Test(arguments: [
+        ("bad request", "GET /a b HTTP/1.1\r\n\r\n", 400), ("version", "GET /a HTTP/3.0\r\n\r\n", 505),
+        ("body", "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999\r\n\r\n", 413),
+    ])
+    func `Bytes that are not a request get an error, and the connection closes`(
+        name: String, request: String, status: Int
+    ) throws {
         let server = try TestServer()
         let client = try server.connect()
         // The server discards further bytes, because a reset would destroy the answer.

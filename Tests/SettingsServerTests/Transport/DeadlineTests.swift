@@ -12,10 +12,8 @@ struct DeadlineTests {
         return client
     }
 
-    @Test(
-        "A peer that is too slow with a request gets 408",
-        arguments: ["GET /slow HTT", "POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: 5000\r\n\r\nabc"])
-    func peerTooSlowRequest(beginning: String) throws {
+    @Test(arguments: ["GET /slow HTT", "POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: 5000\r\n\r\nabc"])
+    func `A client that sends a request too slowly gets 408`(beginning: String) throws {
         let time = ManualClock()
         let server = try TestServer(clock: time.clock)
         let client = try begin(beginning, server)
@@ -31,7 +29,8 @@ struct DeadlineTests {
         #expect(try client.readUntilClose().isEmpty)
     }
 
-    @Test("A head that comes bit by bit gets no more time") func headComesBitBit() throws {
+    @Test
+    func `A head in small pieces gets no additional time`() throws {
         let time = ManualClock()
         let server = try TestServer(clock: time.clock)
         let client = try begin("GET /slow HT", server)
@@ -45,7 +44,8 @@ struct DeadlineTests {
         #expect(try client.readResponse().status == 408)
     }
 
-    @Test("A body that makes progress has time") func bodyMakesProgressHas() throws {
+    @Test
+    func `A body that makes progress gets additional time`() throws {
         let time = ManualClock()
         let server = try TestServer(clock: time.clock)
         let part = String(repeating: "x", count: 2000)
@@ -64,8 +64,8 @@ struct DeadlineTests {
         #expect(try client.readResponse().text.utf8.count == "POS /b ".utf8.count + 10000)
     }
 
-    @Test("An idle connection is closed without a word", arguments: ["", "\r\n"])
-    func idleConnectionClosedWithout(empty: String) throws {
+    @Test(arguments: ["", "\r\n"])
+    func `An idle connection is closed without an answer`(empty: String) throws {
         let time = ManualClock()
         let server = try TestServer(clock: time.clock)
         let client = try begin(empty, server)
@@ -81,7 +81,8 @@ struct DeadlineTests {
         #expect(try client.readUntilClose().isEmpty)
     }
 
-    @Test("A connection that is owed an answer may wait") func connectionOwedAnswerMay() throws {
+    @Test
+    func `A connection with a pending request is not idle`() throws {
         let time = ManualClock()
         let server = try TestServer(clock: time.clock)
         let client = try begin(get("/later"), server)
@@ -98,7 +99,8 @@ struct DeadlineTests {
         #expect(try client.readUntilClose().isEmpty)
     }
 
-    @Test("A peer that takes none of its answers is reset") func peerTakesNoneAnswers() throws {
+    @Test
+    func `A client that reads no answers is reset`() throws {
         let time = ManualClock()
         let server = try TestServer(clock: time.clock)
         let client = try server.connect(receiveBuffer: 4096)
@@ -115,7 +117,7 @@ struct DeadlineTests {
     }
 
     @Test(
-        "While other work waits for memory, a peer that reads at the minimum rate goes on, and a stalled peer is reset")
+        "While memory is short, a client that reads at the minimum rate continues, and a stalled client is reset")
     func minimumRateWhileOtherWorkWaitsForMemory() throws {
         let time = ManualClock()
         let budget = MemoryBudget(limit: 256 << 20)
@@ -143,7 +145,8 @@ struct DeadlineTests {
         #expect(throws: RawClient.Failure.reset) { try client.readUntilClose() }
     }
 
-    @Test("A peer that never closes after its last answer does not stay") func peerNeverClosesAfter() throws {
+    @Test
+    func `A client that does not close after its last answer is disconnected`() throws {
         let time = ManualClock()
         let server = try TestServer(clock: time.clock)
         let client = try server.connect()

@@ -12,7 +12,8 @@ struct DeadlineWheelTests {
         DeadlineWheel(now: now, tick: tick, size: 512)
     }
 
-    @Test("A deadline beyond the ring comes out early, never late") func deadlineBeyondRingComes() {
+    @Test
+    func `A deadline beyond the wheel is returned early and never late`() {
         var wheel = coarse(0)
         var filed = wheel.insert(1, at: 1000 * second, now: 0)
         var now: UInt64 = 0
@@ -26,7 +27,8 @@ struct DeadlineWheelTests {
         #expect(wheel.removeExpired(now: 1001 * second)?.identifiers == [1])
     }
 
-    @Test("Many far ahead fire none before the first of them") func manyFarAheadWake() {
+    @Test
+    func `Many distant deadlines are not returned before the first deadline`() {
         let fine: UInt64 = 10_000_000
         var wheel = DeadlineWheel(now: 0, tick: fine, size: 8192)
         for name in UInt64(0)..<10_000 { _ = wheel.insert(name, at: 30 * second + name * fine / 10, now: name) }
@@ -35,7 +37,8 @@ struct DeadlineWheelTests {
         #expect(wheel.wakeTime == 30 * second + 2 * fine)
     }
 
-    @Test("Against a plain list, names come out when they should") func againstPlainListNames() {
+    @Test
+    func `The wheel returns the same identifiers as a plain list`() {
         let seed = UInt64.random(in: 0...UInt64.max)
         var generator = SeededGenerator(seed: seed)
         var wheel = coarse(0)

@@ -9,7 +9,8 @@ import Testing
 
 @Suite(.ownThread)
 struct HTTPServerTests {
-    @Test("Connections are spread evenly and served by all loops") func connectionsSpreadEvenlyServed() throws {
+    @Test
+    func `Connections are distributed evenly over all loops`() throws {
         let server = try TestServer(loops: 3)
         let clients = try (0..<9).map { _ in
             let client = try server.connect()
@@ -20,8 +21,8 @@ struct HTTPServerTests {
         for client in clients { #expect(try client.exchange(get("/b")).text == "GET /b ") }
     }
 
-    @Test("Without descriptors accepting pauses and goes on when there are some")
-    func withoutDescriptorsAcceptingPauses() throws {
+    @Test
+    func `Without free descriptors, accepting pauses until descriptors are available`() throws {
         let failing = Atomic(false)
         let server = try TestServer(accept: { listener in
             guard !failing.load(ordering: .sequentiallyConsistent) else {
@@ -44,7 +45,8 @@ struct HTTPServerTests {
         #expect(try third.exchange(get("/c")).status == 200)
     }
 
-    @Test("A shortage that lets in one connection at a time is logged once") func shortageLetsOneTime() throws {
+    @Test
+    func `A shortage that lets in one connection at a time is logged once`() throws {
         let free = Atomic(0)
         let server = try TestServer(accept: { listener in
             guard free.load(ordering: .sequentiallyConsistent) > 0 else {
@@ -68,7 +70,7 @@ struct HTTPServerTests {
         #expect(server.script.log.all.filter { !$0.hasPrefix("handled") } == ["paused", "resumed"])
     }
 
-    @Test("A loop that is behind gets no more connections, and those that are reset meanwhile cost it nothing")
+    @Test("A blocked loop gets no further connections, and connections that are reset meanwhile cost nothing")
     func busyLoopGetsNoMore() throws {
         let accepted = Atomic(0)
         let lost = Atomic(0)
@@ -83,16 +85,16 @@ struct HTTPServerTests {
             case let other: return other
             }
         })
-        let gate = server.holdLoop()
+        let gate = server.blockLoop()
         let clients = try (0..<200).map { _ in
             let client = try server.connect()
             try client.send(get("/a"))
             return client
         }
         try eventually { accepted.load(ordering: .sequentiallyConsistent) >= 128 }
-        let inTurn = DispatchSemaphore(value: 0)
-        server.server.runOnAcceptorQueue { inTurn.signal() }
-        inTurn.patientWait()
+        let hasRun = DispatchSemaphore(value: 0)
+        server.server.runOnAcceptorQueue { hasRun.signal() }
+        hasRun.patientWait()
         #expect(accepted.load(ordering: .sequentiallyConsistent) == 128)
         for client in clients[160...] { client.reset() }
         gate.signal()
@@ -101,10 +103,10 @@ struct HTTPServerTests {
         #expect(accepted.load(ordering: .sequentiallyConsistent) == 160)
     }
 
-    @Test("Peers that have ended are served after those that are still there")
-    func peersThatHaveEnded() throws {
+    @Test
+    func `Half-closed connections are served after live connections`() throws {
         let server = try TestServer()
-        let gate = server.holdLoop()
+        let gate = server.blockLoop()
         let ended = try (0..<20).map { _ in
             let client = try server.connect()
             try client.send(get("/ended"))
@@ -115,9 +117,9 @@ struct HTTPServerTests {
         try open.send(get("/open"))
         try eventually { server.server.loops[0].arrivalCount == 21 && (ended + [open]).allSatisfy(\.isAllAcknowledged) }
         // A connection is counted just before it is passed to the loop.
-        let inTurn = DispatchSemaphore(value: 0)
-        server.server.runOnAcceptorQueue { inTurn.signal() }
-        inTurn.patientWait()
+        let hasRun = DispatchSemaphore(value: 0)
+        server.server.runOnAcceptorQueue { hasRun.signal() }
+        hasRun.patientWait()
         gate.signal()
         #expect(try open.readResponse().text == "GET /open ")
         for client in ended {
@@ -127,14 +129,15 @@ struct HTTPServerTests {
         #expect(server.script.log.all.first == "handled /open")
     }
 
-    @Test("Of the peers that have ended, so many may wait") func peersThatHaveEndedAreBounded() throws {
+    @Test
+    func `The number of waiting half-closed connections has a limit`() throws {
         let server = try TestServer()
         let ended = try (0..<600).map { _ in
             let client = try server.connect()
             #expect(try client.exchange(get("/a")).status == 200)
             return client
         }
-        let gate = server.holdLoop()
+        let gate = server.blockLoop()
         for client in ended {
             try client.send(get("/slow"))
             client.endSending()
@@ -146,9 +149,10 @@ struct HTTPServerTests {
         #expect(try server.connect().exchange(get("/b")).status == 200)
     }
 
-    @Test("Stopping while accepting waits for a loop ends too") func stoppingWhileAcceptingWaits() throws {
+    @Test
+    func `A stop ends while the acceptor waits for a loop`() throws {
         let server = try TestServer()
-        let gate = server.holdLoop()
+        let gate = server.blockLoop()
         let clients = try (0..<140).map { _ in try server.connect() }
         // Waits until the loop has the connections, because stopping earlier would reset them.
         try eventually { server.server.loops[0].arrivalCount == 128 }
@@ -158,7 +162,8 @@ struct HTTPServerTests {
         for client in clients[..<128] { #expect(try client.readUntilClose().isEmpty) }
     }
 
-    @Test("Stopping while accepting is paused ends too") func stoppingWhileAcceptingPaused() throws {
+    @Test
+    func `A stop ends while accepting is paused`() throws {
         let server = try TestServer(accept: { _ in .exhausted(SystemError(call: "accept4", code: EMFILE)) })
         let client = try server.connect()
         #expect(server.script.log.wait(for: "paused"))
@@ -167,7 +172,8 @@ struct HTTPServerTests {
         #expect(throws: RawClient.Failure.self) { try client.readResponse() }
     }
 
-    @Test("Stopping closes idle connections at once and finishes what is owed") func stoppingClosesIdleConnections()
+    @Test
+    func `A stop closes idle connections at once and completes pending requests`()
         throws
     {
         let server = try TestServer(loops: 2)
@@ -190,7 +196,8 @@ struct HTTPServerTests {
         #expect(server.server.connectionCount == 0)
     }
 
-    @Test("Stopping waits for a peer that is still reading its answer") func stoppingWaitsPeerStill() throws {
+    @Test
+    func `A stop waits for a client that is reading its answer`() throws {
         let server = try TestServer()
         let client = try server.connect(receiveBuffer: 4096)
         try client.send(get("/big"))
@@ -205,7 +212,8 @@ struct HTTPServerTests {
         #expect(server.script.log.wait(for: "stopped"))
     }
 
-    @Test("Stopping closes everything at its bound") func stoppingClosesEverythingBound() throws {
+    @Test
+    func `A stop closes all connections at its time limit`() throws {
         let server = try TestServer()
         let client = try server.connect()
         try client.send(get("/later"))
@@ -219,7 +227,8 @@ struct HTTPServerTests {
         server.settle()
     }
 
-    @Test("Work from other threads is done in order, also under load") func workFromOtherThreads() throws {
+    @Test
+    func `Work from other threads runs in order, also under load`() throws {
         let server = try TestServer()
         let client = try server.connect()
         let loop = server.server.loops[0]
@@ -229,7 +238,8 @@ struct HTTPServerTests {
         #expect(server.script.log.all.filter { !$0.hasPrefix("handled") } == (0..<1000).map(String.init))
     }
 
-    @Test("A connection over the limit gets an answer and is closed") func connectionTooManyTold() throws {
+    @Test
+    func `A connection beyond the limit gets an error and is closed`() throws {
         var limits = TransportLimits()
         limits.connections = 2
         let server = try TestServer(loops: 2, limits: limits)
@@ -255,7 +265,8 @@ struct HTTPServerTests {
         #expect(statuses.last == 200)
     }
 
-    @Test("Requests that are on their way are handled and answered") func requestsTheirWayHandled() throws {
+    @Test
+    func `A stop answers requests that were sent before it`() throws {
         let server = try TestServer()
         let waiting = try server.connect()
         try waiting.send(get("/later"))
@@ -282,12 +293,13 @@ struct HTTPServerTests {
         #expect(server.script.log.wait(for: "stopped"))
     }
 
-    @Test("A stream that begins during the stop says that it closes") func streamBeginsDuringStop() throws {
+    @Test
+    func `A stream that begins during a stop has Connection: close`() throws {
         let server = try TestServer()
         let client = try server.connect()
         try client.send(get("/later"))
         #expect(server.script.log.wait(for: "handled /later"))
-        let exchange = try #require(server.script.take("/later"))
+        let exchange = try #require(server.script.removePending("/later"))
         server.stop(within: 60)
         #expect(server.script.log.wait(for: "stopping"))
         try server.onLoop(exchange) { loop, ticket in

@@ -48,7 +48,7 @@ struct JointSendingTests {
         }
         let exchanges = try (0..<Self.count).map { number in
             #expect(server.script.log.wait(for: "handled /later\(number)"))
-            return try #require(server.script.take("/later\(number)"))
+            return try #require(server.script.removePending("/later\(number)"))
         }
         return (clients, exchanges)
     }
@@ -62,8 +62,8 @@ struct JointSendingTests {
         }
     }
 
-    @Test("Each has its answer, in the form that it asked for", arguments: [true, false])
-    func eachHasAnswerForm(isShared: Bool) throws {
+    @Test(arguments: [true, false])
+    func `Each watcher of a joint send gets its answer in the requested form`(isShared: Bool) throws {
         let server = try TestServer()
         let kinds = (0..<Self.count).map { Kind.allCases[$0 % Kind.allCases.count] }
         let (clients, exchanges) = try connect(server) { kinds[$0].request($0) }
@@ -85,7 +85,8 @@ struct JointSendingTests {
         }
     }
 
-    @Test("Connections closed meanwhile take nothing from the others") func thoseWhoWentMeanwhile() throws {
+    @Test
+    func `Closed connections do not affect a joint send`() throws {
         let server = try TestServer()
         let (clients, exchanges) = try connect(server)
         let gone = Set(stride(from: 0, to: Self.count, by: 3))
@@ -105,7 +106,8 @@ struct JointSendingTests {
         #expect(try server.connect().exchange(get("/b")).text == "GET /b ")
     }
 
-    @Test("What finds no room follows when there is some") func whatFindsNoRoom() throws {
+    @Test
+    func `A joint answer that does not fit into the socket buffer is sent later`() throws {
         let server = try TestServer(sendBuffer: 1)
         let (clients, exchanges) = try connect(server, receiveBuffer: 1)
         let long = String(repeating: "0123456789abcdef", count: ParallelSend.maximumPieceLength / 16)
@@ -115,7 +117,8 @@ struct JointSendingTests {
         for client in clients { #expect(try client.exchange(get("/b")).text == "GET /b ") }
     }
 
-    @Test("Streams have every event, whole and in order") func streamsHaveEveryEvent() throws {
+    @Test
+    func `Streams get each event completely and in order`() throws {
         let server = try TestServer()
         let (clients, exchanges) = try connect(server)
         exchanges[0].loop.run {

@@ -7,47 +7,44 @@ import Testing
 
 @Suite(.ownThread)
 struct ListenAddressTests {
-    @Test(
-        "An address is read, and written the same",
-        arguments: [
-            ("127.0.0.1:7070", ListenAddress.tcp(host: "127.0.0.1", port: 7070)),
-            ("0.0.0.0:0", .tcp(host: "0.0.0.0", port: 0)), ("[::1]:65535", .tcp(host: "::1", port: 65535)),
-            ("localhost:7070", .tcp(host: "localhost", port: 7070)), ("unix:/run/s", .unix(path: "/run/s")),
-            ("unix:/", .unix(path: "/")), ("unix:/a b:1", .unix(path: "/a b:1")),
-            ("unix:/" + String(repeating: "x", count: 106), .unix(path: "/" + String(repeating: "x", count: 106))),
-        ])
-    func addressReadWrittenSame(text: String, address: ListenAddress) throws {
+    @Test(arguments: [
+        ("127.0.0.1:7070", ListenAddress.tcp(host: "127.0.0.1", port: 7070)),
+        ("0.0.0.0:0", .tcp(host: "0.0.0.0", port: 0)), ("[::1]:65535", .tcp(host: "::1", port: 65535)),
+        ("localhost:7070", .tcp(host: "localhost", port: 7070)), ("unix:/run/s", .unix(path: "/run/s")),
+        ("unix:/", .unix(path: "/")), ("unix:/a b:1", .unix(path: "/a b:1")),
+        ("unix:/" + String(repeating: "x", count: 106), .unix(path: "/" + String(repeating: "x", count: 106))),
+    ])
+    func `An address is parsed and written unchanged`(text: String, address: ListenAddress) throws {
         #expect(try ListenAddress(text) == address)
         #expect(address.description == text)
     }
 
-    @Test(
-        "What is no address is refused with what is wrong",
-        arguments: [
-            ("7070", "port is missing"), ("localhost", "port is missing"), ("localhost:", "a number"),
-            ("localhost:65536", "65535"), ("localhost:http", "a number"), ("localhost:-1", "a number"),
-            (":7070", "host is missing"), ("[]:7070", "host is missing"), ("::1:7070", "brackets"),
-            ("unix:", "begin with /"), ("unix:7070", "begin with /"), ("unix:run/s", "begin with /"),
-            ("unix:/a\0b", "begin with /"),
-            ("unix:/" + String(repeating: "x", count: 107), "108 bytes, more than 107"),
-        ])
-    func whatNoAddressRefused(text: String, part: String) {
+    @Test(arguments: [
+        ("7070", "port is missing"), ("localhost", "port is missing"), ("localhost:", "a number"),
+        ("localhost:65536", "65535"), ("localhost:http", "a number"), ("localhost:-1", "a number"),
+        (":7070", "host is missing"), ("[]:7070", "host is missing"), ("::1:7070", "brackets"),
+        ("unix:", "begin with /"), ("unix:7070", "begin with /"), ("unix:run/s", "begin with /"),
+        ("unix:/a\0b", "begin with /"),
+        ("unix:/" + String(repeating: "x", count: 107), "108 bytes, more than 107"),
+    ])
+    func `An invalid address is refused with the reason`(text: String, part: String) {
         let error = #expect(throws: ListenError.self) { try ListenAddress(text) }
         #expect(error?.description.contains(part) == true)
         #expect(error?.description.contains(text) == true)
     }
 
-    @Test("Of a name it says the addresses that it stands for") func nameSaysAddressesStands() throws {
+    @Test
+    func `A host name is resolved to its addresses`() throws {
         let listeners = try Listener.open(.tcp(host: "localhost", port: 0))
         let port = try #require(listeners.first).address.port
-        let places = Set(listeners.map { ListenAddress($0.address) })
-        #expect(places.contains(.tcp(host: "127.0.0.1", port: port)))
-        #expect(places.isSubset(of: [.tcp(host: "127.0.0.1", port: port), .tcp(host: "::1", port: port)]))
-        #expect(places.count == listeners.count)
+        let addresses = Set(listeners.map { ListenAddress($0.address) })
+        #expect(addresses.contains(.tcp(host: "127.0.0.1", port: port)))
+        #expect(addresses.isSubset(of: [.tcp(host: "127.0.0.1", port: port), .tcp(host: "::1", port: port)]))
+        #expect(addresses.count == listeners.count)
     }
 
-    @Test("A name that stands for both families is listened to in both, with one port", .enabled(if: hasIPv6))
-    func nameStandsBothFamilies() throws {
+    @Test(.enabled(if: hasIPv6))
+    func `A host name with both address families listens on both with one port`() throws {
         let listeners = try Listener.open(Self.bothFamilies(port: 0))
         let port = listeners[0].address.port
         #expect(
@@ -58,19 +55,19 @@ struct ListenAddressTests {
         _ = try RawClient(.ipv6(port))
     }
 
-    @Test("A port that is taken in one family is named, and free again in the other", .enabled(if: hasIPv6))
-    func portTakenOneFamily() throws {
+    @Test(.enabled(if: hasIPv6))
+    func `A port in use in one family is reported, and released in the other family`() throws {
         let taken = try #require(try Listener.open(.tcp(host: "::1", port: 0)).first)
         let port = taken.address.port
         let error = #expect(throws: ListenError.self) { try Listener.open(Self.bothFamilies(port: port)) }
-        #expect(error?.description == "cannot listen on [::1]:\(port): bind: Address already in use (error 98)")
+        #expect(error?.description.contains("[::1]:\(port)") == true && error?.description.contains("error 98") == true)
         #expect(throws: RawClient.Failure.self) { try RawClient(port: port) }
     }
 
     @Test(
-        "Where any port will do, one is looked for that is free in both families", .enabled(if: hasIPv6),
+        .enabled(if: hasIPv6),
         arguments: [(failures: 15, isOpen: true), (failures: 16, isOpen: false)])
-    func whereAnyPortWill(failures: Int, isOpen: Bool) throws {
+    func `Port 0 selects a port that is free in both families`(failures: Int, isOpen: Bool) throws {
         var left = failures
         let opened = Result {
             try Listener.open(Self.bothFamilies(port: 0)) { address throws(Listener.Failure) in
@@ -85,10 +82,8 @@ struct ListenAddressTests {
         #expect((try? opened.get().count) == (isOpen ? 2 : nil))
     }
 
-    @Test(
-        "A family that the machine does not have is left out, unless there is no other",
-        arguments: [EAFNOSUPPORT, EADDRNOTAVAIL])
-    func familyMachineDoesNot(code: Int32) throws {
+    @Test(arguments: [EAFNOSUPPORT, EADDRNOTAVAIL])
+    func `A missing address family is skipped, unless it is the only family`(code: Int32) throws {
         let bind = { (address: SocketAddress) throws(Listener.Failure) -> Listener in
             guard address.isIPv4 else { throw .system(SystemError(call: "bind", code: code)) }
             return try Listener(address)
@@ -100,7 +95,8 @@ struct ListenAddressTests {
         #expect(error?.reason == .refused(.system(SystemError(call: "bind", code: code))))
     }
 
-    @Test("An address of another machine is refused") func addressNobodyHasRefused() {
+    @Test
+    func `An address of another machine is refused`() {
         let error = #expect(throws: ListenError.self) { try Listener.open(.tcp(host: "no-such-host.invalid", port: 0)) }
         #expect(error?.description.contains("not known") == true)
     }

@@ -6,7 +6,7 @@ struct MemoryBudgetTests {
     /// Steps: `+300` reserves 300 bytes, `+300/500` reserves 300 bytes within a share of 500, `c300` charges 300 bytes,
     /// `-` releases the oldest reservation, `=200` resizes the oldest reservation.
     @Test(
-        "Memory is reserved up to seven eighths of the limit, and charged beyond it",
+        "Memory is reserved up to seven eighths of the limit and charged without limit",
         arguments: [
             ("+700", "700"), ("+701", "no 0"), ("+300 +400 +1", "no 700"), ("+300 +401 +400", "no 700"),
             ("+300 - +700", "700"), ("c900 +1 - +1", "no 1"), ("+700 =200 +500", "700"), ("c100 =0 -", "0"),
@@ -35,7 +35,7 @@ struct MemoryBudgetTests {
         #expect("\(isRefused ? "no " : "")\(budget.usedBytes)" == result)
     }
 
-    @Test("Memory is short while work waits for it, and while more is charged than there is")
+    @Test("Memory is short while work waits for memory, and while charges exceed the limit")
     func shortage() {
         let budget = MemoryBudget(limit: 800)
         #expect(!budget.isShort)

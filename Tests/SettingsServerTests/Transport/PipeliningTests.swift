@@ -5,7 +5,8 @@ import Testing
 
 @Suite(.ownThread)
 struct PipeliningTests {
-    @Test("Requests are understood wherever the bytes are divided") func requestsUnderstoodWhereverBytes() throws {
+    @Test
+    func `Requests are parsed with any division of their bytes`() throws {
         let server = try TestServer()
         let client = try server.connect()
         let chunked =
@@ -18,7 +19,8 @@ struct PipeliningTests {
         }
     }
 
-    @Test("A body larger than the read buffer arrives whole") func bodyLargerThanRead() throws {
+    @Test
+    func `A body larger than the read buffer arrives completely`() throws {
         let server = try TestServer()
         let client = try server.connect()
         let body = String(repeating: "0123456789", count: 100_000)
@@ -26,7 +28,8 @@ struct PipeliningTests {
         #expect(try client.exchange(get("/a")).text == "GET /a ")
     }
 
-    @Test("A connection with too many answers owed is not read until some have come") func connectionTooManyAnswers()
+    @Test
+    func `A connection with too many pending requests is not read until some are answered`()
         throws
     {
         var limits = TransportLimits()
@@ -45,7 +48,8 @@ struct PipeliningTests {
         #expect(try client.exchange(get("/a")).text == "GET /a ")
     }
 
-    @Test("A connection that is to close still answers what was taken") func connectionCloseStillAnswers() throws {
+    @Test
+    func `A closing connection still answers the received requests`() throws {
         let server = try TestServer()
         let client = try server.connect()
         try client.send(get("/later1") + get("/later2") + get("/last") + get("/later3"))
@@ -57,8 +61,8 @@ struct PipeliningTests {
         #expect(try client.readUntilClose().isEmpty)
     }
 
-    @Test("A peer that does not read its answers is not read either, and slows no other") func peerDoesNotRead() throws
-    {
+    @Test
+    func `A client that does not read its answers is not read, and delays no other client`() throws {
         let server = try TestServer()
         let greedy = try server.connect(receiveBuffer: 4096)
         try greedy.send(get("/big") + get("/big") + get("/a"))
@@ -80,11 +84,12 @@ struct PipeliningTests {
         #expect(server.script.log.count("handled /big") == 2)
     }
 
-    @Test("Long requests of many connections are put off for a short one") func longRequestsPutOff() throws {
+    @Test
+    func `Long requests of many connections are postponed for a short request`() throws {
         let server = try TestServer()
         let many = try (0..<100).map { _ in try server.connect() }
         let other = try server.connect()
-        let go = server.holdLoop()
+        let go = server.blockLoop()
         // All requests have arrived when the loop reads the connections.
         for client in many { try client.send(get("/slow", "Cookie: \(String(repeating: "a", count: 2000))")) }
         try other.send(get("/short"))
@@ -94,12 +99,12 @@ struct PipeliningTests {
         #expect(try #require(server.script.log.all.firstIndex(of: "handled /short")) < 50)
     }
 
-    @Test("Of several requests at once, those behind the first are put off for other connections")
-    func severalRequestsPutOff() throws {
+    @Test
+    func `The later requests of a pipeline are postponed for other connections`() throws {
         let server = try TestServer()
         let many = try (0..<20).map { _ in try server.connect() }
         let other = try server.connect()
-        let go = server.holdLoop()
+        let go = server.blockLoop()
         for client in many { try client.send(String(repeating: get("/slow"), count: 5)) }
         try other.send(get("/short"))
         go.signal()

@@ -29,7 +29,7 @@ final class ScriptedHandler: RequestHandler {
             return .afterEarlierRequests
         }
         let isLater = path.hasPrefix("/later")
-        if isLater { script.owed.withLock { $0.append((path, exchange)) } }
+        if isLater { script.pending.withLock { $0.append((path, exchange)) } }
         script.log.add("handled \(path)")
         guard !isLater else { return .later }
         switch path {
@@ -66,7 +66,7 @@ final class ScriptedHandler: RequestHandler {
     }
 
     func submitCollectedWork() {
-        script.whenBatchEnds.withLock(\.self)?(loop)
+        script.whenIterationEnds.withLock(\.self)?(loop)
     }
 
     func alarm(_ ticket: Ticket) {}
@@ -88,22 +88,22 @@ final class ScriptedHandler: RequestHandler {
 final class Script: Sendable {
     let log = EventLog()
     /// Called at the end of each iteration of a loop.
-    let whenBatchEnds = Mutex<(@Sendable (EventLoop) -> Void)?>(nil)
+    let whenIterationEnds = Mutex<(@Sendable (EventLoop) -> Void)?>(nil)
     /// Requests that wait for `answer`, oldest first.
-    let owed = Mutex<[(path: String, exchange: Exchange)]>([])
+    let pending = Mutex<[(path: String, exchange: Exchange)]>([])
 
     static func response(_ text: String, closes: Bool = false) -> Response {
         Response(status: 200, contentType: .text, body: Array(text.utf8), closes: closes)
     }
 
     /// Removes and returns the oldest waiting request with a path. The test must answer it.
-    func take(_ path: String) -> Exchange? {
-        owed.withLock { owed in owed.firstIndex { $0.path == path }.map { owed.remove(at: $0).exchange } }
+    func removePending(_ path: String) -> Exchange? {
+        pending.withLock { pending in pending.firstIndex { $0.path == path }.map { pending.remove(at: $0).exchange } }
     }
 
     /// Answers the oldest waiting requests with a path. The answer contains the path.
     func answer(_ path: String, times: Int = 1) {
-        guard let found = take(path) else { return }
+        guard let found = removePending(path) else { return }
         found.loop.run {
             for _ in 0..<times { found.loop.respond(found.ticket, Self.response(path)) }
         }

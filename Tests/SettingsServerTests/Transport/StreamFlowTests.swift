@@ -16,7 +16,7 @@ struct StreamFlowTests {
         let client = try server.connect(receiveBuffer: receiveBuffer)
         try client.send(before + get("/later"))
         #expect(server.script.log.wait(for: "handled /later"))
-        let exchange = try #require(server.script.take("/later"))
+        let exchange = try #require(server.script.removePending("/later"))
         #expect(try server.onLoop(exchange) { $0.beginStream($1, Response(status: 200, contentType: .eventStream)) })
         if before.isEmpty { _ = try client.readHead() }
         return (client, exchange)
@@ -38,7 +38,8 @@ struct StreamFlowTests {
         return 1000
     }
 
-    @Test("What is pushed when room has just come goes out, however much it is") func whatPushedWhenRoom() throws {
+    @Test
+    func `A piece that is pushed when the socket becomes writable is sent`() throws {
         var limits = TransportLimits()
         limits.streamBytes = 1000
         let server = try TestServer(limits: limits)
@@ -59,7 +60,8 @@ struct StreamFlowTests {
         #expect(try client.readChunk() == "last")
     }
 
-    @Test("A drain callback runs once, after it was registered") func whoeverAsksHearsOnce() throws {
+    @Test
+    func `A drain callback runs once after its registration`() throws {
         let server = try TestServer()
         let (client, exchange) = try begin(server)
         try server.onLoop(exchange) { [log = server.script.log] loop, ticket in
@@ -79,14 +81,15 @@ struct StreamFlowTests {
         #expect(server.script.log.count("drained") == 2)
     }
 
-    @Test("A drain callback for a later push runs once that is sent, too") func whoToldAllSent()
+    @Test
+    func `A drain callback for a later push runs after the push is sent`()
         throws
     {
         let server = try TestServer()
         let (client, exchange) = try begin(server)
         let state = [UInt8](repeating: 0x2E, count: 8 << 20)
         let isPushed = Atomic(false)
-        server.script.whenBatchEnds.withLock { hook in
+        server.script.whenIterationEnds.withLock { hook in
             // At this point the loop has found that all bytes are sent. It calls `drained` in the next iteration.
             hook = { loop in
                 guard !isPushed.exchange(true, ordering: .relaxed) else { return }
@@ -101,8 +104,8 @@ struct StreamFlowTests {
         #expect(try waiting(server, exchange) == 0)
     }
 
-    @Test("A long first piece is not held against its reader, what comes behind it is") func longFirstPieceNot() throws
-    {
+    @Test
+    func `A long first piece does not count against its reader, and later pieces count`() throws {
         var limits = TransportLimits()
         limits.streamBytes = 10_000
         limits.streamTime = 0
@@ -110,7 +113,7 @@ struct StreamFlowTests {
         let client = try server.connect(receiveBuffer: 4096)
         try client.send(get("/later"))
         #expect(server.script.log.wait(for: "handled /later"))
-        let exchange = try #require(server.script.take("/later"))
+        let exchange = try #require(server.script.removePending("/later"))
         let state = [UInt8](repeating: 0x2E, count: 8 << 20)
         try server.onLoop(exchange) { loop, ticket in
             loop.beginStream(ticket, Script.response("begin"))
@@ -141,7 +144,8 @@ struct StreamFlowTests {
         #expect(throws: RawClient.Failure.reset) { while try client.readChunk() != nil {} }
     }
 
-    @Test("A reader that has caught up is not cut off for a lag before, one that lags on is") func readerHasCaughtUp()
+    @Test
+    func `A reader that caught up is not disconnected, and a reader that stays behind is`()
         throws
     {
         var limits = TransportLimits()
@@ -164,8 +168,8 @@ struct StreamFlowTests {
         #expect(server.script.log.wait(for: "closed"))
     }
 
-    @Test("A stream that waits for an answer before it may not grow without end") func streamWaitsAnswerBefore() throws
-    {
+    @Test
+    func `A stream behind a pending answer has a limit`() throws {
         var limits = TransportLimits()
         limits.streamBytes = 10_000
         limits.streamTime = 0
@@ -173,7 +177,7 @@ struct StreamFlowTests {
         let client = try server.connect()
         try client.send(get("/later0") + get("/later"))
         #expect(server.script.log.wait(for: "handled /later"))
-        let exchange = try #require(server.script.take("/later"))
+        let exchange = try #require(server.script.removePending("/later"))
         try server.onLoop(exchange) { loop, ticket in
             loop.beginStream(ticket, Script.response("begin"))
             loop.push(ticket, Self.piece)
@@ -184,11 +188,11 @@ struct StreamFlowTests {
         client.close()
     }
 
-    @Test("A peer that is gone when its stream ends affects no other connection", arguments: [false, true])
-    func peerGoneWhenStream(isBehind: Bool) throws {
+    @Test(arguments: [false, true])
+    func `A client that disconnects before its stream ends affects no other connection`(isBehind: Bool) throws {
         let server = try TestServer()
         let (client, exchange) = try begin(server, behind: isBehind ? get("/later0") : "", receiveBuffer: nil)
-        let first = server.script.take("/later0")
+        let first = server.script.removePending("/later0")
         let isReset = DispatchSemaphore(value: 0)
         exchange.loop.run {
             // The reset occurs before the loop is notified of it.

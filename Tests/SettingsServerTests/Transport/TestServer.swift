@@ -16,14 +16,14 @@ final class TestServer {
     private var isStopped = false
 
     init(
-        at place: ListenAddress = .tcp(host: "127.0.0.1", port: 0), loops: Int = 1,
+        at listenAddress: ListenAddress = .tcp(host: "127.0.0.1", port: 0), loops: Int = 1,
         limits: TransportLimits = .patient, budget: MemoryBudget = MemoryBudget(limit: 256 << 20),
         clock: MonotonicClock = .system, sendBuffer: Int32? = nil, accept: @escaping Acceptor.Accept = { $0.accept() },
         names: UserNames = UserNames()
     ) throws {
-        let listeners = try Listener.open(place)
+        let listeners = try Listener.open(listenAddress)
         let listener = try #require(listeners.first)
-        address = if case .unix(let path) = place { .unix(path) } else { .ipv4(listener.address.port) }
+        address = if case .unix(let path) = listenAddress { .unix(path) } else { .ipv4(listener.address.port) }
         // Accepted connections inherit the options of the listener.
         if var size = sendBuffer {
             setsockopt(listener.descriptor, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
@@ -54,14 +54,14 @@ final class TestServer {
 
     /// Blocks the first loop until the returned semaphore is signalled. Returns when the loop is blocked, so that its
     /// next iteration handles everything that has arrived meanwhile.
-    func holdLoop() -> DispatchSemaphore {
-        let isHeld = DispatchSemaphore(value: 0)
+    func blockLoop() -> DispatchSemaphore {
+        let isBlocked = DispatchSemaphore(value: 0)
         let gate = DispatchSemaphore(value: 0)
         server.loops[0].run {
-            isHeld.signal()
+            isBlocked.signal()
             gate.patientWait()
         }
-        isHeld.patientWait()
+        isBlocked.patientWait()
         return gate
     }
 

@@ -19,13 +19,13 @@ struct UnixConnectionTests {
 
     /// Blocks the loop while the body runs, so that the loop handles all events of this time in one iteration.
     private func whileLoopWaits(_ body: () throws -> Void) rethrows {
-        let release = server.holdLoop()
+        let release = server.blockLoop()
         defer { release.signal() }
         try body()
     }
 
-    @Test("What a peer sent before it closed is taken, also if it takes several reads", arguments: [4, 100_000])
-    func whatPeerSentBefore(length: Int) throws {
+    @Test(arguments: [4, 100_000])
+    func `The bytes that a client sent before it closed are read completely`(length: Int) throws {
         let client = try server.connect()
         #expect(try client.exchange(get("/a")).status == 200)
         try whileLoopWaits {
@@ -35,7 +35,7 @@ struct UnixConnectionTests {
         #expect(server.script.log.wait(for: "handled /last-words"))
     }
 
-    @Test("A user's name that the system is slow to tell holds up that user's connections, and no other")
+    @Test("A slow lookup of a user name delays only the connections of this user")
     func slowName() throws {
         let release = DispatchSemaphore(value: 0)
         let path = directory.path + "/slow"
@@ -62,7 +62,7 @@ struct UnixConnectionTests {
         try eventually { server.server.connectionCount == 1 }
     }
 
-    @Test("A user without a name has its number, and what is known is not asked for again")
+    @Test("A user without a name has its number, and a known name is not looked up again")
     func names() throws {
         let names = UserNames { $0 == 7 ? "alice" : nil }
         func find(_ id: UInt32) -> String? {
@@ -80,7 +80,8 @@ struct UnixConnectionTests {
         #expect(find(8) == "8" && names.name(of: 8) == "8")
     }
 
-    @Test("A peer that closed is noticed at once, and what it was owed is called off") func peerClosedNoticedOnce()
+    @Test
+    func `A closed connection is detected at once, and its pending requests are cancelled`()
         throws
     {
         let client = try server.connect()
@@ -92,7 +93,8 @@ struct UnixConnectionTests {
         #expect(server.server.connectionCount == 0)
     }
 
-    @Test("A request that is owed when its peer has closed does not keep the loop busy") func requestOwedWhenPeer()
+    @Test
+    func `A pending request of a closed connection does not keep the loop busy`()
         throws
     {
         let client = try server.connect()
@@ -107,8 +109,8 @@ struct UnixConnectionTests {
         #expect(server.server.connectionCount == 0)
     }
 
-    @Test("A connection that closes while its body waits for memory is released with its descriptor")
-    func closedWhileBodyWaitsForMemory() throws {
+    @Test
+    func `A connection that closes while its body waits for memory is released with its descriptor`() throws {
         // The budget has memory for one body. The clock stands still, so the server refuses no upload as too slow.
         let server = try TestServer(
             at: .unix(path: directory.path + "/full"), budget: MemoryBudget(limit: 32 << 20), clock: ManualClock().clock
@@ -123,7 +125,7 @@ struct UnixConnectionTests {
         try beginUpload(waiting)
         try closing.send(get("/later"))
         #expect(server.script.log.wait(for: "handled /later"))
-        let exchange = try #require(server.script.take("/later"))
+        let exchange = try #require(server.script.removePending("/later"))
         let connection = try server.onLoop(exchange) { loop, id in
             let connection = WeakReference(loop.find(id)?.0)
             loop.respond(id, Script.response("later"))

@@ -38,7 +38,7 @@ final class RemoteFollower: Sendable {
 
     private struct State {
         /// The state of the sequence of long polls. It determines when the next request is sent.
-        var progress: ObservedPlace
+        var progress: ObservationProgress
         /// The subscriptions. A subscription has received all changes up to its cursor.
         var subscriptions: [UInt64: (subscription: Subscription, cursor: Cursor)] = [:]
         var lastID: UInt64 = 0
@@ -58,7 +58,7 @@ final class RemoteFollower: Sendable {
         var reportedFailure: SettingsError?
 
         /// Returns true if a failure must be reported, because a retry is not likely to succeed soon.
-        mutating func mustReport(_ step: ObservedPlace.Step, _ error: SettingsError) -> Bool {
+        mutating func mustReport(_ step: ObservationProgress.Step, _ error: SettingsError) -> Bool {
             if case .again = step, error.code != .tooManyWatchers { return false }
             defer { reportedFailure = error }
             return reportedFailure == nil
@@ -127,7 +127,7 @@ final class RemoteFollower: Sendable {
         self.longPause = longPause
         pool = ConnectionPool(server.address, keeping: 1, idleLimit: nil, token: server.token)
         state = Mutex(
-            State(progress: ObservedPlace(since: .cursor(cursor)), requestCursor: cursor, newestCursor: cursor))
+            State(progress: ObservationProgress(since: .cursor(cursor)), requestCursor: cursor, newestCursor: cursor))
     }
 
     /// Subscribes to all changes after a cursor. Calls `onFailure` with the reason when following fails, once for each
@@ -212,7 +212,7 @@ final class RemoteFollower: Sendable {
     /// Handles the answer to a request. Runs on the thread of the `AnswerReader`, unless the system could not create
     /// the thread.
     private func handle(_ result: Result<SettingsObservation, SettingsError>) {
-        typealias Handled = (step: ObservedPlace.Step?, receivers: [Subscription], failure: SettingsError?)
+        typealias Handled = (step: ObservationProgress.Step?, receivers: [Subscription], failure: SettingsError?)
         var generator = SystemRandomNumberGenerator()
         let (step, receivers, failure) = state.withLock { state -> Handled in
             guard !state.isStopped else { return (nil, [], nil) }

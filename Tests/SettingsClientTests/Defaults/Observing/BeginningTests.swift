@@ -10,24 +10,25 @@ import Testing
 
 @Suite(.ownThread)
 struct BeginningTests {
-    @Test("Threads that begin at once each miss nothing of what they do next", .timeLimit(.minutes(10)))
+    @Test(
+        "Threads that begin to observe at the same time each get all of their later changes", .timeLimit(.minutes(10)))
     func atOnce() {
         let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
         let missed = Mutex<[Int]>([])
         DispatchQueue.concurrentPerform(iterations: 4) { thread in
             let key = DefaultsKey<Int>("key\(thread)", defaultValue: 0)
             for round in 1...500 {
-                let told = Mutex<Int?>(nil)
-                let isTold = DispatchSemaphore(value: 0)
+                let received = Mutex<Int?>(nil)
+                let isReceived = DispatchSemaphore(value: 0)
                 let observation = defaults.observe(key: key) { update in
-                    told.withLock { $0 = $0 ?? update.newValue }
-                    isTold.signal()
+                    received.withLock { $0 = $0 ?? update.newValue }
+                    isReceived.signal()
                 }
                 defaults[key: key] = round
                 // Ends the wait, should the first be missed.
                 defaults[key: key] = -round
-                _ = isTold.wait(timeout: .now() + .seconds(Deadline.patience))
-                if told.withLock({ $0 }) != round { missed.withLock { $0.append(round) } }
+                _ = isReceived.wait(timeout: .now() + .seconds(Deadline.patience))
+                if received.withLock({ $0 }) != round { missed.withLock { $0.append(round) } }
                 observation.cancel()
             }
         }
@@ -35,7 +36,7 @@ struct BeginningTests {
     }
 
     @Test(
-        "Observers that begin while the suite cannot be loaded begin when any load succeeds",
+        "Observers that begin before the suite is loaded begin with the first successful load",
         arguments: [true, false])
     func waiting(byGetter: Bool) async throws {
         let suite = try SuiteName("app")
@@ -46,7 +47,7 @@ struct BeginningTests {
         let log = EventLog()
         let observations = Mutex<[DefaultsObservation]>([])
         DispatchQueue.concurrentPerform(iterations: 4) { _ in
-            let observation = defaults.observe(\.launchCount, options: .initial) { log.add($0.told) }
+            let observation = defaults.observe(\.launchCount, options: .initial) { log.add($0.summary) }
             observations.withLock { $0.append(observation) }
         }
         backend.isAway = false
@@ -57,10 +58,12 @@ struct BeginningTests {
         #expect(log.all.count == 8)
     }
 
-    @Test("What is registered is the value there is before another program stores one", arguments: Place.allCases)
-    func registered(_ place: Place) async throws {
+    @Test(
+        "A registered default is the initial value until another program stores a value",
+        arguments: BackendKind.allCases)
+    func registered(_ kind: BackendKind) async throws {
         let schema = try Schema(keys: [DefaultsKey<Int>("launchCount", defaultValue: 5)])
-        let world = try place.world(schema: schema)
+        let world = try kind.world(schema: schema)
         let (one, two) = (world.adapter(), world.adapter())
         one.register(defaults: ["launchCount": 7])
         try await one.ready()
@@ -68,17 +71,17 @@ struct BeginningTests {
         let all = one.updates(options: [.initial, .old])
         var iterator = updates.makeAsyncIterator()
         var iteratorOfAll = all.makeAsyncIterator()
-        #expect(await iterator.next()?.told == "7")
+        #expect(await iterator.next()?.summary == "7")
         let first = await iteratorOfAll.next()
         #expect(first?.oldValue == nil && first?.newValue == 7)
         two.launchCount = 9
-        #expect(await iterator.next()?.told == "7→9")
+        #expect(await iterator.next()?.summary == "7→9")
         let second = await iteratorOfAll.next()
         #expect(second?.oldValue == 7 && second?.newValue == 9)
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
-    @Test("Of two tasks that wait on one sequence the first gets nil")
+    @Test("If two tasks wait on one sequence, the first task gets nil")
     func twoWaiting() async throws {
         let core = DefaultsAdapter.inMemory(keyStore: ClientKeys()).core
         let stream = Observer(core, [UpdateSource<Int>(keys: nil) { _ in [] }], handler: nil)

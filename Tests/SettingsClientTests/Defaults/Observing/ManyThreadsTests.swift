@@ -11,24 +11,26 @@ import Testing
 struct ManyThreadsTests {
     /// The updates that an observer got of one key: each has to go on from where the last ended.
     private final class Chain: Sendable {
-        private let told = Mutex<[DefaultsUpdate<Int>]>([])
+        private let received = Mutex<[DefaultsUpdate<Int>]>([])
         let log = EventLog()
 
         func add(_ update: DefaultsUpdate<Int>) {
-            told.withLock { $0.append(update) }
+            received.withLock { $0.append(update) }
             log.add("\(update.newValue)")
         }
 
         var isUnbroken: Bool {
-            told.withLock { told in zip(told, told.dropFirst()).allSatisfy { $0.newValue == $1.oldValue } }
+            received.withLock { received in
+                zip(received, received.dropFirst()).allSatisfy { $0.newValue == $1.oldValue }
+            }
         }
     }
 
     @Test(
-        "Many threads in two programs count, read and observe, and all agree in the end",
-        arguments: Place.allCasesWithTCP)
-    func threads(_ place: Place) async throws {
-        let world = try place.world()
+        "Many threads in two programs count, read and observe, and all see the same final value",
+        arguments: BackendKind.allCasesWithTCP)
+    func threads(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         let programs = [world.adapter(), world.adapter()]
         let chains = programs.map { _ in Chain() }
         let own = programs.map { _ in Chain() }
@@ -62,12 +64,14 @@ struct ManyThreadsTests {
         }
         #expect(observations.count == 4)
         #expect(programs.map(\.core.observers.count) == [2, 2])
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
-    @Test("Observers get the writes of eight tasks at once, and the last one holds", arguments: Place.allCases)
-    func tasks(_ place: Place) async throws {
-        let world = try place.world()
+    @Test(
+        "Observers get the writes of eight concurrent tasks, and end with the final value",
+        arguments: BackendKind.allCases)
+    func tasks(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         let (one, two) = (world.adapter(), world.adapter())
         let chain = Chain()
         let observation = two.observe(\.launchCount) { chain.add($0) }
@@ -94,19 +98,19 @@ struct ManyThreadsTests {
     }
 
     @MainActor private final class Window {
-        var told: [Int] = []
+        var received: [Int] = []
     }
 
-    @Test("A handler may be given by the main actor, which it does not run on", arguments: Place.allCases)
-    @MainActor func mainActor(_ place: Place) async throws {
-        let world = try place.world()
+    @Test("A handler that is passed on the main actor runs on another thread", arguments: BackendKind.allCases)
+    @MainActor func mainActor(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         let (one, two) = (world.adapter(), world.adapter())
         let log = EventLog()
         let window = Window()
         let updates = one.updates(of: \.launchCount)
         let observation = one.observe(\.launchCount) { update in
             Task { @MainActor in
-                window.told.append(update.newValue)
+                window.received.append(update.newValue)
                 log.add("\(update.newValue)")
             }
         }
@@ -115,7 +119,7 @@ struct ManyThreadsTests {
         #expect(await log.waits(for: "1"))
         one.launchCount += 1
         #expect(await log.waits(for: "2"))
-        #expect(window.told.sorted() == [1, 2])
+        #expect(window.received.sorted() == [1, 2])
         for await update in updates where update.newValue == 2 { break }
         withExtendedLifetime(observation) {}
     }

@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.ownThread)
 struct ObservationLifetimeTests {
-    @Test("A handler is not called any more once its observation was dropped, and what it held is freed")
+    @Test("A released observation never calls its handler again, and releases the handler's captures")
     func dropping() throws {
         final class Owner: Sendable {}
         let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
@@ -53,9 +53,11 @@ struct ObservationLifetimeTests {
         #expect(defaults.core.observers.count == 0)
     }
 
-    @Test("After an observation was cancelled on another thread nothing comes", arguments: Place.allCases)
-    func cancelling(_ place: Place) throws {
-        let world = try place.world()
+    @Test(
+        "A cancelled observation calls no handler, also if another thread cancelled it", arguments: BackendKind.allCases
+    )
+    func cancelling(_ kind: BackendKind) throws {
+        let world = try kind.world()
         let defaults = world.adapter()
         let isDone = Atomic(false)
         let late = Atomic(0)
@@ -89,7 +91,7 @@ struct ObservationLifetimeTests {
         let isCancelled = Atomic(false)
     }
 
-    @Test("Cancelling waits for a handler that is running on another thread, dropping does not")
+    @Test("Cancelling an observation waits for its running handler, and releasing it does not")
     func waiting() throws {
         let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
         let log = EventLog()
@@ -126,21 +128,21 @@ struct ObservationLifetimeTests {
         #expect(observation == nil)
     }
 
-    @Test("An observer gets no change from before it began, even if others still wait for it")
+    @Test("An observer gets no change from before its beginning, even if other observers still wait for the change")
     func beginnings() async throws {
         let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
         let log = EventLog()
-        let held = Held<DefaultsObservation>()
-        let sequence = Held<DefaultsUpdates<DefaultsUpdate<Int>>>()
-        let all = Held<DefaultsUpdates<UntypedUpdate>>()
+        let shared = Shared<DefaultsObservation>()
+        let sequence = Shared<DefaultsUpdates<DefaultsUpdate<Int>>>()
+        let all = Shared<DefaultsUpdates<UntypedUpdate>>()
         // This listener is called before the one of the observers, with the same news.
         let listener = defaults.core.session.addListener { [unowned defaults] news in
-            guard held.value == nil, case .changed? = news.first else { return }
+            guard shared.value == nil, case .changed? = news.first else { return }
             sequence.value = defaults.updates(of: \.launchCount)
             all.value = defaults.updates()
-            held.value = defaults.observe(\.launchCount) { log.add("late \($0.told)") }
+            shared.value = defaults.observe(\.launchCount) { log.add("late \($0.summary)") }
         }
-        let early = defaults.observe(\.loginTries) { log.add("early \($0.told)") }
+        let early = defaults.observe(\.loginTries) { log.add("early \($0.summary)") }
         defaults.launchCount = 1
         defaults.launchCount = 2
         defaults.loginTries = 3
@@ -148,14 +150,14 @@ struct ObservationLifetimeTests {
         #expect(log.all == ["late 1→2", "early 1→3"])
         var updates = try #require(sequence.value).makeAsyncIterator()
         var untyped = try #require(all.value).makeAsyncIterator()
-        #expect(await updates.next()?.told == "1→2")
+        #expect(await updates.next()?.summary == "1→2")
         #expect(await untyped.next()?.newValue == 2)
         defaults.core.session.removeListener(listener)
-        held.value = nil
+        shared.value = nil
         withExtendedLifetime(early) {}
     }
 
-    @Test("An observation retains its adapter, and frees it when it goes")
+    @Test("An observation retains its adapter until the observation is released")
     func adapters() throws {
         weak var core: AdapterCore?
         let log = EventLog()
@@ -176,7 +178,7 @@ struct ObservationLifetimeTests {
         try eventually { core == nil && backend.followerCount == 0 }
     }
 
-    @Test("Observing with fresh captured key paths does not grow memory")
+    @Test("Observing with new captured key paths does not grow memory")
     func capturedPaths() {
         struct IndexedKeys: DefaultsKeyStore {
             subscript(index: Int) -> DefaultsKey<Int> { .init("key\(index % 4)", defaultValue: index % 4) }
@@ -192,7 +194,7 @@ struct ObservationLifetimeTests {
         #expect(defaults.core.observers.count == 0)
     }
 
-    @Test("A slow handler gets the newest of each key when too much waits, old values follow on")
+    @Test("A slow handler gets the newest update of each key, and its old values have no gaps")
     func slowHandlers() throws {
         let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
         let log = EventLog()
@@ -206,7 +208,7 @@ struct ObservationLifetimeTests {
             updates.withLock { $0.append(update) }
             if update.newValue == 4000 { log.add("last") }
         }
-        let tries = defaults.observe(\.loginTries) { log.add("tries \($0.told)") }
+        let tries = defaults.observe(\.loginTries) { log.add("tries \($0.summary)") }
         defaults.launchCount = 1
         #expect(log.wait(for: "in"))
         defaults.loginTries = 2
@@ -214,10 +216,11 @@ struct ObservationLifetimeTests {
         defaults.loginTries = 3
         release.signal()
         #expect(log.wait(for: "tries 2→3"))
-        let told = updates.withLock { $0 }
-        #expect(told.count <= NoticeBacklog.bound + 2)
-        #expect(told.first == DefaultsUpdate(key: "launchCount", oldValue: 0, newValue: 1, isInitial: false))
-        #expect(zip(told, told.dropFirst()).allSatisfy { $0.newValue == $1.oldValue && $0.newValue < $1.newValue })
+        let received = updates.withLock { $0 }
+        #expect(received.count <= NoticeBacklog.bound + 2)
+        #expect(received.first == DefaultsUpdate(key: "launchCount", oldValue: 0, newValue: 1, isInitial: false))
+        #expect(
+            zip(received, received.dropFirst()).allSatisfy { $0.newValue == $1.oldValue && $0.newValue < $1.newValue })
         #expect(log.all == ["in", "tries 1→2", "last", "tries 2→3"])
         withExtendedLifetime((count, tries)) {}
     }

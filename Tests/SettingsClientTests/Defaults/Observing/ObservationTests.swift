@@ -37,9 +37,9 @@ struct ObservationTests {
         var isDark: Bool { theme == .dark }
     }
 
-    @Test("A change by the program is announced before the setter returns", arguments: Place.allCases)
-    func ownChange(_ place: Place) async throws {
-        let defaults = try place.world().adapter()
+    @Test("A change by the program is announced before the setter returns", arguments: BackendKind.allCases)
+    func ownChange(_ kind: BackendKind) async throws {
+        let defaults = try kind.world().adapter()
         try await defaults.ready()
         let changes = ChangeCount()
         changes.track { _ = defaults.launchCount }
@@ -57,9 +57,9 @@ struct ObservationTests {
         #expect(changes.value == 3)
     }
 
-    @Test("A change by another program is announced", arguments: Place.allCases)
-    func changeOfAnotherProgram(_ place: Place) async throws {
-        let world = try place.world()
+    @Test(arguments: BackendKind.allCases)
+    func `A change by another program is announced`(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         let (defaults, other) = (world.adapter(), world.adapter())
         try await defaults.ready()
         let changes = ChangeCount()
@@ -69,8 +69,8 @@ struct ObservationTests {
         #expect(defaults.launchCount == 5)
     }
 
-    @Test("A new default of the schema and a registered default are announced")
-    func defaultsOfOthers() async throws {
+    @Test
+    func `A new default of the schema and a registered default are announced`() async throws {
         let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
         let changes = ChangeCount()
         changes.track { _ = defaults.launchCount }
@@ -86,7 +86,7 @@ struct ObservationTests {
 
     @Test("The confirmation of a write announces nothing, because no reader sees a difference")
     func confirmation() async throws {
-        let defaults = try Place.unixSocket.world().adapter()
+        let defaults = try BackendKind.unixSocket.world().adapter()
         try await defaults.ready()
         defaults.launchCount = 1
         let changes = ChangeCount()
@@ -96,8 +96,8 @@ struct ObservationTests {
         #expect(changes.value == 0)
     }
 
-    @Test("A value that changes while the tracking function runs is announced afterwards")
-    func changeWithinFunction() async throws {
+    @Test
+    func `A value that changes while the tracking function runs is announced afterwards`() async throws {
         let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
         let changes = ChangeCount()
         changes.track {
@@ -108,8 +108,8 @@ struct ObservationTests {
         try eventually { changes.value == 1 }
     }
 
-    @Test("A read before the suite is loaded is announced when the suite is loaded")
-    func readBeforeLoading() async throws {
+    @Test
+    func `A read before the suite is loaded is announced when the suite is loaded`() async throws {
         let memory = InMemoryBackend(suite: .sample)
         let link = FlakyBackend(memory)
         let other = DefaultsAdapter(keyStore: ClientKeys(), session: SuiteSession(memory))
@@ -128,7 +128,7 @@ struct ObservationTests {
         #expect(defaults.launchCount == 3)
     }
 
-    @Test("Observations gives each value once, and the last of many")
+    @Test("Observations returns each value once, and always the last value")
     func sequence() async throws {
         let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
         let values = Observations { defaults.launchCount }
@@ -183,7 +183,7 @@ struct ObservationTests {
     }
 
     @MainActor
-    @Test("Reads on the main actor are observed there")
+    @Test("Reads on the main actor are tracked on the main actor")
     func mainActor() async throws {
         let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
         var iterator = Observations { defaults.username }.makeAsyncIterator()
@@ -207,8 +207,8 @@ struct ObservationTests {
         #expect(changes.value == 3)
     }
 
-    @Test("A function that reads a cached property within the announcement gets the new value")
-    func cachedPropertyWithinAnnouncement() async throws {
+    @Test
+    func `A tracking function that reads a cached property gets the new value`() async throws {
         let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
         let theme = Setting(\.theme, in: defaults, options: .cached)
         let seen = Mutex<[Theme]>([])
@@ -226,8 +226,8 @@ struct ObservationTests {
         #expect(seen.withLock { $0 } == [.dark, .light] && theme.value == .light)
     }
 
-    @Test("A registered default is read without a daemon")
-    func registeredDefaultWithoutDaemon() async throws {
+    @Test
+    func `A registered default is read without a daemon`() async throws {
         let link = FlakyBackend(InMemoryBackend(suite: .sample))
         link.leave()
         let defaults = DefaultsAdapter(
@@ -238,8 +238,8 @@ struct ObservationTests {
         #expect(defaults.launchCount == 11)
     }
 
-    @Test("A tracking function may write a setting, and wait until the daemon has it")
-    func writingWithinAnnouncement() async throws {
+    @Test
+    func `A tracking function can write a setting and wait for the confirmation`() async throws {
         let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
         let start = ContinuousClock.now
         withObservationTracking {
@@ -252,7 +252,7 @@ struct ObservationTests {
         #expect(defaults.loginTries == 9 && .now - start < .seconds(2))
     }
 
-    @Test("Two threads that write and one that tracks: the last value is seen")
+    @Test("A tracking thread sees the last value of two writing threads")
     func overlappingChanges() async throws {
         for _ in 0..<30 {
             let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
@@ -270,7 +270,7 @@ struct ObservationTests {
         }
     }
 
-    @Test("A program that makes more keys than the table keeps still gets changes of the first")
+    @Test("A program with more keys than the table holds still gets changes of the first key")
     func manyKeys() async throws {
         let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
         let changes = ChangeCount()

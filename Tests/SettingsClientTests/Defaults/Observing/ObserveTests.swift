@@ -7,16 +7,17 @@ import Testing
 @Suite(.ownThread)
 struct ObserveTests {
     @Test(
-        "A handler is told of what this program and others write, in all ways to name a key", arguments: Place.allCases)
-    func naming(_ place: Place) async throws {
-        let world = try place.world()
+        "A handler gets the writes of all programs, for each form of naming a key",
+        arguments: BackendKind.allCases)
+    func naming(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         let (one, two) = (world.adapter(), world.adapter())
         let log = EventLog()
         let observations = [
-            one.observe(\.launchCount) { log.add("path \($0.told)") },
-            one.observe(key: DefaultsKey<Int>("launchCount", defaultValue: 0)) { log.add("key \($0.told)") },
-            one.observe(\.player.volume) { log.add("inner path \($0.told)") },
-            one.player.observe(\.volume) { log.add("scope \($0.told)") },
+            one.observe(\.launchCount) { log.add("path \($0.summary)") },
+            one.observe(key: DefaultsKey<Int>("launchCount", defaultValue: 0)) { log.add("key \($0.summary)") },
+            one.observe(\.player.volume) { log.add("inner path \($0.summary)") },
+            one.player.observe(\.volume) { log.add("scope \($0.summary)") },
         ]
         one.launchCount = 1
         one.launchCount += 1
@@ -30,19 +31,21 @@ struct ObserveTests {
                 "scope 0.5→0.25",
             ])
         #expect(observations.count == 4)
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
-    @Test("Old and new are what a reader gets, through all layers", arguments: Place.allCases)
-    func layers(_ place: Place) async throws {
-        let world = try place.world()
+    @Test(
+        "The old and the new value of an update are the effective values of all layers", arguments: BackendKind.allCases
+    )
+    func layers(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         let defaults = world.adapter(arguments: ["-loginTries", "3"])
         let log = EventLog()
         let observations = [
-            defaults.observe(\.nickname) { log.add("nickname \($0.told)") },
-            defaults.observe(\.username) { log.add("username \($0.told)") },
-            defaults.observe(\.loginTries) { log.add("tries \($0.told)") },
-            defaults.observe(\.launchCount) { log.add("count \($0.told)") },
+            defaults.observe(\.nickname) { log.add("nickname \($0.summary)") },
+            defaults.observe(\.username) { log.add("username \($0.summary)") },
+            defaults.observe(\.loginTries) { log.add("tries \($0.summary)") },
+            defaults.observe(\.launchCount) { log.add("count \($0.summary)") },
         ]
         defaults.nickname = "joe"
         defaults.nickname = nil
@@ -66,21 +69,22 @@ struct ObserveTests {
                 #"username "me"→nil"#, "count 0→1", #"username nil→"guest""#, "count 1→5", "count 5→6", "count 6→7",
             ])
         #expect(observations.count == 4)
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
     @Test(
-        "Whoever begins to observe is told what there is if they ask, and nothing of before", arguments: Place.allCases)
-    func initial(_ place: Place) async throws {
-        let world = try place.world()
+        "An observer gets the initial value if it asks for it, and no earlier change",
+        arguments: BackendKind.allCases)
+    func initial(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         world.adapter().launchCount = 3
         let defaults = world.adapter()
         let log = EventLog()
-        let first = defaults.observe(\.launchCount, options: [.initial, .old, .new]) { log.add("first \($0.told)") }
+        let first = defaults.observe(\.launchCount, options: [.initial, .old, .new]) { log.add("first \($0.summary)") }
         defaults.launchCount = 4
-        let second = defaults.observe(\.launchCount, options: [.initial]) { log.add("second \($0.told)") }
-        let third = defaults.observe(\.launchCount, options: []) { log.add("third \($0.told)") }
-        let unset = defaults.observe(\.theme, options: .initial) { log.add("theme \($0.told)") }
+        let second = defaults.observe(\.launchCount, options: [.initial]) { log.add("second \($0.summary)") }
+        let third = defaults.observe(\.launchCount, options: []) { log.add("third \($0.summary)") }
+        let unset = defaults.observe(\.theme, options: .initial) { log.add("theme \($0.summary)") }
         defaults.launchCount = 5
         #expect(await log.waits(for: "third -→5"))
         #expect(
@@ -91,10 +95,10 @@ struct ObserveTests {
     }
 
     @Test(
-        "Updates come in the order of revisions, from every writer, to several handlers",
-        arguments: Place.allCases)
-    func order(_ place: Place) async throws {
-        let world = try place.world()
+        "Several handlers get the updates of all writers in the order of revisions",
+        arguments: BackendKind.allCases)
+    func order(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         let (one, two) = (world.adapter(), world.adapter())
         let log = EventLog()
         let count = one.observe(\.launchCount) { log.add("count \($0.newValue)") }
@@ -115,23 +119,23 @@ struct ObserveTests {
         withExtendedLifetime((count, tries, both)) {}
     }
 
-    @Test("Reading, writing, observing and cancelling are fine within a handler", arguments: Place.allCases)
-    func reentrance(_ place: Place) async throws {
-        let world = try place.world()
+    @Test("A handler can read, write, observe and cancel", arguments: BackendKind.allCases)
+    func reentrance(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         let defaults = world.adapter()
         let log = EventLog()
-        let held = Held<DefaultsObservation>()
-        let inner = Held<DefaultsObservation>()
+        let shared = Shared<DefaultsObservation>()
+        let inner = Shared<DefaultsObservation>()
         let tries = defaults.observe(\.loginTries) { update in
-            inner.value = defaults.observe(\.visits) { log.add("visits \($0.told)") }
-            log.add("tries \(update.told)")
+            inner.value = defaults.observe(\.visits) { log.add("visits \($0.summary)") }
+            log.add("tries \(update.summary)")
         }
-        held.value = defaults.observe(\.launchCount) { update in
-            log.add("count \(update.told), reads \(defaults.launchCount)")
+        shared.value = defaults.observe(\.launchCount) { update in
+            log.add("count \(update.summary), reads \(defaults.launchCount)")
             defaults.loginTries = update.newValue + 10
             defaults.launchCount += 1
             if update.newValue == 2 {
-                held.value?.cancel()
+                shared.value?.cancel()
                 log.add("disposed")
             }
         }
@@ -145,55 +149,55 @@ struct ObserveTests {
             ])
         #expect(defaults.launchCount == 3)
         withExtendedLifetime(tries) {}
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
         // Each is held by what its own handler holds, and the adapter with them.
-        (held.value, inner.value) = (nil, nil)
+        (shared.value, inner.value) = (nil, nil)
     }
 
-    @Test("A refused write is an update, and its rollback another", arguments: Place.allCases)
-    func refusal(_ place: Place) async throws {
+    @Test("A refused write causes an update, and its rollback causes another update", arguments: BackendKind.allCases)
+    func refusal(_ kind: BackendKind) async throws {
         let schema = try Schema(keys: [DefaultsKey<Int>("launchCount", defaultValue: 0, in: 0...3)])
-        let world = try place.world(schema: schema)
+        let world = try kind.world(schema: schema)
         let defaults = world.adapter()
         let log = EventLog()
-        let observation = defaults.observe(\.launchCount) { log.add($0.told) }
+        let observation = defaults.observe(\.launchCount) { log.add($0.summary) }
         defaults.launchCount = 3
         defaults.launchCount = 4
         defaults.launchCount = 2
         #expect(await log.waits(for: "3→2"))
         #expect(log.all == ["0→3", "3→4", "4→3", "3→2"])
-        #expect(world.takeIssues().map(\.error.code) == [.invalidValue])
+        #expect(world.drainIssues().map(\.error.code) == [.invalidValue])
         withExtendedLifetime(observation) {}
     }
 
-    @Test("What is no value of the key is reported and passed over", arguments: Place.allCases)
-    func unreadable(_ place: Place) async throws {
-        let world = try place.world()
+    @Test("A value of another type is reported and causes no update", arguments: BackendKind.allCases)
+    func unreadable(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         let defaults = world.adapter()
         defaults["launchCount"] = "many"
         let log = EventLog()
-        let late = defaults.observe(\.launchCount, options: [.initial, .old]) { log.add("late \($0.told)") }
+        let late = defaults.observe(\.launchCount, options: [.initial, .old]) { log.add("late \($0.summary)") }
         defaults.launchCount = 1
         #expect(await log.waits(for: "late 0→1"))
-        #expect(world.takeIssues().map(\.attempt) == [.read])
+        #expect(world.drainIssues().map(\.attempt) == [.read])
         defaults["launchCount"] = ["many"]
         defaults["launchCount"] = 3
         #expect(await log.waits(for: "late 1→3"))
         #expect(log.all == ["late 0→1", "late 1→3"])
-        let issues = world.takeIssues()
+        let issues = world.drainIssues()
         #expect(issues.map(\.key) == ["launchCount"] && issues.map(\.attempt) == [.read])
         withExtendedLifetime(late) {}
     }
 
-    @Test("Each update of several keys says of which it is", arguments: Place.allCases)
-    func severalKeys(_ place: Place) async throws {
-        let world = try place.world()
+    @Test("An update of an observation of several keys names its key", arguments: BackendKind.allCases)
+    func severalKeys(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         let (one, two) = (world.adapter(), world.adapter())
         let log = EventLog()
         let observation = one.observe(\.theme, \.player.volume, \.username, options: [.initial, .old]) { update in
-            if let theme = update[\.theme] { log.add("\(update.key) \(theme.told)") }
-            if let volume = update[\.player.volume] { log.add("\(update.key) \(volume.told)") }
-            if let name = update[\.username] { log.add("\(update.key) \(name.told)") }
+            if let theme = update[\.theme] { log.add("\(update.key) \(theme.summary)") }
+            if let volume = update[\.player.volume] { log.add("\(update.key) \(volume.summary)") }
+            if let name = update[\.username] { log.add("\(update.key) \(name.summary)") }
             #expect(update[\.launchCount] == nil && update[\.nickname] == nil)
             #expect(update.isInitial == (log.all.count <= 3))
         }
@@ -208,16 +212,16 @@ struct ObserveTests {
                 #"username nil→"me""#,
             ])
         let inner = one.player.observe(\.volume, \.equalizer.bass) { update in
-            if let bass = update[\.equalizer.bass] { log.add("bass \(bass.told)") }
+            if let bass = update[\.equalizer.bass] { log.add("bass \(bass.summary)") }
         }
         two.player.equalizer.bass = 3
         #expect(await log.waits(for: "bass 0→3"))
         withExtendedLifetime((observation, inner)) {}
     }
 
-    @Test("A whole suite is observed by names, as JSON", arguments: Place.allCases)
-    func wholeSuite(_ place: Place) async throws {
-        let world = try place.world()
+    @Test("A whole suite is observed by names, as JSON", arguments: BackendKind.allCases)
+    func wholeSuite(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         let (one, two) = (world.adapter(arguments: ["-nickname", "joe"]), world.adapter())
         two.launchCount = 1
         try await one.synchronize()
@@ -242,18 +246,18 @@ struct ObserveTests {
         withExtendedLifetime(observation) {}
     }
 
-    @Test("A key that cannot be one is observed as its default", arguments: Place.allCases)
-    func unusable(_ place: Place) async throws {
-        let world = try place.world()
+    @Test("A key with an invalid name is observed as its default", arguments: BackendKind.allCases)
+    func unusable(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         let defaults = world.adapter()
         let log = EventLog()
-        let limits = defaults.observe(\.unusable, options: .initial) { log.add("limits \($0.told)") }
+        let limits = defaults.observe(\.unusable, options: .initial) { log.add("limits \($0.summary)") }
         let name = defaults.observe(key: DefaultsKey<Int>("", defaultValue: 1), options: .initial) {
-            log.add("name \($0.told)")
+            log.add("name \($0.summary)")
         }
         #expect(await log.waits(for: "limits 5"))
         #expect(await log.waits(for: "name 1"))
-        #expect(world.takeIssues().count == 2)
+        #expect(world.drainIssues().count == 2)
         withExtendedLifetime((limits, name)) {}
     }
 }

@@ -10,29 +10,31 @@ import Testing
 
 @Suite(.ownThread)
 struct UpdatesTests {
-    @Test("A sequence begins when it is asked for, and gives every update since, in order", arguments: Place.allCases)
-    func calling(_ place: Place) async throws {
-        let world = try place.world()
+    @Test(
+        "A sequence returns each update after its creation, in order",
+        arguments: BackendKind.allCases)
+    func calling(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         let (one, two) = (world.adapter(), world.adapter())
         try await one.ready()
         let updates = one.updates(of: \.launchCount)
         for number in 1...20 { two.launchCount = number }
         try await one.synchronize()
         one.launchCount = 50
-        var told: [String] = []
+        var received: [String] = []
         for await update in updates {
-            told.append(update.told)
+            received.append(update.summary)
             if update.newValue == 50 { break }
         }
-        #expect(told.last == "20→50")
-        #expect(told.dropLast() == (1...20).map { "\($0 - 1)→\($0)" }[...])
+        #expect(received.last == "20→50")
+        #expect(received.dropLast() == (1...20).map { "\($0 - 1)→\($0)" }[...])
         #expect(one.core.observers.count == 0)
-        #expect(world.takeIssues() == [])
+        #expect(world.drainIssues() == [])
     }
 
-    @Test("A sequence gives what a reader gets, by key and with options too", arguments: Place.allCases)
-    func layers(_ place: Place) async throws {
-        let world = try place.world()
+    @Test("A sequence returns effective values, also by key and with options", arguments: BackendKind.allCases)
+    func layers(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         let defaults = world.adapter(arguments: ["-loginTries", "3"])
         try await defaults.ready()
         var names = defaults.updates(key: DefaultsKey<String?>("username"), options: .initial).makeAsyncIterator()
@@ -45,21 +47,21 @@ struct UpdatesTests {
         defaults["username"] = 5
         defaults.register(defaults: ["username": "guest"])
         defaults.remove(\.username)
-        #expect(await names.next()?.told == "nil")
-        #expect(await names.next()?.told == #"-→"me""#)
-        #expect(await names.next()?.told == "-→nil")
-        #expect(await names.next()?.told == #"-→"guest""#)
-        #expect(await themes.next()?.told == "0.5→1.0")
+        #expect(await names.next()?.summary == "nil")
+        #expect(await names.next()?.summary == #"-→"me""#)
+        #expect(await names.next()?.summary == "-→nil")
+        #expect(await names.next()?.summary == #"-→"guest""#)
+        #expect(await themes.next()?.summary == "0.5→1.0")
         #expect(await all.next()?.newValue == "me")
         #expect(await all.next()?.newValue == .double(1))
         let removal = await all.next()
         #expect(removal?.key == "username" && removal?.oldValue == "me" && removal?.newValue == nil)
-        #expect(world.takeIssues().map(\.key) == ["username"])
+        #expect(world.drainIssues().map(\.key) == ["username"])
     }
 
-    @Test("Several keys come in one sequence, each update says which", arguments: Place.allCases)
-    func severalKeys(_ place: Place) async throws {
-        let world = try place.world()
+    @Test("A sequence of several keys returns updates that name their keys", arguments: BackendKind.allCases)
+    func severalKeys(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         let (one, two) = (world.adapter(), world.adapter())
         try await one.ready()
         let updates = one.updates(of: \.launchCount, \.theme, \.player.equalizer.bass)
@@ -69,32 +71,33 @@ struct UpdatesTests {
         two.loginTries = 5
         two.launchCount = 2
         two.player.equalizer.bass = 3
-        var told: [String] = []
+        var received: [String] = []
         for await update in updates {
-            if let count = update[\.launchCount] { told.append("count \(count.told)") }
-            if let theme = update[\.theme] { told.append("theme \(theme.told)") }
+            if let count = update[\.launchCount] { received.append("count \(count.summary)") }
+            if let theme = update[\.theme] { received.append("theme \(theme.summary)") }
             guard let bass = update[\.player.equalizer.bass] else { continue }
-            told.append("bass \(bass.told)")
+            received.append("bass \(bass.summary)")
             break
         }
-        #expect(told == ["count 0→1", "theme light→dark", "count 1→2", "bass 0→3"])
-        told = []
+        #expect(received == ["count 0→1", "theme light→dark", "count 1→2", "bass 0→3"])
+        received = []
         for await update in inner {
-            told.append("\(update.key) \(update[\.volume]?.told ?? "") \(update[\.equalizer.bass]?.told ?? "")")
+            received.append(
+                "\(update.key) \(update[\.volume]?.summary ?? "") \(update[\.equalizer.bass]?.summary ?? "")")
             if !update.isInitial { break }
         }
-        #expect(told == ["player.volume 0.5 ", "player.equalizer.bass  0", "player.equalizer.bass  -→3"])
+        #expect(received == ["player.volume 0.5 ", "player.equalizer.bass  0", "player.equalizer.bass  -→3"])
     }
 
-    @Test("Cancelling the task ends the sequence, and frees what it needed", arguments: Place.allCases)
-    func cancelling(_ place: Place) async throws {
-        let world = try place.world()
+    @Test("Cancelling the task ends the sequence and releases its observer", arguments: BackendKind.allCases)
+    func cancelling(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         let defaults = world.adapter()
         try await defaults.ready()
         let log = EventLog()
         let updates = defaults.updates(of: \.launchCount)
         let task = Task {
-            for await update in updates { log.add(update.told) }
+            for await update in updates { log.add(update.summary) }
             log.add("ended")
         }
         defaults.launchCount = 1
@@ -108,7 +111,7 @@ struct UpdatesTests {
         #expect(await rest.next() == nil)
         let early = Task {
             while !Task.isCancelled { await Task.yield() }
-            for await update in defaults.updates(of: \.launchCount, options: .initial) { log.add(update.told) }
+            for await update in defaults.updates(of: \.launchCount, options: .initial) { log.add(update.summary) }
             log.add("ended early")
         }
         early.cancel()
@@ -117,7 +120,7 @@ struct UpdatesTests {
         #expect(defaults.core.observers.count == 0)
     }
 
-    @Test("Dropping the iterator, or a sequence without one, frees its observer")
+    @Test("Releasing the iterator, or a sequence without an iterator, releases its observer")
     func dropping() async throws {
         let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
         let updates = defaults.updates(of: \.launchCount)
@@ -141,42 +144,42 @@ struct UpdatesTests {
         #expect(await last.next()?.newValue == 2, "an iterator does not need the sequence")
     }
 
-    @Test("A loop far behind gets the newest of each key, old values follow on")
+    @Test("A slow loop gets the newest update of each key, and its old values have no gaps")
     func slow() async throws {
         let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
         try await defaults.ready()
         let updates = defaults.updates(of: \.launchCount, \.theme, options: [.initial, .old])
         for number in 1...4000 { defaults.launchCount = number }
         defaults.theme = .dark
-        var (last, count, told) = (0, 0, [String]())
+        var (last, count, received) = (0, 0, [String]())
         for await update in updates {
             count += 1
             if let launches = update[\.launchCount] {
                 #expect(launches.isInitial || launches.oldValue == last)
                 last = launches.newValue
             } else if let theme = update[\.theme] {
-                told.append("\(theme.told) after \(last)")
+                received.append("\(theme.summary) after \(last)")
                 if !theme.isInitial { break }
             }
         }
-        #expect(told == ["light after 0", "light→dark after 4000"])
+        #expect(received == ["light after 0", "light→dark after 4000"])
         #expect(count <= NoticeBacklog.bound + 4)
     }
 
-    @Test("Many sequences at once each get every update", arguments: Place.allCases)
-    func many(_ place: Place) async throws {
-        let world = try place.world()
+    @Test("Many sequences at once each get every update", arguments: BackendKind.allCases)
+    func many(_ kind: BackendKind) async throws {
+        let world = try kind.world()
         let (one, two) = (world.adapter(), world.adapter())
         try await one.ready()
         let sequences = (0..<20).map { _ in one.updates(of: \.launchCount) }
         let tasks = sequences.map { updates in
             Task {
-                var told: [Int] = []
+                var received: [Int] = []
                 for await update in updates {
-                    told.append(update.newValue)
+                    received.append(update.newValue)
                     if update.newValue == 50 { break }
                 }
-                return told
+                return received
             }
         }
         for number in 1...50 { try await two.set(\.launchCount, number) }

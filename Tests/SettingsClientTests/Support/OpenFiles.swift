@@ -9,7 +9,7 @@ import TestSupport
 ///
 /// A process that is being started has a copy of every descriptor for a moment, and with it the locks: who lets go of a
 /// file in that moment has to wait for it to be free.
-struct HeldFiles {
+struct OpenFiles {
     let directory: String
 
     var count: Int {

@@ -2,8 +2,8 @@ import SettingsClient
 import Synchronization
 
 extension DefaultsUpdate {
-    /// The update in short: `1→2`, `-→2` without the old value, `2` for an initial one.
-    var told: String {
+    /// A short description: `1→2`, `-→2` without the old value, or `2` for an initial update.
+    var summary: String {
         isInitial ? Self.text(newValue) : "\(oldValue.map(Self.text) ?? "-")→\(Self.text(newValue))"
     }
 
@@ -12,12 +12,12 @@ extension DefaultsUpdate {
     }
 }
 
-/// Something that a test keeps for a handler.
-final class Held<Value: Sendable>: Sendable {
-    private let kept = Mutex<Value?>(nil)
+/// A value that a test and a handler share.
+final class Shared<Value: Sendable>: Sendable {
+    private let storage = Mutex<Value?>(nil)
 
     var value: Value? {
-        get { kept.withLock { $0 } }
-        set { kept.withLock { $0 = newValue } }
+        get { storage.withLock { $0 } }
+        set { storage.withLock { $0 = newValue } }
     }
 }

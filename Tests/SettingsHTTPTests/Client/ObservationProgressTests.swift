@@ -6,7 +6,7 @@ import Testing
 
 /// The steps of an observer after answers and failures, without a daemon.
 @Suite(.ownThread)
-struct ObservedPlaceTests {
+struct ObservationProgressTests {
     private var generator = SeededGenerator(seed: 7)
 
     private func observation(_ text: String) throws -> SettingsObservation {
@@ -26,15 +26,15 @@ struct ObservedPlaceTests {
     }
 
     @Test("An observer skips an answer without news, and its position advances") func whatTellsNothingNew() throws {
-        var place = ObservedPlace(since: .revision(.zero))
+        var progress = ObservationProgress(since: .revision(.zero))
         // The observer does not know the suite yet, so even an answer without changes is news.
-        #expect(place.step(try quiet(3)) == .deliver(try quiet(3)))
-        #expect(place.step(try quiet(5)) == .again(after: ObservedPlace.pace))
-        #expect(place.since?.description == "e.5")
-        #expect(place.step(try quiet(6, schema: 6)) == .deliver(try quiet(6, schema: 6)))
+        #expect(progress.step(try quiet(3)) == .deliver(try quiet(3)))
+        #expect(progress.step(try quiet(5)) == .again(after: ObservationProgress.pace))
+        #expect(progress.since?.description == "e.5")
+        #expect(progress.step(try quiet(6, schema: 6)) == .deliver(try quiet(6, schema: 6)))
         let dropped = try quiet(7, schema: 6, more: #","dropped":true"#)
-        #expect(place.step(dropped) == .deliver(dropped))
-        #expect(place.step(dropped) == .deliver(dropped))
+        #expect(progress.step(dropped) == .deliver(dropped))
+        #expect(progress.step(dropped) == .deliver(dropped))
     }
 
     @Test("A state is always delivered, and later answers are compared with that state") func stateAlwaysHandedOut()
@@ -42,10 +42,10 @@ struct ObservedPlaceTests {
     {
         let state = try observation(
             #"{"suite":"a","revision":9,"cursor":"f.9","schemaRevision":4,"values":{},"reset":true,"changes":[]}"#)
-        var place = ObservedPlace(since: nil)
-        #expect(place.step(state) == .deliver(state))
-        #expect(place.step(try quiet(10, schema: 4)) == .again(after: ObservedPlace.pace))
-        #expect(place.step(state) == .deliver(state))
+        var progress = ObservationProgress(since: nil)
+        #expect(progress.step(state) == .deliver(state))
+        #expect(progress.step(try quiet(10, schema: 4)) == .again(after: ObservationProgress.pace))
+        #expect(progress.step(state) == .deliver(state))
     }
 
     @Test("Among several suites, the appearance or the absence of a suite is news") func severalSuitesOneAppears()
@@ -54,20 +54,20 @@ struct ObservedPlaceTests {
         func several(_ revision: Int, _ rest: String) throws -> SettingsObservation {
             try observation(#"{"revision":\#(revision),"cursor":"e.\#(revision)","changes":[],\#(rest)}"#)
         }
-        var place = ObservedPlace(since: nil)
+        var progress = ObservationProgress(since: nil)
         let first = try several(1, #""schemaRevision":{"a":0},"missing":["b"]"#)
-        #expect(place.step(first) == .deliver(first))
+        #expect(progress.step(first) == .deliver(first))
         let second = try several(2, #""schemaRevision":{"a":0},"missing":["b"]"#)
-        #expect(place.step(second) == .again(after: ObservedPlace.pace))
+        #expect(progress.step(second) == .again(after: ObservationProgress.pace))
         let third = try several(3, #""schemaRevision":{"a":0,"b":0}"#)
-        #expect(place.step(third) == .deliver(third))
+        #expect(progress.step(third) == .deliver(third))
     }
 
     @Test("An observer pauses between requests to a server that answers immediately without news")
     func whoeverAnswersOnceWithout() throws {
-        var place = ObservedPlace(since: nil)
-        _ = place.step(try quiet(1))
-        guard case .again(let pause) = place.step(try quiet(1)) else {
+        var progress = ObservationProgress(since: nil)
+        _ = progress.step(try quiet(1))
+        guard case .again(let pause) = progress.step(try quiet(1)) else {
             Issue.record("handed out")
             return
         }
@@ -75,14 +75,14 @@ struct ObservedPlaceTests {
     }
 
     @Test("An observer waits for the retry delay of a daemon that shuts down") func daemonGoesDownSays() throws {
-        var place = ObservedPlace(since: nil)
-        _ = place.step(try quiet(1))
-        #expect(place.step(try quiet(1, more: #","retryAfterMs":250"#)) == .again(after: .milliseconds(250)))
+        var progress = ObservationProgress(since: nil)
+        _ = progress.step(try quiet(1))
+        #expect(progress.step(try quiet(1, more: #","retryAfterMs":250"#)) == .again(after: .milliseconds(250)))
         let news = try quiet(2, schema: 2, more: #","retryAfterMs":250"#)
-        #expect(place.step(news) == .deliver(news))
-        #expect(place.pause == .milliseconds(250))
-        _ = place.step(try quiet(3, schema: 3))
-        #expect(place.pause == .zero)
+        #expect(progress.step(news) == .deliver(news))
+        #expect(progress.pause == .milliseconds(250))
+        _ = progress.step(try quiet(3, schema: 3))
+        #expect(progress.pause == .zero)
     }
 
     @Test("An observer retries only after failures that a retry can fix") mutating func onlyCurableFailuresRetried() {
@@ -91,8 +91,8 @@ struct ObservedPlaceTests {
             problem(.shuttingDown), problem(.overloaded), problem(.behind), problem(.unknownSuite, retryAfterMs: 1000),
         ]
         for error in transient {
-            var place = ObservedPlace(since: nil)
-            guard case .again(let time) = place.step(error, using: &generator) else {
+            var progress = ObservationProgress(since: nil)
+            guard case .again(let time) = progress.step(error, using: &generator) else {
                 Issue.record("\(error) is given up")
                 continue
             }
@@ -103,23 +103,23 @@ struct ObservedPlaceTests {
             problem(.unknownSuite), .malformedAnswer("x", outcome: .notDone), .unusableToken("x", outcome: .notDone),
         ]
         for error in lasting {
-            var place = ObservedPlace(since: nil)
-            #expect(place.step(error, using: &generator) == .fail(error))
+            var progress = ObservationProgress(since: nil)
+            #expect(progress.step(error, using: &generator) == .fail(error))
         }
     }
 
     @Test("An observer obeys Retry-After up to an upper bound") mutating func retryAfterBounded() throws {
         for milliseconds in [3_600_000, Int64.max] {
-            var place = ObservedPlace(since: nil)
+            var progress = ObservationProgress(since: nil)
             let refusal = problem(.overloaded, retryAfterMs: milliseconds)
-            guard case .again(let pause) = place.step(refusal, using: &generator) else {
+            guard case .again(let pause) = progress.step(refusal, using: &generator) else {
                 Issue.record("given up")
                 continue
             }
             #expect(pause >= .seconds(60) && pause <= .seconds(90))
-            _ = place.step(try quiet(1))
+            _ = progress.step(try quiet(1))
             let leaving = try quiet(1, more: #","retryAfterMs":\#(milliseconds)"#)
-            #expect(place.step(leaving) == .again(after: .seconds(60)))
+            #expect(progress.step(leaving) == .again(after: .seconds(60)))
         }
     }
 

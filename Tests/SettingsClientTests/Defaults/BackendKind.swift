@@ -7,7 +7,7 @@ import Testing
 @testable import SettingsHTTP
 
 /// The kind of backend that stores a suite. Most tests of an adapter run with all kinds.
-enum Place: CaseIterable, Sendable {
+enum BackendKind: CaseIterable, Sendable {
     /// The memory of this program.
     case memory
     /// The memory of this program. The adapters have an outbox file and a cache file.
@@ -19,7 +19,7 @@ enum Place: CaseIterable, Sendable {
 
     /// The kinds with which most tests run. The tests of the HTTP client compare the two kinds of sockets, so only a few tests
     /// of adapters also use TCP.
-    static let allCases: [Place] = [.memory, .memoryWithFiles, .unixSocket]
+    static let allCases: [BackendKind] = [.memory, .memoryWithFiles, .unixSocket]
     static let allCasesWithTCP = allCases + [.tcp]
 
     /// Creates an empty suite that only this world uses.
@@ -31,7 +31,7 @@ enum Place: CaseIterable, Sendable {
             return World { backend }
         case .memoryWithFiles:
             let directory = try TemporaryDirectory()
-            let backend = FlakyBackend(InMemoryBackend(suite: suite, schema: schema), holding: directory)
+            let backend = FlakyBackend(InMemoryBackend(suite: suite, schema: schema), retaining: directory)
             let files = FileLocation.directory(directory.path)
             return World(files: files) { backend }
         case .tcp: return try World(served: suite, .tcp, schema)
@@ -107,7 +107,7 @@ final class World: Sendable {
     }
 
     /// Returns the issues that the adapters have reported since the last call.
-    func takeIssues() -> [DefaultsIssue] {
-        issues.take()
+    func drainIssues() -> [DefaultsIssue] {
+        issues.drain()
     }
 }
