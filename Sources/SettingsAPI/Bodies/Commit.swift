@@ -17,6 +17,8 @@ package struct Commit: Equatable, Sendable {
     /// The answer to a write that changed nothing. Such a commit is kept for its request key alone: a repeat must not do
     /// later what changed nothing before.
     package var answer: Answer?
+    /// The changes of the pending actions, each action at most once.
+    package var pending: [PendingEvent] = []
 
     /// The answer to a write. Indirect, as hardly any commit has one and each would have the room for it.
     package indirect enum Answer: Equatable, Sendable {
@@ -30,11 +32,11 @@ extension Commit {
     package init(
         revision: Revision, time: Timestamp, suiteChanges: [SuiteChange] = [], changes: [Change] = [],
         by origin: CommitOrigin? = nil, requestKey: RequestKey? = nil, requestDigest: String? = nil,
-        answer: Answer? = nil
+        answer: Answer? = nil, pending: [PendingEvent] = []
     ) {
         self.init(
             revision: revision, time: time, suiteChanges: suiteChanges, changes: changes, origin: origin,
-            requestKey: requestKey, requestDigest: requestDigest, answer: answer)
+            requestKey: requestKey, requestDigest: requestDigest, answer: answer, pending: pending)
     }
 }
 
@@ -51,7 +53,8 @@ extension Commit: JSONBody {
                 }
             } ?? [],
             origin: origin, requestKey: try reader.optional("requestKey"),
-            requestDigest: try reader.optional("requestDigest"), answer: try reader.optional("answer"))
+            requestDigest: try reader.optional("requestDigest"), answer: try reader.optional("answer"),
+            pending: try reader.list("pending"))
     }
 
     package func writeMembers(to writer: inout JSONWriter) {
@@ -75,6 +78,7 @@ extension Commit: JSONBody {
         writer.member("suites", unlessEmpty: suiteChanges)
         if !changes.isEmpty { writer.member("changes", changes, as: form) }
         writer.member("answer", answer)
+        writer.member("pending", unlessEmpty: pending)
     }
 }
 

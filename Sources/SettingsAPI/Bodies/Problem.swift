@@ -56,6 +56,8 @@ public struct Problem: Error, Equatable, Sendable, CustomStringConvertible {
         public var allow: [String] = []
         /// The milliseconds to wait before a retry, as in `Retry-After`.
         public var retryAfterMs: Int64?
+        /// The ended action, if the request concerns a pending action that has ended.
+        package var pending: PendingDescription?
     }
 
     fileprivate init(_ details: Details) {
@@ -190,6 +192,7 @@ extension Problem.Details {
         writer.member("outcome", outcome?.rawValue)
         writer.member("allow", unlessEmpty: allow)
         writer.member("retryAfterMs", retryAfterMs)
+        writer.member("pending", pending)
         writer.endObject()
     }
 
@@ -214,6 +217,7 @@ extension Problem.Details {
         outcome = members["outcome"]?.string.map { Problem.Outcome(rawValue: $0) ?? .unknown }
         allow = Self.list(members["allow"], String.init(json:))
         retryAfterMs = members["retryAfterMs"]?.integer
+        pending = members["pending"].flatMap { try? PendingDescription(json: $0) }
     }
 
     /// Reads the elements that can be read: the error must get through, whatever else came with it.

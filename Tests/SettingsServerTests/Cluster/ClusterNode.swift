@@ -50,7 +50,7 @@ final class ClusterNode: Sendable {
 
     /// Writes, and waits for the outcome.
     func write(
-        _ action: Transaction.Operation.Action, to key: String, guards: [WriteRequest.Guard] = [],
+        _ action: Transaction.Operation.Action, to key: String, guards: [WriteGuard] = [],
         as requestKey: String? = nil
     ) throws -> WriteResult {
         let replies = CollectedResults()
@@ -60,7 +60,7 @@ final class ClusterNode: Sendable {
 
     /// Hands over a write. Returns its outcome if that is known at once.
     func submit(
-        _ action: Transaction.Operation.Action, to key: String, guards: [WriteRequest.Guard] = [],
+        _ action: Transaction.Operation.Action, to key: String, guards: [WriteGuard] = [],
         as requestKey: String? = nil, _ replies: CollectedResults
     ) throws -> WriteResult? {
         var request = WriteRequest(
