@@ -5,6 +5,8 @@ package enum FieldName: UInt8, CaseIterable, Sendable {
     case ifMatch, ifNoneMatch, idempotencyKey, lastEventID, settingsNote, forwardedFor
     case accept, acceptEncoding, contentType, contentEncoding, prefer
     case requestID, traceParent, referer, userAgent
+    // The deadlines of a write: to confirm the commit, to revert it, and to carry out the write later.
+    case settingsConfirm, settingsUntil, settingsEffective
     // With these fields, a request waits until the daemon has a given commit, or all acknowledged commits.
     case settingsAtLeast, settingsFresh
     case origin, authorization, apiKey, accessControlRequestMethod, accessControlRequestHeaders
@@ -32,6 +34,9 @@ package enum FieldName: UInt8, CaseIterable, Sendable {
         case .traceParent: "traceparent"
         case .referer: "Referer"
         case .userAgent: "User-Agent"
+        case .settingsConfirm: "Settings-Confirm"
+        case .settingsUntil: "Settings-Until"
+        case .settingsEffective: "Settings-Effective"
         case .settingsAtLeast: "Settings-At-Least"
         case .settingsFresh: "Settings-Fresh"
         case .origin: "Origin"
@@ -58,7 +63,7 @@ package enum FieldName: UInt8, CaseIterable, Sendable {
 
     /// Finds the field with a name, ignoring case. Returns nil if the enumeration does not contain the field.
     init?(_ bytes: Span<UInt8>, _ name: Range<Int>) {
-        // At most four names have the same length; their first letters differ.
+        // At most four names have the same length.
         let candidate: FieldName
         switch name.count {
         case 4: candidate = .host
@@ -82,15 +87,23 @@ package enum FieldName: UInt8, CaseIterable, Sendable {
             case UInt8(ascii: "l"): candidate = .lastEventID
             default: candidate = .settingsNote
             }
-        case 14: candidate = bytes[name.lowerBound] | 0x20 == UInt8(ascii: "s") ? .settingsFresh : .contentLength
+        case 14:
+            // The last letters of the three names differ, and their first letters do not.
+            switch bytes[name.upperBound - 1] | 0x20 {
+            case UInt8(ascii: "l"): candidate = .settingsUntil
+            case UInt8(ascii: "h"):
+                candidate = bytes[name.lowerBound] | 0x20 == UInt8(ascii: "s") ? .settingsFresh : .contentLength
+            default: return nil
+            }
         case 15:
             switch bytes[name.lowerBound] | 0x20 {
             case UInt8(ascii: "a"): candidate = .acceptEncoding
             case UInt8(ascii: "x"): candidate = .forwardedFor
             default: candidate = .idempotencyKey
             }
-        case 16: candidate = .contentEncoding
+        case 16: candidate = bytes[name.lowerBound] | 0x20 == UInt8(ascii: "s") ? .settingsConfirm : .contentEncoding
         case 17: candidate = bytes[name.lowerBound] | 0x20 == UInt8(ascii: "s") ? .settingsAtLeast : .transferEncoding
+        case 18: candidate = .settingsEffective
         case 29: candidate = .accessControlRequestMethod
         case 30: candidate = .accessControlRequestHeaders
         default: return nil

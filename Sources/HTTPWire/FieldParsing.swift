@@ -109,7 +109,8 @@ extension MessageParser {
         case .expect where kind == .request: try recordExpectation(value, bytes)
         case .host, .expect, .ifMatch, .ifNoneMatch, .idempotencyKey, .lastEventID, .settingsNote, .forwardedFor,
             .requestID, .traceParent, .referer, .userAgent, .accept, .acceptEncoding, .contentType, .contentEncoding,
-            .prefer, .settingsAtLeast, .settingsFresh, .origin, .authorization, .apiKey,
+            .prefer, .settingsConfirm, .settingsUntil, .settingsEffective, .settingsAtLeast, .settingsFresh, .origin,
+            .authorization, .apiKey,
             .accessControlRequestMethod, .accessControlRequestHeaders:
             break
         }

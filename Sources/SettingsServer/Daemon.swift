@@ -50,6 +50,12 @@ package final class Daemon: Sendable {
     private let reloader: Reloader
     private let audit: AuditLog?
     private let accessLog: LineWriter
+    /// Carries out reverts and scheduled writes at their deadlines.
+    private let pendingActions: PendingActionRunner
+    /// The address of the client in the audit lines of pending actions, which the daemon itself carries out.
+    private static let deadlinePeer = "deadline"
+    /// The maximum seconds that a start waits for the pending actions whose deadlines have passed.
+    private static let dueActionsSeconds = 60
 
     /// Recovers the data from the data directory and starts to serve requests.
     ///
@@ -96,19 +102,26 @@ package final class Daemon: Sendable {
         let schemaSetter = SchemaSetter(store, audit, log)
         let tokenUsage = TokenUsage(in: DataDirectory(path), log: log)
         (self.tokenUsage, self.policyBoard) = (tokenUsage, policyBoard)
+        // Makes a reader of older states, which uses past files: files with commits that the history has evicted.
+        let past = (commitLog as? LocalLog)?.pastFiles.map { files in
+            { @Sendable (state: State) -> any PastReading in PastView(files, state) }
+        }
+        let pendingActions = PendingActionRunner(store, past: past, log: log, clock: { .now() }) { commit, text in
+            let request = AuditLog.Request(peer: Self.deadlinePeer, description: text)
+            audit?.add(commit, from: request, publishedState: { store.state })
+        }
+        self.pendingActions = pendingActions
+        // No client may see a setting whose revert was due while the daemon was not running.
+        pendingActions.start(waitingAtMost: Self.dueActionsSeconds)
         _ = schemaSetter.set(schemaFiles)
         let reloader = Reloader(
             startConfiguration: startConfiguration, addresses: addresses, availableConnections: availableConnections,
             board: policyBoard, schemaSetter: schemaSetter, audit: audit, tokenUsage: tokenUsage, manager: manager,
             log: log, reread: reread ?? { startConfiguration })
         let etcdLog = commitLog as? EtcdLog
-        // Makes a reader of older states, which uses past files: files with commits that the history has evicted.
-        let past = (commitLog as? LocalLog)?.pastFiles.map { files in
-            { @Sendable (state: State) -> any PastReading in PastView(files, state) }
-        }
         let service = Service(
             store: store, policies: policyBoard, storage: commitLog.metrics, watchers: configuration.watchers,
-            budget: budget, audit: audit, past: past,
+            budget: budget, audit: audit, past: past, pendingCounts: { pendingActions.counts },
             peers: etcdLog.map { etcdLog in
                 let queries = etcdLog.queries
                 // A request with `Settings-Fresh` waits until this daemon has all commits up to the end of the log.
@@ -258,6 +271,7 @@ package final class Daemon: Sendable {
         tokenExpiryTimer.stop()
         tokenUsageTimer.stop()
         manager?.stopping()
+        pendingActions.stop()
         // A costly write (estimated at a millisecond or more) may take seconds, which would delay the stop.
         store.refuseCostlyWrites()
         scrubTimer?.stop()

@@ -35,8 +35,45 @@ extension State {
             request, bytes, source,
             cost: { $0.listingCost(prefix: prefix, after: after, limit: visitedKeys, within: $1) }
         ) { suite, state in
-            let listing = suite.listing(prefix: prefix, after: after, limit: limit, for: caller)
-            return Response(json: listing.jsonBytes(), cursor: state.cursor, tag: suite.listingTag(for: caller))
+            let isPast = request.query.has(.at)
+            let listing = suite.listing(
+                prefix: prefix, after: after, limit: limit, for: caller, pendingIn: isPast ? nil : state)
+            let tag = suite.listingTag(for: caller, pendingIn: isPast ? nil : state)
+            return Response(json: listing.jsonBytes(), cursor: state.cursor, tag: tag)
+        }
+    }
+
+    /// Lists the pending actions that the caller may see.
+    func pendingActions(_ request: APIRequest) throws(Problem) -> Rendering {
+        let readLimits = request.caller?.readLimits
+        var suite: SuiteName?
+        if let text = request.query.text(.pendingSuite) {
+            do {
+                suite = try SuiteName(text)
+            } catch {
+                throw Problem(error)
+            }
+        }
+        if let suite, let caller = request.caller { try caller.demand(.read, on: suite, .some) }
+        let bytes = pending.size
+        return Rendering(
+            alwaysInBackground: !hasNoPendingActions, cost: { _ in Cost(microseconds: 0, bytes: bytes) }
+        ) { [suite] in
+            Response(json: self.pendingListing(of: suite, for: readLimits).jsonBytes(), cursor: self.cursor)
+        }
+    }
+
+    /// Answers with one pending action. The search for the end of an action may visit the whole history.
+    func pendingAction(_ id: PendingID, for caller: Caller?) -> Rendering {
+        let readLimits = caller?.readLimits
+        let bytes = pending[id]?.size ?? 0
+        return Rendering(alwaysInBackground: pending[id] == nil, cost: { _ in Cost(microseconds: 0, bytes: bytes) }) {
+            do throws(Problem) {
+                let description = try self.pendingDescription(id, for: readLimits)
+                return Response(json: description.jsonBytes(), cursor: self.cursor)
+            } catch {
+                return Response(error, cursor: self.cursor)
+            }
         }
     }
 
@@ -91,12 +128,14 @@ extension State {
         let name = try request.suite(in: bytes)
         if let moment = request.query.moment(.at) {
             return try past(at: moment, request, bytes, source) { suite, state, _ in
-                ReadResult(tag: suite.listingTag(for: request.caller), cost: { _ in .zero }) { response(suite, state) }
+                ReadResult(tag: suite.listingTag(for: request.caller, pendingIn: nil), cost: { _ in .zero }) {
+                    response(suite, state)
+                }
             }
         }
         guard let suite = suite(name) else { throw unknownSuite(name, for: request.caller?.readLimits) }
         try request.ifMatch(in: bytes)?.check(suite: name, revision: suite.revision)
-        let tag = suite.listingTag(for: request.caller)
+        let tag = suite.listingTag(for: request.caller, pendingIn: self)
         let result = ReadResult(tag: tag, cost: { cost(suite, $0) }) { response(suite, self) }
         return result.answer(to: try request.ifNoneMatch(in: bytes), cursor)
     }
@@ -127,8 +166,15 @@ extension State {
 
 extension Suite {
     /// The entity tag of a page of keys. It depends on the grants, because the page shows only readable keys, and shows
-    /// which keys are writable.
-    fileprivate func listingTag(for caller: Caller?) -> EntityTag {
+    /// which keys are writable. It also depends on the pending actions of the suite in `state`, which is nil for a page
+    /// of a past version.
+    fileprivate func listingTag(for caller: Caller?, pendingIn state: State?) -> EntityTag {
+        let tag = listingTag(for: caller)
+        guard let state, !state.hasNoPendingActions, state.pending.count(of: id) > 0 else { return tag }
+        return tag.including("pending \(state.lastPendingChange)")
+    }
+
+    private func listingTag(for caller: Caller?) -> EntityTag {
         guard let grants = caller?.grants else { return EntityTag(revision) }
         let seesAndWritesAll = grants.readLimits == nil && grants.allows(.write, on: name, .all)
         return EntityTag(revision, digest: seesAndWritesAll ? nil : grants.digest)
@@ -162,7 +208,9 @@ extension Suite {
     /// Lists the keys that begin with a prefix, in ascending order.
     ///
     /// A page also ends at about 64 MB of text, because a schema that applies to many keys is repeated for each key.
-    func listing(prefix: String, after: String?, limit: Int, for caller: Caller? = nil) -> KeyListing {
+    func listing(
+        prefix: String, after: String?, limit: Int, for caller: Caller? = nil, pendingIn state: State? = nil
+    ) -> KeyListing {
         let readLimits = caller?.readLimits
         let seesAll = readLimits?.canReadAll(of: id) ?? true
         let page = keys(prefix: prefix, after: after, limit: limit) { seesAll || readLimits?.canRead(id, $0) ?? true }
@@ -178,8 +226,10 @@ extension Suite {
                         : version.schema.standaloneDocument(of: key)
                 }
             }
+            var setting = setting(record).shown(to: readLimits)
+            setting.pending = state?.pendingRevert(of: record)
             let entry = KeyListing.Entry(
-                setting: setting(record).shown(to: readLimits), schema: document,
+                setting: setting, schema: document,
                 isWritable: schemaAllows(record.key) && !isLocked(record.key)
                     && caller?.grants.allows(.write, on: name, .key(record.name)) ?? true)
             let fitsPage =

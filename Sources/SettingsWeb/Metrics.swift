@@ -21,6 +21,7 @@ extension Service {
         // `peers` are the daemons that share a commit log in etcd; nil if the log is in local files.
         if let peers { addSharedLog(peers.metrics(), to: &text) }
         addState(state, to: &text)
+        addPendingActions(of: state, to: &text)
         addProcess(to: &text)
         return Response(
             status: 200, contentType: .prometheus, fields: FieldBlock(cursor: cursor, tag: nil),
@@ -160,6 +161,28 @@ extension Service {
         text.addGauge("settingsd_history_commits", "Commits in the history in memory.", state.history.count)
         text.addGauge(
             "settingsd_history_bytes", "Approximate memory of the commits in the history.", state.history.size)
+    }
+
+    /// Adds the metrics of the pending actions: reverts and scheduled writes.
+    private func addPendingActions(of state: State, to text: inout MetricsText) {
+        var counts: [PendingAction.Kind: Int] = [:]
+        for entry in state.pending.all { counts[entry.action.kind, default: 0] += 1 }
+        let actions = "settingsd_pending_actions"
+        text.beginMetric(actions, type: "gauge", "Pending reverts (confirm, until) and scheduled writes (effective).")
+        for kind in PendingAction.Kind.allCases {
+            text.addSample(actions, [("kind", kind.rawValue)], "\(counts[kind] ?? 0)")
+        }
+        let carriedOut = pendingCounts()
+        text.addCounter(
+            "settingsd_pending_carried_out_total", "Pending actions that this daemon has carried out.",
+            carriedOut.carriedOut)
+        text.addCounter(
+            "settingsd_pending_refused_total", "Scheduled writes that were refused when they were due.",
+            carriedOut.refused)
+        text.addCounter(
+            "settingsd_pending_failed_attempts_total",
+            "Attempts to carry out a pending action that failed, and that the daemon repeats.",
+            carriedOut.failedAttempts)
     }
 
     private func addProcess(to text: inout MetricsText) {

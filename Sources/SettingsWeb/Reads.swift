@@ -29,13 +29,15 @@ extension APIHandler {
                 as: request.backgroundKey(in: bytes, on: state), on: scheduler(for: request))
         case .observation, .observationOfSuites, .evaluationEvents:  // Evaluations are reads of flags for OpenFeature.
             return observe(request, bytes, exchange, on: state)
-        case .schema, .history, .difference, .keys, .suites:
+        case .schema, .history, .difference, .keys, .suites, .pending, .pendingAction:
             let rendering: Rendering =
                 switch request.route.resource {
                 case .schema: try state.schema(request, bytes, service.past)
                 case .history: try state.history(request, bytes, service.past, memoryBudget: service.budget.capacity)
                 case .difference: try state.difference(request, bytes, service.past)
                 case .keys: try state.keys(request, bytes, service.past)
+                case .pending: try state.pendingActions(request)
+                case .pendingAction: state.pendingAction(try request.pendingID(in: bytes), for: request.caller)
                 default: state.suites(request)
                 }
             return renderAnswer(
@@ -135,7 +137,11 @@ extension APIHandler {
         // The caller and the note of the last commit.
         setting.origin = record.origin
         setting.isSecret = found.isSecret
-        let tag = setting.tag(for: readLimits)
+        var tag = setting.tag(for: readLimits)
+        if let revert = found.pendingRevert {
+            setting.pending = PendingDescription(revert.action)
+            tag = tag.including(setting.pending)
+        }
         if readLimits != nil { setting = setting.shown(to: readLimits) }
         var writer = JSONWriter(reservingCapacity: 192)
         // `setting.write(to:)` would be slower, because the compiler does not specialize it here.

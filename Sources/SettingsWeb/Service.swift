@@ -29,6 +29,8 @@ package struct Service: Sendable {
     let backups = BackupMaker()
     /// The other daemons that share the commit log; nil if the log is not shared.
     let peers: Peers?
+    /// Returns the counts of the pending actions (reverts and scheduled writes) that this daemon has carried out.
+    let pendingCounts: @Sendable () -> PendingActionRunner.Counts
     /// Reads the configuration again, and applies the whole configuration or nothing. Runs on a queue of its own.
     let reload: @Sendable (@escaping @Sendable (Result<ReloadReport, Problem>) -> Void) -> Void
     let debug: @Sendable (String) -> Void
@@ -55,7 +57,9 @@ package struct Service: Sendable {
     package init(
         store: Store, policies policyBoard: PolicyBoard, storage: StorageMetrics = StorageMetrics(),
         watchers limits: WatcherLimits = WatcherLimits(), budget: MemoryBudget,
-        audit: AuditLog? = nil, past: PastSource? = nil, peers: Peers? = nil,
+        audit: AuditLog? = nil, past: PastSource? = nil,
+        pendingCounts: @escaping @Sendable () -> PendingActionRunner.Counts = { PendingActionRunner.Counts() },
+        peers: Peers? = nil,
         reload: @escaping @Sendable (@escaping @Sendable (Result<ReloadReport, Problem>) -> Void) -> Void = {
             $0(.success(ReloadReport()))
         },
@@ -76,6 +80,7 @@ package struct Service: Sendable {
             return nil
         }
         (self.schemas, self.lastReloadFailed) = (schemas, lastReloadFailed)
+        self.pendingCounts = pendingCounts
         (self.obstacle, self.budget) = (obstacle, budget)
         let timeout = store.limits.queueTimeout
         renderingScheduler = WorkScheduler(label: "settingsd.rendering", budget: budget, timeout: timeout)
@@ -93,7 +98,8 @@ extension Service {
             ("setting", Resource.setting.rawValue), ("schema", Resource.schema.rawValue),
             ("observe", Resource.observation.rawValue),
             ("observeSeveral", "\(Resource.observationOfSuites.rawValue)?suite={suite}"),
-            ("transaction", Resource.transaction.rawValue), ("caller", Resource.caller.rawValue),
+            ("transaction", Resource.transaction.rawValue), ("pending", Resource.pending.rawValue),
+            ("caller", Resource.caller.rawValue),
             ("description", Resource.apiDescription.rawValue),
             ("health", Resource.health.rawValue), ("ready", Resource.ready.rawValue),
             ("metrics", Resource.metrics.rawValue),

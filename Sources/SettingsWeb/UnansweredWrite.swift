@@ -23,7 +23,8 @@ final class UnansweredWrite {
 
     init(_ request: APIRequest, _ bytes: Span<UInt8>, _ exchange: Exchange, isAudited: Bool) {
         answerOptions = AnswerOptions(
-            createdStatus: request.method == .put ? 201 : 200, isMinimal: request.prefersMinimal(in: bytes),
+            createdStatus: request.method == .put ? 201 : 200,
+            isScheduled: request.head.has(.settingsEffective), isMinimal: request.prefersMinimal(in: bytes),
             caller: request.caller)
         client = ClientKey(of: request.caller, exchange)
         auditedRequest =
@@ -41,12 +42,16 @@ final class UnansweredWrite {
     struct AnswerOptions: Sendable {
         /// The status if the write stored a value for a key without a value.
         fileprivate let createdStatus: Int
+        /// True if the request has the field `Settings-Effective`.
+        fileprivate let isScheduled: Bool
         /// True if the client asked for an answer without values (`Prefer: return=minimal`).
         fileprivate let isMinimal: Bool
         /// The sender of the request; nil without access control. Its `readLimits` are nil if it may read everything.
         fileprivate let caller: Caller?
 
-        fileprivate func status(of answer: WriteAnswer) -> Int { answer.created ? createdStatus : 200 }
+        fileprivate func status(of answer: WriteAnswer) -> Int {
+            isScheduled && answer.pending != nil ? 202 : answer.created ? createdStatus : 200
+        }
 
         /// True if the client asked for the whole answer, and may read all of it.
         fileprivate var showsAll: Bool { !isMinimal && caller?.readLimits == nil }
@@ -101,7 +106,7 @@ extension Response {
     ) {
         switch answer.body {
         case .setting(let setting): self.init(setting, in: answer, with: options)
-        case .change(let changes) where options.showsAll:
+        case .change(let changes) where options.showsAll && answer.pending == nil:
             // The commit has one change. Passing the array `changes` avoids a copy of the change.
             let bytes = Change.settingBytes(afterFirstChangeOf: changes)
             let changes = changes.span
@@ -116,6 +121,7 @@ extension Response {
             // does the tag of a dropped suite, which is zero.
             let tagDependsOnGrants = summary.schemaRevision == nil && answer.tag != .zero
             if let readLimits { summary.changes = state().shown(summary.changes, to: readLimits) }
+            summary.pending = answer.pending?.description.shown(to: readLimits)
             let body = options.isMinimal ? summary.withoutChanges().jsonBytes() : summary.jsonBytes()
             self.init(
                 json: body, status: options.status(of: answer), cursor: answer.cursor.withGrantsDigest(of: readLimits),
@@ -127,7 +133,8 @@ extension Response {
     private init(_ setting: consuming SettingState, in answer: WriteAnswer, with options: UnansweredWrite.AnswerOptions)
     {
         let readLimits = options.caller?.readLimits
-        let tag = setting.tag(for: readLimits)
+        setting.pending = answer.pending?.description
+        let tag = setting.tag(for: readLimits).including(setting.pending)
         if readLimits != nil { setting = setting.shown(to: readLimits) }
         if options.isMinimal { setting = setting.withoutValues() }
         self.init(

@@ -18,6 +18,8 @@ package struct Commit: Equatable, Sendable {
     /// The answer to a write that changed nothing. The commit exists only because of its request key: a repeat must not
     /// change something later.
     package var answer: Answer?
+    /// The changes of the pending actions, each action at most once.
+    package var pending: [PendingEvent] = []
 
     /// The answer to a write. The enum is indirect, because few commits have an answer and an inline value would
     /// enlarge every commit.
@@ -33,11 +35,11 @@ extension Commit {
     package init(
         revision: Revision, time: Timestamp, suiteChanges: [SuiteChange] = [], changes: [Change] = [],
         by origin: CommitOrigin? = nil, requestKey: RequestKey? = nil, requestDigest: String? = nil,
-        answer: Answer? = nil
+        answer: Answer? = nil, pending: [PendingEvent] = []
     ) {
         self.init(
             revision: revision, time: time, suiteChanges: suiteChanges, changes: changes, origin: origin,
-            requestKey: requestKey, requestDigest: requestDigest, answer: answer)
+            requestKey: requestKey, requestDigest: requestDigest, answer: answer, pending: pending)
     }
 }
 
@@ -54,7 +56,8 @@ extension Commit: JSONBody {
                 }
             } ?? [],
             origin: origin, requestKey: try reader.optional("requestKey"),
-            requestDigest: try reader.optional("requestDigest"), answer: try reader.optional("answer"))
+            requestDigest: try reader.optional("requestDigest"), answer: try reader.optional("answer"),
+            pending: try reader.list("pending"))
     }
 
     package func writeMembers(to writer: inout JSONWriter) {
@@ -79,6 +82,7 @@ extension Commit: JSONBody {
         writer.member("suites", unlessEmpty: suiteChanges)
         if !changes.isEmpty { writer.member("changes", changes, as: form) }
         writer.member("answer", answer)
+        writer.member("pending", unlessEmpty: pending)
     }
 }
 

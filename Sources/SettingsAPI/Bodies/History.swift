@@ -91,6 +91,10 @@ public struct HistoryCommit: Equatable, Sendable {
     public var isDrop: Bool
     /// The changes of keys of the suite.
     public var changes: [Change]
+    /// The pending actions that the commit created, moved or ended.
+    package var pending: [PendingHistoryEvent] = []
+    /// The settings that the commit, a revert, did not restore.
+    package var kept: [KeptSetting] = []
 
     package init(
         revision: Revision, time: Timestamp, origin: CommitOrigin?, hasSchema: Bool, isDrop: Bool, changes: [Change]
@@ -134,6 +138,8 @@ extension HistoryCommit: JSONWritable {
             revision: try reader.required("revision"), time: try reader.required("time"), origin: try .read(reader),
             hasSchema: try reader.flag("schema"), isDrop: try reader.flag("dropped"),
             changes: try reader.changes(ofSuite: suite))
+        pending = try reader.list("pending")
+        kept = try reader.list("kept")
     }
 
     package func write(to writer: inout JSONWriter) {
@@ -144,6 +150,8 @@ extension HistoryCommit: JSONWritable {
         writer.flag("schema", hasSchema)
         writer.flag("dropped", isDrop)
         writer.member("changes", changes, as: .ofOneSuite)
+        writer.member("pending", unlessEmpty: pending)
+        writer.member("kept", unlessEmpty: kept)
         writer.endObject()
     }
 }

@@ -57,6 +57,8 @@ public struct Problem: Error, Equatable, Sendable, CustomStringConvertible {
         public var allow: [String] = []
         /// The milliseconds after which a retry makes sense, as in the field `Retry-After`.
         public var retryAfterMs: Int64?
+        /// The ended action, if the request concerns a pending action that has ended.
+        package var pending: PendingDescription?
     }
 
     fileprivate init(_ details: Details) {
@@ -193,6 +195,7 @@ extension Problem.Details {
         writer.member("outcome", outcome?.rawValue)
         writer.member("allow", unlessEmpty: allow)
         writer.member("retryAfterMs", retryAfterMs)
+        writer.member("pending", pending)
         writer.endObject()
     }
 
@@ -217,6 +220,7 @@ extension Problem.Details {
         outcome = members["outcome"]?.string.map { Problem.Outcome(rawValue: $0) ?? .unknown }
         allow = Self.list(members["allow"], String.init(json:))
         retryAfterMs = members["retryAfterMs"]?.integer
+        pending = members["pending"].flatMap { try? PendingDescription(json: $0) }
     }
 
     /// Reads the elements that can be read, so that an unreadable element does not hide the error.

@@ -33,6 +33,13 @@ public struct SettingState: Equatable, Sendable {
     public var isDryRun = false
     /// True if this repeats the answer to an earlier request with the same idempotency key.
     public var isReplayed = false
+    /// An array with at most one element, so that a setting without a pending revert needs no room for it.
+    private var pendingReverts: [PendingDescription] = []
+    /// The pending action that will revert the setting, or that the write created.
+    package var pending: PendingDescription? {
+        get { pendingReverts.first }
+        set { pendingReverts = newValue.map { [$0] } ?? [] }
+    }
 
     /// The state of a setting before a write.
     public struct Previous: Equatable, Sendable {
@@ -141,6 +148,7 @@ extension SettingState: JSONBody {
         previous = try reader.optional("previous")
         isDryRun = try reader.flag("dryRun")
         isReplayed = try reader.flag("replayed")
+        pending = try reader.optional("pending")
     }
 
     package func writeMembers(to writer: inout JSONWriter) {
@@ -153,6 +161,7 @@ extension SettingState: JSONBody {
         writer.member("previous", previous)
         writer.flag("dryRun", isDryRun)
         writer.flag("replayed", isReplayed)
+        if !pendingReverts.isEmpty { writer.member("pending", pending) }
     }
 }
 
@@ -210,6 +219,8 @@ public struct WriteSummary: Equatable, Sendable {
     public var isDryRun: Bool
     /// True if this repeats the answer to an earlier request with the same idempotency key.
     public var isReplayed: Bool
+    /// The pending action that the write created, moved or ended.
+    package var pending: PendingDescription?
     /// True if the changes were removed because the client asked for no values.
     private var lacksChanges = false
 
@@ -241,6 +252,7 @@ extension WriteSummary: JSONBody {
             changes: try reader.required("changes"), schemaRevision: try reader.optional("schemaRevision"),
             isDryRun: try reader.flag("dryRun"), isReplayed: try reader.flag("replayed"))
         skipped = try reader.list("skipped")
+        pending = try reader.optional("pending")
     }
 
     package func writeMembers(to writer: inout JSONWriter) {
@@ -251,5 +263,6 @@ extension WriteSummary: JSONBody {
         writer.member("skipped", unlessEmpty: skipped)
         writer.flag("dryRun", isDryRun)
         writer.flag("replayed", isReplayed)
+        writer.member("pending", pending)
     }
 }

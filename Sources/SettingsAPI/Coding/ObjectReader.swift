@@ -92,11 +92,11 @@ extension JSONValue {
     }
 }
 
-/// A fixed set of words that are the names of operations.
-protocol OperationWord: JSONReadable, RawRepresentable<String>, CaseIterable {}
+/// A fixed set of words, of which a member of a body contains one.
+protocol BodyWord: JSONReadable, RawRepresentable<String>, CaseIterable {}
 
-extension OperationWord {
-    init(json: JSONValue) throws(BodyError) {
+extension BodyWord {
+    package init(json: JSONValue) throws(BodyError) {
         let text = try String(json: json)
         guard let word = Self(rawValue: text) else {
             throw .unknown(word: text, among: Self.allCases.map(\.rawValue))

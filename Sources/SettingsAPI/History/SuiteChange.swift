@@ -52,7 +52,7 @@ package struct SuiteChange: Equatable, Sendable {
 }
 
 extension SuiteChange: JSONBody {
-    private enum Word: String, OperationWord {
+    private enum Word: String, BodyWord {
         case create
         case setSchema
         case removeSchema

@@ -31,7 +31,7 @@ extension InPlaceOperation {
         word.rawValue
     }
 
-    enum Word: String, OperationWord {
+    enum Word: String, BodyWord {
         case add, append, concat, toggle, merge, patch
 
         /// The name of the member that contains the operand; nil if the operation has no operand.

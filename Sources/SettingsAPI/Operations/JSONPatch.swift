@@ -39,7 +39,7 @@ extension JSONPatch: JSONReadable, JSONWritable {
 }
 
 extension JSONPatch.Step {
-    enum Word: String, OperationWord {
+    enum Word: String, BodyWord {
         case add, remove, replace, move, copy, test
     }
 

@@ -141,7 +141,7 @@ package struct Grant: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The 64-bit FNV-1a hash.
-    private static func fingerprint(of text: String) -> UInt64 {
+    static func fingerprint(of text: String) -> UInt64 {
         text.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
     }
 

@@ -14,12 +14,16 @@ package struct Grants: Hashable, Sendable {
 
     package init(_ list: [Grant]) {
         self.list = list
-        let sum = list.reduce(UInt64(0)) { $0 &+ $1.fingerprint }
-        // The divisor is 36 to the power of 7, so that the remainder has at most seven digits in base 36.
-        let digits = String(sum % 78_364_164_096, radix: 36)
-        digest = String(repeating: "0", count: Epoch.digestLength - digits.utf8.count) + digits
+        digest = Self.digest(of: list.reduce(UInt64(0)) { $0 &+ $1.fingerprint })
         let all = list.filter { $0.suites.isAny && $0.keys.isAny }.reduce(into: Rights()) { $0.formUnion($1.rights) }
         allowsReadingEverything = all.complete.isSuperset(of: [.read, .secrets])
+    }
+
+    /// Returns the digest of a number, with ``Epoch/digestLength`` characters.
+    static func digest(of number: UInt64) -> String {
+        // The divisor is 36 to the power of 7, so that the remainder has at most seven digits in base 36.
+        let digits = String(number % 78_364_164_096, radix: 36)
+        return String(repeating: "0", count: Epoch.digestLength - digits.utf8.count) + digits
     }
 
     /// True if at least one grant applies only to some keys of its suites.

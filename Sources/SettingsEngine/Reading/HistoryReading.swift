@@ -184,9 +184,15 @@ extension RecentPast {
         // A write of the first key also creates its suite. The page does not show the creation without a readable key.
         let changesSuite = suiteChanges.contains { $0.kind != .created || admitted.isEmpty }
         guard !changes.isEmpty || historyQuery.filter.isEverything && changesSuite else { return nil }
-        return HistoryCommit(
+        var entry = HistoryCommit(
             revision: commit.revision, time: commit.time, origin: commit.origin, hasSchema: changesSchema,
             isDrop: suiteChanges.contains { $0.kind == .dropped }, changes: changes)
+        for event in commit.pending where event.concerns(historyQuery.suite) {
+            entry.pending.append(PendingHistoryEvent(event))
+            guard case .ended(let end) = event else { continue }
+            entry.kept += end.kept.filter { $0.suite == historyQuery.suite && $0.isShown(to: historyQuery.readLimits) }
+        }
+        return entry
     }
 }
 

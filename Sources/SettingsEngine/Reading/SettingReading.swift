@@ -97,6 +97,8 @@ package struct FoundSetting {
     /// The cursor of the state in which the setting was found.
     package let cursor: Cursor
     let schema: SchemaVersion?
+    /// The pending action that will revert the setting; nil for nearly every setting.
+    package var pendingRevert: PendingEntry?
 
     /// True if the schema declares the key secret, or if an earlier schema did so after the value was written.
     package var isSecret: Bool { record.isSecret || schema?.schema.isSecret(record.name) ?? false }

@@ -59,6 +59,8 @@ extension Cost {
     /// The cost of comparing one commit with the suites and keys of a watcher (a client that waits for changes),
     /// without the cost for the changes in the commit.
     package static let commitComparison = Cost(microseconds: 0.25)
+    /// The cost of examining one commit in the search for the end of a pending action.
+    static let examinedCommit = Cost(microseconds: 0.02)
     /// The cost of comparing one change of a commit with the suites and keys of a watcher.
     package static let changeComparison = Cost(microseconds: 0.125)
 

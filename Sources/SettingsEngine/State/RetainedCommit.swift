@@ -76,6 +76,7 @@ extension Commit {
             memorySize += MemorySize.text(change.schemaText) + MemorySize.text(change.replaced?.text)
             if case .schemaSet(_, let document) = change.kind { memorySize += document.memorySize }
         }
+        for event in pending { memorySize += event.memorySize }
         if case .setting(let setting)? = answer {
             memorySize += MemorySize.text(setting.suite.text) + MemorySize.text(setting.key.text)
             memorySize += (setting.value?.memorySize ?? 0) + (setting.previous?.value?.memorySize ?? 0)

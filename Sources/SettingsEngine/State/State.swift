@@ -22,6 +22,7 @@ package struct State: Sendable {
         var lastDropRevision = Revision.zero
         var history: History
         var limits: History.Limits
+        var pending = PendingActions()
     }
 
     /// Makes a state without suites and without commits.
@@ -36,9 +37,9 @@ package struct State: Sendable {
     /// Makes a state from the data of a snapshot, which is a file with a whole state.
     package init(
         epoch: Epoch, revision: Revision, time: Timestamp, suites: OrderedTree<Suite>, lastDropRevision: Revision,
-        history: History, limits: History.Limits
+        history: History, limits: History.Limits, pending: PendingActions = PendingActions()
     ) {
-        var size = 0
+        var size = pending.size
         suites.forEach { suite in
             size += suite.size
             return true
@@ -46,7 +47,7 @@ package struct State: Sendable {
         contents = [
             Contents(
                 epoch: epoch, revision: revision, time: time, suites: suites, size: size,
-                lastDropRevision: lastDropRevision, history: history, limits: limits)
+                lastDropRevision: lastDropRevision, history: history, limits: limits, pending: pending)
         ]
     }
 
@@ -61,7 +62,7 @@ package struct State: Sendable {
     /// The time of the last commit. An earlier commit may have a later time, because the clock may have been set back.
     package var time: Timestamp { contents.span[0].time }
     package var suites: OrderedTree<Suite> { contents.span[0].suites }
-    /// The approximate number of bytes of memory that the suites take, without the history.
+    /// The approximate number of bytes of memory that the suites and the pending actions take, without the history.
     package var size: Int { contents.span[0].size }
     /// The revision of the last commit that dropped (deleted) a suite. A key that was never written has at least this
     /// revision in a suite created later, so that a conditional write (`If-Match`) with a revision from before the drop
@@ -69,6 +70,12 @@ package struct State: Sendable {
     package var lastDropRevision: Revision { contents.span[0].lastDropRevision }
     package var history: History { contents.span[0].history }
     package var limits: History.Limits { contents.span[0].limits }
+    /// The reverts and the writes that the daemon will carry out at their deadlines.
+    package var pending: PendingActions { contents.span[0].pending }
+    /// True if there is no pending action. Cheaper than `pending.isEmpty`, because it copies nothing.
+    package var hasNoPendingActions: Bool { contents.span[0].pending.isEmpty }
+    /// The revision of the last commit that changed the pending actions.
+    package var lastPendingChange: Revision { contents.span[0].pending.lastChange }
     /// The epoch and the revision of the state. A client that waits for changes passes the cursor to get later commits.
     package var cursor: Cursor { Cursor(epoch: epoch, revision: revision) }
 
@@ -183,9 +190,16 @@ extension State.Contents {
         }
         for change in kept.commit.suiteChanges { try apply(change, of: kept.revision, schema: schema) }
         for index in kept.commit.changes.indices { try apply(changeAt: index, of: kept) }
+        if !kept.commit.pending.isEmpty || !pending.isEmpty { try applyPendingEvents(of: kept) }
         revision = kept.revision
         time = kept.commit.time
         return history.append(kept, limits: limits)
+    }
+
+    private mutating func applyPendingEvents(of kept: RetainedCommit) throws(CommitMismatch) {
+        let before = pending.size
+        try pending.apply(kept)
+        size += pending.size - before
     }
 
     private mutating func apply(

@@ -14,7 +14,9 @@ extension State {
                 FoundSetting(suite: suite.id, record: record, cursor: cursor, schema: suite.schema)
             }
         }
-        return found ?? nil
+        guard !hasNoPendingActions, var setting = found ?? nil else { return found ?? nil }
+        setting.pendingRevert = pending.revert(of: setting.record.revision)
+        return setting
     }
 
     /// Finds a suite by the bytes of its name.
@@ -31,7 +33,7 @@ extension State {
             return true
         }
         return "epoch \(epoch), revision \(revision), suites: \(suites.count), settings: \(settings), "
-            + "commits kept: \(history.count)"
+            + "commits kept: \(history.count)" + (hasNoPendingActions ? "" : ", pending actions: \(pending.count)")
     }
 }
 

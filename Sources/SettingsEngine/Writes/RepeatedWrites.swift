@@ -11,6 +11,17 @@ extension WriteRequest {
                 .idempotencyMismatch,
                 "the idempotency key was used at revision \(commit.revision) for another request; use a new key")
         }
+        var answer = replayWithoutPendingAction(commit, on: state)
+        guard !commit.pending.isEmpty else { return answer }
+        // The commit of an undo or of a drop may also have ended actions that the answer does not mention.
+        let id = if case .pending(let id, _) = command { id } else { PendingID(commit.revision) }
+        if let event = commit.pending.first(where: { $0.id == id }) {
+            answer.pending = WriteAnswer.Pending(PendingDescription(event, of: commit))
+        }
+        return answer
+    }
+
+    private func replayWithoutPendingAction(_ commit: Commit, on state: State) -> WriteAnswer {
         if let answer = commit.answer { return replay(answer, of: commit.revision, on: state) }
         let changes = state.markingSecrets(commit.changes)
         if case .setting = command, let change = changes.first {
@@ -20,7 +31,9 @@ extension WriteRequest {
                 .setting(setting), created: change.oldStored == nil && change.stored != nil, cursor: state.cursor,
                 commit: commit.revision)
         }
-        var summary = WriteSummary(revision: commit.revision, changed: true, changes: changes)
+        // A commit that has no changes and stores no answer only changes pending actions.
+        let isChanged = !changes.isEmpty || !commit.suiteChanges.isEmpty
+        var summary = WriteSummary(revision: commit.revision, changed: isChanged, changes: changes)
         summary.isReplayed = true
         var created = false
         for change in commit.suiteChanges {
@@ -33,7 +46,8 @@ extension WriteRequest {
             }
         }
         return WriteAnswer(
-            .summary(summary), created: created, cursor: state.cursor, tag: tag(afterCommit: commit.revision),
+            .summary(summary), created: created, cursor: state.cursor,
+            tag: isChanged ? tag(afterCommit: commit.revision) : nil,
             commit: commit.revision)
     }
 
@@ -72,7 +86,7 @@ extension WriteRequest {
         case .undo(_, let suite, _): suite == nil ? nil : revision
         case .restore: revision
         case .dropSuite: .zero
-        case .setting, .transaction: nil
+        case .setting, .transaction, .pending, .carryOut: nil
         }
     }
 }

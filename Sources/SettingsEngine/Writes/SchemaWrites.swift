@@ -1,5 +1,5 @@
-internal import SettingsAPI
-internal import SettingsModel
+package import SettingsAPI
+package import SettingsModel
 
 /// The writes that set or remove the schema of a suite, which is a named set of settings. A draft is a write that is
 /// being decided: checked against the staged state, to compute its commit or its refusal.
@@ -200,5 +200,17 @@ extension Change {
             record: Record(
                 before: record, invalidValue: valueSource == .invalid ? stored : nil,
                 isSecret: isSecret && stored != nil))
+    }
+}
+
+extension Problem {
+    /// The error for a document that is not a valid schema, with all faults of the document.
+    package init(_ error: SchemaError) {
+        let violations = error.problems.map { problem in
+            Violation(pointer: problem.pointer, keyword: problem.keyword, detail: problem.detail)
+        }
+        let more = violations.count > 1 ? " (and \(violations.count - 1) more)" : ""
+        self.init(.invalidSchema, (error.problems.first?.description ?? "the schema is not valid") + more)
+        self.errors = violations
     }
 }

@@ -91,8 +91,8 @@ extension WriteDraft {
         let suite = try requireSuite(name)
         if let part = firstPart(of: suite) { return try removePart(part, of: suite) }
         try checkLocks(in: suite) { _ in true }
-        // A dry run is not split into parts, so its answer would list all keys.
-        if request.isDryRun { try checkCount(suite.records.count) }
+        // Such a write is not split into parts, so its answer would list all keys.
+        if request.isDryRun || request.takesOneCommit { try checkCount(suite.records.count) }
         try checkGuards(of: name)
         let changes = suite.records.elements.compactMap { record -> Change? in
             guard record.valueSource != .unset else { return nil }
@@ -104,9 +104,10 @@ extension WriteDraft {
         return try decide(.suite(name), suites: [dropped], changes)
     }
 
-    /// Returns as many stored keys as one commit may change; nil if these are all stored keys, and for a dry run.
+    /// Returns as many stored keys as one commit may change; nil if these are all stored keys,
+    /// for a dry run, and for a write that must be one commit.
     private func firstPart(of suite: Suite) -> [KeyName]? {
-        guard suite.records.count > commitKeys, !request.isDryRun else { return nil }
+        guard suite.records.count > commitKeys, !request.isDryRun, !request.takesOneCommit else { return nil }
         var keys: [KeyName] = []
         var hasMore = false
         suite.records.forEach { record in

@@ -5,12 +5,27 @@ internal import SettingsModel
 /// draft is a write that is being decided: checked against the staged state (the newest state, with the commits that
 /// are not durable yet), to compute its commit or its refusal.
 extension WriteDraft {
-    private struct PastValue {
+    struct PastValue {
         let key: KeyName
         /// The value; nil if the key had no stored value, so that the write removes its value.
         let stored: JSONValue?
         /// True if the value was a secret in the past.
         let isSecret: Bool
+
+        init(key: KeyName, stored: JSONValue?, isSecret: Bool) {
+            self.key = key
+            self.stored = stored
+            self.isSecret = isSecret
+        }
+
+        /// The value before a change.
+        init(before change: Change) {
+            key = change.key
+            stored = change.oldStored
+            // `wasSecret` can be false for a value that was stored before a schema declared the key secret. The change
+            // of such a value has `isSecret`.
+            isSecret = change.record.wasSecret || change.isSecret && change.oldStored != nil
+        }
     }
 
     /// Undoes a commit, in one suite (a named set of settings) or, if the name is nil, in all suites that it changed.
@@ -108,11 +123,17 @@ extension WriteDraft {
     }
 
     /// The inverse of a commit: the changes that undo it.
-    private struct Inverse {
+    struct Inverse {
         var suites: [SuiteChange] = []
         var changes: [Change] = []
         /// The compiled schema that the inverse sets; nil for none, or for several, which `State.apply` compiles.
         var schema: Schema?
+
+        /// Adds the commit that restores the schema of a suite, and the commit that restores values of this suite.
+        mutating func add(_ schemaCommit: Commit?, _ valueCommit: Commit?) {
+            suites += (schemaCommit?.suiteChanges ?? []) + (valueCommit?.suiteChanges ?? [])
+            changes += (schemaCommit?.changes ?? []).merged(with: valueCommit?.changes ?? [])
+        }
     }
 
     /// Makes the error for a commit whose settings or schemas were changed by later commits.
@@ -139,30 +160,28 @@ extension WriteDraft {
         if let change = part.suiteChanges.first(where: { $0.kind != .created }) {
             let decision = try draft.restoreSchema(before: change, onConflict: policy)
             schemaCommit = decision.commit
-            var state = state
-            if let commit = schemaCommit {
-                do {
-                    try state.apply(commit, schema: decision.schema)
-                } catch {
-                    throw Problem(.storageFailed, "internal error: \(error); this is a bug, please report it")
-                }
-                inverse.schema = inverse.suites.isEmpty ? decision.schema : nil
-            }
+            let state = try self.state(after: decision)
+            if schemaCommit != nil { inverse.schema = inverse.suites.isEmpty ? decision.schema : nil }
             steps = draft.steps
             draft = makeSubdraft(on: state)
         }
-        let values = part.changes.map { change in
-            // `wasSecret` can be false for a value that was stored before a schema declared the key secret. The change
-            // of such a value has `isSecret`.
-            PastValue(
-                key: change.key, stored: change.oldStored,
-                isSecret: change.record.wasSecret || change.isSecret && change.oldStored != nil)
-        }
+        let values = part.changes.map { PastValue(before: $0) }
         try draft.checkCount(values.count)
         let valueCommit = try draft.restoreValues(values, in: name).commit
         steps = draft.steps
-        inverse.suites += (schemaCommit?.suiteChanges ?? []) + (valueCommit?.suiteChanges ?? [])
-        inverse.changes += (schemaCommit?.changes ?? []).merged(with: valueCommit?.changes ?? [])
+        inverse.add(schemaCommit, valueCommit)
+    }
+
+    /// Returns the state after the commit of a decision, if there is a commit.
+    func state(after decision: WriteDecision) throws(Problem) -> State {
+        var state = state
+        guard let commit = decision.commit else { return state }
+        do {
+            try state.apply(commit, schema: decision.schema)
+        } catch {
+            throw Problem(.storageFailed, "internal error: \(error); this is a bug, please report it")
+        }
+        return state
     }
 
     /// Throws if the caller may not read a secret: the answer would show whether the secret has the restored value.
@@ -183,7 +202,7 @@ extension WriteDraft {
     }
 
     /// Makes a draft for a part of the write, without the preconditions, request key and quotas of the whole write.
-    private func makeSubdraft(on state: State) -> WriteDraft {
+    func makeSubdraft(on state: State) -> WriteDraft {
         var request = request
         (request.guards, request.requestKey, request.isDryRun, request.steps) = ([], nil, false, steps)
         return WriteDraft(
@@ -192,7 +211,7 @@ extension WriteDraft {
     }
 
     /// Restores the schema before a change, or removes the schema if there was none. Recreates a dropped suite.
-    private mutating func restoreSchema(
+    mutating func restoreSchema(
         before change: SuiteChange, onConflict policy: ConflictPolicy
     ) throws(Problem) -> WriteDecision {
         if let replaced = change.replaced {
@@ -215,7 +234,7 @@ extension WriteDraft {
     }
 
     /// Stores values of the past. Throws an error with all conflicts if the present schema does not allow the values.
-    private mutating func restoreValues(_ values: [PastValue], in name: SuiteName) throws(Problem) -> WriteDecision {
+    mutating func restoreValues(_ values: [PastValue], in name: SuiteName) throws(Problem) -> WriteDecision {
         let suite = state.suite(name)
         let changed = values.filter { suite?.record($0.key).stored != $0.stored }
         for value in changed { try checkLock(value.key, in: suite) }
@@ -240,7 +259,7 @@ extension WriteDraft {
     }
 
     /// Returns the values that the present schema does not allow. Does not check its rules about the suite as a whole.
-    private mutating func conflicts(_ values: [PastValue], in suite: Suite?) -> StoredConflicts {
+    mutating func conflicts(_ values: [PastValue], in suite: Suite?) -> StoredConflicts {
         guard let schema = suite?.schema?.schema else { return StoredConflicts(keys: []) }
         let settings = values.compactMap { value in
             value.stored.map { StoredSetting(key: value.key, value: $0, isSecret: value.isSecret) }
@@ -364,7 +383,7 @@ extension Suite {
 
 extension [Change] {
     /// Merges the changes with later changes of the same suite. The result has one change for each key, ordered by key.
-    fileprivate func merged(with later: [Change]) -> [Change] {
+    func merged(with later: [Change]) -> [Change] {
         var all = Dictionary(map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
         for change in later { all[change.key] = all[change.key].map(change.following) ?? change }
         return all.values.ordered { $0.key < $1.key }
@@ -373,7 +392,7 @@ extension [Change] {
 
 extension Change {
     /// True if the change alters the stored value, the effective value, or its source.
-    fileprivate var hasEffect: Bool {
+    var hasEffect: Bool {
         old != new || oldSource != source || oldStored != stored
     }
 }

@@ -41,6 +41,17 @@ extension State {
             addCost(of: restore, in: name, to: &meter)
             return true
         case .transaction(let transaction): return addCost(of: transaction, to: &meter)
+        case .pending(let id, let pendingRequest):
+            guard let entry = pending[id] else {
+                // The search for the end of the action may visit all commits of the history.
+                meter.add(history.count * .examinedCommit)
+                return false
+            }
+            if pendingRequest == .revert { addCost(ofCarryingOut: entry, to: &meter) }
+            return pendingRequest == .revert
+        case .carryOut(let id, _):
+            if let entry = pending[id] { addCost(ofCarryingOut: entry, to: &meter) }
+            return true
         }
     }
 
@@ -95,6 +106,11 @@ extension State {
         retained.forEachSuite { history.addCost(ofCommitsOf: $0, after: undo.revision, to: &meter, Cost.undoing) }
         // If the undo restores a schema, the validator checks all stored values against it.
         for suite in Set(retained.commit.suiteChanges.map(\.suite)) { addCost(ofWhole: suite, to: &meter) }
+    }
+
+    private func addCost(ofCarryingOut entry: PendingEntry, to meter: inout CostMeter) {
+        meter.add(.undoing(commitBytes: entry.size))
+        for scope in entry.action.scopes where scope.keys == nil { addCost(ofWhole: scope.suite, to: &meter) }
     }
 
     private func addCost(of restore: RestoreRequest, in name: SuiteName, to meter: inout CostMeter) {

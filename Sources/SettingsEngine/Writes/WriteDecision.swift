@@ -25,21 +25,32 @@ extension State {
         var draft = WriteDraft(
             request: request, state: self, revision: revision, time: time, createsSuites: createsSuites,
             commitKeys: commitKeys, quotas: quotas)
+        if let deadlines = request.deadlines { return try draft.decide(with: deadlines) }
+        let decision = try draft.decideCommand()
+        return hasNoPendingActions ? decision : draft.endingPendingActions(with: decision)
+    }
+}
+
+extension WriteDraft {
+    /// Decides the command of the request, without its deadlines.
+    mutating func decideCommand() throws(Problem) -> WriteDecision {
         switch request.command {
-        case .setting(let operation): return try draft.writeSetting(operation)
-        case .mergeSuite(let suite, let values): return try draft.merge(suite, values)
-        case .replaceSuite(let suite, let values): return try draft.replace(suite, values)
-        case .resetSuite(let suite, let prefix): return try draft.reset(suite, prefix: prefix)
-        case .dropSuite(let suite): return try draft.drop(suite)
+        case .setting(let operation): return try writeSetting(operation)
+        case .mergeSuite(let suite, let values): return try merge(suite, values)
+        case .replaceSuite(let suite, let values): return try replace(suite, values)
+        case .resetSuite(let suite, let prefix): return try reset(suite, prefix: prefix)
+        case .dropSuite(let suite): return try drop(suite)
         case .setSchema(let suite, let schema, let policy):
-            return try draft.setSchema(suite, schema, onConflict: policy)
+            return try setSchema(suite, schema, onConflict: policy)
         // The document is not a valid schema. The error of a guard that does not hold takes precedence.
-        case .refuseSchema(let suite, let problem): throw draft.refusal(of: suite, problem)
-        case .removeSchema(let suite): return try draft.removeSchema(suite)
-        case .transaction(let transaction): return try draft.writeTransaction(transaction)
-        case .undo(let undo, let suite, let policy): return try draft.undo(undo, of: suite, onConflict: policy)
+        case .refuseSchema(let suite, let problem): throw refusal(of: suite, problem)
+        case .removeSchema(let suite): return try removeSchema(suite)
+        case .transaction(let transaction): return try writeTransaction(transaction)
+        case .undo(let undo, let suite, let policy): return try self.undo(undo, of: suite, onConflict: policy)
         case .restore(let suite, let restore, let skips):
-            return try draft.restore(suite, restore, skipsConflicts: skips)
+            return try self.restore(suite, restore, skipsConflicts: skips)
+        case .pending(let id, let pendingRequest): return try decide(pendingRequest, about: id)
+        case .carryOut(let id, let deadline): return try carryOut(id, deadline: deadline)
         }
     }
 }
@@ -175,7 +186,7 @@ extension WriteDraft {
     }
 }
 
-extension WriteRequest.Guard {
+extension WriteGuard {
     /// True if the guard holds. For a setting, `exists` means that the setting has a stored value.
     package func holds(revision current: Revision, exists: Bool) -> Bool {
         switch self {

@@ -17,7 +17,7 @@ package struct WriteRequest: Sendable {
         /// Removes the suite and its schema.
         case dropSuite(SuiteName)
         case setSchema(SuiteName, Schema, onConflict: ConflictPolicy)
-        /// Refuses a document that is not a valid schema. The answer is the problem, unless a ``Guard`` does not hold.
+        /// Refuses a document that is not a valid schema. The answer is the problem, unless a ``WriteGuard`` does not hold.
         case refuseSchema(SuiteName, Problem)
         case removeSchema(SuiteName)
         /// Applies several operations, all or none.
@@ -27,6 +27,11 @@ package struct WriteRequest: Sendable {
         /// Restores the values of a moment in the past. If the present schema does not allow a value, `skipsConflicts`
         /// leaves the value out; otherwise the write is refused.
         case restore(SuiteName, RestoreRequest, skipsConflicts: Bool)
+        /// A request of a client about a pending action.
+        case pending(PendingID, PendingRequest)
+        /// Carries out a pending action, unless the action has ended or has another deadline. The daemon itself makes
+        /// this write.
+        case carryOut(PendingID, deadline: Timestamp)
 
         /// True for a removal of all keys of a suite, which is split into several commits if there are very many keys.
         package var mayTakeSeveralCommits: Bool {
@@ -38,20 +43,8 @@ package struct WriteRequest: Sendable {
         }
     }
 
-    /// A precondition about the setting, suite or schema that the request names, from `If-Match` or `If-None-Match`.
-    package enum Guard: Equatable, Sendable {
-        /// The setting, suite or schema has one of these revisions.
-        case isAt([Revision])
-        /// The setting, suite or schema has none of these revisions.
-        case isNotAt([Revision])
-        /// The suite or schema exists, or the setting has a stored value.
-        case exists
-        /// The suite or schema does not exist, or the setting has no stored value.
-        case isAbsent
-    }
-
     package var command: Command
-    package var guards: [Guard] = []
+    package var guards: [WriteGuard] = []
     /// True if the write must change nothing, and the answer shows the changes that it would make.
     package var isDryRun = false
     /// The rights of the caller on suites and keys; nil if the caller may do everything. Deciding the write checks the
@@ -97,6 +90,32 @@ package struct WriteRequest: Sendable {
         }
     }
 
+    /// The deadlines of the write; nil for a write that takes effect now and stays in effect.
+    package var deadlines: Deadlines?
+    /// True if the write must be one commit, so that a single commit can be reverted.
+    package var takesOneCommit = false
+
+    /// The deadlines in the fields of a request. A class, so that most requests store only a nil reference.
+    package final class Deadlines: Sendable {
+        /// The time after which the commit is reverted unless a client confirms it, in milliseconds.
+        let confirm: Int64?
+        let until: PendingTime?
+        let effective: PendingTime?
+
+        package init(confirm: Int64?, until: PendingTime?, effective: PendingTime?) {
+            (self.confirm, self.until, self.effective) = (confirm, until, effective)
+        }
+
+        /// The deadlines as text: equal for requests that mean the same deadlines. The text must not change: commits
+        /// store digests that depend on it.
+        package var canonicalTexts: [String] {
+            [
+                confirm.map { "confirm \($0)" }, until.map { "until \($0.canonicalText)" },
+                effective.map { "effective \($0.canonicalText)" },
+            ].compactMap(\.self)
+        }
+    }
+
     /// The approximate number of bytes of memory that a request takes in addition to its body.
     package static let overhead = 512
 }
@@ -131,6 +150,17 @@ package struct WriteAnswer: Sendable {
     package var commit: Revision?
     /// The part of the request that further commits must carry out; nil if the request is complete.
     package var remainder: Remainder?
+    /// The pending action that the write created, moved or ended; nil for nearly every write.
+    package var pending: Pending?
+
+    /// A description of a pending action. A class, so that most answers store only a nil reference.
+    package final class Pending: Sendable {
+        package let description: PendingDescription
+
+        init(_ description: PendingDescription) {
+            self.description = description
+        }
+    }
 
     /// The remaining part of a request. A class, so that an answer without a remainder stores only a nil reference.
     package final class Remainder: Sendable {

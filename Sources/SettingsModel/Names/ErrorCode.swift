@@ -9,12 +9,14 @@ public enum ErrorCode: String, CaseIterable, Hashable, Sendable {
     case notSet = "not_set"
     case noSchema = "no_schema"
     case unknownPath = "unknown_path"
+    case unknownPending = "unknown_pending"
     case methodNotAllowed = "method_not_allowed"
     case timeout
     case schemaConflict = "schema_conflict"
     case changedSince = "changed_since"
     case invalidStored = "invalid_stored"
     case historyGone = "history_gone"
+    case pendingEnded = "pending_ended"
     case preconditionFailed = "precondition_failed"
     case tooLarge = "too_large"
     case unsupportedMediaType = "unsupported_media_type"
@@ -48,12 +50,14 @@ extension ErrorCode {
         case .notSet: ([404], "Not set")
         case .noSchema: ([404], "Suite has no schema")
         case .unknownPath: ([404], "No such path")
+        case .unknownPending: ([404], "No such pending action")
         case .methodNotAllowed: ([405], "Method not allowed")
         case .timeout: ([408], "Request took too long")
         case .schemaConflict: ([409], "Stored values do not match the schema")
         case .changedSince: ([409], "Settings changed later")
         case .invalidStored: ([409], "Stored value does not match the schema")
         case .historyGone: ([410], "History no longer available")
+        case .pendingEnded: ([410, 409], "Pending action has ended")
         case .preconditionFailed: ([412], "Precondition failed")
         case .tooLarge: ([413, 414, 431], "Too large")
         case .unsupportedMediaType: ([415], "Unsupported media type")

@@ -10,6 +10,8 @@ final class Published: Sendable {
         var state: State
         var listeners: [Listener] = []
         var lastID = 0
+        /// The listener that is notified when the pending actions (reverts and scheduled writes) have changed.
+        var pendingListener: (any PublicationListener)?
     }
 
     private struct Listener {
@@ -38,12 +40,21 @@ final class Published: Sendable {
         return contents.withLock { contents in
             swap(&contents.state, &state)
             var waiting: [any PublicationListener] = []
+            if let listener = contents.pendingListener,
+                contents.state.lastPendingChange != state.lastPendingChange
+            {
+                waiting.append(listener)
+            }
             for index in contents.listeners.indices where contents.listeners[index].isWaiting {
                 contents.listeners[index].isWaiting = false
                 waiting.append(contents.listeners[index].listener)
             }
             return waiting
         }
+    }
+
+    func setPendingListener(_ listener: (any PublicationListener)?) {
+        contents.withLock { $0.pendingListener = listener }
     }
 
     func addListener(_ listener: any PublicationListener) -> ListenerID {

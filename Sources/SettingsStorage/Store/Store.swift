@@ -98,6 +98,11 @@ package final class Store: Sendable {
         published.addListener(listener)
     }
 
+    /// Sets the listener that is notified when the pending actions (reverts and scheduled writes) have changed.
+    func setPendingListener(_ listener: (any PublicationListener)?) {
+        published.setPendingListener(listener)
+    }
+
     package func removeListener(_ id: ListenerID) {
         published.removeListener(id)
     }

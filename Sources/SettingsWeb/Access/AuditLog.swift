@@ -242,9 +242,9 @@ private struct AuditLine: JSONWritable, Sendable {
     let changes: [Change]
 
     /// The line of a commit. Nil for a commit that only stores the `Idempotency-Key` of a write: it has no `changes` of
-    /// settings, and no `suiteChanges` (a suite is created or removed, or its schema changes).
+    /// settings, no `suiteChanges` (a suite is created or removed, or its schema changes), and no pending action.
     init?(_ commit: Commit, from request: AuditLog.Request?, on state: State) {
-        guard !commit.changes.isEmpty || !commit.suiteChanges.isEmpty else { return nil }
+        guard !commit.changes.isEmpty || !commit.suiteChanges.isEmpty || !commit.pending.isEmpty else { return nil }
         (self.commit, self.request) = (commit, request)
         changes = state.markingSecrets(commit.changes).map { change in
             var change = change.isSecret ? change.concealed() : change
@@ -263,6 +263,7 @@ private struct AuditLine: JSONWritable, Sendable {
         writer.member("note", commit.origin?.note)
         writer.member("request", request?.description)
         writer.member("changes", changes)
+        if !commit.pending.isEmpty { writer.member("pending", commit.pending.map { PendingHistoryEvent($0) }) }
         writer.endObject()
     }
 }

@@ -53,7 +53,7 @@ enum Reading: Hashable, Sendable {
             let error = Response(state.unknownSuite(suite, for: readLimits), cursor: state.cursor)
             return ReadResult(missing: Rendering(error), tag: nil)
         }
-        return try result(of: found, at: state.cursor, published: state.cursor)
+        return try result(of: found, at: state.cursor, published: state.cursor, pendingIn: state)
     }
 
     /// Reads from a present or past version of a suite.
@@ -61,10 +61,14 @@ enum Reading: Hashable, Sendable {
     /// - Parameters:
     ///   - cursor: the position of the version in the history, for the body of the answer.
     ///   - published: the cursor of the published state, for the field `Settings-Cursor`.
-    func result(of suite: Suite, at cursor: Cursor, published: Cursor) throws(Problem) -> ReadResult {
+    ///   - state: the state with the pending actions that the answer shows; nil for a past version.
+    func result(
+        of suite: Suite, at cursor: Cursor, published: Cursor, pendingIn state: State? = nil
+    ) throws(Problem) -> ReadResult {
         switch self {
         case .setting(_, let key, let isRaw, let readLimits):
-            return try Self.setting(key, isRaw: isRaw, of: suite, for: readLimits, published: published)
+            return try Self.setting(
+                key, isRaw: isRaw, of: suite, for: readLimits, published: published, pendingIn: state)
         case .suite(_, _, _, _, let readLimits):
             let reading = self
             return ReadResult(tag: suite.tag(for: readLimits), cost: { suite.renderingCost(within: $0) }) {
@@ -74,7 +78,7 @@ enum Reading: Hashable, Sendable {
     }
 
     /// Throws 412 if the tag of the result does not match `If-Match`.
-    func check(_ ifMatch: WriteRequest.Guard, _ result: ReadResult, on state: State) throws(Problem) {
+    func check(_ ifMatch: WriteGuard, _ result: ReadResult, on state: State) throws(Problem) {
         guard let tag = result.tag, !result.isMissing else { return }
         switch self {
         case .setting(let suite, let key, _, _):
@@ -85,7 +89,8 @@ enum Reading: Hashable, Sendable {
     }
 
     private static func setting(
-        _ key: KeyName, isRaw: Bool, of suite: Suite, for readLimits: Grants?, published: Cursor
+        _ key: KeyName, isRaw: Bool, of suite: Suite, for readLimits: Grants?, published: Cursor,
+        pendingIn state: State?
     ) throws(Problem) -> ReadResult {
         let record = suite.record(key)
         guard suite.schemaAllows(key) || record.stored != nil else { throw suite.unknownKey(key, for: readLimits) }
@@ -94,12 +99,14 @@ enum Reading: Hashable, Sendable {
         }
         // Every answer, also an error, has the source in the field `Settings-Source`.
         let source = record.valueSource.source
-        let tag = suite.tag(of: record, for: readLimits)
+        let pending = isRaw ? nil : state?.pendingRevert(of: record)
+        let tag = suite.tag(of: record, for: readLimits).including(pending)
         switch record.valueSource {
         case .stored, .default:
             let value = suite.effectiveValue(of: record) ?? .null
             return ReadResult(tag: tag, source: source, cost: { .rendering(value, within: $0) }) {
-                let setting = suite.setting(record).shown(to: readLimits)
+                var setting = suite.setting(record).shown(to: readLimits)
+                setting.pending = pending
                 var response =
                     isRaw
                     ? Response(raw: setting.value ?? .null, cursor: published, tag: tag)

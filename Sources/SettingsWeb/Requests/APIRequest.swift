@@ -51,17 +51,17 @@ struct APIRequest {
 /// Preconditions (RFC 9110, section 13).
 extension APIRequest {
     /// Reads the preconditions of a write as guards, which are preconditions on the revision of the written object.
-    func guards(in bytes: Span<UInt8>) throws(Problem) -> [WriteRequest.Guard] {
-        var guards: [WriteRequest.Guard] = []
+    func guards(in bytes: Span<UInt8>) throws(Problem) -> [WriteGuard] {
+        var guards: [WriteGuard] = []
         if let ifMatch = try ifMatch(in: bytes) { guards.append(ifMatch) }
-        if let tags = try ifNoneMatch(in: bytes) { guards.append(WriteRequest.Guard(ifNoneMatch: tags)) }
+        if let tags = try ifNoneMatch(in: bytes) { guards.append(WriteGuard(ifNoneMatch: tags)) }
         return guards
     }
 
     /// Reads `If-Match`; nil if the request does not have the field.
-    func ifMatch(in bytes: Span<UInt8>) throws(Problem) -> WriteRequest.Guard? {
+    func ifMatch(in bytes: Span<UInt8>) throws(Problem) -> WriteGuard? {
         guard let text = fieldValue(.ifMatch, in: bytes) else { return nil }
-        return WriteRequest.Guard(ifMatch: try TagList(text, in: "If-Match", comparesWeakly: false))
+        return WriteGuard(ifMatch: try TagList(text, in: "If-Match", comparesWeakly: false))
     }
 
     /// Reads `If-None-Match`, the entity tags that the caller knows; nil if the request does not have the field.

@@ -67,7 +67,7 @@ struct CrossOrigin {
 
     /// The header fields of requests that a page may send. The OpenAPI document of the daemon has the same list.
     static let requestFields = [
-        "If-Match", "If-None-Match", "Idempotency-Key", "Settings-Note", "Settings-At-Least", "Settings-Fresh",
-        "Prefer", "Accept", "Last-Event-ID",
+        "If-Match", "If-None-Match", "Idempotency-Key", "Settings-Note", "Settings-Confirm", "Settings-Until",
+        "Settings-Effective", "Settings-At-Least", "Settings-Fresh", "Prefer", "Accept", "Last-Event-ID",
     ]
 }

@@ -24,7 +24,10 @@ extension Resource {
         let isRead = method.isSafe || !allows(method)
         return switch self {
         case .health, .ready: .nothing
-        case .service, .apiDescription, .caller, .suites, .observationOfSuites, .transaction, .undoInSuites: .anyGrant
+        // The decide stage checks the rights on the suites and keys that a pending action concerns.
+        case .service, .apiDescription, .caller, .suites, .observationOfSuites, .transaction, .undoInSuites, .pending,
+            .pendingAction:
+            .anyGrant
         case .metrics, .cluster: .service(.metrics)
         case .reload: .service(.reload)
         case .backup: .service(.admin)

@@ -70,7 +70,7 @@ enum TagList: Hashable {
 }
 
 /// A guard is a precondition on the revision of a setting, suite or schema. It ignores the digests in entity tags.
-extension WriteRequest.Guard {
+extension WriteGuard {
     init(ifMatch tags: TagList) {
         switch tags {
         case .any: self = .exists

@@ -46,16 +46,6 @@ extension Problem {
         self.allow = allowed
     }
 
-    /// The error for a document that is not a valid schema, with all faults of the document.
-    init(_ error: SchemaError) {
-        let violations = error.problems.map { problem in
-            Violation(pointer: problem.pointer, keyword: problem.keyword, detail: problem.detail)
-        }
-        let more = violations.count > 1 ? " (and \(violations.count - 1) more)" : ""
-        self.init(.invalidSchema, (error.problems.first?.description ?? "the schema is not valid") + more)
-        self.errors = violations
-    }
-
     /// The error for a request that takes more memory than `allowed`, the maximum for one request. Both are in bytes.
     init(memoryOfRequest bytes: Int, allowed: Int) {
         self.init(

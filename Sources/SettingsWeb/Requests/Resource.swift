@@ -22,6 +22,8 @@ enum Resource: String, CaseIterable, Sendable, BitwiseCopyable {
     case observationOfSuites = "/v1/observe"
     case transaction = "/v1/transaction"
     case undoInSuites = "/v1/undo"
+    case pending = "/v1/pending"
+    case pendingAction = "/v1/pending/{id}"
     case caller = "/v1/caller"
     case reload = "/v1/reload"
     case backup = "/v1/backup"
@@ -35,10 +37,11 @@ enum Resource: String, CaseIterable, Sendable, BitwiseCopyable {
     var methods: [Method] {
         switch self {
         case .service, .suites, .keys, .observation, .observationOfSuites, .history, .difference, .evaluationEvents,
-            .caller, .backup, .cluster, .health, .ready, .metrics, .apiDescription:
+            .pending, .caller, .backup, .cluster, .health, .ready, .metrics, .apiDescription:
             [.get]
         case .suite, .setting: [.get, .put, .patch, .delete]
         case .schema: [.get, .put, .delete]
+        case .pendingAction: [.get, .post]
         case .undo, .restore, .transaction, .undoInSuites, .reload, .evaluation, .evaluationOfAll: [.post]
         }
     }
@@ -111,6 +114,8 @@ extension Resource {
         case (.schema, .put): [.onConflict, .dryRun]
         case (.schema, .delete): [.dryRun]
         case (.transaction, .post): [.dryRun, .override]
+        case (.pending, .get), (.pending, .head): [.pendingSuite]
+        case (.pendingAction, .post): [.dryRun]
         case (.evaluationOfAll, .post): [.flagTag, .flagTime]
         case (.observation, .get), (.observation, .head): Self.watchParameters
         case (.observationOfSuites, .get), (.observationOfSuites, .head):
@@ -162,6 +167,8 @@ extension Parameter {
     static let since = Parameter("since", .resumePoint)
     static let watchedSuite = Parameter("suite", .suite, isRepeatable: true)
     static let watchedSuitePrefix = Parameter("suitePrefix", .text, isRepeatable: true)
+    /// The name of the suite whose pending actions are listed.
+    static let pendingSuite = Parameter("suite", .suite)
     static let filterKey = Parameter("key", .key, isRepeatable: true)
     static let filterPrefix = Parameter("prefix", .text, isRepeatable: true)
     static let changeLimit = Parameter("limit", .count(1...maximumLimit))

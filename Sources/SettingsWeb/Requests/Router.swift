@@ -8,7 +8,8 @@ struct Route {
     let resource: Resource
     /// The range of the suite name in the bytes of the request, still percent-encoded; nil if the path has none.
     let suite: Range<Int>?
-    /// The range of the key in the bytes of the request, still percent-encoded; nil if the path has none.
+    /// The range of the key, or of the identifier of a pending action, in the bytes of the request, still
+    /// percent-encoded; nil if the path has none.
     let key: Range<Int>?
 
     /// Finds the resource at a path; nil if no resource has this path.
@@ -75,6 +76,10 @@ struct Route {
         if bytes.holds("transaction", in: collection) { return Route(.transaction) }
         if bytes.holds("undo", in: collection) { return Route(.undoInSuites) }
         if bytes.holds("observe", in: collection) { return Route(.observationOfSuites) }
+        if bytes.holds("pending", in: collection) {
+            guard let id = segments.next(in: bytes) else { return Route(.pending) }
+            return id.isEmpty ? nil : Route(.pendingAction, key: id)
+        }
         if bytes.holds("caller", in: collection) { return Route(.caller) }
         if bytes.holds("reload", in: collection) { return Route(.reload) }
         if bytes.holds("backup", in: collection) { return Route(.backup) }

@@ -67,6 +67,10 @@ extension APIRequest {
                 .badRequest,
                 "an undo in several suites must not have If-Match or If-None-Match; use /v1/suites/SUITE/undo")
         }
+        if route.resource == .pendingAction, head.has(.ifMatch) || head.has(.ifNoneMatch) {
+            throw Problem(.badRequest, "a request about a pending action must not have If-Match or If-None-Match")
+        }
+        let deadlines = try parseDeadlines(in: bytes)
         let format = bodyFormat(in: bytes)
         let document = try parseDocument(body, format)
         let command = try makeCommand(suite, key, document ?? .null, format, body)
@@ -77,6 +81,7 @@ extension APIRequest {
         let isValidationCostly = request.validateValue(
             against: target.schema, maximumSteps: body.count < Self.largeBodySize ? Self.maximumStepsOnLoop : .max)
         request.guards = try guards(in: bytes)
+        (request.deadlines, request.takesOneCommit) = (deadlines, deadlines != nil)
         request.isDryRun = query.flag(.dryRun)
         request.overridesLocks = overridesLocks
         request.size = body.count + WriteRequest.overhead
@@ -87,7 +92,7 @@ extension APIRequest {
                     .badRequest, "Idempotency-Key must be 1 to \(RequestKey.maximumLength) printable ASCII characters")
             }
             request.requestKey = requestKey
-            request.digest = makeDigest(suite, key, document, format, request.guards)
+            request.digest = makeDigest(suite, key, document, format, request.guards, deadlines)
         }
         return (request, isValidationCostly)
     }
@@ -112,6 +117,55 @@ extension APIRequest {
         }
         return note
     }
+
+    /// Parses the fields `Settings-Confirm`, `Settings-Until` and `Settings-Effective`; nil if the request has none.
+    private func parseDeadlines(in bytes: Span<UInt8>) throws(Problem) -> WriteRequest.Deadlines? {
+        guard head.has(.settingsConfirm) || head.has(.settingsUntil) || head.has(.settingsEffective) else { return nil }
+        guard route.resource != .pendingAction else {
+            throw Problem(
+                .badRequest,
+                "a request about a pending action must not have Settings-Confirm, Settings-Until or "
+                    + "Settings-Effective; move its deadline with {\"do\":\"extend\"}")
+        }
+        let (until, effective) = (
+            try parseDeadline(.settingsUntil, in: bytes), try parseDeadline(.settingsEffective, in: bytes)
+        )
+        guard let text = fieldValue(.settingsConfirm, in: bytes) else {
+            return WriteRequest.Deadlines(confirm: nil, until: until, effective: effective)
+        }
+        guard until == nil, effective == nil else {
+            throw Problem(
+                .badRequest,
+                "Settings-Confirm cannot be combined with Settings-Until or Settings-Effective; remove one of them")
+        }
+        guard let milliseconds = PendingTime.milliseconds(ofDuration: text),
+            (1000...PendingTime.maximumConfirmation).contains(milliseconds)
+        else {
+            throw Problem(
+                .badRequest,
+                "Settings-Confirm: must be 1 to 86400 seconds, or a duration such as 90s, 15m or 2h of at most a day "
+                    + "(got \"\(text)\")")
+        }
+        return WriteRequest.Deadlines(confirm: milliseconds, until: nil, effective: nil)
+    }
+
+    private func parseDeadline(_ field: FieldName, in bytes: Span<UInt8>) throws(Problem) -> PendingTime? {
+        guard let text = fieldValue(field, in: bytes) else { return nil }
+        guard let time = PendingTime(text) else {
+            throw Problem(.badRequest, "\(field.text): must be \(PendingTime.expectedText) (got \"\(text)\")")
+        }
+        return time
+    }
+
+    private static func parsePendingID(_ id: KeyName) throws(Problem) -> PendingID {
+        guard let id = PendingID(id.text) else {
+            throw Problem(.unknownPending, "there is no pending action \(id); an identifier is like p51")
+        }
+        return id
+    }
+
+    /// Reads the identifier of the pending action in the path.
+    func pendingID(in bytes: Span<UInt8>) throws(Problem) -> PendingID { try Self.parsePendingID(try key(in: bytes)) }
 
     /// Parses the body. Returns nil for DELETE, which has no body.
     private func parseDocument(_ body: Span<UInt8>, _ format: BodyFormat) throws(Problem) -> JSONValue? {
@@ -150,6 +204,8 @@ extension APIRequest {
             return .undo(try Self.decode(document), of: suite, onConflict: conflictPolicy)
         case (.undoInSuites, .post, _, _):
             return .undo(try Self.decode(document), of: nil, onConflict: conflictPolicy)
+        case (.pendingAction, .post, _, let id?):
+            return .pending(try Self.parsePendingID(id), try Self.decode(document))
         case (.restore, .post, let suite?, _):
             // The only allowed value of the parameter is `skip`.
             return .restore(suite, try Self.decode(document), skipsConflicts: query.has(.onRestoreConflict))
@@ -207,11 +263,12 @@ extension APIRequest {
         }
     }
 
-    /// Returns a digest of the parsed request: method, names, parameters, guards (preconditions) and the body as JSON.
+    /// Returns a digest of the parsed request: method, names, parameters, guards (preconditions), the body as JSON,
+    /// and deadlines.
     /// The digest ignores formatting, such as spaces in the JSON, which may differ between attempts of a client.
     private func makeDigest(
         _ suite: SuiteName?, _ key: KeyName?, _ document: JSONValue?, _ format: BodyFormat,
-        _ guards: [WriteRequest.Guard]
+        _ guards: [WriteGuard], _ deadlines: WriteRequest.Deadlines?
     ) -> String {
         var digest = RequestDigest()
         digest.add(method.name)
@@ -223,6 +280,7 @@ extension APIRequest {
         // The format changes the effect only of a PATCH of a setting.
         if route.resource == .setting, method == .patch { digest.add(format.rawValue) }
         if let document { digest.add(document) }
+        if let deadlines { digest.add(list: deadlines.canonicalTexts) }
         return digest.text
     }
 }

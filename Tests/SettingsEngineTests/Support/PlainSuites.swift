@@ -67,12 +67,14 @@ struct PlainSuites {
         case .refuseSchema(_, let problem): throw problem
         // `PastTests` compares undo and restore with a list of complete states.
         case .undo, .restore: throw Refusal(.badRequest)
+        // `PendingModel` carries out pending actions.
+        case .pending, .carryOut: throw Refusal(.badRequest)
         }
         return finish(&next, at: revision)
     }
 
     /// Sets the revision of everything that the write changed.
-    private mutating func finish(_ next: inout PlainSuites, at revision: Revision) -> [String]? {
+    mutating func finish(_ next: inout PlainSuites, at revision: Revision) -> [String]? {
         var changed: [String] = []
         var isChanged = false
         for name in Self.names {

@@ -50,7 +50,7 @@ final class ClusterNode: Sendable {
 
     /// Makes a write, and waits for its result.
     func write(
-        _ action: Transaction.Operation.Action, to key: String, guards: [WriteRequest.Guard] = [],
+        _ action: Transaction.Operation.Action, to key: String, guards: [WriteGuard] = [],
         as requestKey: String? = nil
     ) throws -> WriteResult {
         let replies = CollectedResults()
@@ -60,7 +60,7 @@ final class ClusterNode: Sendable {
 
     /// Queues a write. Returns its result if the store refuses it at once.
     func submit(
-        _ action: Transaction.Operation.Action, to key: String, guards: [WriteRequest.Guard] = [],
+        _ action: Transaction.Operation.Action, to key: String, guards: [WriteGuard] = [],
         as requestKey: String? = nil, _ replies: CollectedResults
     ) throws -> WriteResult? {
         var request = WriteRequest(

@@ -32,12 +32,30 @@ struct RandomCommits {
                 let by = random.pick([nil, "user:alice", "token:deployment"])
                 request.origin = CommitOrigin(by: by, note: chance(50) ? "because of \(revision)" : nil)
             }
+            if chance(15) { request.deadlines = deadlines() }
+            if chance(25), let entry = state.pending.byDeadline.first {
+                let id = entry.action.id
+                request.command =
+                    chance(50)
+                    ? .carryOut(id, deadline: entry.action.deadline)
+                    : .pending(id, random.pick([.confirm, .revert, .cancel, .extend(.after(milliseconds: 500_000))]))
+                request.deadlines = nil
+            }
             let isFarBehind = state.time.milliseconds - clock > 60_000
             let time = isFarBehind ? Timestamp(milliseconds: clock) : max(state.time, Timestamp(milliseconds: clock))
             let decision = try? state.decide(request, revision: revision, time: time)
             // A write that is refused or that changes nothing makes no commit, so another write follows.
             if let commit = decision?.commit { return commit }
         }
+    }
+
+    private mutating func deadlines() -> WriteRequest.Deadlines {
+        let until = chance(50) ? PendingTime.after(milliseconds: Int64(1 + random.below(1_000_000))) : nil
+        if chance(40) {
+            let effective = PendingTime.after(milliseconds: Int64(1 + random.below(1_000_000)))
+            return WriteRequest.Deadlines(confirm: nil, until: until, effective: effective)
+        }
+        return WriteRequest.Deadlines(confirm: until == nil ? 60_000 : nil, until: until, effective: nil)
     }
 
     private mutating func command(_ revision: Revision) throws -> WriteRequest.Command {

@@ -10,6 +10,8 @@ struct StateDescription: Hashable, CustomStringConvertible {
     let content: [String]
     /// The recent commits.
     let history: [String]
+    /// The pending actions, with the commits that they revert.
+    let pending: [String]
 
     init(_ state: State) {
         position = ["epoch \(state.epoch)", "revision \(state.revision)", "time \(state.time.milliseconds)"]
@@ -27,7 +29,11 @@ struct StateDescription: Hashable, CustomStringConvertible {
             lines.append("floor \(suite.removed.unknownKeyRevision)")
             return true
         }
-        content = lines
+        content = lines + ["\(state.size) bytes"]
+        pending = state.pending.byDeadline.map { entry in
+            let commit = entry.commit.map { "\($0.revision): \($0.commit.jsonText())" } ?? "-"
+            return "\(entry.action.jsonText()) \(commit) \(entry.recreated.map(\.text).sorted())"
+        }
         let kept = state.history
         var logs: [String] = []
         kept.forEachLog { log in
@@ -50,5 +56,5 @@ struct StateDescription: Hashable, CustomStringConvertible {
             + "\(record.origin?.by ?? "-") \(record.origin?.note ?? "-")"
     }
 
-    var description: String { (position + content + history).joined(separator: "\n") }
+    var description: String { (position + content + pending + history).joined(separator: "\n") }
 }

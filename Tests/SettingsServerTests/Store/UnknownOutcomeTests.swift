@@ -27,7 +27,7 @@ struct UnknownOutcomeTests {
     }
 
     private func end(
-        of action: Transaction.Operation.Action, _ key: String, guards: [WriteRequest.Guard] = [], on store: Store
+        of action: Transaction.Operation.Action, _ key: String, guards: [WriteGuard] = [], on store: Store
     ) throws -> WriteResult? {
         var request = WriteRequest(
             .setting(Transaction.Operation(suite: try SuiteName("app"), key: try KeyName(key), action)))

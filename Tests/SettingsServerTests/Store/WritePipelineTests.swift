@@ -24,7 +24,7 @@ struct ScriptedStore {
     }
 
     func write(
-        _ id: Int, _ key: String, _ value: JSONValue, requestKey: String? = nil, guards: [WriteRequest.Guard] = [],
+        _ id: Int, _ key: String, _ value: JSONValue, requestKey: String? = nil, guards: [WriteGuard] = [],
         caller: ClientKey? = nil, estimatedTime: UInt64 = PendingWrite.minimumTime
     ) throws -> PendingWrite {
         store.makeWrite(

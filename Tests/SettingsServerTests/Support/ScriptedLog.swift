@@ -122,7 +122,7 @@ final class ScriptedLog: CommitLog {
 extension WriteRequest {
     /// Makes a write of one value in the suite `app`.
     static func put(
-        _ key: String, _ value: JSONValue, requestKey: String? = nil, guards: [WriteRequest.Guard] = []
+        _ key: String, _ value: JSONValue, requestKey: String? = nil, guards: [WriteGuard] = []
     ) throws -> WriteRequest {
         let operation = Transaction.Operation(suite: try SuiteName("app"), key: try KeyName(key), .set(value))
         var request = WriteRequest(.setting(operation))

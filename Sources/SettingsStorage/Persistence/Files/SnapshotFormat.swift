@@ -19,6 +19,8 @@ package import SettingsModel
 ///     ["app",3]
 ///     ],"history":[
 ///     [312,{"revision":4,…}]
+///     ],"pending":[
+///     [{"id":"p16","kind":"confirm",…},{"revision":16,…}]
 ///     ]
 ///     ,"check":"crc32c:1a2b3c4d"}
 ///
@@ -33,6 +35,10 @@ package import SettingsModel
 /// large for the history. An optional second revision is the last commit that was too large. A record of `history` has
 /// the size in memory of a commit, and the commit.
 ///
+/// A record of `pending` has a pending action. A revert has a second element, the commit that it reverts, and an optional
+/// third element with the suites that the commit dropped and that a later commit created again. A snapshot without
+/// pending actions has no list `pending` and the version 4, so that earlier versions of the daemon can read it.
+///
 /// The history has every commit after the commit `historyFloor`, and some commits before it. `historyTime` is the time
 /// of the commit `historyFloor`, if known. For a suite without a record in `logs`, the history has every commit after
 /// `historyBase` that changed the suite. `passed` is the last commit that the history has examined for eviction: each
@@ -41,8 +47,10 @@ package import SettingsModel
 /// `time` is the time of commit `revision`. `journal` is the revision in the name of the journal that continues the
 /// snapshot. `lastDrop` is the last commit that dropped a suite. `check` is the checksum of all lines before its line.
 enum SnapshotFormat {
-    /// The version of the format that this daemon writes.
-    static let current: Int64 = 4
+    /// The newest version of the format that this daemon reads and writes.
+    static let current: Int64 = 5
+    /// The version of a snapshot without pending actions.
+    static let withoutPendingActions: Int64 = 4
 
     static let suites: StaticString = ",\"suites\":["
     static let records: StaticString = ",\"records\":["
@@ -50,7 +58,8 @@ enum SnapshotFormat {
     static let suiteEnd: StaticString = "]}"
     static let logs: StaticString = "],\"logs\":["
     static let history: StaticString = "],\"history\":["
-    static let historyEnd: StaticString = "]"
+    static let pending: StaticString = "],\"pending\":["
+    static let listsEnd: StaticString = "]"
     static let checksum: StaticString = ",\"check\":\"crc32c:"
     static let end: StaticString = "\"}"
 }
@@ -130,5 +139,29 @@ extension RetainedCommit: JSONWritable {
         json.write(integer: Int64(size))
         commit.write(to: &json)
         json.endArray()
+    }
+}
+
+extension PendingEntry: JSONWritable {
+    /// Writes `[action, commit, recreatedSuites]` without unnecessary last elements.
+    package func write(to json: inout JSONWriter) {
+        json.beginArray()
+        action.write(to: &json)
+        if let commit { commit.commit.write(to: &json) }
+        if !recreated.isEmpty { recreated.ordered(by: <).write(to: &json) }
+        json.endArray()
+    }
+
+    convenience init(_ json: JSONValue) throws(BodyError) {
+        guard let fields = json.array, (1...3).contains(fields.count) else {
+            throw BodyError("an element of pending must be an array of one to three elements")
+        }
+        let action = try PendingAction(json: fields[0])
+        let commit = fields.count > 1 ? RetainedCommit(try Commit(json: fields[1])) : nil
+        guard commit?.revision == action.commit else {
+            throw BodyError("an element of pending must have the commit that the action reverts")
+        }
+        let recreated = fields.count > 2 ? try [SuiteName](json: fields[2]) : []
+        self.init(action, commit: commit, recreated: Set(recreated))
     }
 }

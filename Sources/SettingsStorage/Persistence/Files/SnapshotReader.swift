@@ -112,7 +112,8 @@ package struct SnapshotReader {
             oldestAvailable: oldestAvailable, at: oldestTime, oldestAvailableWithoutLog: oldestAvailableWithoutLog,
             logs: logs)
         var newest = Revision.zero
-        while try !advanceAndMatch(SnapshotFormat.historyEnd) {
+        try advance()
+        while !isAt(SnapshotFormat.listsEnd), !isAt(SnapshotFormat.pending) {
             // The size of a commit is computed again, because this build may need another amount of memory for it.
             guard let fields = try parse(elementRange).array, fields.count == 2, fields[0].integer != nil else {
                 throw damage("an element of the history must be an array of a size and a commit")
@@ -121,15 +122,34 @@ package struct SnapshotReader {
             guard commit.revision > newest else { throw damage("the commits are not in order") }
             newest = commit.revision
             history.append(RetainedCommit(commit), limits: limits)
+            try advance()
         }
+        let pending =
+            isAt(SnapshotFormat.pending) ? try readPendingActions(of: history, at: revision) : PendingActions()
         history.finishRestoring(evictedThrough: evictedThrough)
         try advance()
         try verifyLastLine()
         return Snapshot(
             state: State(
                 epoch: epoch, revision: revision, time: time, suites: suites, lastDropRevision: lastDropRevision,
-                history: history, limits: limits),
+                history: history, limits: limits, pending: pending),
             journalRevision: journal)
+    }
+
+    /// Reads the pending actions up to the end of the lists. An action that reverts a commit of the history shares the
+    /// commit with the history.
+    private mutating func readPendingActions(
+        of history: History, at revision: Revision
+    ) throws(RecoveryError) -> PendingActions {
+        var pending = PendingActions()
+        while try !advanceAndMatch(SnapshotFormat.listsEnd) {
+            let json = try parse(elementRange)
+            let entry = try decode { () throws(BodyError) in try PendingEntry(json) }
+            let shared = entry.action.commit.flatMap { history.commit($0) } ?? entry.commit
+            pending.restore(
+                PendingEntry(entry.action, commit: shared, recreated: entry.recreated), lastChange: revision)
+        }
+        return pending
     }
 
     /// Verifies the checksum in the current line. If ``mustEndFile``, also verifies that the file ends there.
@@ -229,8 +249,11 @@ package struct SnapshotReader {
     /// Advances to the next line. Returns true if that line is the given text.
     private mutating func advanceAndMatch(_ text: StaticString) throws(RecoveryError) -> Bool {
         try advance()
-        return lines.buffer.span.extracting(line.range).isEqual(to: text)
+        return isAt(text)
     }
+
+    /// True if the current line is the given text.
+    private func isAt(_ text: StaticString) -> Bool { lines.buffer.span.extracting(line.range).isEqual(to: text) }
 
     /// Adds the current line to the checksum and advances to the next line.
     private mutating func advance() throws(RecoveryError) {

@@ -102,7 +102,9 @@ package struct SnapshotWriter {
     mutating func add(_ state: State, journal: Revision) throws(FileError) {
         checksum = CRC32C()
         addObjectStart(isFirst: true) { json in
-            json.member("snapshot", SnapshotFormat.current)
+            json.member(
+                "snapshot",
+                state.hasNoPendingActions ? SnapshotFormat.withoutPendingActions : SnapshotFormat.current)
             json.member("epoch", state.epoch.text)
             json.member("revision", state.revision)
             json.member("time", state.time)
@@ -124,7 +126,12 @@ package struct SnapshotWriter {
         addAll { (visit: (SuiteLog) -> Bool) in state.history.forEachLog(visit) }
         add(SnapshotFormat.history)
         addAll { (visit: (RetainedCommit) -> Bool) in state.history.forEach(after: .zero, visit) }
-        add(SnapshotFormat.historyEnd)
+        if !state.hasNoPendingActions {
+            add(SnapshotFormat.pending)
+            let entries = state.pending.byDeadline
+            addAll { (visit: (PendingEntry) -> Bool) in _ = entries.allSatisfy(visit) }
+        }
+        add(SnapshotFormat.listsEnd)
         writeBuffer()
         let digits = checksum.hexDigits
         buffer.append(SnapshotFormat.checksum)

@@ -1,0 +1,189 @@
+package import SettingsModel
+
+/// A pending action, or an ended one, as answers describe it. The answer to a write and a setting contain only the
+/// members up to ``until``.
+package struct PendingDescription: Equatable, Sendable {
+    package var id: PendingID
+    package var kind: PendingAction.Kind
+    /// True if the action is a scheduled write; false if it reverts a commit.
+    package var isWrite: Bool
+    /// Nil for an ended action.
+    package var deadline: Timestamp?
+    /// The commit that the action reverts.
+    package var commit: Revision?
+    /// The instant at which the commit of a scheduled write is to be reverted.
+    package var until: Timestamp?
+
+    /// The time at which the action was created.
+    package var created: Timestamp?
+    package var origin: CommitOrigin?
+    package var scopes: [PendingScope] = []
+    /// The operations of a scheduled write in JSON, without the secrets that the reader may not see.
+    package var operations: [JSONValue] = []
+    /// The conditions of a scheduled transaction in JSON.
+    package var conditions: [JSONValue] = []
+
+    package var end: End?
+
+    /// The end of an action.
+    package struct End: Equatable, Sendable {
+        package var outcome: PendingEnd.Outcome
+        /// The commit that ended the action, its time, and its caller.
+        package var commit: Revision
+        package var time: Timestamp
+        package var by: String?
+        package var kept: [KeptSetting]
+        package var refusal: PendingEnd.Refusal?
+    }
+
+    /// Describes an action as the answer to a write does.
+    package init(_ action: PendingAction) {
+        (id, kind, deadline, commit, until) =
+            (action.id, action.kind, action.deadline, action.commit, action.until)
+        isWrite = action.scheduledWrite != nil
+    }
+
+    /// Describes the action of an event of a commit.
+    package init(_ event: PendingEvent, of commit: Commit) {
+        switch event {
+        case .created(let action), .moved(let action): self.init(action)
+        case .ended(let end): self.init(end, endedBy: commit)
+        }
+    }
+
+    /// Describes an action that a commit ended.
+    package init(_ end: PendingEnd, endedBy commit: Commit) {
+        (id, kind, self.commit, scopes) = (end.id, end.kind, end.commit, end.scopes)
+        isWrite = end.commit == nil
+        self.end = End(
+            outcome: end.outcome, commit: commit.revision, time: commit.time, by: commit.origin?.by, kept: end.kept,
+            refusal: end.refusal)
+    }
+}
+
+extension PendingDescription: JSONBody {
+    package init(_ reader: ObjectReader) throws(BodyError) {
+        id = try reader.required("id")
+        kind = try reader.required("kind")
+        deadline = try reader.optional("deadline")
+        isWrite = try reader.required("action") as String == Self.writeAction
+        commit = try reader.optional("commit")
+        until = try reader.optional("until")
+        created = try reader.optional("created")
+        origin = try .read(reader)
+        scopes = try reader.list("suites")
+        operations = try reader.list("operations")
+        conditions = try reader.list("if")
+        guard let outcome: PendingEnd.Outcome = try reader.optional("outcome") else { return }
+        end = End(
+            outcome: outcome, commit: try reader.required("endCommit"), time: try reader.required("ended"),
+            by: try reader.optional("endedBy"), kept: try reader.list("kept"), refusal: try reader.optional("problem"))
+    }
+
+    private static let writeAction = "write"
+
+    package func writeMembers(to writer: inout JSONWriter) {
+        writer.member("id", id)
+        writer.member("kind", kind.rawValue)
+        writer.member("deadline", deadline)
+        writer.member("action", isWrite ? Self.writeAction : "revert")
+        writer.member("commit", commit)
+        writer.member("until", until)
+        writer.member("created", created)
+        writer.members(of: origin)
+        writer.member("suites", unlessEmpty: scopes)
+        writer.member("operations", unlessEmpty: operations)
+        writer.member("if", unlessEmpty: conditions)
+        guard let end else { return }
+        writer.member("outcome", end.outcome.rawValue)
+        writer.member("ended", end.time)
+        writer.member("endedBy", end.by)
+        writer.member("endCommit", end.commit)
+        writer.member("kept", unlessEmpty: end.kept)
+        writer.member("problem", end.refusal)
+    }
+}
+
+/// The pending actions that a caller may see, by deadline.
+package struct PendingListing: Equatable, Sendable, JSONBody {
+    package var pending: [PendingDescription]
+    package var revision: Revision
+
+    package init(_ pending: [PendingDescription], revision: Revision) {
+        self.pending = pending
+        self.revision = revision
+    }
+
+    package init(_ reader: ObjectReader) throws(BodyError) {
+        self.init(try reader.required("pending"), revision: try reader.required("revision"))
+    }
+
+    package func writeMembers(to writer: inout JSONWriter) {
+        writer.member("pending", pending)
+        writer.member("revision", revision)
+    }
+}
+
+/// A request about one pending action.
+package enum PendingRequest: Equatable, Sendable {
+    /// Keeps the change of the commit.
+    case confirm
+    /// Reverts the commit now.
+    case revert
+    /// Drops a scheduled write.
+    case cancel
+    case extend(PendingTime)
+}
+
+extension PendingRequest: JSONReadable {
+    private enum Word: String, BodyWord {
+        case confirm, revert, cancel, extend
+    }
+
+    package init(json: JSONValue) throws(BodyError) {
+        let reader = try ObjectReader(json, only: ["do", "deadline"])
+        let word: Word = try reader.required("do")
+        if word != .extend { try reader.allow(only: ["do"]) }
+        self =
+            switch word {
+            case .confirm: .confirm
+            case .revert: .revert
+            case .cancel: .cancel
+            case .extend: .extend(try reader.required("deadline"))
+            }
+    }
+}
+
+/// An event of a pending action in the history of a suite.
+package struct PendingHistoryEvent: Equatable, Sendable, JSONBody {
+    package let id: PendingID
+    /// `created`, `moved`, or the outcome.
+    package let event: String
+    package let kind: PendingAction.Kind
+    /// Nil for an ended action.
+    package let deadline: Timestamp?
+
+    package init(_ event: PendingEvent) {
+        switch event {
+        case .created(let action):
+            (id, self.event, kind, deadline) = (action.id, "created", action.kind, action.deadline)
+        case .moved(let action):
+            (id, self.event, kind, deadline) = (action.id, "moved", action.kind, action.deadline)
+        case .ended(let end): (id, self.event, kind, deadline) = (end.id, end.outcome.rawValue, end.kind, nil)
+        }
+    }
+
+    package init(_ reader: ObjectReader) throws(BodyError) {
+        id = try reader.required("id")
+        event = try reader.required("event")
+        kind = try reader.required("kind")
+        deadline = try reader.optional("deadline")
+    }
+
+    package func writeMembers(to writer: inout JSONWriter) {
+        writer.member("id", id)
+        writer.member("event", event)
+        writer.member("kind", kind.rawValue)
+        writer.member("deadline", deadline)
+    }
+}

@@ -1,0 +1,180 @@
+package import SettingsAPI
+package import SettingsModel
+
+/// A pending action of a state, with the commit that it reverts.
+package final class PendingEntry: Sendable {
+    package let action: PendingAction
+    /// The commit that the action reverts, which also has the values before it; nil for a scheduled write. The entry
+    /// refers to the commit, so that a revert does not depend on the limits of the history.
+    package let commit: RetainedCommit?
+    /// The suites (named sets of settings) that the commit dropped and that a later commit created again. The revert
+    /// does not restore them.
+    package let recreated: Set<SuiteName>
+    /// The approximate number of bytes of memory that the entry takes.
+    package let size: Int
+
+    package init(_ action: PendingAction, commit: RetainedCommit?, recreated: Set<SuiteName> = []) {
+        self.action = action
+        self.commit = commit
+        self.recreated = recreated
+        size = action.memorySize + (commit?.size ?? 0)
+    }
+
+    /// True if the action concerns this suite.
+    package func concerns(_ suite: SuiteName) -> Bool { action.scopes.contains { $0.suite == suite } }
+}
+
+/// The pending actions of a state: the reverts and the scheduled writes that the daemon will carry out.
+package struct PendingActions: Sendable {
+    /// The maximum number of pending actions, and the maximum number that concern the same suite.
+    package static let maximumCount = 10_000
+    package static let maximumCountPerSuite = 1000
+
+    private var entries: [PendingID: PendingEntry] = [:]
+    private var idsByCommit: [Revision: PendingID] = [:]
+    private var countsBySuite: [SuiteName: Int] = [:]
+    /// The revision of the last commit that changed the pending actions.
+    package private(set) var lastChange = Revision.zero
+    /// The approximate number of bytes of memory that the entries take.
+    package private(set) var size = 0
+
+    package init() {}
+
+    package var isEmpty: Bool { entries.isEmpty }
+    package var count: Int { entries.count }
+    package var all: some Collection<PendingEntry> { entries.values }
+
+    package subscript(_ id: PendingID) -> PendingEntry? { entries[id] }
+
+    /// Returns the action that reverts a commit.
+    package func revert(of commit: Revision) -> PendingEntry? {
+        isEmpty ? nil : idsByCommit[commit].flatMap { entries[$0] }
+    }
+
+    package func count(of suite: SuiteName) -> Int { countsBySuite[suite] ?? 0 }
+
+    /// The entries by deadline. Entries with the same deadline are in the order of their creation.
+    package var byDeadline: [PendingEntry] {
+        entries.values.sorted { ($0.action.deadline, $0.action.id) < ($1.action.deadline, $1.action.id) }
+    }
+
+    /// Restores an entry from a snapshot. `lastChange` is the revision of the snapshot.
+    package mutating func restore(_ entry: PendingEntry, lastChange: Revision) {
+        set(entry)
+        self.lastChange = lastChange
+    }
+
+    /// Applies the events of a commit, and its effects on the actions that concern the suites that it creates.
+    mutating func apply(_ kept: RetainedCommit) throws(CommitMismatch) {
+        for event in kept.commit.pending {
+            switch event {
+            case .created(let action): try set(action, from: kept)
+            case .moved(let action):
+                guard entries[action.id] != nil else { throw CommitMismatch("there is no pending action \(action.id)") }
+                try set(action, from: kept)
+            case .ended(let end):
+                guard entries[end.id] != nil else { throw CommitMismatch("there is no pending action \(end.id)") }
+                remove(end.id)
+            }
+        }
+        if !kept.commit.pending.isEmpty { lastChange = kept.revision }
+        for change in kept.commit.suiteChanges where change.kind == .created {
+            noteCreation(of: change.suite, by: kept)
+        }
+    }
+
+    private mutating func set(_ action: PendingAction, from kept: RetainedCommit) throws(CommitMismatch) {
+        let before = entries[action.id]
+        var commit: RetainedCommit?
+        if let revision = action.commit {
+            commit = revision == kept.revision ? kept : before?.commit
+            guard commit?.revision == revision else {
+                throw CommitMismatch("pending action \(action.id) reverts commit \(revision), which is not known")
+            }
+        }
+        set(PendingEntry(action, commit: commit, recreated: before?.recreated ?? []))
+    }
+
+    /// A revert must not restore a suite that its commit dropped and that another commit has created again.
+    private mutating func noteCreation(of suite: SuiteName, by kept: RetainedCommit) {
+        for entry in entries.values where entry.commit.map({ $0.revision < kept.revision }) ?? false {
+            guard let commit = entry.commit?.commit, !entry.recreated.contains(suite),
+                commit.suiteChanges.contains(where: { $0.suite == suite && $0.kind == .dropped })
+            else { continue }
+            set(PendingEntry(entry.action, commit: entry.commit, recreated: entry.recreated.union([suite])))
+        }
+    }
+
+    private mutating func set(_ entry: PendingEntry) {
+        remove(entry.action.id)
+        entries[entry.action.id] = entry
+        if let commit = entry.action.commit { idsByCommit[commit] = entry.action.id }
+        for suite in entry.suites { countsBySuite[suite, default: 0] += 1 }
+        size += entry.size
+    }
+
+    private mutating func remove(_ id: PendingID) {
+        guard let entry = entries.removeValue(forKey: id) else { return }
+        if let commit = entry.action.commit { idsByCommit[commit] = nil }
+        for suite in entry.suites {
+            let count = (countsBySuite[suite] ?? 1) - 1
+            countsBySuite[suite] = count > 0 ? count : nil
+        }
+        size -= entry.size
+    }
+}
+
+extension PendingEntry {
+    /// The suites that the action concerns, without duplicates.
+    package var suites: Set<SuiteName> { Set(action.scopes.map(\.suite)) }
+}
+
+extension State {
+    /// Returns the end of a pending action, and the commit that ended it; nil if the history no longer has the commit.
+    package func endOfPendingAction(_ id: PendingID) -> (end: PendingEnd, commit: Commit)? {
+        guard id.revision <= revision else { return nil }
+        var found: (PendingEnd, Commit)?
+        history.forEach(after: id.revision) { kept in
+            for case .ended(let end) in kept.commit.pending where end.id == id { found = (end, kept.commit) }
+            return found == nil
+        }
+        return found
+    }
+}
+
+extension PendingAction {
+    /// The approximate number of bytes of memory that the action takes, without the commit that it reverts.
+    var memorySize: Int {
+        var size = 2 * MemorySize.allocation + MemoryLayout<PendingAction>.stride + (origin?.memorySize ?? 0)
+        size += scopes.reduce(0) { $0 + $1.memorySize }
+        return size + (scheduledWrite?.memorySize ?? 0)
+    }
+}
+
+extension PendingScope {
+    fileprivate var memorySize: Int {
+        let keys = keys ?? []
+        return MemoryLayout<PendingScope>.stride + MemorySize.text(suite.text) + MemorySize.text(prefix)
+            + MemorySize.array(of: KeyName.self, keys.count) + keys.reduce(0) { $0 + MemorySize.text($1.text) }
+    }
+}
+
+extension ScheduledWrite {
+    fileprivate var memorySize: Int {
+        // Rendering the write is slower than adding the sizes of its parts, but a scheduled write is rare. A value in
+        // memory takes up to eight times the bytes of its text.
+        8 * jsonBytes().count
+    }
+}
+
+extension PendingEvent {
+    /// The approximate number of bytes of memory that the event takes in a commit.
+    var memorySize: Int {
+        switch self {
+        case .created(let action), .moved(let action): action.memorySize
+        case .ended(let end):
+            end.scopes.reduce(MemorySize.allocation + MemoryLayout<PendingEnd>.stride) { $0 + $1.memorySize }
+                + end.kept.reduce(0) { $0 + MemoryLayout<KeptSetting>.stride + MemorySize.text($1.reason) }
+        }
+    }
+}

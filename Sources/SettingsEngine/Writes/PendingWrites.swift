@@ -1,0 +1,259 @@
+internal import SettingsAPI
+internal import SettingsModel
+
+/// Writes with a deadline, and requests about pending actions. A draft is a write that is being decided: checked
+/// against the staged state (the newest state, with the commits that are not durable yet), to compute its commit or its
+/// refusal.
+extension WriteDraft {
+    /// Decides the command of the request together with its deadlines: either decides it now and creates an action that
+    /// reverts the commit, or creates an action that carries out the command later.
+    mutating func decide(with deadlines: WriteRequest.Deadlines) throws(Problem) -> WriteDecision {
+        let until = try deadlines.until.map { until throws(Problem) in
+            let start = deadlines.effective?.instant(from: time) ?? time
+            return try instant(until, from: start, in: "Settings-Until")
+        }
+        if let effective = deadlines.effective {
+            let deadline = try instant(effective, from: time, in: "Settings-Effective")
+            if let until, until <= deadline {
+                throw Problem(.badRequest, "Settings-Until must be later than Settings-Effective, \(deadline)")
+            }
+            return try schedule(at: deadline, until: until)
+        }
+        let deadline = until ?? PendingTime.after(milliseconds: deadlines.confirm ?? 0).instant(from: time)
+        var decision = endingPendingActions(with: try decideCommand())
+        guard let commit = decision.commit, !commit.changes.isEmpty || !commit.suiteChanges.isEmpty else {
+            return decision
+        }
+        let action = PendingAction(
+            id: PendingID(revision), kind: until == nil ? .confirm : .until, deadline: deadline,
+            period: deadline.milliseconds - time.milliseconds, created: time, origin: request.origin,
+            scopes: commit.pendingScopes, task: .revert(revision))
+        try checkRoom(for: PendingEntry(action, commit: RetainedCommit(commit)))
+        decision.add(.created(action), by: self)
+        decision.answer.pending = WriteAnswer.Pending(PendingDescription(action))
+        return decision
+    }
+
+    /// Returns the instant of a deadline. Throws if it is not later than the commit, or too far away.
+    private func instant(
+        _ deadline: PendingTime, from start: Timestamp, in field: String, atMost maximum: Int64? = nil
+    ) throws(Problem) -> Timestamp {
+        let instant = deadline.instant(from: start)
+        guard instant > time else {
+            throw Problem(.badRequest, "\(field) must be later than now, \(time) (got \(instant))")
+        }
+        let maximum = maximum ?? PendingTime.maximumDistance
+        guard instant.milliseconds - time.milliseconds <= maximum else {
+            let days = Plural.count(Int(maximum / 86_400_000), "day")
+            throw Problem(.badRequest, "\(field) must be at most \(days) from now, \(time)")
+        }
+        return instant
+    }
+
+    /// Throws if there is no room for another pending action.
+    private func checkRoom(for entry: PendingEntry) throws(Problem) {
+        let pending = state.pending
+        func problem(_ count: Int, _ scope: String) -> Problem {
+            var problem = Problem(
+                .insufficientStorage,
+                "cannot create a pending action: there are \(count) pending actions \(scope), which is the maximum; "
+                    + "confirm, revert or cancel some of them")
+            problem.outcome = .notDone
+            problem.limit = Int64(count)
+            return problem
+        }
+        guard pending.count < PendingActions.maximumCount else { throw problem(PendingActions.maximumCount, "in all") }
+        for suite in entry.suites where pending.count(of: suite) >= PendingActions.maximumCountPerSuite {
+            throw problem(PendingActions.maximumCountPerSuite, "of suite \(suite)")
+        }
+        guard state.size + entry.size <= max(quotas.totalBytes, state.size) else {
+            var problem = Problem(
+                .insufficientStorage,
+                "cannot create a pending action: its data would exceed quotas.totalBytes, \(quotas.totalBytes) bytes; "
+                    + "end other pending actions, or raise quotas.totalBytes")
+            problem.outcome = .notDone
+            problem.limit = Int64(quotas.totalBytes)
+            throw problem
+        }
+    }
+
+    /// Validates a write now, and creates an action that carries it out later.
+    private func schedule(at deadline: Timestamp, until: Timestamp?) throws(Problem) -> WriteDecision {
+        guard let write = ScheduledWrite(request) else {
+            // Deciding the command throws the reason for which the document is not a valid schema.
+            var draft = self
+            return try draft.decideCommand()
+        }
+        var validation = request
+        (validation.deadlines, validation.requestKey, validation.isDryRun) = (nil, nil, true)
+        var draft = makeDraft(validation)
+        let decision = try draft.decideCommand()
+        guard !request.isDryRun else { return decision }
+        let action = PendingAction(
+            id: PendingID(revision), kind: .effective, deadline: deadline,
+            period: deadline.milliseconds - time.milliseconds, created: time, origin: request.origin,
+            scopes: scopes(of: write), task: .write(write, until: until))
+        try checkRoom(for: PendingEntry(action, commit: nil))
+        return makeDecision(of: .created(action))
+    }
+
+    /// The settings and schemas that a scheduled write concerns.
+    private func scopes(of write: ScheduledWrite) -> [PendingScope] {
+        var keys: [SuiteName: [KeyName]] = [:]
+        var order: [SuiteName] = []
+        var scopes: [PendingScope] = []
+        for operation in write.operations {
+            switch operation {
+            case .setting(let operation):
+                if keys[operation.suite] == nil { order.append(operation.suite) }
+                if !(keys[operation.suite]?.contains(operation.key) ?? false) || write.operations.count > 1000 {
+                    keys[operation.suite, default: []].append(operation.key)
+                }
+            case .mergeSuite(let suite, let values):
+                scopes.append(PendingScope(suite, keys: values.names.compactMap { try? KeyName($0) }))
+            case .replaceSuite(let suite, _): scopes.append(PendingScope(suite))
+            case .resetSuite(let suite, let prefix):
+                scopes.append(PendingScope(suite, prefix: prefix.isEmpty ? nil : prefix))
+            case .dropSuite(let suite), .setSchema(let suite, _, _, _), .removeSchema(let suite):
+                scopes.append(PendingScope(suite, concernsSchema: true))
+            case .undo(let undo, let suite, _):
+                let commit = request.past?.commit ?? state.history.commit(undo.revision)
+                scopes += (commit?.commit.pendingScopes ?? []).filter { suite == nil || $0.suite == suite }
+            case .restore(let suite, let restore, _):
+                scopes.append(PendingScope(suite, keys: restore.keys, prefix: restore.prefix))
+            }
+        }
+        return order.map { PendingScope($0, keys: keys[$0]) } + scopes
+    }
+
+    /// Decides a request about a pending action. Throws if the caller may not see or change the action.
+    mutating func decide(_ pendingRequest: PendingRequest, about id: PendingID) throws(Problem) -> WriteDecision {
+        guard let entry = state.pending[id], entry.action.isVisible(to: request.readLimits) else {
+            throw state.problem(ofMissingPendingAction: id, for: request.readLimits, status: 409)
+        }
+        var action = entry.action
+        if let grants = request.grants {
+            for scope in action.scopes { try scope.demandWriteAccess(of: grants) }
+        }
+        switch (pendingRequest, action.task) {
+        case (.confirm, .revert): return makeDecision(of: .ended(PendingEnd(of: action, .confirmed)))
+        case (.revert, .revert):
+            let note = request.origin?.note ?? "reverted on request (commit \(action.commit ?? .zero))"
+            return try revert(entry, by: CommitOrigin(by: request.origin?.by, note: note))
+        case (.cancel, .write): return makeDecision(of: .ended(PendingEnd(of: action, .cancelled)))
+        case (.extend(let deadline), _):
+            action.deadline = try instant(
+                deadline, from: time, in: "deadline",
+                atMost: action.kind == .confirm ? PendingTime.maximumConfirmation : nil)
+            if let until = action.until, action.deadline >= until {
+                throw Problem(.badRequest, "deadline must be earlier than \(until), at which the write is reverted")
+            }
+            action.period = action.deadline.milliseconds - time.milliseconds
+            return makeDecision(of: .moved(action))
+        case (.confirm, .write), (.revert, .write):
+            throw Problem(unsuitableAction: "\(id) is a scheduled write; use cancel or extend")
+        case (.cancel, .revert):
+            throw Problem(unsuitableAction: "\(id) reverts a commit that is in effect; use confirm, revert or extend")
+        }
+    }
+
+    /// Makes the decision of a write that only changes a pending action.
+    func makeDecision(of event: PendingEvent) -> WriteDecision {
+        let revision = request.isDryRun ? state.revision : revision
+        let summary = WriteSummary(revision: revision, changed: false, changes: [], isDryRun: request.isDryRun)
+        var decision = WriteDecision(answer: WriteAnswer(.summary(summary), cursor: state.cursor))
+        decision.add(event, by: self)
+        decision.describe(event)
+        return decision
+    }
+
+    /// Makes a draft of another request on the same state.
+    func makeDraft(_ request: WriteRequest) -> WriteDraft {
+        WriteDraft(
+            request: request, state: state, revision: revision, time: time, createsSuites: createsSuites,
+            commitKeys: commitKeys, quotas: quotas)
+    }
+
+    /// Adds the ends of pending actions that the write makes pointless: an undo of a commit ends the action that would
+    /// revert it, and a drop of a suite ends the actions that concern this suite only.
+    func endingPendingActions(with decision: WriteDecision, except id: PendingID? = nil) -> WriteDecision {
+        guard !request.isDryRun, decision.answer.remainder == nil else { return decision }
+        var decision = decision
+        switch request.command {
+        case .undo(let undo, of: let suite, onConflict: _):
+            guard let entry = state.pending.revert(of: undo.revision), suite.map({ entry.suites == [$0] }) ?? true
+            else {
+                break
+            }
+            decision.add(.ended(PendingEnd(of: entry.action, .undone)), by: self)
+        case .dropSuite(let suite):
+            let entries = state.pending.all.filter { $0.suites == [suite] && $0.action.id != id }
+            for entry in entries.sorted(by: { $0.action.id < $1.action.id }) {
+                decision.add(.ended(PendingEnd(of: entry.action, .dropped)), by: self)
+            }
+        default: break
+        }
+        return decision
+    }
+}
+
+extension WriteDecision {
+    /// Adds an event to the commit. If the write changes nothing else, makes a commit for the event. Does nothing for a
+    /// dry run.
+    mutating func add(_ event: PendingEvent, by draft: WriteDraft) {
+        let request = draft.request
+        guard !request.isDryRun else { return }
+        if commit == nil {
+            commit = Commit(
+                revision: draft.revision, time: draft.time, by: request.origin, requestKey: request.requestKey,
+                requestDigest: request.requestKey == nil ? nil : request.digest)
+            answer.cursor = Cursor(epoch: draft.state.epoch, revision: draft.revision)
+            answer.commit = draft.revision
+        }
+        commit?.pending.append(event)
+    }
+
+    /// Makes the answer describe the pending action after the event.
+    mutating func describe(_ event: PendingEvent) {
+        switch event {
+        case .created(let action), .moved(let action):
+            answer.pending = WriteAnswer.Pending(PendingDescription(action))
+        case .ended(let end):
+            guard let commit else { return }
+            answer.pending = WriteAnswer.Pending(PendingDescription(end, endedBy: commit))
+        }
+    }
+}
+
+extension Problem {
+    /// The error for a request that the kind of its pending action does not allow.
+    fileprivate init(unsuitableAction detail: String) {
+        self.init(.invalidOperation, detail)
+        self.errors = [Violation(pointer: ["do"], keyword: "do", detail: detail)]
+    }
+}
+
+extension PendingTime {
+    /// The longest time to confirm a commit: one day in milliseconds.
+    package static let maximumConfirmation: Int64 = 86_400_000
+}
+
+extension Commit {
+    /// The settings and schemas that the commit changes.
+    var pendingScopes: [PendingScope] {
+        parts.map { part in
+            let concernsSchema = part.suiteChanges.contains { $0.kind != .created }
+            return PendingScope(
+                part.suite, keys: concernsSchema ? nil : part.changes.map(\.key), concernsSchema: concernsSchema)
+        }
+    }
+}
+
+extension PendingScope {
+    /// Throws a 403 error unless the grants permit to write everything in the scope.
+    fileprivate func demandWriteAccess(of grants: Grants) throws(Problem) {
+        if concernsSchema { return try grants.demand(.schema, on: suite, .all) }
+        guard let keys else { return try grants.demand(.write, on: suite, prefix.map { .prefix($0) } ?? .all) }
+        for key in keys { try grants.demand(.write, on: suite, .key(key.text)) }
+    }
+}

@@ -1,0 +1,299 @@
+internal import Dispatch
+package import Platform
+package import SettingsAPI
+package import SettingsEngine
+internal import SettingsModel
+internal import Synchronization
+
+/// Carries out the pending actions (reverts and scheduled writes) at their deadlines.
+///
+/// The runner queues a write for each action that is due. The decide stage, which checks each write and computes its
+/// commit, decides that write like the write of a client: it does nothing if the action has ended or has another
+/// deadline, and otherwise the same commit has the effect and ends the action. So an action is carried out exactly once,
+/// even if several daemons share a commit log and each of them queues the write.
+///
+/// The runner measures the deadline of a `confirm` action with the monotonic clock, from the publication of the commit
+/// that set the deadline. It compares other deadlines with the wall clock, at least once a second, because the wall
+/// clock may be set. After a restart, the wall clock also determines the remaining time of a `confirm` action.
+///
+/// Thread-safe. The state of the runner belongs to its queue.
+package final class PendingActionRunner: Sendable {
+    package typealias CarriedOut = @Sendable (_ commit: RetainedCommit, _ description: String) -> Void
+
+    /// The counts of actions that this daemon has carried out.
+    package struct Counts: Sendable {
+        /// The reverts, and the scheduled writes that were not refused.
+        package var carriedOut = 0
+        /// The scheduled writes that were refused when they were due.
+        package var refused = 0
+        /// The attempts that failed because the commit could not be made durable. The runner repeats them.
+        package var failedAttempts = 0
+
+        package init() {}
+    }
+
+    fileprivate struct Contents {
+        /// The monotonic times at which `confirm` actions are due, each with the deadline that it stands for.
+        var confirmations: [PendingID: (deadline: Timestamp, end: UInt64)] = [:]
+        /// The actions whose write has no result yet, with the deadline for which the write was queued.
+        var queued: [PendingID: Timestamp] = [:]
+        /// The monotonic time before which no write is queued, because the last write failed.
+        var retryTime: UInt64 = 0
+        var counts = Counts()
+        var isStopped = false
+        /// True if a check for new or changed actions is queued.
+        var isCheckQueued = false
+    }
+
+    private static let maximumWait: UInt64 = 1_000_000_000
+    private static let retryInterval: UInt64 = 1_000_000_000
+
+    private let store: Store
+    private let past: (@Sendable (State) -> any PastReading)?
+    private let log: Log
+    private let monotonic: MonotonicClock
+    private let clock: @Sendable () -> Timestamp
+    private let carriedOut: CarriedOut
+    private let queue = DispatchQueue(label: "settingsd.deadlines", qos: .userInitiated)
+    private let contents = Mutex(Contents())
+    /// The writes without a result.
+    private let writes = DispatchGroup()
+    private let timer: DeadlineTimer
+
+    /// - Parameters:
+    ///   - past: makes a reader of past files, which a scheduled undo or restore may need; nil without past files.
+    ///   - carriedOut: called with each commit that carried out an action, on the queue of the runner.
+    package init(
+        _ store: Store, past: (@Sendable (State) -> any PastReading)? = nil, log: Log,
+        monotonic: MonotonicClock = .system, clock: @escaping @Sendable () -> Timestamp,
+        carriedOut: @escaping CarriedOut = { _, _ in }
+    ) {
+        (self.store, self.past, self.log, self.monotonic) = (store, past, log, monotonic)
+        (self.clock, self.carriedOut) = (clock, carriedOut)
+        timer = DeadlineTimer(on: queue)
+    }
+
+    package var counts: Counts { contents.withLock { $0.counts } }
+
+    /// Carries out the actions whose deadlines passed while the daemon was not running, and waits for the results, at
+    /// most `seconds`. Then carries out each action at its deadline.
+    package func start(waitingAtMost seconds: Int) {
+        timer.setHandler { [weak self] in self?.check() }
+        queue.sync { check(isStart: true) }
+        if writes.wait(timeout: .now() + .seconds(seconds)) == .timedOut {
+            log.warning("pending actions that are due were not carried out within \(seconds) s; the daemon starts")
+        }
+        store.setPendingListener(self)
+        // A commit may have changed the pending actions before the runner became a listener.
+        queue.async { self.check() }
+    }
+
+    /// Waits for the checks and results that are queued, for tests.
+    func awaitCheck() { queue.sync {} }
+
+    package func stop() {
+        store.setPendingListener(nil)
+        contents.withLock { $0.isStopped = true }
+        timer.stop()
+    }
+}
+
+extension PendingActionRunner: PublicationListener {
+    package func published() {
+        // Several publications before the next check need only one check.
+        let isFirst = contents.withLock { contents in
+            defer { contents.isCheckQueued = true }
+            return !contents.isCheckQueued
+        }
+        guard isFirst else { return }
+        queue.async {
+            self.contents.withLock { $0.isCheckQueued = false }
+            self.check()
+        }
+    }
+}
+
+// Runs on the queue of the runner.
+extension PendingActionRunner {
+    /// Queues a write for each action that is due, and sets the timer for the next deadline.
+    ///
+    /// - Parameter isStart: true if the actions were created before the start of the daemon.
+    private func check(isStart: Bool = false) {
+        let state = store.state
+        let due = contents.withLock { contents -> [PendingEntry] in
+            guard !contents.isStopped else { return [] }
+            let now = monotonic.now()
+            guard !state.hasNoPendingActions else {
+                contents.confirmations = [:]
+                timer.schedule(nil)
+                return []
+            }
+            let time = clock()
+            var next = UInt64.max
+            var due: [PendingEntry] = []
+            var confirmations: [PendingID: (deadline: Timestamp, end: UInt64)] = [:]
+            for entry in state.pending.all {
+                let action = entry.action
+                let end: UInt64
+                if action.kind == .confirm {
+                    end = contents.end(of: action, now: now, time: time, isStart: isStart)
+                    confirmations[action.id] = (action.deadline, end)
+                } else {
+                    end = now + Self.nanoseconds(from: time, to: action.deadline)
+                }
+                if end > now {
+                    next = min(next, action.kind == .confirm ? end : min(end, now + Self.maximumWait))
+                } else if contents.queued[action.id] != action.deadline {
+                    due.append(entry)
+                }
+            }
+            contents.confirmations = confirmations
+            if !due.isEmpty, now < contents.retryTime {
+                next = min(next, contents.retryTime)
+                due = []
+            }
+            for entry in due { contents.queued[entry.action.id] = entry.action.deadline }
+            timer.schedule(next == .max ? nil : next - now)
+            return due
+        }
+        guard !due.isEmpty else { return }
+        let ordered = due.sorted { ($0.action.deadline, $0.action.id) < ($1.action.deadline, $1.action.id) }
+        let pendingWrites = ordered.map { makeWrite(for: $0, on: state) }
+        for _ in pendingWrites { writes.enter() }
+        handle(store.enqueue(pendingWrites))
+    }
+
+    private func makeWrite(for entry: PendingEntry, on state: State) -> PendingWrite {
+        let action = entry.action
+        var request = WriteRequest(.carryOut(action.id, deadline: action.deadline))
+        request.size = entry.size
+        if let past, let command = action.scheduledWrite?.commandThatReadsPast, state.mayNeedPastFiles(for: command) {
+            var scheduled = WriteRequest(command)
+            do throws(Problem) {
+                try past(state).readPast(for: &scheduled)
+                request.past = scheduled.past
+            } catch {
+                // Deciding the write without the data gives the refusal, which the commit records.
+                log.debug("\(action.id) reads no past file: \(error.detail)")
+            }
+        }
+        let cost = state.cost(of: request, within: Cost(microseconds: 65_536, bytes: .max))
+        let time = PendingWrite.minimumTime + UInt64(cost.cost.microseconds * 1000)
+        return store.makeWrite(
+            WriteID(high: UInt64(action.id.revision.number), low: 0), request, for: self, estimatedTime: time)
+    }
+
+    private func handle(_ results: [WriteResult]) {
+        guard !results.isEmpty else { return }
+        for result in results { handle(result) }
+        // The check may queue further writes, so it comes before the group is left.
+        check()
+        for _ in results { writes.leave() }
+    }
+
+    private func handle(_ result: WriteResult) {
+        guard let revision = Revision(Int64(clamping: result.id.high)) else { return }
+        let id = PendingID(revision)
+        contents.withLock { _ = $0.queued.removeValue(forKey: id) }
+        switch result.answer {
+        case .failure(let problem):
+            contents.withLock { contents in
+                contents.counts.failedAttempts += 1
+                contents.retryTime = monotonic.now() + Self.retryInterval
+            }
+            log.warning("cannot carry out pending action \(id): \(problem.detail); the daemon tries again")
+        case .success:
+            // Without a commit, the action had ended, or another daemon carried it out.
+            guard let commit = result.commit, let event = commit.commit.pending.first(where: { $0.id == id }) else {
+                return
+            }
+            let text = event.resultText(at: commit.revision)
+            contents.withLock { contents in
+                if event.isRefusal { contents.counts.refused += 1 } else { contents.counts.carriedOut += 1 }
+            }
+            if event.isRefusal { log.warning(text) } else { log.info(text) }
+            carriedOut(commit, text)
+        }
+    }
+
+    private static func nanoseconds(from time: Timestamp, to deadline: Timestamp) -> UInt64 {
+        UInt64(max(0, deadline.milliseconds - time.milliseconds)) * 1_000_000
+    }
+}
+
+extension PendingActionRunner: WriteReceiver {
+    package func deliver(_ results: [WriteResult]) {
+        queue.async { self.handle(results) }
+    }
+}
+
+extension PendingActionRunner.Contents {
+    /// Returns the monotonic time at which a `confirm` action is due.
+    fileprivate func end(of action: PendingAction, now: UInt64, time: Timestamp, isStart: Bool) -> UInt64 {
+        if let known = confirmations[action.id], known.deadline == action.deadline { return known.end }
+        // If the wall clock was set back while the daemon was not running, the remaining time is at most the period.
+        let remaining =
+            isStart ? min(action.period, action.deadline.milliseconds - time.milliseconds) : action.period
+        return now + UInt64(max(0, remaining)) * 1_000_000
+    }
+}
+
+extension ScheduledWrite {
+    /// The command of a scheduled undo or restore, which may need past files; nil for any other write.
+    fileprivate var commandThatReadsPast: WriteRequest.Command? {
+        switch operations.first {
+        case .undo(let undo, let suite, let policy)?: .undo(undo, of: suite, onConflict: policy)
+        case .restore(let suite, let restore, let skips)?: .restore(suite, restore, skipsConflicts: skips)
+        default: nil
+        }
+    }
+}
+
+extension PendingEvent {
+    /// True if a scheduled write was refused.
+    fileprivate var isRefusal: Bool { if case .ended(let end) = self { end.outcome == .refused } else { false } }
+
+    /// The result of carrying out the action, for the log.
+    fileprivate func resultText(at revision: Revision) -> String {
+        switch self {
+        case .created, .moved:
+            return "pending action \(id) was carried out: its write is commit \(revision), which will be reverted"
+        case .ended(let end):
+            switch end.outcome {
+            case .refused:
+                return "pending action \(id) was refused: \(end.refusal?.detail ?? "unknown reason")"
+            case .reverted:
+                let kept = end.kept.isEmpty ? "" : "; \(Plural.count(end.kept.count, "setting")) kept later values"
+                return "pending action \(id) was carried out: commit \(revision) reverted commit "
+                    + "\(end.commit ?? .zero)\(kept)"
+            default: return "pending action \(id) was carried out at revision \(revision)"
+            }
+        }
+    }
+}
+
+/// A timer that fires once at a time that may be changed.
+///
+/// Thread-safe. Unchecked, because its only property is a dispatch source, whose methods any thread may call.
+private final class DeadlineTimer: @unchecked Sendable {
+    private let source: any DispatchSourceTimer
+
+    init(on queue: DispatchQueue) {
+        source = DispatchSource.makeTimerSource(queue: queue)
+    }
+
+    /// Sets the handler, and activates the timer. Must be called once.
+    func setHandler(_ body: @escaping @Sendable () -> Void) {
+        source.setEventHandler(handler: body)
+        source.schedule(deadline: .distantFuture)
+        source.activate()
+    }
+
+    /// Schedules the timer after some nanoseconds; nil to fire no more.
+    func schedule(_ nanoseconds: UInt64?) {
+        guard let nanoseconds else { return source.schedule(deadline: .distantFuture) }
+        source.schedule(deadline: .now() + .nanoseconds(Int(clamping: nanoseconds)), leeway: .milliseconds(1))
+    }
+
+    func stop() { source.cancel() }
+}
