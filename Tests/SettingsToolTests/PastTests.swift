@@ -91,7 +91,7 @@ struct PastTests {
             ! settings: --commit takes a revision, not 'last'
             => 64
             $ settings history --all app
-            ! settings: --all excludes the names of suites and keys
+            ! settings: 'app' is one argument too many; the usage is 'settings history SUITE [KEY…]', 'settings history [SUITE] [KEY…] --suite SUITE', 'settings history --all' or 'settings history [SUITE] [KEY…] --commit REVISION'
             => 64
             $ settings history --commit 5 --limit 1
             ! settings: --commit and --limit exclude each other
@@ -100,7 +100,7 @@ struct PastTests {
             ! settings: --json and --full exclude each other
             => 64
             $ settings history
-            ! settings: the suite is missing; 'settings list' shows all
+            ! settings: SUITE is missing; the usage is 'settings history SUITE [KEY…]', 'settings history [SUITE] [KEY…] --suite SUITE', 'settings history --all' or 'settings history [SUITE] [KEY…] --commit REVISION'
             => 64
             """#)
     }
@@ -211,10 +211,10 @@ struct PastTests {
             ! settings: suite app did not exist at revision 0; it was created at revision 1
             => 4
             $ settings restore app 2 theme --prefix player.
-            ! settings: name keys, or a --prefix
+            ! settings: 'theme' is one argument too many; the usage is 'settings restore SUITE WHEN [KEY…]' or 'settings restore SUITE WHEN --prefix PREFIX'
             => 64
             $ settings restore app
-            ! settings: WHEN is missing; the usage is 'settings restore SUITE WHEN [KEY…]'
+            ! settings: WHEN is missing; the usage is 'settings restore SUITE WHEN [KEY…]' or 'settings restore SUITE WHEN --prefix PREFIX'
             => 64
             """#)
     }

@@ -128,7 +128,7 @@ struct SuiteDirectoryTests {
             $ ls -A bad
             a b.json
             $ settings export --all app
-            ! settings: --all excludes the name of a suite and --at
+            ! settings: 'app' is one argument too many; the usage is 'settings export SUITE…' or 'settings export --all'
             => 64
             $ settings export --all --format env
             ! settings: --format env is for one suite without --to
@@ -137,7 +137,7 @@ struct SuiteDirectoryTests {
             ! settings: --prune needs --all and --to
             => 64
             $ settings export
-            ! settings: the suite is missing; 'settings list' shows all
+            ! settings: SUITE is missing; the usage is 'settings export SUITE…' or 'settings export --all'
             => 64
             """#)
     }

@@ -194,7 +194,7 @@ struct WatchingTests {
             lines[1].map(String.init) == [
                 net, "net host: (unset) → \"a\" (by ME)", "later a: (unset) → 1 (by ME)", app,
             ])
-        #expect(try shell.settings("watch").errors.hasPrefix("settings: the suite is missing"))
+        #expect(try shell.settings("watch").errors.hasPrefix("settings: SUITE is missing; "))
         #expect(try shell.settings("watch", "app", "--all").code == 64)
     }
 

@@ -28,7 +28,7 @@ struct Arguments: Sendable {
                     "--\($0)"
                 }
                 let suggestion = near.isEmpty ? "" : "; did you mean \(near.joined(separator: " or "))?"
-                let takesValue = command.forms.joined().contains { $0.placeholder.contains("VALUE") }
+                let takesValue = command.forms.flatMap(\.operands).contains { $0.placeholder.contains("VALUE") }
                 let remark = takesValue ? "; -- stands before a value with a dash" : ""
                 throw .usage(
                     "settings \(command.name) has no option \(word)\(suggestion)\(remark); "

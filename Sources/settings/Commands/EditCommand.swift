@@ -172,7 +172,7 @@ private struct EditedSetting: EditedDocument {
             guard error.code == .notSet || error.code == .unknownSuite else { throw error }
         }
         guard entry?.setting.isConcealed != true else {
-            throw ToolError(.unauthorized, "\(suite) \(key) is a secret, which this caller may not read")
+            throw ToolError(concealed: key, in: suite)
         }
         value = entry?.setting.value ?? entry?.setting.stored
         isStored = entry?.setting.source.isStored ?? false

@@ -8,7 +8,11 @@ enum PastCommands {
     private static let shownChanges = 20
 
     private static let history = Command(
-        name: "history", forms: [[.optionalSuite, .anyKeys]],
+        name: "history",
+        forms: [
+            [.suite, .anyKeys], .init([.optionalSuite, .anyKeys], with: "suite"), .init([], with: "all"),
+            .init([.optionalSuite, .anyKeys], with: "commit"),
+        ],
         summary: "Show who changed what, when and why, the newest first.",
         details: """
             With --suite or --all, the command shows the commits of several suites in one list. Without SUITE, --commit shows
@@ -22,7 +26,7 @@ enum PastCommands {
             Command.Option("full", nil, "all changes of a commit, not only \(shownChanges)"), Command.json,
             Command.secrets,
         ],
-        exclusive: [["commit", "limit"], ["json", "full"]],
+        exclusive: [["all", "suite"], ["commit", "limit"], ["json", "full"]],
         examples: [
             "settings history app", "settings history app theme --limit 3", "settings history --all",
             "settings history --commit 23 --full",
@@ -121,7 +125,10 @@ enum PastCommands {
     }
 
     private static let restore = Command(
-        name: "restore", forms: [[.suite, Command.Operand("WHEN"), .anyKeys]],
+        name: "restore",
+        forms: [
+            [.suite, Command.Operand("WHEN"), .anyKeys], .init([.suite, Command.Operand("WHEN")], with: "prefix"),
+        ],
         summary: "Give settings the values of an earlier time.",
         details:
             "WHEN is a revision, an instant, yesterday, or 2h for two hours ago. The present schema must allow the values.",
@@ -132,7 +139,6 @@ enum PastCommands {
         examples: ["settings restore app yesterday --dry-run", "settings restore app 17 theme"]
     ) { arguments in
         let (suite, keys) = (try arguments.suite(), try arguments.keys(from: 2))
-        guard keys.isEmpty || !arguments.has("prefix") else { throw ToolError.usage("name keys, or a --prefix") }
         let summary = try arguments.client().blocking.send(
             .restore(
                 suite, to: try Arguments.moment(arguments.operands[1]), prefix: arguments["prefix"],

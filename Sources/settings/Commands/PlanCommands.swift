@@ -94,8 +94,7 @@ private struct Plan {
             let schema = try client.schema(of: stored.suite)
             let settings = values.settings.sorted { $0.key < $1.key }
             if let key = settings.first(where: { stored.secrets.contains($0.key) })?.key {
-                throw ToolError(
-                    .unauthorized, "\(stored.suite) \(key) is a secret, which this caller may not read")
+                throw ToolError(concealed: key, in: stored.suite)
             }
             suites.append(stored)
             desired.append(settings)

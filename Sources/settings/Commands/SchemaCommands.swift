@@ -73,7 +73,10 @@ enum SchemaCommands {
     }
 
     private static let generate = Command(
-        name: "schema generate", forms: [[Command.Operand("swift|markdown"), Command.Operand("SUITE", .optional)]],
+        name: "schema generate",
+        forms: [
+            [Command.Operand("swift|markdown"), .suite], .init([Command.Operand("swift|markdown")], with: "file"),
+        ],
         summary: "Print the keys of a schema as Swift code or as a table in Markdown.",
         details: """
             The Swift code is for programs that use the module SettingsClient. The schema is the schema of SUITE, or the schema
@@ -94,13 +97,12 @@ enum SchemaCommands {
     }
 
     private static func generated(_ arguments: Arguments) throws -> String {
-        let suite = try arguments.operands.dropFirst().first.map { try SuiteName.named($0) }
         let (name, document): (String, JSONValue)
-        switch (suite, arguments["file"]) {
-        case (let suite?, nil): (name, document) = (suite.text, try self.document(of: suite, arguments))
-        case (nil, let file?):
+        if let file = arguments["file"] {
             (name, document) = (InputFile.name(file), try InputFile.json(file, arguments))
-        default: throw ToolError.usage("name a suite or a --file")
+        } else {
+            let suite = try SuiteName.named(arguments.operands[1])
+            (name, document) = (suite.text, try self.document(of: suite, arguments))
         }
         let schema: Schema
         do {

@@ -7,7 +7,7 @@ enum TransferCommands {
     static let all = [export, importing]
 
     private static let export = Command(
-        name: "export", forms: [[Command.Operand("SUITE", .any)]],
+        name: "export", forms: [[Command.Operand("SUITE", .oneOrMore)], .init([], with: "all")],
         summary: "Print the stored values of suites, or write them to files.",
         details: """
             For one suite, the command prints a file for 'settings import'. For several suites, or with --all, it prints one
@@ -28,7 +28,7 @@ enum TransferCommands {
             Command.Option("prefix", "PREFIX", "only keys that begin with PREFIX"),
             Command.at,
         ],
-        exclusive: [["changed", "defaults"]],
+        exclusive: [["changed", "defaults"], ["all", "at"]],
         examples: [
             "settings export app --changed", "settings export app --format env --without-secrets",
             "settings export --all --without-secrets --to settings/",
@@ -39,9 +39,6 @@ enum TransferCommands {
     @inline(never)
     private static func exportSuites(_ arguments: Arguments) throws -> ExitCode {
         let (isAll, directory) = (arguments.has("all"), arguments["to"])
-        guard !isAll || arguments.operands.isEmpty && !arguments.has("at") else {
-            throw ToolError.usage("--all excludes the name of a suite and --at")
-        }
         guard !arguments.has("prune") || isAll && directory != nil else {
             throw ToolError.usage("--prune needs --all and --to")
         }
@@ -86,7 +83,6 @@ enum TransferCommands {
             } while after != nil
             return (suites, moment)
         }
-        _ = try arguments.suite()
         suites = try SuiteName.named(arguments.operands)
         if suites.count > 1, moment == nil {
             moment = .revision(try client.blocking.send(.suites(limit: 1)).cursor.revision)

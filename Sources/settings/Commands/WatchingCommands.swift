@@ -8,7 +8,10 @@ enum WatchingCommands {
     static let all = [watch, wait]
 
     private static let watch = Command(
-        name: "watch", forms: [[.optionalSuite, .anyKeys]],
+        name: "watch",
+        forms: [
+            [.suite, .anyKeys], .init([.optionalSuite, .anyKeys], with: "suite"), .init([], with: "all"),
+        ],
         summary: "Print each change as it happens, or run a program.",
         details: """
             The command misses no change and prints no change twice, also if the connection breaks. With --suite or --all, it
@@ -27,7 +30,7 @@ enum WatchingCommands {
             Command.Option("exec", "COMMAND", "run this command for each key that changed"), Command.json,
             Command.secrets,
         ],
-        exclusive: [["exec", "json"]],
+        exclusive: [["all", "suite"], ["exec", "json"]],
         examples: [
             "settings watch app", "settings watch --all",
             "settings watch app theme --exec 'echo $SETTINGS_KEY is $SETTINGS_NEW'",

@@ -127,8 +127,8 @@ struct Completion {
         }
         let operands = arguments.operands
         var candidates: [Candidate] = []
-        for form in command.forms {
-            guard let operand = Self.operand(at: operands.count, of: form) else { continue }
+        for form in command.selectedForms(arguments).joined() {
+            guard let operand = form.operand(at: operands.count) else { continue }
             let word = operand.placeholder
             // A key is followed by its value, or by an equals sign where more pairs may follow.
             if word == "KEY=VALUE", !candidates.isEmpty { continue }
@@ -201,11 +201,5 @@ struct Completion {
             schema["enum"]?.array ?? schema["const"].map { [$0] }
             ?? (ValueReader(key, schema).takesTruth ? [.bool(true), .bool(false)] : [])
         return values.map { Candidate(word: $0.bare) }
-    }
-
-    /// The operand at a position of a form.
-    private static func operand(at position: Int, of form: [Command.Operand]) -> Command.Operand? {
-        if position < form.count { return form[position] }
-        return form.last?.isRepeated ?? false ? form.last : nil
     }
 }

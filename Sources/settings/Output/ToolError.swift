@@ -46,6 +46,11 @@ struct ToolError: Error {
         self.init(.failed, "the output cannot be written: \(cause.reason)")
     }
 
+    /// Makes the error of a secret that the caller may not read.
+    init(concealed key: KeyName, in suite: SuiteName) {
+        self.init(.unauthorized, "\(suite) \(key) is a secret, which this caller may not read")
+    }
+
     /// An error of the command line.
     static func usage(_ message: String) -> ToolError {
         ToolError(.usage, message)
