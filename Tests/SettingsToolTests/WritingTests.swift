@@ -281,7 +281,7 @@ struct WritingTests {
             $ settings unset app --all
             player.volume: 1 → 0.5 (default)
             $ settings unset app
-            ! settings: name keys, or one of --prefix, --all and --drop
+            ! settings: KEY is missing; the usage is 'settings unset SUITE KEY…', 'settings unset SUITE --prefix PREFIX', 'settings unset SUITE --all' or 'settings unset SUITE --drop'
             => 64
             $ settings set app 'player.*=5' --quiet
             $ settings unset app 'player.*'

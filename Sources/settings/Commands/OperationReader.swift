@@ -21,6 +21,8 @@ struct OperationReader {
         fileprivate(set) var unsetKeys: [KeyName] = []
         /// True if the operations are made of present values, and test that these are unchanged.
         fileprivate(set) var dependsOnValues = false
+        /// The elements of arrays that the operations test.
+        fileprivate(set) var elements: [ArrayElement] = []
         var consistsOfPatches: Bool {
             operations.allSatisfy { if case .change(.patch) = $0.action { true } else { false } }
         }
@@ -51,7 +53,6 @@ struct OperationReader {
         let words = Array(arguments.operands.dropFirst())
         guard let first = words.first else { throw .usage("the key is missing") }
         if arguments.has("toggle") {
-            guard !arguments.has("json"), !arguments.has("text") else { throw .usage("--toggle takes no VALUE") }
             var assignments: [Assignment] = []
             for word in words { assignments.append(Assignment(path: try SettingPath(word), word: nil)) }
             return assignments
@@ -112,10 +113,10 @@ struct OperationReader {
             }
         }
         guard entry?.setting.isConcealed != true else {
-            throw ToolError(.unauthorized, "\(suite) \(path.key) is a secret, which this caller may not read")
+            throw ToolError(concealed: path.key, in: suite)
         }
         guard let whole else { return try actionWithoutValue(edit, path, in: &change) }
-        let patch = try patch(edit, path, of: whole)
+        let patch = try patch(edit, path, of: whole, testing: &change.elements)
         if case .test = patch.steps.first { change.dependsOnValues = true }
         do throws(OperationError) {
             change.values[path.key] = try patch.applied(to: whole)
@@ -170,14 +171,18 @@ struct OperationReader {
 
     /// Returns the patch that makes an edit at a path. It tests a value that the edit depends on, so that the daemon refuses
     /// the patch if another caller has changed the value.
-    private func patch(_ edit: Edit, _ path: SettingPath, of whole: JSONValue) throws(ToolError) -> JSONPatch {
+    private func patch(
+        _ edit: Edit, _ path: SettingPath, of whole: JSONValue, testing elements: inout [ArrayElement]
+    ) throws(ToolError) -> JSONPatch {
         let pointer = path.pointer
         switch edit {
         case .set(let value):
             let parent = whole[JSONPointer(Array(pointer.tokens.dropLast()))]
-            if whole[pointer] == nil, parent?.object != nil { return JSONPatch([.add(pointer, value)]) }
+            if whole[pointer] == nil, parent?.object != nil {
+                return path.patch(.add(pointer, value), of: whole, testing: &elements)
+            }
             _ = try path.part(of: whole)
-            return JSONPatch([.replace(pointer, value)])
+            return path.patch(.replace(pointer, value), of: whole, testing: &elements)
         case .change(let operation):
             let old = try path.part(of: whole)
             do throws(OperationError) {

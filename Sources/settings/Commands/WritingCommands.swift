@@ -13,8 +13,8 @@ enum WritingCommands {
     private static let set = Command(
         name: "set",
         forms: [
-            [.suite, Command.Operand("KEY"), Command.Operand("VALUE")],
-            [.suite, Command.Operand("KEY=VALUE", .oneOrMore)],
+            [.suite, .key, Command.Operand("VALUE")], [.suite, Command.Operand("KEY=VALUE", .oneOrMore)],
+            .init([.suite, .someKeys], with: "toggle"),
         ],
         summary: "Change settings, or parts of their values.",
         details: """
@@ -25,7 +25,8 @@ enum WritingCommands {
             KEY[0] is the first element of a list, KEY[name] a member of an object, and KEY[0].name a member of the element.
             The key ends at the first [, so that a key may have dots. A key that contains [ or = is written ["KEY"], and so is
             a member with such a name. If another caller changes the value meanwhile, the command reads it again and repeats
-            a change that depends on it. A plain VALUE replaces the element that is at the position then.
+            a change that depends on it. It changes an element of a list only if the element is still at its position, and
+            otherwise ends with 5.
             """,
         options: [
             Command.Option("json", nil, "VALUE is JSON"), Command.Option("text", nil, "VALUE is a text"),
@@ -34,7 +35,10 @@ enum WritingCommands {
             Command.Option("merge", nil, "merge VALUE, a JSON object, into an object; null removes a member"),
             Command.Option("toggle", nil, "turn true to false and back; takes no VALUE"),
         ] + guards + Command.writing,
-        exclusive: [["json", "text"], ["append", "remove", "merge", "toggle"], ["if-unset", "if-revision"]],
+        exclusive: [
+            ["json", "text"], ["append", "remove", "merge", "toggle"], ["if-unset", "if-revision"], ["toggle", "json"],
+            ["toggle", "text"],
+        ],
         examples: [
             "settings set app launchCount +1", "settings set app theme=dark launchCount=5 --note 'as the manual says'",
             "settings set app 'servers[0].port=8080'", "settings set app tags beta --append",
@@ -48,6 +52,7 @@ enum WritingCommands {
         let assignments = try reader.assignments()
         let options = try arguments.writeOptions()
         let isGuarded = options.ifMatch != nil || options.ifNoneMatch != nil
+        var elements: [ArrayElement]?
         for attempt in 0..<Attempts.maximum {
             Attempts.pause(before: attempt)
             let change: OperationReader.Change
@@ -56,6 +61,7 @@ enum WritingCommands {
             } catch is OperationReader.StaleRead {
                 continue
             }
+            try ArrayElement.requireUnchanged(&elements, change.elements)
             let conditions: [Transaction.Condition] =
                 isGuarded ? [] : change.unsetKeys.map { .setting(suite, $0, .stored(false)) }
             do {
@@ -102,7 +108,11 @@ enum WritingCommands {
     }
 
     private static let unset = Command(
-        name: "unset", forms: [[.suite, Command.Operand("KEY", .any)]],
+        name: "unset",
+        forms: [
+            [.suite, .someKeys], .init([.suite], with: "prefix"), .init([.suite], with: "all"),
+            .init([.suite], with: "drop"),
+        ],
         summary: "Remove stored values, so that settings have their defaults again.",
         details: "KEY[0] removes an element of a list, and KEY[name] a member of an object; see 'settings help set'.",
         options: [
@@ -111,14 +121,12 @@ enum WritingCommands {
             Command.Option("drop", nil, "the suite and its schema, too"),
             Command.Option("if-revision", "REVISION", "only if the setting, or the suite, is still at this revision"),
         ] + Command.writing,
+        exclusive: [["prefix", "all", "drop"]],
         examples: ["settings unset app theme", "settings unset app --prefix player. --dry-run"]
     ) { arguments in
         let (suite, keys, client) = (try arguments.suite(), try arguments.paths(from: 1), try arguments.client())
         let options = try arguments.writeOptions()
         let ways = ["prefix", "all", "drop"].filter(arguments.has)
-        guard ways.count + (keys.isEmpty ? 0 : 1) == 1 else {
-            throw ToolError.usage("name keys, or one of --prefix, --all and --drop")
-        }
         if let path = keys.first(where: \.isPattern) {
             let prefix = path.description.dropLast()
             let way = prefix.isEmpty ? "--all" : "--prefix \(EnvironmentFile.quoted(String(prefix)))"
@@ -136,22 +144,32 @@ enum WritingCommands {
                 summary = WriteReport(
                     try client.blocking.send(.reset(suite, prefix: arguments["prefix"], options)).body)
             default:
-                let operations = SettingPath.inOrderOfRemoval(keys).map { $0.removal(in: suite) }
-                summary = try write(operations, in: suite, client, options)
+                summary = try unset(keys, in: suite, client, options)
             }
-        } catch let error as SettingsError where error.code == .invalidOperation {
-            // The message of the daemon names the place in the request; the path is what the caller wrote.
-            for path in keys where !path.isWhole {
-                if let value = try client.blocking.send(.setting(path.key, in: suite)).value {
-                    _ = try path.part(of: value)
-                }
-            }
-            throw error
         } catch let error as SettingsError where error.code == .tooLarge && keys.isEmpty {
             return try unsetInParts(suite, client, options, arguments)
         }
         summary.print(arguments)
         return .done
+    }
+
+    /// Removes settings and parts of their values. If another caller changes a value between the read and the write, reads
+    /// again, and goes on if the paths still lead to the same elements of arrays.
+    private static func unset(
+        _ paths: [SettingPath], in suite: SuiteName, _ client: DaemonClient, _ options: WriteOptions
+    ) throws -> WriteReport {
+        var elements: [ArrayElement]?
+        for attempt in 0..<Attempts.maximum {
+            Attempts.pause(before: attempt)
+            let removal = try RemovalOperations(of: paths, in: suite, client)
+            try ArrayElement.requireUnchanged(&elements, removal.elements)
+            do {
+                return try write(removal.operations, in: suite, client, options.repeatable())
+            } catch let error as SettingsError where [.preconditionFailed, .invalidOperation].contains(error.code) {
+                guard options.ifMatch == nil, !paths.allSatisfy(\.isWhole) else { throw error }
+            }
+        }
+        throw Attempts.exhausted("the value")
     }
 
     /// Removes more values than the daemon removes in one commit.
@@ -219,12 +237,5 @@ enum WritingCommands {
             steps += patch.steps
         }
         return Transaction.Operation(suite: first.suite, key: first.key, .change(.patch(JSONPatch(steps))))
-    }
-}
-
-extension SettingPath {
-    fileprivate func removal(in suite: SuiteName) -> Transaction.Operation {
-        Transaction.Operation(
-            suite: suite, key: key, isWhole ? .delete : .change(.patch(JSONPatch([.remove(pointer)]))))
     }
 }
