@@ -28,12 +28,21 @@ struct SettingPath: CustomStringConvertible {
 
     /// Reads a word that is a path, or a path with `=` and a value.
     static func split(_ word: String) throws(ToolError) -> (path: SettingPath, value: String?) {
-        var reader = SettingPathReader(word)
+        let (path, rest) = try split(word, before: ["="])
+        return (path, rest.isEmpty ? nil : String(rest.dropFirst()))
+    }
+
+    /// Reads a word that is a path, or a path with an operator and a value. Returns the path, and the rest of the word from
+    /// the operator on.
+    static func split(
+        _ word: String, before operators: [String]
+    ) throws(ToolError) -> (path: SettingPath, rest: Substring) {
+        var reader = SettingPathReader(word, operators)
         let tokens = try reader.tokens()
         let path = SettingPath(
             key: try .named(tokens.first ?? ""), pointer: JSONPointer(Array(tokens.dropFirst())),
             description: String(word.prefix(upTo: reader.rest.startIndex)))
-        return (path, reader.rest.isEmpty ? nil : String(word[reader.rest.startIndex...].dropFirst()))
+        return (path, word[reader.rest.startIndex...])
     }
 
     private init(key: KeyName, pointer: JSONPointer, description: String) {
@@ -95,8 +104,10 @@ struct SettingPath: CustomStringConvertible {
 
 extension KeyName {
     /// Reads a word that names a whole key.
-    static func whole(_ word: String) throws(ToolError) -> KeyName {
-        let path = try SettingPath(word)
+    static func whole(_ word: String) throws(ToolError) -> KeyName { try whole(try SettingPath(word), word) }
+
+    /// The key of a path that a word has. Throws if the path leads to a part of the value.
+    static func whole(_ path: SettingPath, _ word: String) throws(ToolError) -> KeyName {
         guard path.isWhole else {
             throw .usage(
                 "'\(Terminal.plain(word))' is a part of a value, but the command takes whole keys; write "
@@ -116,31 +127,41 @@ extension Arguments {
     }
 }
 
-/// A reader of the steps of a path, up to `=` or the end of the word.
+/// A reader of the steps of a path, up to an operator or the end of the word.
 private struct SettingPathReader {
     private let word: String
+    private let operators: [String]
     private(set) var rest: Substring.UTF8View
 
-    init(_ word: String) {
-        self.word = word
+    init(_ word: String, _ operators: [String]) {
+        (self.word, self.operators) = (word, operators)
         rest = word[...].utf8
     }
 
+    private var isAtOperator: Bool { operators.contains { rest.starts(with: $0.utf8) } }
+
     /// Returns the key and the steps into its value.
     mutating func tokens() throws(ToolError) -> [String] {
-        var tokens = rest.first == UInt8(ascii: "[") ? [] : [take { !"[=".utf8.contains($0) }]
-        while let byte = rest.first, byte != UInt8(ascii: "=") {
+        var tokens = rest.first == UInt8(ascii: "[") ? [] : [takeName(upTo: "[")]
+        while let byte = rest.first, !isAtOperator {
             rest.removeFirst()
             switch byte {
             case UInt8(ascii: "["): tokens.append(try takeBracket())
             case UInt8(ascii: "."):
-                let name = take { !"[.=".utf8.contains($0) }
+                let name = takeName(upTo: "[.")
                 guard !name.isEmpty else { throw error("a name is missing after the dot") }
                 tokens.append(name)
-            default: throw error("expected [, . or = after ]")
+            default: throw error("expected \((["[", "."] + operators).alternatives) after ]")
             }
         }
         return tokens
+    }
+
+    /// Takes a name up to one of some characters, or up to an operator.
+    private mutating func takeName(upTo ends: String) -> String {
+        let start = rest
+        while let byte = rest.first, !ends.utf8.contains(byte), !isAtOperator { rest.removeFirst() }
+        return String(decoding: start[..<rest.startIndex], as: UTF8.self)
     }
 
     private mutating func takeBracket() throws(ToolError) -> String {
