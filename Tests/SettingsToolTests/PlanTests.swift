@@ -151,6 +151,29 @@ struct PlanTests {
         #expect(plan.errors.hasPrefix("settings: the daemon did not check the plan: "))
     }
 
+    @Test("A plan of more operations than the daemon takes in one commit is refused with the limit, and stores nothing")
+    func planTooLarge() throws {
+        let shell = try Shell(hasSchema: false, configuration: #"{"limits":{"commitKeys":100}}"#)
+        let members = { (count: Int) in (1...count).map { "\"k\($0)\":\($0)" }.joined(separator: ",") }
+        _ = try shell.directory.file("large.json", #"{"suites":{"app":{\#(members(101))}}}"#)
+        _ = try shell.directory.file("small.json", #"{"suites":{"app":{\#(members(99))}}}"#)
+        try shell.follow(
+            """
+            $ settings plan large.json --hash
+            ! settings: cannot apply the plan in one commit, with 101 operations and 1 condition: the write contains more than 100 keys; split it into several writes, or raise limits.commitKeys
+            !   'settings apply' with a file for each part of the settings makes several commits, and other callers can see the state between the commits
+            => 5
+            $ settings apply large.json --quiet
+            ! settings: cannot apply the plan in one commit, with 101 operations and 1 condition: the write contains more than 100 keys; split it into several writes, or raise limits.commitKeys
+            !   'settings apply' with a file for each part of the settings makes several commits, and other callers can see the state between the commits
+            => 5
+            $ settings list
+            $ settings apply small.json --quiet; settings apply large.json
+            k100: (unset) → 100
+            k101: (unset) → 101
+            """)
+    }
+
     @Test(
         "A file of another form is refused",
         arguments: ["{}", "[]", #"{"suites":{},"more":1}"#, #"{"app":{"a":1}}"#])

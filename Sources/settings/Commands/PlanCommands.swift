@@ -69,7 +69,11 @@ enum PlanCommands {
             print("nothing to change")
             return .done
         }
-        return try plan.client.blocking.send(.commit(change, options)).body.report(arguments)
+        do throws(SettingsError) {
+            return try plan.client.blocking.send(.commit(change, options)).body.report(arguments)
+        } catch {
+            throw error.tooManyOperations(plan.operations.count, plan.suites.count) ?? ToolError(describing: error)
+        }
     }
 }
 
@@ -151,7 +155,7 @@ private struct Plan {
                 let options = WriteOptions(isDryRun: true, overridesLocks: overridesLocks)
                 try client.blocking.send(.commit(Transaction(if: suites.map(\.isUnchanged), do: rest), options))
             } catch {
-                let cause = ToolError(describing: error)
+                let cause = error.tooManyOperations(rest.count, suites.count) ?? ToolError(describing: error)
                 if error.code == .forbidden {
                     // A caller who may only read can make a plan that another caller applies.
                     Terminal.warn("the daemon did not check the plan: \(cause.message)")
@@ -193,5 +197,19 @@ private struct Plan {
             }
         }
         if operations.isEmpty { print("nothing to change") } else if hasHash { print("plan \(hash)") }
+    }
+}
+
+extension SettingsError {
+    /// The error of a plan that the daemon refuses because the plan is too large for one commit; nil for another error.
+    ///
+    /// The command does not split a plan, because other callers could see a part of the plan.
+    fileprivate func tooManyOperations(_ count: Int, _ conditionCount: Int) -> ToolError? {
+        guard code == .tooLarge, let problem else { return nil }
+        return ToolError(
+            .refused,
+            "cannot apply the plan in one commit, with \(count) operations and \(conditionCount) \(conditionCount == 1 ? "condition" : "conditions"): \(problem.detail)\n"
+                + "  'settings apply' with a file for each part of the settings makes several commits, and other callers can "
+                + "see the state between the commits")
     }
 }
