@@ -76,4 +76,27 @@ struct ConflictTests {
         #expect(end.code == 5)
         #expect(end.errors == "settings: l of suite app is at revision 2, not at 1\n")
     }
+
+    @Test("import reads the suite again after a conflict, and stores a value that another caller removed meanwhile")
+    func importAfterConflict() throws {
+        // The first attempt is refused because of the locked key. The second leaves out build and x, which are stored.
+        _ = try shell.directory.file(
+            "locks.json", #"{"type":"object","additionalProperties":{},"properties":{"build":{"readOnly":true}}}"#)
+        _ = try shell.directory.file("values.json", #"{"build":7,"theme":"dark","x":1}"#)
+        try shell.does("set", "app", "build=7", "x=1", "--quiet")
+        try shell.does("schema", "apply", "app", "\(shell.directory.path)/locks.json", "--quiet")
+        let end = try run(
+            "import app values.json", ("POST", "true"), ("POST", "settings unset app x --quiet"))
+        #expect(end.code == 0 && end.errors.isEmpty)
+        #expect(end.output == "theme: (unset) → \"dark\"\nx: (unset) → 1\n")
+    }
+
+    @Test("import --replace does not overwrite a change that another caller makes meanwhile, and ends with 5")
+    func replaceAfterConflict() throws {
+        _ = try shell.directory.file("values.json", #"{"theme":"dark"}"#)
+        let end = try run("import app values.json --replace", ("POST", "settings set app y=1 --quiet"))
+        #expect(end.code == 5 && end.output.isEmpty)
+        #expect(end.errors == "settings: another caller changed app\n")
+        #expect(try shell.does("get", "app", "y") == "1\n")
+    }
 }

@@ -136,6 +136,9 @@ struct TerminalTests {
         try shell.does("schema", "apply", "app", try shell.directory.file("schema.json", schema))
         let end = try shell.settings("import", "app", try file(of: 250, last: "10"), "--quiet")
         #expect(end.code == 5 && end.errors.contains("k250"), "\(end)")
+        // A dry run prints no change of the other parts, because the import would not make these changes.
+        let dryRun = try shell.settings("import", "app", "\(shell.directory.path)/values.json", "--dry-run")
+        #expect(dryRun.code == 5 && dryRun.output.isEmpty, "\(dryRun)")
         #expect(try shell.does("export", "app") == "{}\n")
     }
 
