@@ -44,7 +44,9 @@ enum Tool {
         guard let first = rest.first else {
             // The last option may lack its value.
             _ = try Arguments(options, for: ReadingCommands.list)
-            guard options.isEmpty else { throw ToolError.usage("the command is missing; 'settings help' lists them") }
+            guard options.isEmpty else {
+                throw ToolError.usage("the command is missing; 'settings help' lists the commands")
+            }
             try Terminal.write("\(Help.overview)\n", to: .standardError)
             return .usage
         }
@@ -96,7 +98,7 @@ enum Tool {
             let client = try? arguments.client(timeout: .milliseconds(500)),
             (try? client.blocking.send(.keys(of: suite, limit: 1))) != nil
         else { return "" }
-        return "\nthere is a suite \(suite), too; 'settings list \(suite)' lists its settings"
+        return "\n'settings list \(suite)' lists the settings of the suite \(suite)"
     }
 
     /// Runs `settings SUITE`, which is short for `settings list SUITE`. A suite that is not there may be a command with a
@@ -116,7 +118,9 @@ enum Tool {
     private static let synonyms = [
         "ls": ["list"], "delete": ["unset"], "rm": ["unset"], "put": ["set"], "read": ["get"], "write": ["set"],
         "reset": ["unset"], "log": ["history"], "monitor": ["watch"], "rollback": ["undo", "restore"],
-        "version": ["--version"], "-v": ["--version"], "-V": ["--version"],
+        "show": ["list", "get"], "cat": ["get"], "del": ["unset"], "remove": ["unset"], "add": ["set"],
+        "tail": ["watch"],
+        "dump": ["export"], "load": ["import"], "version": ["--version"], "-v": ["--version"], "-V": ["--version"],
         "schema export": ["schema show"], "schema get": ["schema show"], "schema set": ["schema apply"],
     ]
 
@@ -125,7 +129,7 @@ enum Tool {
         if suggestion.isEmpty, words.count == 2, (try? KeyName(words[1])) != nil {
             suggestion = "; did you mean 'settings get \(name) \(words[1])'?"
         }
-        return .usage("there is no command '\(name)'\(suggestion); 'settings help' lists them")
+        return .usage("there is no command '\(name)'\(suggestion); 'settings help' lists the commands")
     }
 
     private static func suggestion(for name: String) -> String {

@@ -96,7 +96,10 @@ struct ConflictTests {
         _ = try shell.directory.file("values.json", #"{"theme":"dark"}"#)
         let end = try run("import app values.json --replace", ("POST", "settings set app y=1 --quiet"))
         #expect(end.code == 5 && end.output.isEmpty)
-        #expect(end.errors == "settings: another caller changed app\n")
+        #expect(
+            end.errors
+                == "settings: cannot change the suite app: another caller changed it meanwhile; run the command again\n"
+        )
         #expect(try shell.does("get", "app", "y") == "1\n")
     }
 }

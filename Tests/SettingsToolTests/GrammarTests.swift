@@ -99,13 +99,13 @@ struct GrammarTests {
             ! settings: the command after 'schema' is missing; 'settings help schema' lists the commands
             => 64
             $ settings schema dif app
-            ! settings: there is no command 'schema dif'; did you mean schema diff?; 'settings help' lists them
+            ! settings: there is no command 'schema dif'; did you mean schema diff?; 'settings help' lists the commands
             => 64
             $ settings schema export app
-            ! settings: there is no command 'schema export'; did you mean schema show?; 'settings help' lists them
+            ! settings: there is no command 'schema export'; did you mean schema show?; 'settings help' lists the commands
             => 64
             $ settings help get theme
-            ! settings: there is no command 'get theme'; 'settings help' lists them
+            ! settings: there is no command 'get theme'; 'settings help' lists the commands
             => 64
             $ settings schema diff app
             ! settings: FILE is missing; the usage is 'settings schema diff SUITE FILE'
@@ -146,15 +146,15 @@ struct GrammarTests {
             """
             $ settings get
             ! settings: SUITE is missing; the usage is 'settings get SUITE KEY…' or 'settings get SUITE --prefix PREFIX'
-            ! there is a suite get, too; 'settings list get' lists its settings
+            ! 'settings list get' lists the settings of the suite get
             => 64
             $ settings get --changed
-            ! settings: settings get has no option --changed; 'settings help get' lists them
-            ! there is a suite get, too; 'settings list get' lists its settings
+            ! settings: 'settings get' has no option --changed; 'settings help get' lists the options
+            ! 'settings list get' lists the settings of the suite get
             => 64
             $ settings schema
             ! settings: the command after 'schema' is missing; 'settings help schema' lists the commands
-            ! there is a suite schema, too; 'settings list schema' lists its settings
+            ! 'settings list schema' lists the settings of the suite schema
             => 64
             $ settings get app
             ! settings: KEY is missing; the usage is 'settings get SUITE KEY…' or 'settings get SUITE --prefix PREFIX'

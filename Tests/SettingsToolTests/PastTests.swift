@@ -187,7 +187,7 @@ struct PastTests {
             $ settings undo app 2 --force
             theme: "light" → "light" (default)
             $ settings undo app
-            ! settings: 'app' is no revision; 'settings history SUITE' shows them
+            ! settings: 'app' is not a revision; 'settings history SUITE' lists the revisions
             => 64
             """#)
     }
@@ -224,19 +224,19 @@ struct PastTests {
         try Shell(["settings set app theme=dark --quiet"]).follow(
             #"""
             $ settings schema check app.json
-            the schema is good
+            the schema is valid
             $ echo '{"type":"object","additionalProperties":false,"properties":{"a":{"type":"objct"}}}' | settings schema check -
             /properties/a/type: type names "objct", which is not a type; did you mean object?
             => 5
             $ settings schema check none.json
-            ! settings: none.json cannot be read: No such file or directory
+            ! settings: cannot read none.json: No such file or directory
             => 1
             $ settings schema show app | sed 's/"maximum": 1$/"maximum": 2/' >louder.json; settings schema diff app louder.json
             ~ player.volume maximum: 1 → 2 (widening)
             the schema would change
             => 2
             $ settings schema diff app app.json
-            the schema is in force already
+            the suite has the schema already
             $ echo '{"type":"object","additionalProperties":{"type":"integer"}}' >numbers.json
             $ settings schema apply app numbers.json
             ! settings: the content of suite app does not match the schema: theme: must be an integer (got "dark"); --on-conflict keep keeps these values, --on-conflict reset removes them

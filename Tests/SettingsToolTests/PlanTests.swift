@@ -58,7 +58,7 @@ struct PlanTests {
         try shell.does("set", "app", "b=1")
         let late = try shell.settings("apply", try desired(#"{"app":{"a":2}}"#), "--plan", plan)
         #expect(late.code == 5)
-        #expect(late.errors.contains("the plan is not \(plan) any more"))
+        #expect(late.errors.contains("cannot apply the plan \(plan): the plan has changed"))
         #expect(try shell.does("get", "app", "a") == "1\n")
     }
 
@@ -128,8 +128,8 @@ struct PlanTests {
             + app count: 10
             + app plant: 1
             + app x: 1
-            ! settings: app build is locked; --override writes it
-            ! app plant is locked; --override writes it
+            ! settings: cannot write app build: the schema locks the key; --override writes locked keys
+            ! cannot write app plant: the schema locks the key; --override writes locked keys
             ! the schema of suite app has no key x
             !   count: must be at most 9 (got 10)
             => 5

@@ -42,10 +42,10 @@ struct ReadingTests {
             ! settings: revision 99 does not exist yet; the newest revision is 3
             => 4
             $ settings get app theme --at soon
-            ! settings: 'soon' is no time: write a revision, an instant such as TIME, a day such as 2026-11-20, today, yesterday, 'yesterday 18:00' in UTC, or 2h for two hours ago
+            ! settings: 'soon' is not a time; write a revision, an instant such as TIME, a day such as 2026-11-20, today, yesterday, 'yesterday 18:00' in UTC, or 2h (two hours ago)
             => 64
             $ settings get app theme > /dev/full
-            ! settings: the output cannot be written: No space left on device
+            ! settings: cannot write the output: No space left on device
             => 1
             """#)
     }
@@ -83,7 +83,7 @@ struct ReadingTests {
             ! settings: 'theme' is one argument too many; the usage is 'settings get SUITE KEY…' or 'settings get SUITE --prefix PREFIX'
             => 64
             $ settings get app '*'
-            ! settings: '*' is a pattern, not a key; 'settings get app --prefix ''' prints the values of these keys; a key of that name is written '["*"]'
+            ! settings: '*' is a pattern, not a key; 'settings get app --prefix ''' prints the values of these keys; write '["*"]' for a key with this name
             => 64
             """#)
         // More keys than a page has.
@@ -191,7 +191,7 @@ struct ReadingTests {
             $ settings list 'a*'
             app  9 keys  revision 2
             $ settings get app 'player.*'
-            ! settings: 'player.*' is a pattern, not a key; 'settings get app --prefix player.' prints the values of these keys; a key of that name is written '["player.*"]'
+            ! settings: 'player.*' is a pattern, not a key; 'settings get app --prefix player.' prints the values of these keys; write '["player.*"]' for a key with this name
             => 64
             $ settings list b --json
             {"suite":"b","key":"c","value":1,"source":"stored","revision":3}
@@ -204,7 +204,7 @@ struct ReadingTests {
             ! settings: there is no command and no suite 'nope'
             => 4
             $ settings lst app
-            ! settings: there is no command 'lst'; did you mean list?; 'settings help' lists them
+            ! settings: there is no command 'lst'; did you mean list?; 'settings help' lists the commands
             => 64
             $ settings list --changed
             ! settings: --changed, --at and --secrets need a suite
@@ -284,7 +284,7 @@ struct ReadingTests {
               default  "light"
             $ settings describe app build | tail -2
               allowed  a text
-              locked   yes; --override writes it all the same
+              locked   yes; --override writes locked keys
             $ settings describe app nope
             ! settings: nope of suite app is not set and has no default
             => 3
@@ -304,7 +304,7 @@ struct ReadingTests {
             $ settings schema apply app app.json --token-file owner
             $ settings set app build=1 name=joe --override --quiet --token-file owner
             $ settings describe app build --token-file reader | grep -E 'locked|writable'
-              locked   yes; --override writes it all the same
+              locked   yes; --override writes locked keys
             $ settings describe app name --token-file reader | grep -E 'locked|writable'
               writable  no; this caller lacks the right
             $ settings describe app name --token-file owner | grep -E 'locked|writable'
@@ -348,7 +348,7 @@ struct ReadingTests {
         let version = try shell.run("settings --version").output.split(separator: " ").last ?? ""
         #expect(
             end.output.hasPrefix("daemon  settingsd \(version.dropLast()) at unix:\(shell.directory.path)/socket\n"))
-        #expect(end.output.hasSuffix("writes  taken\n"))
+        #expect(end.output.hasSuffix("writes  accepted\n"))
         try shell.stop()
         #expect(try shell.run("settings status").code == 7)
     }

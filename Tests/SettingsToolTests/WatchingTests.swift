@@ -21,7 +21,7 @@ struct WatchingTests {
         #expect(end.code == -SIGINT)
         let lines = end.errors.split(separator: "\n")
         let outages = lines.filter { $0.hasPrefix("settings:") }
-        #expect(outages.allSatisfy { $0.hasSuffix("; trying until it answers") }, "\(outages)")
+        #expect(outages.allSatisfy { $0.hasSuffix("; trying until the daemon answers") }, "\(outages)")
         let changes = lines.filter { !outages.contains($0) }.map {
             $0.dropFirst("2026-11-20 10:00:00Z ".count).replacing(#/ \(by user:[a-z0-9_-]+\)$/#, with: "")
         }
@@ -214,7 +214,7 @@ struct WatchingTests {
             ! settings: this request requires a grant such as other:read
             => 6
             $ settings watch --all --token-file metrics
-            ! settings: this caller may not read any suite
+            ! settings: cannot watch the suites: this caller may not read any suite
             => 6
             $ settings watch app --prefix the --token-file reader
             ! settings: this caller may not read keys of app that begin with 'the'; this requires a grant such as app/the*:read
@@ -266,7 +266,7 @@ struct WatchingTests {
             ! settings: '!e=y' has two conditions; write KEY!=VALUE, or !KEY for no value
             => 64
             $ settings wait app '["a=b"]x=1'
-            ! settings: '["a=b"]x=1': expected [, ., != or = after ]; write KEY[0].name for a part of a value, and ["[\"a"] for a key of that name
+            ! settings: cannot read the path '["a=b"]x=1': expected [, ., != or = after ]; write KEY[0].name for a part of a value, or ["[\"a"] for a key with this name
             => 64
             """#)
     }
@@ -316,14 +316,14 @@ struct WatchingTests {
         #expect(try shell.run("settings set app name joe").code == 0)
         let end = try watch.end()
         #expect(end.code == 1)
-        #expect(end.errors == "settings: the output cannot be written: No space left on device\n")
+        #expect(end.errors == "settings: cannot write the output: No space left on device\n")
     }
 
     @Test("watch says when history does not reach back, and goes on")
     func reset() throws {
         let shell = try Shell()
         let watch = try shell.start("exec settings watch app --since aaaaaaaa.1 >&2")
-        _ = try watch.line(containing: "settings: history does not reach back that far")
+        _ = try watch.line(containing: "settings: the history no longer has the changes after the cursor")
         #expect(try shell.run("settings set app theme dark").code == 0)
         _ = try watch.line(containing: #"theme: "light" (default) → "dark""#)
         #expect(try shell.run("settings watch app --since soon").code == 64)

@@ -29,10 +29,10 @@ struct Arguments: Sendable {
                 }
                 let suggestion = near.isEmpty ? "" : "; did you mean \(near.joined(separator: " or "))?"
                 let takesValue = command.forms.flatMap(\.operands).contains { $0.placeholder.contains("VALUE") }
-                let remark = takesValue ? "; -- stands before a value with a dash" : ""
+                let remark = takesValue ? "; write -- before a value that begins with a dash" : ""
                 throw .usage(
-                    "settings \(command.name) has no option \(word)\(suggestion)\(remark); "
-                        + "'settings help \(command.name)' lists them")
+                    "'settings \(command.name)' has no option \(Terminal.plain(word))\(suggestion)\(remark); "
+                        + "'settings help \(command.name)' lists the options")
             }
             let name = option.name
             var value = parts.count > 1 ? String(parts[1]) : nil
@@ -83,7 +83,7 @@ struct Arguments: Sendable {
 
     /// The suite that the first operand names.
     func suite() throws(ToolError) -> SuiteName {
-        guard let name = operands.first else { throw .usage("the suite is missing; 'settings list' shows all") }
+        guard let name = operands.first else { throw .usage("SUITE is missing; 'settings list' lists the suites") }
         return try .named(name)
     }
 

@@ -74,10 +74,11 @@ struct Command: Sendable {
     static let common = [
         Option(
             "server", "URL",
-            "the daemon: http://HOST:PORT, https://HOST, unix:PATH; else SETTINGS_URL, else http://127.0.0.1:7070",
+            "http://HOST:PORT, https://HOST or unix:PATH (default: SETTINGS_URL, otherwise http://127.0.0.1:7070)",
             short: "s"),
         Option(
-            "token-file", "FILE", "a file with a token, - for standard input; else SETTINGS_TOKEN_FILE, SETTINGS_TOKEN"),
+            "token-file", "FILE",
+            "a file with a token, or - for standard input (default: SETTINGS_TOKEN_FILE, otherwise SETTINGS_TOKEN)"),
         Option("help", nil, "print this help", short: "h"),
     ]
 
@@ -85,10 +86,10 @@ struct Command: Sendable {
     static let writing = [note, dryRun, override, quiet]
 
     static let note = Option("note", "TEXT", "the reason for the change, which the history shows", short: "m")
-    static let dryRun = Option("dry-run", nil, "show what would change, and change nothing")
-    static let override = Option("override", nil, "write keys that the schema locks, too")
-    static let quiet = Option("quiet", nil, "print no changes")
+    static let dryRun = Option("dry-run", nil, "print the changes, and store nothing")
+    static let override = Option("override", nil, "also write keys that the schema locks")
+    static let quiet = Option("quiet", nil, "do not print the changes")
     static let json = Option("json", nil, "print JSON")
-    static let at = Option("at", "WHEN", "the state at a revision, an instant, yesterday, or 2h for two hours ago")
-    static let secrets = Option("secrets", nil, "with --json, print secrets, too")
+    static let at = Option("at", "WHEN", "the state at a revision, an instant, yesterday, or 2h (two hours ago)")
+    static let secrets = Option("secrets", nil, "with --json, also print secrets")
 }

@@ -21,7 +21,9 @@ struct SettingPath: CustomStringConvertible {
     init(_ word: String) throws(ToolError) {
         let (path, value) = try Self.split(word)
         guard value == nil else {
-            throw .usage("'\(Terminal.plain(word))': a key that contains = is written \(Self.quoted(word))")
+            throw .usage(
+                "'\(Terminal.plain(word))' has a value, but the command takes keys; write \(Terminal.plain(Self.quoted(word))) for a key with this "
+                    + "name")
         }
         self = path
     }
@@ -57,8 +59,8 @@ struct SettingPath: CustomStringConvertible {
     /// - Parameter advice: what the caller can write instead.
     func patternError(_ advice: String) -> ToolError {
         .usage(
-            "'\(Terminal.plain(description))' is a pattern, not a key; \(Terminal.plain(advice)); a key of that name is "
-                + "written '\(Terminal.plain(Self.quoted(key.text)))'")
+            "'\(Terminal.plain(description))' is a pattern, not a key; \(Terminal.plain(advice)); write "
+                + "'\(Terminal.plain(Self.quoted(key.text)))' for a key with this name")
     }
 
     /// Returns the paths without duplicates. An element of an array follows the elements behind it, because its removal
@@ -111,7 +113,7 @@ extension KeyName {
         guard path.isWhole else {
             throw .usage(
                 "'\(Terminal.plain(word))' is a part of a value, but the command takes whole keys; write "
-                    + "\(SettingPath.word(for: path.key)), or \(Terminal.plain(SettingPath.quoted(word))) for a key of that name"
+                    + "\(SettingPath.word(for: path.key)), or \(Terminal.plain(SettingPath.quoted(word))) for a key with this name"
             )
         }
         return path.key
@@ -175,7 +177,7 @@ private struct SettingPathReader {
                 return !isEnd
             }
             guard rest.popFirst() != nil, let string = (try? JSONValue(parsing: "\"\(text)\""))?.string else {
-                throw error("a name in quotation marks has to be a JSON string")
+                throw error("a name in quotation marks must be a JSON string")
             }
             name = string
         } else {
@@ -195,7 +197,7 @@ private struct SettingPathReader {
     private func error(_ cause: String) -> ToolError {
         let key = word.prefix { $0 != "=" }
         return .usage(
-            "'\(Terminal.plain(word))': \(cause); write KEY[0].name for a part of a value, and "
-                + "\(Terminal.plain(SettingPath.quoted(String(key)))) for a key of that name")
+            "cannot read the path '\(Terminal.plain(word))': \(cause); write KEY[0].name for a part of a value, or "
+                + "\(Terminal.plain(SettingPath.quoted(String(key)))) for a key with this name")
     }
 }

@@ -21,7 +21,7 @@ enum DocumentCommands {
         do throws(BodyError) {
             transaction = try Transaction(json: document)
         } catch {
-            throw ToolError(.failed, "\(InputFile.name(path)) is no transaction: \(error)")
+            throw ToolError(.failed, "cannot read the transaction in \(InputFile.name(path)): \(error)")
         }
         return try arguments.client(timeout: .seconds(60)).blocking.send(.commit(transaction, options)).body
             .report(arguments)

@@ -16,7 +16,7 @@ enum GetCommand {
             Command.Option("prefix", "PREFIX", "all keys that begin with PREFIX; '' for all keys of the suite"),
             Command.Option("default", "VALUE", "the text to print if the setting has no value"),
             Command.Option("source", nil, "print where the value is from: stored, default, unset or invalid"),
-            Command.Option("at", "WHEN", "the value at a revision, an instant, yesterday, or 2h for two hours ago"),
+            Command.Option("at", "WHEN", "the value at a revision, an instant, yesterday, or 2h (two hours ago)"),
         ],
         exclusive: [["json", "source"], ["default", "source"], ["default", "prefix"]],
         examples: [

@@ -15,7 +15,7 @@ struct OperationReader {
     }
 
     /// The operations that the words mean for the present values of the suite.
-    struct Change {
+    struct PreparedChange {
         fileprivate(set) var operations: [Transaction.Operation] = []
         /// The keys that must still have no stored value.
         fileprivate(set) var unsetKeys: [KeyName] = []
@@ -68,15 +68,17 @@ struct OperationReader {
         var assignments: [Assignment] = []
         for word in words {
             let (path, value) = try SettingPath.split(word)
-            guard let value else { throw .usage("'\(word)' has no '='") }
+            guard let value else {
+                throw .usage("'\(Terminal.plain(word))' has no =; write several settings as KEY=VALUE")
+            }
             assignments.append(Assignment(path: path, word: try text(of: value)))
         }
         return assignments
     }
 
     /// Reads the values that the operations depend on, and returns the operations.
-    func change(_ assignments: [Assignment]) throws -> Change {
-        var change = Change()
+    func change(_ assignments: [Assignment]) throws -> PreparedChange {
+        var change = PreparedChange()
         for assignment in assignments {
             let action = try action(of: assignment, in: &change)
             change.operations.append(Transaction.Operation(suite: suite, key: assignment.path.key, action))
@@ -84,7 +86,9 @@ struct OperationReader {
         return change
     }
 
-    private func action(of assignment: Assignment, in change: inout Change) throws -> Transaction.Operation.Action {
+    private func action(of assignment: Assignment, in change: inout PreparedChange) throws
+        -> Transaction.Operation.Action
+    {
         let path = assignment.path
         if path.isWhole, !arguments.has("append"), !arguments.has("remove"), !arguments.has("merge") {
             // The type of the value is known, so that the suite need not be asked.
@@ -139,7 +143,9 @@ struct OperationReader {
                 throw ToolError.usage("--merge takes a JSON object, not '\(Terminal.plain(word))'")
             }
             guard present == nil || present?.object != nil else {
-                throw ToolError(.refused, "\(path) is \(present?.kindPhrase ?? ""); --merge needs an object")
+                throw ToolError(
+                    .refused,
+                    "cannot merge into \(path): the value is \(present?.kindPhrase ?? ""); --merge needs an object")
             }
             return .change(.merge(patch))
         }
@@ -162,7 +168,7 @@ struct OperationReader {
         if word.hasPrefix("+"), !reader.takesText, let amount {
             let isNumber = present.map { ["integer", "number"].contains($0.typeName) } ?? false
             if !reader.takesAnything || isNumber { return .change(.add(amount)) }
-            Terminal.warn("\(path) is stored as the text '\(word)', because its value is not a number to add to")
+            Terminal.warn("\(path) is stored as the text '\(word)', because the stored value is not a number")
         }
         return .set(try reader.read(word))
     }
@@ -193,7 +199,8 @@ struct OperationReader {
         case .remove(let unwanted):
             let old = try path.part(of: whole)
             guard case .array(let elements) = old else {
-                throw ToolError(.refused, "\(path) is \(old.kindPhrase); --remove needs an array")
+                throw ToolError(
+                    .refused, "cannot remove from \(path): the value is \(old.kindPhrase); --remove needs an array")
             }
             let rest = elements.filter { element in !unwanted.contains { $0.isMathematicallyEqual(to: element) } }
             let test = JSONPatch.Step.test(pointer, old)
@@ -203,13 +210,13 @@ struct OperationReader {
 
     /// Returns the action for a part of a key without a value: a member that is set begins an object.
     private func actionWithoutValue(
-        _ edit: Edit, _ path: SettingPath, in change: inout Change
+        _ edit: Edit, _ path: SettingPath, in change: inout PreparedChange
     ) throws -> Transaction.Operation.Action {
         guard try isUnset(path.key) else { throw StaleRead() }
         guard case .set(let value) = edit, path.pointer.tokens.count == 1, let name = path.pointer.tokens.first,
             JSONPointer.arrayIndex(name) == nil
         else {
-            let part = path.isWhole ? "" : ", so it has no \(path)"
+            let part = path.isWhole ? "" : ", so \(path) does not exist"
             throw ToolError(.notSet, "\(path.key) of suite \(suite) is not set and has no default\(part)")
         }
         return change.begin(path.key, with: .object([name: value]))
@@ -249,7 +256,7 @@ struct OperationReader {
         do {
             return try JSONValue(parsing: word)
         } catch {
-            throw .usage("'\(Terminal.plain(String(word.prefix(60))))' is no JSON: \(error)")
+            throw .usage("'\(Terminal.plain(String(word.prefix(60))))' is not JSON: \(error)")
         }
     }
 
@@ -257,7 +264,7 @@ struct OperationReader {
     private func text(of word: String) throws(ToolError) -> String {
         guard word == "-" else { return word }
         guard var text = String(validating: try InputFile.bytes(of: "-", arguments), as: UTF8.self) else {
-            throw ToolError(.failed, "standard input is no text in UTF-8; nothing was changed")
+            throw ToolError(.failed, "cannot read the value from standard input: the bytes are not valid UTF-8")
         }
         if text.hasSuffix("\n") { text.removeLast() }
         return text

@@ -59,7 +59,8 @@ enum PlanCommands {
             guard let reviewed = plan.variants.first(where: { $0.hash == hash }) else {
                 plan.show()
                 throw ToolError(
-                    .refused, "apply refused: the plan is not \(hash) any more; review what it is now")
+                    .refused,
+                    "cannot apply the plan \(hash): the plan has changed; review the present plan, then apply its hash")
             }
             plan = reviewed
             options.overridesLocks = plan.overridesLocks
@@ -147,7 +148,9 @@ private struct Plan {
             !overridesLocks && schemas[operation.suite]?.key(operation.key.text)?.isLocked ?? false
         }
         var code = ExitCode.refused
-        var lines = operations.filter(isLocked).map { "\($0.suite) \($0.key) is locked; --override writes it" }
+        var lines = operations.filter(isLocked).map {
+            "cannot write \($0.suite) \($0.key): the schema locks the key; --override writes locked keys"
+        }
         // The daemon names only the first locked key, so it is asked about the other keys.
         let rest = operations.filter { !isLocked($0) }
         if !rest.isEmpty {

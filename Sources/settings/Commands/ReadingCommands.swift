@@ -7,7 +7,7 @@ enum ReadingCommands {
 
     static let list = Command(
         name: "list", forms: [[], [.suite, Command.Operand("PREFIX", .optional)]],
-        summary: "List suites, or the settings of one.",
+        summary: "List suites, or the settings of a suite.",
         details: """
             The list shows the value of each setting, the type that the schema names, and the source of the value. With PREFIX,
             it shows only keys that begin with PREFIX; player. and 'player.*' are the same. 'com.example.*' as the SUITE lists
@@ -51,7 +51,7 @@ enum ReadingCommands {
 
     private static let describe = Command(
         name: "describe", forms: [[.suite, .key]],
-        summary: "Explain a setting: what it is for, what is allowed, who changed it.",
+        summary: "Explain a setting: its purpose, the allowed values, and the last change.",
         options: [Command.json, Command.secrets],
         examples: ["settings describe app launchCount", "settings describe app theme"]
     ) { arguments in
@@ -80,7 +80,7 @@ enum ReadingCommands {
             ("value", setting.shown), ("from", setting.source.name),
             ("allowed", ValueReader(key, schema).description), ("default", schema?["default"]?.text()),
             ("about", schema?["description"]?.string ?? schema?["title"]?.string),
-            ("locked", isLocked ? "yes; --override writes it all the same" : nil),
+            ("locked", isLocked ? "yes; --override writes locked keys" : nil),
             ("writable", entry.isWritable || isLocked ? nil : "no; this caller lacks the right"),
             ("secret", setting.isSecret ? "yes" : nil),
         ]

@@ -24,7 +24,7 @@ enum SchemaCommands {
     ) { arguments in
         do {
             _ = try Schema(try InputFile.json(arguments.operands[0], arguments))
-            print("the schema is good")
+            print("the schema is valid")
             return .done
         } catch let error as SchemaError {
             print(error)
@@ -48,7 +48,7 @@ enum SchemaCommands {
     ) { try compare($0) }
 
     private static let apply = Command(
-        name: "schema apply", forms: [[.suite, .file]], summary: "Give a suite a schema, or replace its schema.",
+        name: "schema apply", forms: [[.suite, .file]], summary: "Set or replace the schema of a suite.",
         details: """
             \(fileNote)
             The command ends with 5 if the daemon refuses the schema. --dry-run does the same as 'settings schema diff'.
@@ -62,7 +62,7 @@ enum SchemaCommands {
 
     private static let remove = Command(
         name: "schema remove", forms: [[.suite]],
-        summary: "Remove the schema of a suite, which then takes any key and any value.",
+        summary: "Remove the schema of a suite, so that the suite takes any key and any value.",
         options: [Command.note, Command.dryRun],
         examples: ["settings schema remove app --dry-run", "settings schema remove app --note 'no more types'"]
     ) { arguments in
@@ -108,7 +108,7 @@ enum SchemaCommands {
         do {
             schema = try Schema(document)
         } catch {
-            throw ToolError(.failed, "\(name) is no schema: \(error)")
+            throw ToolError(.failed, "cannot read the schema of \(name): \(error)")
         }
         if arguments.operands[0] == "swift" { return SwiftKeys.text(of: schema, from: name) }
         return SchemaTable.text(of: schema, titled: schema.document["title"]?.string ?? "Settings of \(name)")
@@ -149,7 +149,7 @@ enum SchemaCommands {
             throw error
         }
         guard summary.changed else {
-            if !arguments.has("json") { print("the schema is in force already") }
+            if !arguments.has("json") { print("the suite has the schema already") }
             return .done
         }
         output.print()

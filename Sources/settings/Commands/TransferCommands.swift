@@ -45,7 +45,7 @@ enum TransferCommands {
         let format = SuiteFile(arguments["format"])
         let isOneFile = !isAll && directory == nil && arguments.operands.count < 2
         guard isOneFile || format == .json else {
-            throw ToolError.usage("--format \(format.rawValue) is for one suite without --to")
+            throw ToolError.usage("--format \(format.rawValue) takes one suite, without --to")
         }
         let client = try arguments.client(timeout: .seconds(60))
         if arguments.has("prune"), try !client.blocking.send(.caller).readablePatterns.contains("*") {
@@ -97,11 +97,11 @@ enum TransferCommands {
         for (suite, file) in files {
             if arguments.has("prune") {
                 try SuiteDirectory.remove(file)
-                Terminal.warn("removed \(file): there is no suite \(suite)")
+                Terminal.warn("removed \(file): the suite \(suite) does not exist")
             } else {
                 Terminal.warn(
-                    "\(file) is left over: there is no suite \(suite), or this caller may not read it; --prune removes "
-                        + "the files of suites that do not exist")
+                    "\(file): the suite \(suite) does not exist, or this caller may not read the suite; --prune "
+                        + "removes the files of suites that do not exist")
             }
         }
     }
@@ -148,7 +148,7 @@ enum TransferCommands {
                 do {
                     return try PartedCommit(suite: suite, operations: changes, client: client)
                         .commit(options, from: present.revision, arguments)
-                } catch let conflict as PartedCommit.Conflict {
+                } catch let conflict as SuiteConflict {
                     guard stored == nil else { throw conflict }
                 }
             }
@@ -211,8 +211,8 @@ extension DaemonClient {
         guard concealed.isEmpty else {
             throw ToolError(
                 .unauthorized,
-                "export failed: this caller may not read secrets (\(concealed.joined(separator: ", "))); "
-                    + "--without-secrets leaves them out")
+                "cannot export the secrets \(concealed.joined(separator: ", ")): this caller may not read secrets; "
+                    + "--without-secrets leaves out secrets")
         }
         return all
     }

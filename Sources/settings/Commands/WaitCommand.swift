@@ -124,7 +124,7 @@ enum WaitCommand {
                 do {
                     let setting = try await client.send(.setting(key, in: suite))
                     guard !setting.isConcealed else {
-                        throw ToolError(.unauthorized, "\(key) is a secret, which this caller may not read")
+                        throw ToolError(concealed: key, in: suite)
                     }
                     if conditions.count == 1 { values = setting.value.map { [key: $0] } ?? [:] }
                 } catch let error as SettingsError where error.code != .forbidden && error.code != .unauthorized {

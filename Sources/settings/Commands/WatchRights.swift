@@ -11,7 +11,7 @@ extension DaemonClient {
             guard selection.names == nil || !prefixes.isEmpty else { return true }
             let caller = try await send(.caller)
             guard selection.names != nil || !caller.readablePatterns.isEmpty else {
-                throw ToolError(.unauthorized, "this caller may not read any suite")
+                throw ToolError(.unauthorized, "cannot watch the suites: this caller may not read any suite")
             }
             for prefix in prefixes {
                 guard let suites = selection.names else {

@@ -61,7 +61,9 @@ enum WatchingCommands {
                     }
                 }
             } else if case .state(let state) = observation, state.isReset {
-                Terminal.warn("history does not reach back that far; going on from the present state")
+                Terminal.warn(
+                    "the history no longer has the changes after the cursor; the command continues with the present state"
+                )
             }
             try Terminal.flush()
         }
@@ -102,7 +104,7 @@ extension Observations {
     /// The same, with a message when the daemon does not answer. It is asked until it does.
     var tellingOfOutages: Observations {
         var telling = self
-        telling.onOutage = { Terminal.warn("\(ToolError(describing: $0).message); trying until it answers") }
+        telling.onOutage = { Terminal.warn("\(ToolError(describing: $0).message); trying until the daemon answers") }
         return telling
     }
 }
@@ -118,7 +120,9 @@ extension Change {
 extension Arguments {
     fileprivate func cursor() throws(ToolError) -> Cursor? {
         guard let text = self["since"] else { return nil }
-        guard let cursor = Cursor(text) else { throw .usage("--since takes a cursor such as 'settings status' shows") }
+        guard let cursor = Cursor(text) else {
+            throw .usage("--since takes a cursor; 'settings status' prints the present cursor")
+        }
         return cursor
     }
 }

@@ -6,7 +6,7 @@ enum WritingCommands {
     static let all = [set, unset]
 
     private static let guards = [
-        Command.Option("if-revision", "REVISION", "only if the setting is still at this revision"),
+        Command.Option("if-revision", "REVISION", "only if the setting is at this revision"),
         Command.Option("if-unset", nil, "only if nothing is stored"),
     ]
 
@@ -33,7 +33,7 @@ enum WritingCommands {
             Command.Option("append", nil, "add VALUE to a list or a text"),
             Command.Option("remove", nil, "remove the elements that are equal to VALUE from a list"),
             Command.Option("merge", nil, "merge VALUE, a JSON object, into an object; null removes a member"),
-            Command.Option("toggle", nil, "turn true to false and back; takes no VALUE"),
+            Command.Option("toggle", nil, "change true to false, and false to true"),
         ] + guards + Command.writing,
         exclusive: [
             ["json", "text"], ["append", "remove", "merge", "toggle"], ["if-unset", "if-revision"], ["toggle", "json"],
@@ -55,7 +55,7 @@ enum WritingCommands {
         var elements: [ArrayElement]?
         for attempt in 0..<Attempts.maximum {
             Attempts.pause(before: attempt)
-            let change: OperationReader.Change
+            let change: OperationReader.PreparedChange
             do {
                 change = try reader.change(assignments)
             } catch is OperationReader.StaleRead {
@@ -101,7 +101,7 @@ enum WritingCommands {
                     value.object != nil || value.array != nil
                 else { continue }
                 let path = steps.drop { $0.startIndex <= step.startIndex }.map { "[\($0)]" }.joined()
-                return "\(key) is a key of its own; a part of the value of \(name) is written '\(name)\(path)'"
+                return "\(key) is a separate key; write '\(name)\(path)' for a part of the value of \(name)"
             }
         }
         return nil
@@ -118,8 +118,8 @@ enum WritingCommands {
         options: [
             Command.Option("prefix", "PREFIX", "all keys that begin with PREFIX"),
             Command.Option("all", nil, "all keys of the suite"),
-            Command.Option("drop", nil, "the suite and its schema, too"),
-            Command.Option("if-revision", "REVISION", "only if the setting, or the suite, is still at this revision"),
+            Command.Option("drop", nil, "all keys, the schema and the suite"),
+            Command.Option("if-revision", "REVISION", "only if the setting, or the suite, is at this revision"),
         ] + Command.writing,
         exclusive: [["prefix", "all", "drop"]],
         examples: ["settings unset app theme", "settings unset app --prefix player. --dry-run"]
@@ -178,7 +178,7 @@ enum WritingCommands {
     ) throws -> ExitCode {
         let stored = try StoredSuite(suite, from: client)
         if let tag = options.ifMatch, tag != .tag(EntityTag(stored.revision)) {
-            throw ToolError(.refused, "the suite \(suite) is at revision \(stored.revision)")
+            throw ToolError(.refused, "cannot change the suite \(suite): it is at revision \(stored.revision)")
         }
         // The condition on the revision takes the place of the guard.
         var options = options
@@ -196,7 +196,9 @@ enum WritingCommands {
             } catch {
                 let cause = ToolError(describing: error)
                 throw ToolError(
-                    cause.code, "all values are removed, but the suite was not dropped: \(cause.message)\nrun it again")
+                    cause.code,
+                    "cannot drop the suite: \(cause.message)\nall values are removed; run the command again to drop the suite"
+                )
             }
             return dropLine(options)
         }

@@ -21,7 +21,7 @@ enum EnvironmentFile {
             } else if let word {
                 text += "\(key)=\(quoted(word))\n"
             } else {
-                problems.append("  \(key): a line cannot hold this value")
+                problems.append("  \(key): a line cannot represent the value")
             }
         }
         try ToolError.check(problems, form: ".env")
@@ -32,7 +32,7 @@ enum EnvironmentFile {
     static func settings(of bytes: [UInt8], schema: Schema?) throws(ToolError) -> [StoredSetting] {
         let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
         guard let text = String(validating: bytes.dropFirst(bytes.starts(with: byteOrderMark) ? 3 : 0), as: UTF8.self)
-        else { throw ToolError(.failed, "it is not UTF-8") }
+        else { throw ToolError(.failed, "not valid UTF-8") }
         var (lines, settings, errors) = (EnvironmentLines(text), [StoredSetting](), [ToolError]())
         var keys: Set<KeyName> = []
         while !lines.skipToEnd() {
@@ -40,7 +40,7 @@ enum EnvironmentFile {
             do throws(ToolError) {
                 let line = try lines.next()
                 let key = try KeyName.named(line.name)
-                guard keys.insert(key).inserted else { throw ToolError(.failed, "\(key) comes twice") }
+                guard keys.insert(key).inserted else { throw ToolError(.failed, "\(key) occurs twice") }
                 let reader = ValueReader(key, schema?.key(key.text)?.document)
                 settings.append(StoredSetting(key: key, value: try reader.read(line.word)))
             } catch {

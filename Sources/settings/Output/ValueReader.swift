@@ -58,7 +58,7 @@ struct ValueReader {
             guard !types.isEmpty || !error.isUnrepresentable || !isNumber && !"[{\"".contains(word.prefix(1)) else {
                 throw ToolError(
                     .refused,
-                    "\(name): this JSON cannot be stored: \(error.reason); 'settings set --text' stores it as a text"
+                    "\(name): cannot store the JSON: \(error.reason); 'settings set --text' stores a text"
                 )
             }
             json = nil

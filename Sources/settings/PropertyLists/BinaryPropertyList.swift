@@ -37,9 +37,9 @@ struct BinaryPropertyListReader {
     private mutating func value(_ index: Int, depth: Int) throws(ToolError) -> JSONValue {
         guard offsets.indices.contains(index) else { throw ToolError(.failed, "object \(index) is missing") }
         // Objects that hold themselves end here.
-        guard depth <= PropertyList.maximumDepth else { throw ToolError(.failed, "it is nested too deeply") }
+        guard depth <= PropertyList.maximumDepth else { throw ToolError(.failed, "the value is nested too deeply") }
         left -= 1
-        guard left > 0 else { throw ToolError(.failed, "it has more than \(Self.mostValues) values") }
+        guard left > 0 else { throw ToolError(.failed, "the file has more than \(Self.mostValues) values") }
         let offset = offsets[index]
         let marker = try byte(at: offset)
         let low = Int(marker & 0x0F)
@@ -68,7 +68,7 @@ struct BinaryPropertyListReader {
             let units = stride(from: content.startIndex, to: content.endIndex, by: 2)
                 .map { UInt16(content[$0]) << 8 | UInt16(content[$0 + 1]) }
             guard let text = String(validating: units, as: UTF16.self) else {
-                throw ToolError(.failed, "a text at byte \(offset) has half a character")
+                throw ToolError(.failed, "the text at byte \(offset) is not valid UTF-16")
             }
             return .string(text)
         case 0xA:
@@ -83,7 +83,7 @@ struct BinaryPropertyListReader {
             for (key, element) in zip(references.prefix(references.count / 2), references.suffix(references.count / 2))
             {
                 guard case .string(let name) = try value(key, depth: depth + 1), try isText(key) else {
-                    throw ToolError(.failed, "a key is no text")
+                    throw ToolError(.failed, "a key is not a string")
                 }
                 let member: JSONValue
                 do throws(ToolError) {
@@ -93,11 +93,12 @@ struct BinaryPropertyListReader {
                     throw depth > 1 ? error : ToolError(error.code, "\(Terminal.plain(name)): \(error.message)")
                 }
                 guard object.append(JSONObject.Member(name: name, value: member)) else {
-                    throw ToolError(.failed, "the key '\(Terminal.plain(name))' comes twice")
+                    throw ToolError(.failed, "the key '\(Terminal.plain(name))' occurs twice")
                 }
             }
             return .object(object)
-        case 0x8: throw ToolError(.failed, "it is a keyed archive: settings have no references between values")
+        case 0x8:
+            throw ToolError(.failed, "the file is a keyed archive; settings cannot have references between values")
         default: throw Self.damaged(at: offset)
         }
     }
