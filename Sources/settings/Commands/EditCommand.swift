@@ -8,10 +8,10 @@ enum EditCommand {
         name: "edit", forms: [[.suite, Command.Operand("KEY", .optional)]],
         summary: "Change the stored values of a suite, or one value, with an editor.",
         details: """
-            The editor is $VISUAL, $EDITOR or vi. It gets the stored values as JSON; with KEY, it gets a text as it is, or any
-            other value as JSON. The command makes one commit of the changes, but only if no other caller changed the suite, or
-            the setting, meanwhile. If the daemon refuses the commit, a person at a terminal can edit again; otherwise the
-            command keeps the edited file.
+            The editor is $VISUAL, $EDITOR or vi. It opens the stored values as JSON; with KEY, it opens a text without quotes,
+            or any other value as JSON. The command makes one commit of the changes, but only if no other caller changed the
+            suite, or the setting, meanwhile. If the daemon refuses the commit, a person at a terminal can edit the text again;
+            otherwise the command keeps the edited file.
             """,
         options: Command.writing,
         examples: ["settings edit app --note 'louder at night'", "settings edit app theme"]

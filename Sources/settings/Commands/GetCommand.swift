@@ -6,16 +6,16 @@ enum GetCommand {
     static let get = Command(
         name: "get", forms: [[.suite, .someKeys], .init([.suite], with: "prefix")], summary: "Print values.",
         details: """
-            A text is printed as it is, any other value as JSON. Each value is a line. KEY[0] prints an element of a list, and
+            Each value is a line: a text without quotes, any other value as JSON. KEY[0] prints an element of a list, and
             KEY[name] a member of an object; see 'settings help set'.
             With --prefix, the command prints a line for each setting that has a value: the key, a tab and the value, with the
             escapes of 'settings list --format tsv'. With --prefix and --json, it prints one JSON object of keys.
             """,
         options: [
-            Command.Option("json", nil, "print texts as JSON, too"),
+            Command.Option("json", nil, "also print texts as JSON"),
             Command.Option("prefix", "PREFIX", "all keys that begin with PREFIX; '' for all keys of the suite"),
             Command.Option("default", "VALUE", "the text to print if the setting has no value"),
-            Command.Option("source", nil, "print where the value is from: stored, default, unset or invalid"),
+            Command.Option("source", nil, "print the source of the value: stored, default, unset or invalid"),
             Command.Option("at", "WHEN", "the value at a revision, an instant, yesterday, or 2h (two hours ago)"),
         ],
         exclusive: [["json", "source"], ["default", "source"], ["default", "prefix"]],

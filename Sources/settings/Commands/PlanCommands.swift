@@ -19,9 +19,9 @@ enum PlanCommands {
         summary: "Show the changes that would give suites the values in files.",
         details: """
             \(form)
-            The command ends with 2 if there is something to do. The hash identifies the operations, the revisions of the
-            suites, and --override; 'settings apply --plan HASH' does what the hash identifies. If the daemon would refuse the
-            plan, the command prints every refusal, and no hash.
+            The command ends with 2 if the plan has changes. The hash identifies the operations, the revisions of the suites,
+            and --override; 'settings apply --plan HASH' applies exactly this plan. If the daemon would refuse the plan, the
+            command prints every refusal, and no hash.
             """,
         options: [prune, Command.override, Command.json, Command.Option("hash", nil, "print only the hash")],
         exclusive: [["json", "hash"]],
@@ -44,8 +44,8 @@ enum PlanCommands {
         name: "apply", forms: [[.fileOrDirectory]], summary: "Give suites the values in files, in one commit.",
         details: """
             \(form)
-            With --plan, the command does exactly what 'settings plan' showed, also if --prune and --override are not repeated.
-            If 'settings plan' would print another hash now, the command changes nothing.
+            With --plan, the command applies exactly the plan with this hash, without a repetition of --prune and --override. If
+            the plan has changed, the command changes nothing.
             """,
         options: [
             prune, Command.Option("plan", "HASH", "only if 'settings plan' still prints this hash"),

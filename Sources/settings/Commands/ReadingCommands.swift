@@ -100,8 +100,8 @@ enum ReadingCommands {
         name: "find", forms: [[Command.Operand("TEXT")]],
         summary: "Find settings by a part of their name, value or description.",
         details: """
-            Upper and lower case are the same. A description is shown if the text is in it. The command ends with 4 if it finds
-            nothing.
+            The command ignores upper and lower case. It shows a description that contains TEXT. The command ends with 4 if it
+            finds nothing.
             """,
         options: [
             Command.Option("suite", "SUITE", "only in this suite", isRepeatable: true)

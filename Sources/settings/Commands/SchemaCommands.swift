@@ -19,7 +19,7 @@ enum SchemaCommands {
 
     private static let check = Command(
         name: "schema check", forms: [[.file]], summary: "Find the mistakes in a schema, without a daemon.",
-        details: "\(fileNote)\nIf the schema has mistakes, the command lists them and ends with 5.",
+        details: "\(fileNote)\nIf the schema has mistakes, the command lists the mistakes and ends with 5.",
         examples: ["settings schema check app.json", "settings schema check - <app.json"]
     ) { arguments in
         do {
@@ -38,10 +38,9 @@ enum SchemaCommands {
         details: """
             \(fileNote)
             Each change of the schema is a line: + for a new key, - for a removed key, ~ for another change. 'widening' means
-            that every value that was allowed stays allowed, 'narrowing' that no value becomes allowed, and 'neither' that
-            both are possible; a change without such a word has no effect on the allowed values. The settings whose values
-            would change follow.
-            The command ends with 2 if applying the schema would change something, and with 5 if the daemon would refuse it.
+            that every allowed value stays allowed, 'narrowing' that no other value becomes allowed, and 'neither' that both are
+            possible; a change without a word has no effect on the allowed values. The settings whose values would change
+            follow. The command ends with 2 if there are changes, and with 5 if the daemon would refuse the schema.
             """,
         options: [onConflict, Command.json],
         examples: ["settings schema diff app app.json", "settings schema diff app app.json --json"]
@@ -79,8 +78,8 @@ enum SchemaCommands {
         ],
         summary: "Print the keys of a schema as Swift code or as a table in Markdown.",
         details: """
-            The Swift code is for programs that use the module SettingsClient. The schema is the schema of SUITE, or the schema
-            in the file of --file, which needs no daemon.
+            The Swift code is for programs that use the module SettingsClient. The command reads the schema of SUITE, or the
+            schema in FILE, which needs no daemon.
             """,
         options: [
             Command.at, Command.Option("file", "FILE", "read the schema from a file; - is standard input", short: "f"),

@@ -12,10 +12,9 @@ enum TransferCommands {
         details: """
             For one suite, the command prints a file for 'settings import'. For several suites, or with --all, it prints one
             file for 'settings plan' and 'settings apply'; --to writes a directory for these commands, with a file SUITE.json
-            for each suite. The files have the values of one revision, and the keys in the order of their names, so that a
-            file changes only where a setting changes. The form env has a line KEY=value for each setting, quoted for the
-            shell; plist is a property list in XML, and bplist a binary property list. A setting that a form cannot hold is an
-            error.
+            for each suite. All files have the values of one revision, ordered by key. The form env has a line KEY=value for
+            each setting, quoted for the shell; plist is a property list in XML, and bplist a binary property list. If the form
+            cannot represent a value, the command fails.
             """,
         options: [
             Command.Option("all", nil, "all suites"),
@@ -112,8 +111,8 @@ enum TransferCommands {
             FILE has the form that 'settings export' prints; - is standard input. Keys that the file does not name keep their
             values. With --replace, the command removes these values, except secrets that the caller may not read. The form env
             has no types, so the schema decides the type of each value. A property list may be XML or binary; its dates and
-            data become texts. If the file has more settings than the daemon takes in one commit, the command checks all of
-            them, then makes several commits.
+            data become texts. If the file has more settings than the daemon takes in one commit, the command checks all
+            settings, then makes several commits.
             """,
         options: [
             Command.Option(

@@ -6,11 +6,10 @@ import Synchronization
 enum WaitCommand {
     static let wait = Command(
         name: "wait", forms: [[.suite, Command.Operand("KEY=VALUE", .oneOrMore)]],
-        summary: "Wait until settings have these values.",
+        summary: "Wait until settings have the given values.",
         details: """
             KEY alone waits for any value, !KEY for no value, and KEY!=VALUE for another value or no value. The key ends at the
-            first = or !=; a key that contains = is written ["KEY"]. The command ends with 8 if the time of --timeout is over
-            first.
+            first = or !=; write ["KEY"] for a key that contains =. The command ends with 8 if the time of --timeout is over.
             """,
         options: [Command.Option("timeout", "TIME", "end after this time: seconds, or a span such as 2m (no limit)")],
         examples: ["settings wait app ready=true --timeout 60", "settings wait app leader"]

@@ -14,19 +14,18 @@ enum WatchingCommands {
         ],
         summary: "Print each change as it happens, or run a program.",
         details: """
-            The command misses no change and prints no change twice, also if the connection breaks. With --suite or --all, it
-            watches several suites; --all includes suites that are created later.
-            With --exec, the shell runs COMMAND for each key that changed, and no two runs at the same time. If a key changes
-            several times during a run, the next run gets its newest value. The environment of COMMAND has SETTINGS_SUITE and
+            The command prints each change once, also if the connection breaks. --all includes suites that are created later.
+            With --exec, the shell runs COMMAND for each key that changed, one run at a time. If a key changes during a run, the
+            next run gets its newest value. The environment of COMMAND has SETTINGS_SUITE and
             SETTINGS_KEY, with --server the address as SETTINGS_URL, and as JSON SETTINGS_OLD and SETTINGS_NEW, which are
             missing if there is no value. A value of more than 100,000 bytes is in the file SETTINGS_OLD_FILE or
             SETTINGS_NEW_FILE instead, until the run ends.
-            With --json, each line has a cursor, from which --since continues after that line. If the history does not reach
-            back to the cursor of --since, the first line has "reset":true and the present values.
+            With --json, each line has a cursor for --since. If the history no longer has the changes after the cursor of
+            --since, the first line has "reset":true and the present values.
             """,
         options: Command.suiteSelection + [
             Command.Option("prefix", "PREFIX", "also keys that begin with PREFIX", isRepeatable: true),
-            Command.Option("since", "CURSOR", "begin after this place in the history, not now"),
+            Command.Option("since", "CURSOR", "begin after the changes up to this cursor"),
             Command.Option("exec", "COMMAND", "run this command for each key that changed"), Command.json,
             Command.secrets,
         ],

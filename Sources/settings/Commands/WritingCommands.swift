@@ -7,7 +7,7 @@ enum WritingCommands {
 
     private static let guards = [
         Command.Option("if-revision", "REVISION", "only if the setting is at this revision"),
-        Command.Option("if-unset", nil, "only if nothing is stored"),
+        Command.Option("if-unset", nil, "only if the setting has no stored value"),
     ]
 
     private static let set = Command(
@@ -18,15 +18,15 @@ enum WritingCommands {
         ],
         summary: "Change settings, or parts of their values.",
         details: """
-            The type of a value is that of the schema: 5 is a number for one key and a text for another. +5 adds to a number
-            and +-5 subtracts from it, if the key takes numbers and no texts. Without a schema, the stored value has to be a
-            number. The value - is read from standard input. Several KEY=VALUE are one commit: all of them are done, or none.
+            The schema decides the type of a value: 5 is a number for one key and a text for another. +5 adds 5, and +-5
+            subtracts 5, if the schema allows numbers and no texts, or without a schema if the stored value is a number. If
+            VALUE is -, the command reads the value from standard input. Several KEY=VALUE make one commit.
 
             KEY[0] is the first element of a list, KEY[name] a member of an object, and KEY[0].name a member of the element.
-            The key ends at the first [, so that a key may have dots. A key that contains [ or = is written ["KEY"], and so is
-            a member with such a name. If another caller changes the value meanwhile, the command reads it again and repeats
-            a change that depends on it. It changes an element of a list only if the element is still at its position, and
-            otherwise ends with 5.
+            The key ends at the first [, because keys may contain dots. Write ["KEY"] for a key, or a member, that contains [
+            or =. If another caller changes the value meanwhile, the command reads the value again and repeats a change that
+            depends on the value. The command changes an element of a list only if the element is still at its position;
+            otherwise it ends with 5.
             """,
         options: [
             Command.Option("json", nil, "VALUE is JSON"), Command.Option("text", nil, "VALUE is a text"),
