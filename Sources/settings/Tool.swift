@@ -11,7 +11,9 @@ enum Tool {
     static func run(_ words: [String]) async -> Never {
         do {
             if let position = ProcessArguments.firstInvalidPosition {
-                throw ToolError.usage("argument \(position) is not UTF-8: '\(Terminal.plain(words[position - 1]))'")
+                throw ToolError.usage(
+                    "argument \(position) is not UTF-8: '\(Terminal.plain(words[position - 1]))'; "
+                        + "use - and standard input for a file with such a name")
             }
             let code = try await code(of: words)
             try Terminal.flush()
@@ -21,8 +23,8 @@ enum Tool {
         }
     }
 
-    /// Takes the options before a command, and between the words of its name, apart from the rest: those that every
-    /// command has, with a value.
+    /// Splits words into the options with a value that every command has, before a command or between the words of its name,
+    /// and the other words.
     static func parts(of words: [String]) -> (options: [String], rest: [String]) {
         let (options, rest) = Arguments.common(of: words)
         guard let first = rest.first, isGroup(first) else { return (options, rest) }

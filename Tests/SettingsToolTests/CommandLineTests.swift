@@ -230,7 +230,7 @@ struct CommandLineTests {
         let shell = try Shell()
         let end = try shell.run("settings \(arguments)")
         #expect(end.code == 64)
-        #expect(end.errors.hasSuffix(" is not UTF-8: 'a\u{FFFD}b'\n"), "\(end.errors)")
+        #expect(end.errors.contains(" is not UTF-8: 'a\u{FFFD}b'; use - and standard input"), "\(end.errors)")
         #expect(try shell.run("settings list app --changed").output == "")
     }
 

@@ -47,7 +47,7 @@ struct Arguments: Sendable {
         }
     }
 
-    /// Takes the options before a command apart from the rest: those that every command has, with a value.
+    /// Splits words into the options with a value that every command has, before a command, and the other words.
     static func common(of words: some Sequence<String>) -> (options: [String], rest: [String]) {
         var (options, rest) = ([String](), Array(words)[...])
         while let word = rest.first {

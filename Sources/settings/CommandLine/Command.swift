@@ -47,8 +47,8 @@ struct Command: Sendable {
         return placeholder.split(separator: "|").map(String.init)
     }
 
-    /// Throws unless no two options exclude each other, the operands fit a form of the command, and each word with choices is
-    /// one of its choices.
+    /// Throws if two options exclude each other, the command has no form with these operands, or a word is not one of its
+    /// choices.
     func validate(_ arguments: Arguments) throws(ToolError) {
         for group in exclusive {
             let given = group.filter(arguments.has)

@@ -74,15 +74,15 @@ extension Command {
         }
     }
 
-    /// The lists of forms of which a command line must fit a form each: the forms of each given option that selects forms,
-    /// otherwise the forms without an option.
+    /// Lists of forms. The operands must be the operands of a form of each list: of the forms that each given option selects,
+    /// or without such an option of the other forms.
     func selectedForms(_ arguments: Arguments) -> [[Form]] {
         let given = Set(forms.compactMap(\.option).filter(arguments.has))
         guard !given.isEmpty else { return [forms.filter { $0.option == nil }] }
         return given.sorted().map { option in forms.filter { $0.option == option } }
     }
 
-    /// Returns the operands of the form that the command line fits. Throws if it does not fit a form of each selected list.
+    /// Returns the operands of the form of the command line. Throws if a selected list has no form with so many operands.
     func validatedOperands(_ arguments: Arguments) throws(ToolError) -> [Operand] {
         let operands = arguments.operands
         var fitting: [Operand] = []

@@ -227,7 +227,7 @@ extension Arguments {
 }
 
 extension TemporaryFile {
-    /// Runs the editor. Returns what was saved.
+    /// Runs the editor. Returns the edited text.
     fileprivate func edit() throws(ToolError) -> [UInt8] {
         let editor =
             EnvironmentVariables.nonEmptyValue(of: "VISUAL") ?? EnvironmentVariables.nonEmptyValue(of: "EDITOR") ?? "vi"

@@ -78,7 +78,7 @@ enum PlanCommands {
     }
 }
 
-/// The operations that bring suites from what they are to what files describe.
+/// The operations that give suites the values in files.
 private struct Plan {
     /// The suites that the files describe, as they are.
     private(set) var suites: [StoredSuite] = []

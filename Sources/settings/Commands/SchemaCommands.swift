@@ -129,7 +129,7 @@ enum SchemaCommands {
         return .setSchema(document, of: try arguments.suite(), onConflict: policy, options)
     }
 
-    /// Prints what applying a schema would change. A schema with mistakes is left to the daemon, which lists them.
+    /// Prints what applying a schema would change. The daemon lists the mistakes of a schema.
     private static func compare(_ arguments: Arguments) throws -> ExitCode {
         let (suite, document) = (try arguments.suite(), try InputFile.json(arguments.operands[1], arguments))
         let client = try arguments.client(timeout: .seconds(60))

@@ -185,7 +185,7 @@ extension PartedCommit {
 }
 
 extension DaemonClient {
-    /// Reads what suites store, with the options of `export`.
+    /// Reads the stored values of suites, with the options of `export`.
     fileprivate func storedValues(
         of suites: [SuiteName], at moment: Moment?, _ arguments: Arguments
     ) throws -> [SuiteValues] {

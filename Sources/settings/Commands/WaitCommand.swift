@@ -31,7 +31,7 @@ enum WaitCommand {
         let key: KeyName
         /// Nil for any value.
         let word: String?
-        /// True if the condition is that the setting has no such value.
+        /// True if the setting must not have the value.
         let isNegated: Bool
 
         init(_ text: String) throws(ToolError) {

@@ -6,7 +6,7 @@ import Synchronization
 /// A completion that finds the words which may stand where the cursor is, by the commands' declarations and from the daemon.
 ///
 /// The scripts of the shells run `settings complete WORDS…` for it, with the words behind the program's name up to the
-/// cursor. A line of its output is a word, and behind a tab what it means.
+/// cursor. A line of its output is a word, a tab and the meaning of the word.
 struct Completion {
     /// A word that may stand there.
     struct Candidate: Sendable {

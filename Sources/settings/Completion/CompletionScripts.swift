@@ -1,4 +1,4 @@
-/// The command `completion`, with the scripts that it prints. Each asks the program itself what may stand at the cursor.
+/// The command `completion`, with the scripts that it prints. Each script asks the program for the words that may follow.
 enum CompletionCommands {
     static let all = [completion]
 

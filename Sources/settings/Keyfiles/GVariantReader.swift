@@ -3,7 +3,7 @@ import SettingsModel
 
 /// A reader of values in the text form of GVariant, which `dconf dump` and `gsettings get` print.
 ///
-/// JSON has fewer types: numbers lose their width, tuples and entries become arrays, variants what they hold, and the keys
+/// JSON has fewer types: numbers lose their width, tuples and entries become arrays, variants their values, and the keys
 /// of dictionaries texts.
 struct GVariantReader {
     private static let keywords: [String: Character] = [
@@ -96,7 +96,7 @@ struct GVariantReader {
     }
 
     private func notValue(_ word: String) -> ToolError {
-        error("'\(word)' is no text in quotes, no finite number and no integer of 64 bits")
+        error("'\(word)' is not a text in quotes, a finite number or an integer of 64 bits")
     }
 
     private mutating func array(_ depth: Int) throws(ToolError) -> JSONValue {

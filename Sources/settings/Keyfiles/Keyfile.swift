@@ -38,7 +38,7 @@ enum Keyfile {
     private static func prefix(of group: Substring) throws(ToolError) -> String {
         if group == "/" { return "" }
         guard isPath(group) else {
-            throw ToolError(.failed, "'\(group)' is no group: a path without slashes at its ends")
+            throw ToolError(.failed, "'\(group)' is not a group; write a path without slashes at its ends")
         }
         return group + "/"
     }
@@ -54,7 +54,7 @@ enum Keyfile {
         return text
     }
 
-    /// Returns the file of settings. Throws if it cannot hold one of them, and names all such keys.
+    /// Returns the file of settings. Throws an error that names each key whose value the file cannot represent.
     static func text(of settings: [StoredSetting], schema: Schema?) throws(ToolError) -> String {
         var (groups, problems): ([UTF8Text: String], [String]) = ([:], [])
         for setting in settings {
@@ -79,7 +79,7 @@ enum Keyfile {
         return texts.lazy.compactMap(\.self).first { (try? GVariantReader.read($0)) == value }
     }
 
-    /// The group and the name within it of a setting; nil if the form has none such.
+    /// The group and the name within it of a setting; nil if the form cannot represent the name.
     private static func parts(of key: String) -> (group: String, name: String)? {
         guard isPath(Substring(key)), !key.utf8.contains(where: { "=[]".utf8.contains($0) }) else { return nil }
         var path = key.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }

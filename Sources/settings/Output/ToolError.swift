@@ -21,7 +21,7 @@ enum ExitCode: Int32, CaseIterable {
         case .failed: "failed for another reason"
         case .differs: "there are differences, or there is something to do"
         case .notSet: "the setting has no value"
-        case .unknown: "there is no such suite, key or revision"
+        case .unknown: "the suite, the key or the revision does not exist"
         case .refused: "the daemon refused the change"
         case .unauthorized: "a credential is missing, or lacks a right"
         case .unreachable: "no daemon answered, or the daemon takes no writes now"
@@ -150,7 +150,7 @@ extension Problem {
 }
 
 extension Problem.Current {
-    /// The present state of what a condition is about.
+    /// The present state of the suite or the setting of a condition.
     fileprivate var phrase: String {
         switch self {
         case .suite(let suite): "the suite \(suite.suite) is at revision \(suite.revision)"

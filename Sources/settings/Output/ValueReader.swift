@@ -47,7 +47,7 @@ struct ValueReader {
     var takesText: Bool { types.contains("string") }
 
     /// Reads a value. Where the schema allows a text, the word is one, unless it is a value of another type that is allowed,
-    /// too. Without a schema, what is JSON is read as JSON.
+    /// too. Without a schema, a word that is JSON is JSON.
     func read(_ word: String) throws(ToolError) -> JSONValue {
         let json: JSONValue?
         do {

@@ -50,7 +50,7 @@ struct BinaryPropertyListReader {
             let bits = UInt64(truncatingIfNeeded: try bits(at: offset + 1, size: 1 << low))
             let number =
                 low == 2 ? Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits))) : Double(bitPattern: bits)
-            guard number.isFinite else { throw ToolError(.failed, "\(number) is no finite number") }
+            guard number.isFinite else { throw ToolError(.failed, "\(number) is not a finite number") }
             return .double(number)
         case 0x3 where low == 3:
             let seconds = Double(bitPattern: UInt64(truncatingIfNeeded: try bits(at: offset + 1, size: 8)))
@@ -107,7 +107,7 @@ struct BinaryPropertyListReader {
         (0x5...0x7).contains(try byte(at: offsets[index]) >> 4)
     }
 
-    /// The place and the count of what an object consists of.
+    /// The position and the number of the parts of an object.
     private func extent(at offset: Int) throws(ToolError) -> (start: Int, count: Int) {
         let low = Int(try byte(at: offset) & 0x0F)
         guard low == 0x0F else { return (offset + 1, low) }
@@ -147,7 +147,7 @@ struct BinaryPropertyListReader {
         let bits = try bits(at: offset, size: size)
         if size == 8 { return Int64(bitPattern: UInt64(bits)) }
         guard let number = Int64(exactly: Int128(bitPattern: bits)) else {
-            throw ToolError(.failed, "\(bits) is no integer of 64 bits")
+            throw ToolError(.failed, "\(bits) is not an integer of 64 bits with a sign")
         }
         return number
     }
@@ -201,7 +201,7 @@ struct BinaryPropertyListWriter {
         return bytes
     }
 
-    /// Adds a value by the schemas of what is in it. Returns the number of its object.
+    /// Adds a value by the schemas of its parts. Returns the number of its object.
     private mutating func add(_ value: JSONValue, _ hints: PropertyList.Hints, _ schema: JSONValue?) -> Int {
         let number = objects.count
         switch value {

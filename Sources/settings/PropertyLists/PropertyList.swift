@@ -18,7 +18,7 @@ enum PropertyList {
         return try StoredSetting.all(of: root)
     }
 
-    /// Returns a property list of settings. Throws if it cannot hold one of them, and names all such keys.
+    /// Returns a property list of settings. Throws an error that names each key whose value a property list cannot represent.
     static func bytes(of settings: [StoredSetting], isBinary: Bool, schema: Schema?) throws(ToolError) -> [UInt8] {
         let problems = settings.compactMap { setting in
             problem(of: .object([setting.key.text: setting.value]), isBinary: isBinary).map {

@@ -25,7 +25,7 @@ struct XMLPropertyListWriter {
         """
     }
 
-    /// Writes a value by the schemas of what is in it.
+    /// Writes a value by the schemas of its parts.
     ///
     /// - Parameter schema: its own.
     mutating func write(_ value: JSONValue, _ hints: PropertyList.Hints, _ schema: JSONValue? = nil) {
@@ -187,23 +187,23 @@ struct XMLPropertyListReader {
             let digits = word.hasPrefix("+") ? word.dropFirst() : word[...]
             let isHexadecimal = digits.hasPrefix("0x") || digits.hasPrefix("0X")
             guard let number = isHexadecimal ? Int64(digits.dropFirst(2), radix: 16) : Int64(digits) else {
-                throw error("'\(Terminal.plain(word))' is no integer of 64 bits")
+                throw error("'\(Terminal.plain(word))' is not an integer of 64 bits with a sign")
             }
             return .integer(number)
         case "real":
             guard let number = Double(word), number.isFinite else {
-                throw error("'\(Terminal.plain(word))' is no finite number")
+                throw error("'\(Terminal.plain(word))' is not a finite number")
             }
             return .double(number)
         case "date":
             guard word.utf8.count == 20, word.hasSuffix("Z"), DateTimeSyntax(word) != nil else {
-                throw error("'\(Terminal.plain(word))' is no date such as 2026-11-20T10:00:00Z")
+                throw error("'\(Terminal.plain(word))' is not a date such as 2026-11-20T10:00:00Z")
             }
             return .string(word)
         case "data":
             guard let bytes = Base64.bytes(of: word) else { throw error("data is not Base64") }
             return .string(Base64.text(of: bytes))
-        default: throw error("<\(Terminal.plain(name))> is no element of a property list")
+        default: throw error("<\(Terminal.plain(name))> is not an element of a property list")
         }
     }
 
@@ -261,7 +261,7 @@ struct XMLPropertyListReader {
         if let text = ["amp": "&", "lt": "<", "gt": ">", "quot": "\"", "apos": "'"][name] { return text }
         let number = name.hasPrefix("#x") ? UInt32(name.dropFirst(2), radix: 16) : UInt32(name.dropFirst())
         guard name.hasPrefix("#"), let scalar = number.flatMap(Unicode.Scalar.init) else {
-            throw error("&\(Terminal.plain(name)); is no entity")
+            throw error("&\(Terminal.plain(name)); is not an entity of XML")
         }
         return String(scalar)
     }

@@ -102,7 +102,7 @@ struct PartedCommit {
         return start..<end
     }
 
-    /// Commits some of the operations. Returns nil, and does nothing, if those are more than the daemon takes.
+    /// Commits some of the operations. Returns nil, and does nothing, if the daemon does not take so many operations.
     private func send(
         _ part: ArraySlice<Transaction.Operation>, at revision: Revision?, _ options: WriteOptions
     ) throws -> WriteSummary? {
