@@ -34,7 +34,9 @@ enum Help {
     }
 
     static func text(of command: Command) -> String {
-        var parts = ["\(command.summary)\n\nusage: " + command.usages.joined(separator: "\n       ")]
+        var parts = [
+            "\(command.summary)\n\nusage: " + command.usages.map { "\($0) [OPTIONS]" }.joined(separator: "\n       ")
+        ]
         if !command.details.isEmpty { parts.append(command.details) }
         parts.append("options:\n" + lines(of: command.options + Command.common))
         parts.append("examples:\n" + command.examples.map { "  \($0)" }.joined(separator: "\n"))

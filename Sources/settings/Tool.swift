@@ -11,7 +11,9 @@ enum Tool {
     static func run(_ words: [String]) async -> Never {
         do {
             if let position = ProcessArguments.firstInvalidPosition {
-                throw ToolError.usage("argument \(position) is not UTF-8: '\(Terminal.plain(words[position - 1]))'")
+                throw ToolError.usage(
+                    "argument \(position) is not UTF-8: '\(Terminal.plain(words[position - 1]))'; "
+                        + "use - and standard input for a file with such a name")
             }
             let code = try await code(of: words)
             try Terminal.flush()
@@ -21,8 +23,8 @@ enum Tool {
         }
     }
 
-    /// Takes the options before a command, and between the words of its name, apart from the rest: those that every
-    /// command has, with a value.
+    /// Splits words into the options with a value that every command has, before a command or between the words of its name,
+    /// and the other words.
     static func parts(of words: [String]) -> (options: [String], rest: [String]) {
         let (options, rest) = Arguments.common(of: words)
         guard let first = rest.first, isGroup(first) else { return (options, rest) }
@@ -44,7 +46,9 @@ enum Tool {
         guard let first = rest.first else {
             // The last option may lack its value.
             _ = try Arguments(options, for: ReadingCommands.list)
-            guard options.isEmpty else { throw ToolError.usage("the command is missing; 'settings help' lists them") }
+            guard options.isEmpty else {
+                throw ToolError.usage("the command is missing; 'settings help' lists the commands")
+            }
             try Terminal.write("\(Help.overview)\n", to: .standardError)
             return .usage
         }
@@ -96,7 +100,7 @@ enum Tool {
             let client = try? arguments.client(timeout: .milliseconds(500)),
             (try? client.blocking.send(.keys(of: suite, limit: 1))) != nil
         else { return "" }
-        return "\nthere is a suite \(suite), too; 'settings list \(suite)' lists its settings"
+        return "\n'settings list \(suite)' lists the settings of the suite \(suite)"
     }
 
     /// Runs `settings SUITE`, which is short for `settings list SUITE`. A suite that is not there may be a command with a
@@ -116,7 +120,9 @@ enum Tool {
     private static let synonyms = [
         "ls": ["list"], "delete": ["unset"], "rm": ["unset"], "put": ["set"], "read": ["get"], "write": ["set"],
         "reset": ["unset"], "log": ["history"], "monitor": ["watch"], "rollback": ["undo", "restore"],
-        "version": ["--version"], "-v": ["--version"], "-V": ["--version"],
+        "show": ["list", "get"], "cat": ["get"], "del": ["unset"], "remove": ["unset"], "add": ["set"],
+        "tail": ["watch"],
+        "dump": ["export"], "load": ["import"], "version": ["--version"], "-v": ["--version"], "-V": ["--version"],
         "schema export": ["schema show"], "schema get": ["schema show"], "schema set": ["schema apply"],
     ]
 
@@ -125,7 +131,7 @@ enum Tool {
         if suggestion.isEmpty, words.count == 2, (try? KeyName(words[1])) != nil {
             suggestion = "; did you mean 'settings get \(name) \(words[1])'?"
         }
-        return .usage("there is no command '\(name)'\(suggestion); 'settings help' lists them")
+        return .usage("there is no command '\(name)'\(suggestion); 'settings help' lists the commands")
     }
 
     private static func suggestion(for name: String) -> String {

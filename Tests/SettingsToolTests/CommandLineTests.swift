@@ -10,43 +10,43 @@ struct CommandLineTests {
         try Shell().follow(
             #"""
             $ settings lst a b
-            ! settings: there is no command 'lst'; did you mean list?; 'settings help' lists them
+            ! settings: there is no command 'lst'; did you mean list?; 'settings help' lists the commands
             => 64
             $ settings help lst
-            ! settings: there is no command 'lst'; did you mean list?; 'settings help' lists them
+            ! settings: there is no command 'lst'; did you mean list?; 'settings help' lists the commands
             => 64
             $ settings ls app theme
-            ! settings: there is no command 'ls'; did you mean list?; 'settings help' lists them
+            ! settings: there is no command 'ls'; did you mean list?; 'settings help' lists the commands
             => 64
             $ settings rollback app 1
-            ! settings: there is no command 'rollback'; did you mean undo or restore?; 'settings help' lists them
+            ! settings: there is no command 'rollback'; did you mean undo or restore?; 'settings help' lists the commands
             => 64
             $ settings -v
-            ! settings: there is no command '-v'; did you mean --version?; 'settings help' lists them
+            ! settings: there is no command '-v'; did you mean --version?; 'settings help' lists the commands
             => 64
             $ settings app theme
-            ! settings: there is no command 'app'; did you mean 'settings get app theme'?; 'settings help' lists them
+            ! settings: there is no command 'app'; did you mean 'settings get app theme'?; 'settings help' lists the commands
             => 64
             $ settings rm
             ! settings: there is no command and no suite 'rm'; did you mean unset?
             => 4
             $ settings set app name -x
-            ! settings: settings set has no option -x; -- stands before a value with a dash; 'settings help set' lists them
+            ! settings: 'settings set' has no option -x; write -- before a value that begins with a dash; 'settings help set' lists the options
             => 64
             $ settings unset app name --dryrun
-            ! settings: settings unset has no option --dryrun; did you mean --dry-run?; 'settings help unset' lists them
+            ! settings: 'settings unset' has no option --dryrun; did you mean --dry-run?; 'settings help unset' lists the options
             => 64
             $ settings --json
-            ! settings: there is no command '--json'; 'settings help' lists them
+            ! settings: there is no command '--json'; 'settings help' lists the commands
             => 64
             $ settings list app --changd
-            ! settings: settings list has no option --changd; did you mean --changed?; 'settings help list' lists them
+            ! settings: 'settings list' has no option --changd; did you mean --changed?; 'settings help list' lists the options
             => 64
             $ settings list app -x
-            ! settings: settings list has no option -x; 'settings help list' lists them
+            ! settings: 'settings list' has no option -x; 'settings help list' lists the options
             => 64
             $ settings list app ---json
-            ! settings: settings list has no option ---json; did you mean --json?; 'settings help list' lists them
+            ! settings: 'settings list' has no option ---json; did you mean --json?; 'settings help list' lists the options
             => 64
             $ settings list app --json=yes
             ! settings: --json takes no value
@@ -83,10 +83,10 @@ struct CommandLineTests {
             $ head -1 all; settings help | diff - all
             Reads, changes and watches the settings of a settingsd daemon.
             $ settings schema check app.json --dry-run
-            ! settings: settings schema check has no option --dry-run; 'settings help schema check' lists them
+            ! settings: 'settings schema check' has no option --dry-run; 'settings help schema check' lists the options
             => 64
             $ settings schema show app --on-conflict reset
-            ! settings: settings schema show has no option --on-conflict; 'settings help schema show' lists them
+            ! settings: 'settings schema show' has no option --on-conflict; 'settings help schema show' lists the options
             => 64
             $ settings watch app --json --exec true
             ! settings: --exec and --json exclude each other
@@ -163,14 +163,15 @@ struct CommandLineTests {
             for token in ["-", "/dev/stdin"] {
                 let end = try shell.run("printf secret | settings \(command) --token-file \(token)")
                 #expect(end.code == 64 && end.output.isEmpty, "\(command): \(end)")
-                let message = "standard input has the token (--token-file \(token)), so it cannot have the value, too"
+                let message =
+                    "cannot read the value from standard input: standard input has the token (--token-file \(token))"
                 #expect(end.errors == "settings: \(message)\n", "\(command)")
             }
         }
         try shell.follow(
             """
             $ printf secret | SETTINGS_TOKEN_FILE=- settings set app name -
-            ! settings: standard input has the token (SETTINGS_TOKEN_FILE=-), so it cannot have the value, too
+            ! settings: cannot read the value from standard input: standard input has the token (SETTINGS_TOKEN_FILE=-)
             => 64
             $ settings get app name
             joe
@@ -229,7 +230,7 @@ struct CommandLineTests {
         let shell = try Shell()
         let end = try shell.run("settings \(arguments)")
         #expect(end.code == 64)
-        #expect(end.errors.hasSuffix(" is not UTF-8: 'a\u{FFFD}b'\n"), "\(end.errors)")
+        #expect(end.errors.contains(" is not UTF-8: 'a\u{FFFD}b'; use - and standard input"), "\(end.errors)")
         #expect(try shell.run("settings list app --changed").output == "")
     }
 

@@ -27,7 +27,7 @@ struct ConcealedSecretTests {
         let end = try shell.settings("export", "app", "--token-file", guest)
         #expect(end.code == 6)
         #expect(end.output.isEmpty)
-        #expect(end.errors.contains("may not read secrets (password)"))
+        #expect(end.errors.contains("cannot export the secrets password: this caller may not read secrets"))
         #expect(try shell.does("export", "app", "--without-secrets", "--token-file", guest) == "{\n  \"a\": 1\n}\n")
     }
 

@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -64,10 +65,10 @@ struct DocumentTests {
             nothing changed
             $ settings wait app '["a[b"]' --timeout 0
             $ EDITOR=true settings edit app 'servers[0]'
-            ! settings: 'servers[0]' is a part of a value, but the command takes whole keys; write servers, or ["servers[0]"] for a key of that name
+            ! settings: 'servers[0]' is a part of a value, but the command takes whole keys; write servers, or ["servers[0]"] for a key with this name
             => 64
             $ settings wait app 'servers[0]=1'
-            ! settings: 'servers[0]' is a part of a value, but the command takes whole keys; write servers, or ["servers[0]"] for a key of that name
+            ! settings: 'servers[0]' is a part of a value, but the command takes whole keys; write servers, or ["servers[0]"] for a key with this name
             => 64
             """#)
     }
@@ -89,9 +90,9 @@ struct DocumentTests {
         try shell.does("set", "app", "a=1")
         let end = try edit("echo '{\"a\":2,}' >\"$1\"")
         #expect(end.code == 1)
-        #expect(end.errors.contains("nothing was stored: it is not JSON"))
+        #expect(end.errors.contains(": not valid JSON"))
         let file = try #require(try leftFiles().first)
-        #expect(end.errors.contains("what you typed is in \(shell.directory.path)/\(file)"))
+        #expect(end.errors.contains("the edited text is in \(shell.directory.path)/\(file)"))
         #expect(end.errors.contains("settings import app \(shell.directory.path)/\(file) --replace"))
         #expect(try shell.run("cat \(file)").output == "{\"a\":2,}\n")
         #expect(try shell.does("get", "app", "a") == "1\n")
@@ -148,8 +149,8 @@ struct DocumentTests {
         let file = try #require(try leftFiles().first)
         #expect(
             end.errors == """
-                settings: nothing was stored: app was changed after revision 1, which was opened
-                what you typed is in \(shell.directory.path)/\(file); see the other change, then edit the suite again:
+                settings: cannot store app: another caller changed the suite meanwhile
+                the edited text is in \(shell.directory.path)/\(file); see the other change, then edit the suite again:
                   settings diff app 1
                   settings edit app
 
@@ -181,10 +182,25 @@ struct DocumentTests {
         #expect(text.output == "one\nbanner: \"one\" → \"two\\nlines\"\n")
         let list = try edit("cat \"$1\"; echo '[1,2]' >\"$1\"", "list --dry-run")
         #expect(
-            list.output.hasPrefix("[\n  1\n]\nlist: [1] → [1,2]\n(a dry run: nothing was changed)\nthe edited file is ")
+            list.output.hasPrefix(
+                "[\n  1\n]\nlist: [1] → [1,2]\n(a dry run: nothing was changed)\nthe edited text is in ")
         )
         #expect(try edit("echo 5 >\"$1\"", "new").output == "new: (unset) → 5\n")
         #expect(try edit("true", "new").output == "nothing changed\n")
+    }
+
+    @Test("A conflict while an unset key is open names a command that shows the change of the other caller")
+    func editUnsetKeyConflict() throws {
+        let settings = ChildProcess.built("settings")
+        for suite in ["app", "later"] {
+            let script = "'\(settings)' set \(suite) '[\"a=b\"]' 7 --quiet; echo 8 >\"$1\""
+            let editor = try shell.directory.file("editor", script)
+            let end = try shell.run("TMPDIR=$HOME EDITOR='/bin/sh \(editor)' settings edit \(suite) '[\"a=b\"]'")
+            #expect(end.code == 5, "\(end)")
+            let advice = end.errors.split(separator: "\n").suffix(2).map { $0.trimmingCharacters(in: .whitespaces) }
+            #expect(advice == ["settings history \(suite) '[\"a=b\"]'", "settings edit \(suite) '[\"a=b\"]'"])
+            #expect(try shell.run(advice[0]).output.contains("a=b: (unset) → 7\n"))
+        }
     }
 
     @Test("After a mistake or a conflict in a key, the message names the commands that store the value")
@@ -192,15 +208,19 @@ struct DocumentTests {
         try shell.does("set", "app", "list=[1]")
         let end = try edit("echo '[1,' >\"$1\"", "list")
         let file = shell.directory.path + "/" + (try #require(try leftFiles().first))
-        #expect(end.code == 1 && end.errors.contains("nothing was stored: it is not JSON"))
+        #expect(end.code == 1 && end.errors.contains(": not valid JSON"))
         #expect(end.errors.hasSuffix("\n  settings set app --json list - <\(file)\n"), "\(end.errors)")
         _ = try shell.run("echo '[1,2]' >\(file)")
         #expect(try shell.run("settings set app --json list - <\(file)").output == "list: [1] → [1,2]\n")
         let settings = ChildProcess.built("settings")
         let conflict = try edit("'\(settings)' set app list 7 --quiet; echo '[8]' >\"$1\"", "list")
         #expect(conflict.code == 5)
-        #expect(conflict.errors.hasPrefix("settings: nothing was stored: app list was changed after revision 2,"))
-        #expect(conflict.errors.hasSuffix("edit the setting again:\n  settings diff app 2\n  settings edit app list\n"))
+        #expect(
+            conflict.errors.hasPrefix("settings: cannot store app list: another caller changed the setting meanwhile\n")
+        )
+        #expect(
+            conflict.errors.hasSuffix(
+                "edit the setting again:\n  settings history app list\n  settings edit app list\n"))
         #expect(try shell.does("get", "app", "list") == "7\n")
     }
 
@@ -240,6 +260,7 @@ struct DocumentTests {
         let end = try shell.run(
             "echo '{\"do\":[{\"op\":\"ad\",\"suite\":\"app\",\"key\":\"a\"}]}' | settings transaction -")
         #expect(end.code == 1)
-        #expect(end.errors.contains("\"op\" of element 1 of \"do\": ") && end.errors.contains("did you mean add?"))
+        #expect(end.errors.contains("cannot read the transaction in standard input: \"op\" of element 1 of \"do\": "))
+        #expect(end.errors.contains("did you mean add?"))
     }
 }

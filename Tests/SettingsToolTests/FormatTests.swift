@@ -49,8 +49,14 @@ struct FormatTests {
                 #"{"good":1,"null":null,"in":[{"a":null}],"bell":"\u0007","zero":"\u0000","a=b":1,"/x":1,"tiny":5e-324}"#
             ).code == 0)
         for (format, keys) in [
-            ("plist", ["null: there is no null", "in: there is no null", "bell: XML has no", "zero: XML has no"]),
-            ("bplist", ["null: there is no null", "in: there is no null"]),
+            (
+                "plist",
+                [
+                    "null: a property list has no null", "in: a property list has no null",
+                    "bell: XML cannot represent", "zero: XML cannot represent",
+                ]
+            ),
+            ("bplist", ["null: a property list has no null", "in: a property list has no null"]),
             ("dconf", ["zero: GVariant cannot", "a=b: a key of dconf", "/x: a key of dconf", "tiny: GVariant cannot"]),
         ] {
             let end = try shell.settings("export", "app", "--format", format)
@@ -122,22 +128,22 @@ struct FormatTests {
         "A property list with a mistake is refused with its cause",
         arguments: [
             ("<plist><dict><key>a</key></dict></plist>", "expected an element"),
-            ("<plist><dict><key>a</key><integer>1</integer><key>a</key><true/></dict></plist>", "'a' comes twice"),
-            ("<plist>\n<array/></plist>", "it is no dictionary"),
+            ("<plist><dict><key>a</key><integer>1</integer><key>a</key><true/></dict></plist>", "'a' occurs twice"),
+            ("<plist>\n<array/></plist>", "is not a dictionary"),
             ("<plist><dict><key>a</key>\n<integer>9223372036854775808</integer></dict></plist>", "line 2: '92233720"),
-            ("<plist><dict><key>a</key><integer>1 2</integer></dict></plist>", "'1 2' is no integer of 64 bits"),
+            ("<plist><dict><key>a</key><integer>1 2</integer></dict></plist>", "'1 2' is not an integer of 64 bits"),
             (
                 "<?xml version='1.0' encoding='ISO-8859-1'?><plist><dict/></plist>",
-                "it declares the encoding ISO-8859-1, but only UTF-8 is read"
+                "the file declares the encoding ISO-8859-1, and the program reads UTF-8 only"
             ),
-            ("<plist><dict><key>a</key><real>nan</real></dict></plist>", "'nan' is no finite number"),
-            ("<plist><dict><key>a</key><date>today</date></dict></plist>", "'today' is no date"),
+            ("<plist><dict><key>a</key><real>nan</real></dict></plist>", "'nan' is not a finite number"),
+            ("<plist><dict><key>a</key><date>today</date></dict></plist>", "'today' is not a date"),
             ("<plist><dict><key>a</key><data>x</data></dict></plist>", "data is not Base64"),
             ("<plist><dict><key>a</key><string>x</dict></plist>", "expected </string>"),
-            ("<plist><dict><key>a</key><url>x</url></dict></plist>", "<url> is no element of a property list"),
-            ("<plist><dict><key>a</key><string>&x;</string></dict></plist>", "&x; is no entity"),
-            ("<!DOCTYPE p [<!ENTITY x 'y'>]><plist><dict/></plist>", "a declaration that property lists do not have"),
-            ("<plist><dict/></plist><dict/>", "something follows the end"), ("bplist00", "cut short"),
+            ("<plist><dict><key>a</key><url>x</url></dict></plist>", "<url> is not an element of a property list"),
+            ("<plist><dict><key>a</key><string>&x;</string></dict></plist>", "&x; is not an entity"),
+            ("<!DOCTYPE p [<!ENTITY x 'y'>]><plist><dict/></plist>", "a property list cannot have this declaration"),
+            ("<plist><dict/></plist><dict/>", "unexpected text after the end"), ("bplist00", "cut short"),
             ("bplist00" + String(repeating: "x", count: 40), "damaged at byte"), ("", "expected an element"),
         ])
     func mistake(text: String, message: String) throws {
@@ -150,9 +156,8 @@ struct FormatTests {
         _ = try python(
             "plistlib.dump({'a': 1, 'big one': [{'x': 2**63}]}, open('big.plist', 'wb'), fmt=plistlib.FMT_BINARY)")
         let end = try shell.run("settings import app big.plist")
-        #expect(
-            end.code == 1 && end.errors.hasSuffix(": big one: 9223372036854775808 is no integer of 64 bits\n"), "\(end)"
-        )
+        let message = ": big one: 9223372036854775808 is not an integer of 64 bits with a sign\n"
+        #expect(end.code == 1 && end.errors.hasSuffix(message), "\(end)")
     }
 
     @Test("A binary property list that holds itself, or is damaged anywhere, ends in an error")
@@ -167,7 +172,7 @@ struct FormatTests {
             open("itself.plist", "wb").write(itself)
             """)
         let end = try shell.run("settings import app itself.plist")
-        #expect(end.code == 1 && end.errors.contains("it is nested too deeply"), "\(end)")
+        #expect(end.code == 1 && end.errors.contains("the value is nested too deeply"), "\(end)")
         let codes = try shell.run(
             "for file in bad*.plist; do settings import app $file --dry-run >out 2>&1; echo $?; done | sort -u")
         #expect(codes.output.split(separator: "\n").allSatisfy { ["0", "1"].contains($0) }, "\(codes.output)")
@@ -202,15 +207,15 @@ struct FormatTests {
         "A keyfile with a mistake is refused with its line",
         arguments: [
             ("a=1", "line 1: the first group is missing"), ("[/]\n# x\nab", "line 3: expected [GROUP] or KEY=VALUE"),
-            ("[/x]\na=1", "line 1: '/x' is no group"), ("[/]\na=1\n[/]\na=2", "line 4: a comes twice"),
-            ("[/]\na='x", "a quote is not closed"), ("[/]\na=1 2", "something follows the value"),
-            ("[/]\na=[1", "expected ',' or ']'"), ("[/]\na=nan", "'nan' is no text in quotes"),
+            ("[/x]\na=1", "line 1: '/x' is not a group"), ("[/]\na=1\n[/]\na=2", "line 4: a occurs twice"),
+            ("[/]\na='x", "a quote is not closed"), ("[/]\na=1 2", "unexpected text after the value"),
+            ("[/]\na=[1", "expected ',' or ']'"), ("[/]\na=nan", "'nan' is not a text in quotes"),
             ("[/]\na=", "expected a value"),
-            ("[/]\na=uint64 18446744073709551615", "'18446744073709551615' is no text"),
-            ("[/]\na=byte 300", "none of the type y"),
-            ("[/]\na=@q 'x'", "none of the type q"), ("[/]\na=@z 1", "expected a type"),
-            ("[/]\na=hello", "'hello' is no text"),
-            ("[/]\na={'x': 1, 'x': 2}", "comes twice"), ("[/]\na='\\ud83d'", "\\u is followed by no character"),
+            ("[/]\na=uint64 18446744073709551615", "'18446744073709551615' is not a text"),
+            ("[/]\na=byte 300", "does not have the type y"),
+            ("[/]\na=@q 'x'", "does not have the type q"), ("[/]\na=@z 1", "expected a type"),
+            ("[/]\na=hello", "'hello' is not a text"),
+            ("[/]\na={'x': 1, 'x': 2}", "occurs twice"), ("[/]\na='\\ud83d'", "\\u is followed by no character"),
         ])
     func keyfileMistake(text: String, message: String) throws {
         let end = try importFile("values.dconf", text)

@@ -38,7 +38,9 @@ struct GatewayTests {
     func write(status: Int) throws {
         let (lost, _) = try run("unset app theme", answer: Self.answer(status))
         #expect(lost.code == 7)
-        #expect(lost.errors.hasSuffix("\n  it may have been done nevertheless: read before you repeat it\n"))
+        #expect(
+            lost.errors.hasSuffix(
+                "\n  the daemon may have stored the change; read the settings before you repeat the command\n"))
     }
 
     @Test("An edit that a proxy answers may have been stored, and the program says how to find out")
@@ -52,11 +54,13 @@ struct GatewayTests {
         let command = "TMPDIR=$HOME EDITOR='/bin/sh \(editor)' settings edit app --server \(server.address)"
         let end = try shell.run(command)
         #expect(end.code == 7)
-        #expect(end.errors.hasPrefix("settings: it may have been stored: HTTP status 502"), "\(end.errors)")
-        #expect(end.errors.contains("\n  settings diff app 0 --server \(server.address)\n"), "\(end.errors)")
-        #expect(!end.errors.contains("nothing was stored"))
+        #expect(
+            end.errors.hasPrefix("settings: the daemon may have stored the edited text: HTTP status 502"),
+            "\(end.errors)")
+        #expect(end.errors.contains("\n  settings history app --server \(server.address)\n"), "\(end.errors)")
+        #expect(!end.errors.contains("cannot store"))
         // A dry run never stores.
-        #expect(try shell.run("\(command) --dry-run").errors.hasPrefix("settings: nothing was stored: "))
+        #expect(try shell.run("\(command) --dry-run").errors.hasPrefix("settings: cannot store app: "))
     }
 
     @Test("unset --drop of a suite that is too large removes the values first, then drops the suite with a guard")

@@ -24,7 +24,8 @@ struct GrammarTests {
         let overview = try Self.commands(of: shell.does("help"))
         #expect(overview.filter { $0.hasPrefix("schema") } == commands)
         let diff = try shell.does("help", "schema", "diff")
-        #expect(diff.contains("\n\nusage: settings schema diff SUITE FILE\n\n") && diff.contains("--on-conflict"))
+        #expect(
+            diff.contains("\n\nusage: settings schema diff SUITE FILE [OPTIONS]\n\n") && diff.contains("--on-conflict"))
         #expect(try shell.does("schema", "diff", "--help") == diff)
         #expect(try !shell.does("help", "schema", "show").contains("--on-conflict"))
     }
@@ -32,8 +33,59 @@ struct GrammarTests {
     @Test("A command with several forms has a usage line for each")
     func formsInHelp() throws {
         let shell = try Shell(hasSchema: false)
-        let usage = "\n\nusage: settings set SUITE KEY VALUE\n       settings set SUITE KEY=VALUE…\n\n"
+        let usage = """
+
+
+            usage: settings set SUITE KEY VALUE [OPTIONS]
+                   settings set SUITE KEY=VALUE… [OPTIONS]
+                   settings set SUITE KEY… --toggle [OPTIONS]
+
+
+            """
         #expect(try shell.does("set", "--help").contains(usage))
+    }
+
+    /// A word for each placeholder of a usage line. The other placeholders are lists of the possible words.
+    private static let samples = [
+        "SUITE": "app", "KEY": "theme", "VALUE": "dark", "KEY=VALUE": "theme=dark", "FILE": "app.json", "PREFIX": "p",
+        "FILE|DIRECTORY": "desired.json", "REVISION": "1", "WHEN": "1", "FROM": "1", "TO": "1", "TEXT": "dark",
+    ]
+
+    /// The command lines that a usage line describes: without and with its optional operands.
+    private static func commandLines(of usage: String) throws -> [String] {
+        func line(withOptional: Bool) throws -> String {
+            try usage.components(separatedBy: " ").compactMap { word -> String? in
+                guard !word.hasPrefix("[") || withOptional else { return nil }
+                let place = word.trimmingCharacters(in: ["[", "]", "…"])
+                if let sample = samples[place] { return sample }
+                let first = try #require(place.split(separator: "|").first)
+                #expect(first == first.lowercased(), "\(word)")
+                return String(first)
+            }.joined(separator: " ")
+        }
+        return Array(Set([try line(withOptional: false), try line(withOptional: true)]))
+    }
+
+    @Test("Each command takes what its usage lines say, and each usage line leaves room for options")
+    func usageLines() throws {
+        let shell = try Shell()
+        _ = try shell.directory.file("desired.json", #"{"suites":{"app":{"theme":"dark"}}}"#)
+        // The token ends each command that asks the daemon, after the command has read its command line.
+        _ = try shell.directory.file("token", "no token")
+        var count = 0
+        for command in try Self.commands(of: shell.does("help")) {
+            let help = try shell.run("settings help \(command)").output.components(separatedBy: "\n\n")
+            let usages = try #require(help.first { $0.hasPrefix("usage: ") }).dropFirst("usage: ".count)
+            for usage in usages.split(separator: "\n").map({ $0.trimmingCharacters(in: .whitespaces) }) {
+                #expect(usage.hasSuffix(" [OPTIONS]"))
+                for line in try Self.commandLines(of: String(usage.dropLast(" [OPTIONS]".count))) {
+                    let end = try shell.run("\(line) --token-file token")
+                    #expect(end.code != 64, "\(line): \(end)")
+                    count += 1
+                }
+            }
+        }
+        #expect(count > 40)
     }
 
     @Test("Mistakes in the second word and in the number of operands end with 64, and say what would be right")
@@ -47,13 +99,13 @@ struct GrammarTests {
             ! settings: the command after 'schema' is missing; 'settings help schema' lists the commands
             => 64
             $ settings schema dif app
-            ! settings: there is no command 'schema dif'; did you mean schema diff?; 'settings help' lists them
+            ! settings: there is no command 'schema dif'; did you mean schema diff?; 'settings help' lists the commands
             => 64
             $ settings schema export app
-            ! settings: there is no command 'schema export'; did you mean schema show?; 'settings help' lists them
+            ! settings: there is no command 'schema export'; did you mean schema show?; 'settings help' lists the commands
             => 64
             $ settings help get theme
-            ! settings: there is no command 'get theme'; 'settings help' lists them
+            ! settings: there is no command 'get theme'; 'settings help' lists the commands
             => 64
             $ settings schema diff app
             ! settings: FILE is missing; the usage is 'settings schema diff SUITE FILE'
@@ -93,19 +145,19 @@ struct GrammarTests {
         try shell.follow(
             """
             $ settings get
-            ! settings: SUITE is missing; the usage is 'settings get SUITE KEY…'
-            ! there is a suite get, too; 'settings list get' lists its settings
+            ! settings: SUITE is missing; the usage is 'settings get SUITE KEY…' or 'settings get SUITE --prefix PREFIX'
+            ! 'settings list get' lists the settings of the suite get
             => 64
             $ settings get --changed
-            ! settings: settings get has no option --changed; 'settings help get' lists them
-            ! there is a suite get, too; 'settings list get' lists its settings
+            ! settings: 'settings get' has no option --changed; 'settings help get' lists the options
+            ! 'settings list get' lists the settings of the suite get
             => 64
             $ settings schema
             ! settings: the command after 'schema' is missing; 'settings help schema' lists the commands
-            ! there is a suite schema, too; 'settings list schema' lists its settings
+            ! 'settings list schema' lists the settings of the suite schema
             => 64
             $ settings get app
-            ! settings: KEY is missing; the usage is 'settings get SUITE KEY…'
+            ! settings: KEY is missing; the usage is 'settings get SUITE KEY…' or 'settings get SUITE --prefix PREFIX'
             => 64
             $ settings edit
             ! settings: SUITE is missing; the usage is 'settings edit SUITE [KEY]'

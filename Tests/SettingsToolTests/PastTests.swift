@@ -91,7 +91,7 @@ struct PastTests {
             ! settings: --commit takes a revision, not 'last'
             => 64
             $ settings history --all app
-            ! settings: --all excludes the names of suites and keys
+            ! settings: 'app' is one argument too many; the usage is 'settings history SUITE [KEY…]', 'settings history [SUITE] [KEY…] --suite SUITE', 'settings history --all' or 'settings history [SUITE] [KEY…] --commit REVISION'
             => 64
             $ settings history --commit 5 --limit 1
             ! settings: --commit and --limit exclude each other
@@ -100,7 +100,7 @@ struct PastTests {
             ! settings: --json and --full exclude each other
             => 64
             $ settings history
-            ! settings: the suite is missing; 'settings list' shows all
+            ! settings: SUITE is missing; the usage is 'settings history SUITE [KEY…]', 'settings history [SUITE] [KEY…] --suite SUITE', 'settings history --all' or 'settings history [SUITE] [KEY…] --commit REVISION'
             => 64
             """#)
     }
@@ -187,7 +187,7 @@ struct PastTests {
             $ settings undo app 2 --force
             theme: "light" → "light" (default)
             $ settings undo app
-            ! settings: 'app' is no revision; 'settings history SUITE' shows them
+            ! settings: 'app' is not a revision; 'settings history SUITE' lists the revisions
             => 64
             """#)
     }
@@ -211,10 +211,10 @@ struct PastTests {
             ! settings: suite app did not exist at revision 0; it was created at revision 1
             => 4
             $ settings restore app 2 theme --prefix player.
-            ! settings: name keys, or a --prefix
+            ! settings: 'theme' is one argument too many; the usage is 'settings restore SUITE WHEN [KEY…]' or 'settings restore SUITE WHEN --prefix PREFIX'
             => 64
             $ settings restore app
-            ! settings: WHEN is missing; the usage is 'settings restore SUITE WHEN [KEY…]'
+            ! settings: WHEN is missing; the usage is 'settings restore SUITE WHEN [KEY…]' or 'settings restore SUITE WHEN --prefix PREFIX'
             => 64
             """#)
     }
@@ -224,19 +224,19 @@ struct PastTests {
         try Shell(["settings set app theme=dark --quiet"]).follow(
             #"""
             $ settings schema check app.json
-            the schema is good
+            the schema is valid
             $ echo '{"type":"object","additionalProperties":false,"properties":{"a":{"type":"objct"}}}' | settings schema check -
             /properties/a/type: type names "objct", which is not a type; did you mean object?
             => 5
             $ settings schema check none.json
-            ! settings: none.json cannot be read: No such file or directory
+            ! settings: cannot read none.json: No such file or directory
             => 1
             $ settings schema show app | sed 's/"maximum": 1$/"maximum": 2/' >louder.json; settings schema diff app louder.json
             ~ player.volume maximum: 1 → 2 (widening)
             the schema would change
             => 2
             $ settings schema diff app app.json
-            the schema is in force already
+            the suite has the schema already
             $ echo '{"type":"object","additionalProperties":{"type":"integer"}}' >numbers.json
             $ settings schema apply app numbers.json
             ! settings: the content of suite app does not match the schema: theme: must be an integer (got "dark"); --on-conflict keep keeps these values, --on-conflict reset removes them

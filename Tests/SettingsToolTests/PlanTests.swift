@@ -58,7 +58,7 @@ struct PlanTests {
         try shell.does("set", "app", "b=1")
         let late = try shell.settings("apply", try desired(#"{"app":{"a":2}}"#), "--plan", plan)
         #expect(late.code == 5)
-        #expect(late.errors.contains("the plan is not \(plan) any more"))
+        #expect(late.errors.contains("cannot apply the plan \(plan): the plan has changed"))
         #expect(try shell.does("get", "app", "a") == "1\n")
     }
 
@@ -128,8 +128,8 @@ struct PlanTests {
             + app count: 10
             + app plant: 1
             + app x: 1
-            ! settings: app build is locked; --override writes it
-            ! app plant is locked; --override writes it
+            ! settings: cannot write app build: the schema locks the key; --override writes locked keys
+            ! cannot write app plant: the schema locks the key; --override writes locked keys
             ! the schema of suite app has no key x
             !   count: must be at most 9 (got 10)
             => 5
@@ -149,6 +149,29 @@ struct PlanTests {
         let plan = try shell.run("settings plan desired.json --token-file reader")
         #expect(plan.code == 2 && plan.output.hasPrefix("+ app a: 1\nplan "))
         #expect(plan.errors.hasPrefix("settings: the daemon did not check the plan: "))
+    }
+
+    @Test("A plan of more operations than the daemon takes in one commit is refused with the limit, and stores nothing")
+    func planTooLarge() throws {
+        let shell = try Shell(hasSchema: false, configuration: #"{"limits":{"commitKeys":100}}"#)
+        let members = { (count: Int) in (1...count).map { "\"k\($0)\":\($0)" }.joined(separator: ",") }
+        _ = try shell.directory.file("large.json", #"{"suites":{"app":{\#(members(101))}}}"#)
+        _ = try shell.directory.file("small.json", #"{"suites":{"app":{\#(members(99))}}}"#)
+        try shell.follow(
+            """
+            $ settings plan large.json --hash
+            ! settings: cannot apply the plan in one commit, with 101 operations and 1 condition: the write contains more than 100 keys; split it into several writes, or raise limits.commitKeys
+            !   'settings apply' with a file for each part of the settings makes several commits, and other callers can see the state between the commits
+            => 5
+            $ settings apply large.json --quiet
+            ! settings: cannot apply the plan in one commit, with 101 operations and 1 condition: the write contains more than 100 keys; split it into several writes, or raise limits.commitKeys
+            !   'settings apply' with a file for each part of the settings makes several commits, and other callers can see the state between the commits
+            => 5
+            $ settings list
+            $ settings apply small.json --quiet; settings apply large.json
+            k100: (unset) → 100
+            k101: (unset) → 101
+            """)
     }
 
     @Test(

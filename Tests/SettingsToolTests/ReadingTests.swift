@@ -42,12 +42,77 @@ struct ReadingTests {
             ! settings: revision 99 does not exist yet; the newest revision is 3
             => 4
             $ settings get app theme --at soon
-            ! settings: 'soon' is no time: write a revision, an instant such as TIME, a day such as 2026-11-20, today, yesterday, 'yesterday 18:00' in UTC, or 2h for two hours ago
+            ! settings: 'soon' is not a time; write a revision, an instant such as TIME, a day such as 2026-11-20, today, yesterday, 'yesterday 18:00' in UTC, or 2h (two hours ago)
             => 64
             $ settings get app theme > /dev/full
-            ! settings: the output cannot be written: No space left on device
+            ! settings: cannot write the output: No space left on device
             => 1
             """#)
+    }
+
+    @Test("get --prefix prints the settings of a prefix that have a value, as lines of tab-separated fields or as JSON")
+    func getPrefix() throws {
+        let shell = try Shell(["settings set app player.note 'a b' --quiet", "settings set other k 1 --quiet"])
+        try shell.does("set", "app", "--text", "player.path", "c:\\\ta\nb")
+        try shell.follow(
+            #"""
+            $ settings get app --prefix player. | tr '\t' ,
+            player.muted,false
+            player.note,a b
+            player.path,c:\\\ta\nb
+            player.volume,0.5
+            $ settings get app --prefix player. --json
+            {"player.muted":false,"player.note":"a b","player.path":"c:\\\ta\nb","player.volume":0.5}
+            $ settings get app --prefix player. --source | tr '\t' ,
+            player.muted,default
+            player.note,stored
+            player.path,stored
+            player.volume,default
+            $ settings get app --prefix player. --at 1 | tr '\t' ,
+            player.muted,false
+            player.volume,0.5
+            $ settings get other --prefix '' | tr '\t' ,
+            k,1
+            $ settings get app --prefix name
+            ! settings: no setting of the suite app with a key that begins with 'name' has a value
+            => 3
+            $ settings get nowhere --prefix name
+            ! settings: there is no suite nowhere
+            => 4
+            $ settings get app theme --prefix player.
+            ! settings: 'theme' is one argument too many; the usage is 'settings get SUITE KEY…' or 'settings get SUITE --prefix PREFIX'
+            => 64
+            $ settings get app '*'
+            ! settings: '*' is a pattern, not a key; 'settings get app --prefix ''' prints the values of these keys; write '["*"]' for a key with this name
+            => 64
+            """#)
+        // More keys than a page has.
+        try shell.does("import", "big", try shell.directory.file("big.json", Self.manyKeys), "--quiet")
+        #expect(try shell.run("settings get big --prefix k | wc -l").output == "2500\n")
+    }
+
+    private static let manyKeys = "{\((0..<2500).map { "\"k\($0)\":\($0)" }.joined(separator: ","))}"
+
+    @Test("get --prefix prints nothing if one of the values is invalid, or is a secret that the caller may not read")
+    func getPrefixWithUnreadableValue() throws {
+        let shell = try Shell(tokens: ["owner": "*:read,write,schema,secrets", "reader": "*:read"])
+        _ = try shell.directory.file(
+            "app.json",
+            #"{"type":"object","additionalProperties":{},"properties":{"a.key":{"writeOnly":true},"b.n":{"maximum":1}}}"#
+        )
+        try shell.follow(
+            """
+            $ settings set app a.name=joe a.key=hunter2 b.n=5 --quiet --token-file owner
+            $ settings schema apply app app.json --on-conflict keep --token-file owner >/dev/null
+            $ settings get app --prefix a. --token-file reader
+            ! settings: app a.key is a secret, which this caller may not read
+            => 6
+            $ settings get app --prefix a.k --json --token-file owner
+            {"a.key":"hunter2"}
+            $ settings get app --prefix b --token-file reader
+            ! settings: the stored value of b.n in suite app does not match the schema: b.n: must be at most 1 (got 5)
+            => 5
+            """)
     }
 
     @Test("list and find print tab-separated fields with escapes, and the names of the columns")
@@ -126,7 +191,7 @@ struct ReadingTests {
             $ settings list 'a*'
             app  9 keys  revision 2
             $ settings get app 'player.*'
-            ! settings: 'player.*' is a pattern, not a key; 'settings list app player.' lists these keys; a key of that name is written '["player.*"]'
+            ! settings: 'player.*' is a pattern, not a key; 'settings get app --prefix player.' prints the values of these keys; write '["player.*"]' for a key with this name
             => 64
             $ settings list b --json
             {"suite":"b","key":"c","value":1,"source":"stored","revision":3}
@@ -139,7 +204,7 @@ struct ReadingTests {
             ! settings: there is no command and no suite 'nope'
             => 4
             $ settings lst app
-            ! settings: there is no command 'lst'; did you mean list?; 'settings help' lists them
+            ! settings: there is no command 'lst'; did you mean list?; 'settings help' lists the commands
             => 64
             $ settings list --changed
             ! settings: --changed, --at and --secrets need a suite
@@ -219,7 +284,7 @@ struct ReadingTests {
               default  "light"
             $ settings describe app build | tail -2
               allowed  a text
-              locked   yes; --override writes it all the same
+              locked   yes; --override writes locked keys
             $ settings describe app nope
             ! settings: nope of suite app is not set and has no default
             => 3
@@ -239,7 +304,7 @@ struct ReadingTests {
             $ settings schema apply app app.json --token-file owner
             $ settings set app build=1 name=joe --override --quiet --token-file owner
             $ settings describe app build --token-file reader | grep -E 'locked|writable'
-              locked   yes; --override writes it all the same
+              locked   yes; --override writes locked keys
             $ settings describe app name --token-file reader | grep -E 'locked|writable'
               writable  no; this caller lacks the right
             $ settings describe app name --token-file owner | grep -E 'locked|writable'
@@ -283,7 +348,7 @@ struct ReadingTests {
         let version = try shell.run("settings --version").output.split(separator: " ").last ?? ""
         #expect(
             end.output.hasPrefix("daemon  settingsd \(version.dropLast()) at unix:\(shell.directory.path)/socket\n"))
-        #expect(end.output.hasSuffix("writes  taken\n"))
+        #expect(end.output.hasSuffix("writes  accepted\n"))
         try shell.stop()
         #expect(try shell.run("settings status").code == 7)
     }

@@ -28,7 +28,7 @@ struct SchemaDiffTests {
             + a: {"type":"integer","default":1,"maximum":5} (narrowing)
             + b: {"type":"string"} (narrowing)
             $ settings schema apply app old.json --quiet; settings schema diff app old.json
-            the schema is in force already
+            the suite has the schema already
             $ settings schema diff app old.json --json
             $ settings schema diff app new.json
             ~ a default: 1 → 2

@@ -83,11 +83,11 @@ struct SuiteDirectoryTests {
             #"""
             $ settings export --all --to settings; echo '{}' >settings/.hidden.json; settings unset net --drop --quiet
             $ settings export --all --to settings
-            ! settings: settings/net.json is left over: there is no suite net, or this caller may not read it; --prune removes the files of suites that do not exist
+            ! settings: settings/net.json: the suite net does not exist, or this caller may not read the suite; --prune removes the files of suites that do not exist
             $ settings export --all --to settings --prune; ls -A settings
             .hidden.json
             app.json
-            ! settings: removed settings/net.json: there is no suite net
+            ! settings: removed settings/net.json: the suite net does not exist
             """#)
     }
 
@@ -112,32 +112,32 @@ struct SuiteDirectoryTests {
         try Shell(Self.stored).follow(
             #"""
             $ mkdir empty bad; echo '{}' >'bad/a b.json'; echo '[1]' >wrong.json; settings plan empty
-            ! settings: empty/ has no file SUITE.json
+            ! settings: cannot read empty/: the directory has no file SUITE.json
             => 1
             $ settings plan bad
-            ! settings: bad/a b.json is not named after a suite
+            ! settings: cannot read bad/a b.json: the name of the file must be SUITE.json
             => 1
             $ mv wrong.json empty/app.json; settings apply empty
-            ! settings: empty/app.json: expected a JSON object of keys, found an array
+            ! settings: cannot read empty/app.json: expected a JSON object of keys, found an array
             => 1
             $ settings export --all --to bad/'a b.json'
-            ! settings: bad/a b.json is not a directory
+            ! settings: cannot write to bad/a b.json: the file is not a directory
             => 1
             $ settings export app none --to bad 2>/dev/null
             => 4
             $ ls -A bad
             a b.json
             $ settings export --all app
-            ! settings: --all excludes the name of a suite and --at
+            ! settings: 'app' is one argument too many; the usage is 'settings export SUITE…' or 'settings export --all'
             => 64
             $ settings export --all --format env
-            ! settings: --format env is for one suite without --to
+            ! settings: --format env takes one suite, without --to
             => 64
             $ settings export app --to bad --prune
             ! settings: --prune needs --all and --to
             => 64
             $ settings export
-            ! settings: the suite is missing; 'settings list' shows all
+            ! settings: SUITE is missing; the usage is 'settings export SUITE…' or 'settings export --all'
             => 64
             """#)
     }
@@ -151,7 +151,7 @@ struct SuiteDirectoryTests {
             #"""
             $ for s in app net; do settings schema apply $s schema.json --token-file writer; settings set $s key=k a=1 --quiet --token-file writer; done
             $ settings export --all --to settings --token-file reader
-            ! settings: export failed: this caller may not read secrets (app key, net key); --without-secrets leaves them out
+            ! settings: cannot export the secrets app key, net key: this caller may not read secrets; --without-secrets leaves out secrets
             => 6
             $ settings export --all --to settings --without-secrets --token-file reader; cat settings/*
             {

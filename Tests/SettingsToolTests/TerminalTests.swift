@@ -53,7 +53,7 @@ struct TerminalTests {
             "export TMPDIR=$HOME EDITOR='/bin/sh \(editor)'; exec settings edit app", [("typed", "\\003")])
         #expect(code == 1)
         #expect(
-            output.contains("settings: nothing was stored: the editor '/bin/sh \(editor)' ended with 130"), "\(output)")
+            output.contains("settings: cannot store app: the editor '/bin/sh \(editor)' ended with 130"), "\(output)")
         let kept = try shell.run("cat settings-app-*.json")
         #expect(kept.output == "{\"a\":2}\n")
         #expect(output.contains("settings import app \(shell.directory.path)/settings-app-"))
@@ -71,7 +71,10 @@ struct TerminalTests {
         let other = try shell.directory.file("other", "'\(settings)' set app a=7 --quiet; . '\(editor)'")
         let refused = try atTerminal(
             "TMPDIR=$HOME EDITOR='/bin/sh \(other)' settings edit app", [("which", "3\\n")])
-        #expect(refused.code == 5 && refused.output.contains("app was changed after revision 2"), "\(refused)")
+        #expect(
+            refused.code == 5
+                && refused.output.contains("cannot store app: another caller changed the suite meanwhile"), "\(refused)"
+        )
         #expect(try shell.run("cat settings-app-*.json").output == "{\"a\":3}\n")
         #expect(try shell.does("get", "app", "a") == "7\n")
     }
@@ -83,11 +86,11 @@ struct TerminalTests {
         let second = ("edit again? [Y/n]", "\\n")
         let stored = try atTerminal(edit, [("which", "{\"a\":}\\n"), second, ("which", "{\"a\":1}\\n")])
         #expect(stored.code == 0 && stored.output.hasSuffix("a: (unset) → 1\n"), "\(stored)")
-        #expect(stored.output.contains("nothing was stored: it is not JSON: line 1"))
+        #expect(stored.output.contains("cannot store the edited text: not valid JSON: line 1"))
         // The terminal echoes the text, and the editor shows the text in the second round.
         #expect(stored.output.ranges(of: "{\"a\":}").count == 2, "\(stored)")
         let stopped = try atTerminal(edit, [("which", "[]\\n"), ("edit again? [Y/n]", "n\\n")])
-        #expect(stopped.code == 1 && stopped.output.contains("what you typed is in "), "\(stopped)")
+        #expect(stopped.code == 1 && stopped.output.contains("the edited text is in "), "\(stopped)")
         #expect(try shell.run("cat settings-app-*.json").output == "[]\n")
     }
 
@@ -136,6 +139,9 @@ struct TerminalTests {
         try shell.does("schema", "apply", "app", try shell.directory.file("schema.json", schema))
         let end = try shell.settings("import", "app", try file(of: 250, last: "10"), "--quiet")
         #expect(end.code == 5 && end.errors.contains("k250"), "\(end)")
+        // A dry run prints no change of the other parts, because the import would not make these changes.
+        let dryRun = try shell.settings("import", "app", "\(shell.directory.path)/values.json", "--dry-run")
+        #expect(dryRun.code == 5 && dryRun.output.isEmpty, "\(dryRun)")
         #expect(try shell.does("export", "app") == "{}\n")
     }
 
@@ -150,8 +156,8 @@ struct TerminalTests {
                 { read -r line; settings set app other=1 --quiet; cat >/dev/null; }
             """)
         #expect(shell.text("code") == "5\n")
-        #expect(end.errors.contains("of 250 settings, which are committed: another caller changed app"), "\(end)")
-        #expect(end.errors.contains("run it again for the rest"))
+        #expect(end.errors.contains("of 250 settings are committed; run the command again"), "\(end)")
+        #expect(end.errors.contains("another caller changed it meanwhile"))
         #expect(try shell.settings("import", "app", file, "--quiet").code == 0)
         #expect(try shell.does("export", "app").split(separator: "\n").count == 253)
     }

@@ -104,7 +104,7 @@ struct TransferTests {
         #expect(end.code == 1)
         #expect(end.output.isEmpty)
         #expect(end.errors.contains("  a b: the key of a line has letters"))
-        #expect(end.errors.contains("  both: a line cannot hold this value"))
+        #expect(end.errors.contains("  both: a line cannot represent the value"))
         #expect(!end.errors.contains("good"))
     }
 
@@ -144,12 +144,12 @@ struct TransferTests {
             ("a.env", "a=$HOME", "line 1: $ has a meaning in the shell; quote the value: a='…'"),
             ("a.env", "a=\"`x`\"", "line 1: ` has a meaning in the shell"),
             ("a.env", "a=1\n\nb='open\n", "a quote of b is not closed"), ("a.env", "=1", "line 1: expected KEY=value"),
-            ("a.env", "a=1\n2b=1", "line 2: expected KEY=value"), ("a.env", "a=1\na=2", "line 2: a comes twice"),
+            ("a.env", "a=1\n2b=1", "line 2: expected KEY=value"), ("a.env", "a=1\na=2", "line 2: a occurs twice"),
             ("a.env", "2b=1\nok=1\nb=$x\n\na=1\nc='", "line 1: expected KEY=value\n  line 3: $ has a meaning"),
             ("a.env", "2b=1\nok=1\nb=$x\n\nc='", "='…'\n  line 5: a quote of c is not closed\n"),
             ("a.env", "a=~/x", "line 1: ~ has a meaning"), ("a.json", "[1]", "expected a JSON object of keys"),
-            ("a.json", "{\"a\":1,\"a\":2}", "it is not JSON"), ("a.json", "{\"a\":1,\"..\":2}", "'..'"),
-            ("a.json", "{\"a\":1", "it is not JSON"),
+            ("a.json", "{\"a\":1,\"a\":2}", "not valid JSON"), ("a.json", "{\"a\":1,\"..\":2}", "'..'"),
+            ("a.json", "{\"a\":1", "not valid JSON"),
         ])
     func fileWithMistake(name: String, text: String, message: String) throws {
         try shell.does("set", "app", "kept=1")

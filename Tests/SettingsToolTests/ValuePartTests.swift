@@ -43,7 +43,7 @@ struct ValuePartTests {
             window: (unset) → {"width":5,"a.b":6}
             $ settings set app 'window[10]=+1'
             window: {"width":5,"a.b":6} → {"width":5,"a.b":6,"10":"+1"}
-            ! settings: window[10] is stored as the text '+1', because its value is not a number to add to
+            ! settings: window[10] is stored as the text '+1', because the stored value is not a number
             """#)
     }
 
@@ -68,7 +68,7 @@ struct ValuePartTests {
             ! settings: servers[0].port takes an integer, not 'five'
             => 5
             $ settings set app 'names[1]=5'
-            ! settings: names of suite app is not set and has no default, so it has no names[1]
+            ! settings: names of suite app is not set and has no default, so names[1] does not exist
             => 3
             $ settings set app 'names[a]=5'
             names: (unset) → {"a":"5"}
@@ -98,10 +98,10 @@ struct ValuePartTests {
             ! settings: servers[0].*: the object has no member "*"
             => 3
             $ settings set app 'servers[0=5'
-            ! settings: 'servers[0=5': ] is missing; write KEY[0].name for a part of a value, and ["servers[0"] for a key of that name
+            ! settings: cannot read the path 'servers[0=5': ] is missing; write KEY[0].name for a part of a value, or ["servers[0"] for a key with this name
             => 64
             $ settings set app 'servers[0]port=5'
-            ! settings: 'servers[0]port=5': expected [, . or = after ]; write KEY[0].name for a part of a value, and ["servers[0]port"] for a key of that name
+            ! settings: cannot read the path 'servers[0]port=5': expected [, . or = after ]; write KEY[0].name for a part of a value, or ["servers[0]port"] for a key with this name
             => 64
             $ settings get app 'servers[]' 2>/dev/null
             => 64
@@ -135,13 +135,13 @@ struct ValuePartTests {
             #"""
             $ settings set app servers.0.port=5
             servers.0.port: (unset) → 5
-            ! settings: servers.0.port is a key of its own; a part of the value of servers is written 'servers[0][port]'
+            ! settings: servers.0.port is a separate key; write 'servers[0][port]' for a part of the value of servers
             $ settings set app servers.0.port=6
             servers.0.port: 5 → 6
             $ settings set app player.volume=1
             player.volume: (unset) → 1
             $ settings schema apply closed closed.json --quiet; settings set closed w/a 5 2>&1 | tail -1
-              w/a is a key of its own; a part of the value of w is written 'w[a]'
+              w/a is a separate key; write 'w[a]' for a part of the value of w
             """#)
     }
 
@@ -183,10 +183,10 @@ struct ValuePartTests {
             $ settings set app x='{"a":{"y":2}}' 'x[a]={"w":3}' --merge
             x: {"a":{"z":1}} → {"a":{"z":1,"y":2,"w":3}}
             $ settings set app window a --remove
-            ! settings: window is an object; --remove needs an array
+            ! settings: cannot remove from window: the value is an object; --remove needs an array
             => 5
             $ settings set app tags --merge '{}'
-            ! settings: tags is an array; --merge needs an object
+            ! settings: cannot merge into tags: the value is an array; --merge needs an object
             => 5
             $ settings set app window --merge 5
             ! settings: --merge takes a JSON object, not '5'

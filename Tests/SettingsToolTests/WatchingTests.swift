@@ -21,7 +21,7 @@ struct WatchingTests {
         #expect(end.code == -SIGINT)
         let lines = end.errors.split(separator: "\n")
         let outages = lines.filter { $0.hasPrefix("settings:") }
-        #expect(outages.allSatisfy { $0.hasSuffix("; trying until it answers") }, "\(outages)")
+        #expect(outages.allSatisfy { $0.hasSuffix("; trying until the daemon answers") }, "\(outages)")
         let changes = lines.filter { !outages.contains($0) }.map {
             $0.dropFirst("2026-11-20 10:00:00Z ".count).replacing(#/ \(by user:[a-z0-9_-]+\)$/#, with: "")
         }
@@ -194,11 +194,12 @@ struct WatchingTests {
             lines[1].map(String.init) == [
                 net, "net host: (unset) → \"a\" (by ME)", "later a: (unset) → 1 (by ME)", app,
             ])
-        #expect(try shell.settings("watch").errors.hasPrefix("settings: the suite is missing"))
+        #expect(try shell.settings("watch").errors.hasPrefix("settings: SUITE is missing; "))
         #expect(try shell.settings("watch", "app", "--all").code == 64)
     }
 
-    @Test("watch without the right to read a key, or any suite, ends with 6; it follows what the caller may read")
+    @Test(
+        "watch without the right to read a key, a prefix or any suite ends with 6; it follows what the caller may read")
     func watchForbidden() throws {
         let shell = try Shell(tokens: [
             "writer": "app:read,write", "reader": "app/name:read", "metrics": "*:metrics",
@@ -213,15 +214,31 @@ struct WatchingTests {
             ! settings: this request requires a grant such as other:read
             => 6
             $ settings watch --all --token-file metrics
-            ! settings: this caller may not read any suite
+            ! settings: cannot watch the suites: this caller may not read any suite
+            => 6
+            $ settings watch app --prefix the --token-file reader
+            ! settings: this caller may not read keys of app that begin with 'the'; this requires a grant such as app/the*:read
+            => 6
+            $ settings watch app name --prefix names --token-file reader
+            ! settings: this caller may not read keys of app that begin with 'names'; this requires a grant such as app/names*:read
+            => 6
+            $ settings watch --suite app --suite other --prefix n --token-file reader
+            ! settings: this caller may not read keys of other that begin with 'n'; this requires a grant such as other/n*:read
+            => 6
+            $ settings watch --all --prefix the --token-file reader
+            ! settings: this caller may not read keys of any suite that begin with 'the'; this requires a grant such as */the*:read
             => 6
             """)
         let cursor = try shell.run("settings status --json --token-file reader | jq -r .cursor").output.dropLast()
-        let watch = try shell.start("exec settings watch --all --since \(cursor) --token-file reader >&2")
+        let watches = try ["--all", "--all --prefix na", "app --suite app --prefix name", "app --suite app"].map {
+            try shell.start("exec settings watch \($0) --since \(cursor) --token-file reader >&2")
+        }
         #expect(try shell.run("settings set app theme=light name=ann --quiet --token-file writer").code == 0)
-        #expect(try watch.line(containing: "app ").contains("app name: \"joe\" → \"ann\" (by token:writer)"))
-        watch.signal(SIGTERM)
-        #expect(try watch.end().code == -SIGTERM)
+        for watch in watches {
+            #expect(try watch.line(containing: "name: ").contains("name: \"joe\" → \"ann\" (by token:writer)"))
+            watch.signal(SIGTERM)
+            #expect(try watch.end().code == -SIGTERM)
+        }
     }
 
     @Test("wait sees that a setting loses its value")
@@ -231,6 +248,27 @@ struct WatchingTests {
         try shell.awaitWatcher()
         #expect(try shell.run("settings unset app name").code == 0)
         #expect(try wait.end().code == 0)
+    }
+
+    @Test("wait takes a key that contains = or [ in brackets and quotation marks")
+    func waitForQuotedKey() throws {
+        try Shell([#"settings set app '["a=b"]=1' '["c[d"]=x' 'e!=y' --quiet"#], hasSchema: false).follow(
+            #"""
+            $ settings wait app '["a=b"]=1' '["a=b"]!=2' '["c[d"]' '!["no=thing"]' --timeout 0
+            $ settings wait app '["a=b"]=2' --timeout 0
+            ! settings: timed out after 0.0 seconds waiting for app
+            => 8
+            $ settings wait app '["a=b"]!=1' --timeout 0
+            ! settings: timed out after 0.0 seconds waiting for app
+            => 8
+            $ settings wait app '["e!"]=y' --timeout 0
+            $ settings wait app '!e=y'
+            ! settings: '!e=y' has two conditions; write KEY!=VALUE, or !KEY for no value
+            => 64
+            $ settings wait app '["a=b"]x=1'
+            ! settings: cannot read the path '["a=b"]x=1': expected [, ., != or = after ]; write KEY[0].name for a part of a value, or ["[\"a"] for a key with this name
+            => 64
+            """#)
     }
 
     @Test("wait without the right to read a setting ends with 6")
@@ -278,14 +316,14 @@ struct WatchingTests {
         #expect(try shell.run("settings set app name joe").code == 0)
         let end = try watch.end()
         #expect(end.code == 1)
-        #expect(end.errors == "settings: the output cannot be written: No space left on device\n")
+        #expect(end.errors == "settings: cannot write the output: No space left on device\n")
     }
 
     @Test("watch says when history does not reach back, and goes on")
     func reset() throws {
         let shell = try Shell()
         let watch = try shell.start("exec settings watch app --since aaaaaaaa.1 >&2")
-        _ = try watch.line(containing: "settings: history does not reach back that far")
+        _ = try watch.line(containing: "settings: the history no longer has the changes after the cursor")
         #expect(try shell.run("settings set app theme dark").code == 0)
         _ = try watch.line(containing: #"theme: "light" (default) → "dark""#)
         #expect(try shell.run("settings watch app --since soon").code == 64)

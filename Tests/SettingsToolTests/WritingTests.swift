@@ -53,7 +53,7 @@ struct WritingTests {
             $ settings set free a 99999999999999999999 2>/dev/null
             => 5
             $ settings set free a '{"a":1,"a":2}'
-            ! settings: a: this JSON cannot be stored: the name "a" occurs twice in the object; 'settings set --text' stores it as a text
+            ! settings: a: cannot store the JSON: the name "a" occurs twice in the object; 'settings set --text' stores a text
             => 5
             $ echo a=1e400 >free.env; settings import free free.env 2>/dev/null
             => 5
@@ -75,7 +75,7 @@ struct WritingTests {
             #"""
             $ settings set free phone +4930123
             phone: (unset) → "+4930123"
-            ! settings: phone is stored as the text '+4930123', because its value is not a number to add to
+            ! settings: phone is stored as the text '+4930123', because the stored value is not a number
             $ settings set free count 1 --quiet; settings set free count +2
             count: 1 → 3
             """#)
@@ -185,7 +185,7 @@ struct WritingTests {
             list: [1] → [1,{"a":2}]
             $ settings set open count +1
             count: (unset) → "+1"
-            ! settings: count is stored as the text '+1', because its value is not a number to add to
+            ! settings: count is stored as the text '+1', because the stored value is not a number
             """#)
     }
 
@@ -211,12 +211,12 @@ struct WritingTests {
             $ settings set app --json tags '["a b"]'
             tags: (unset) → ["a b"]
             $ settings set app --json tags='["q"'
-            ! settings: '["q"' is no JSON: line 1, column 5: expected ',' or ']' after the element, found the end of the text
+            ! settings: '["q"' is not JSON: line 1, column 5: expected ',' or ']' after the element, found the end of the text
             => 64
             $ echo 'from a pipe' | settings set app name -
             name: (unset) → "from a pipe"
             $ printf 'a\377' | settings set app name -
-            ! settings: standard input is no text in UTF-8; nothing was changed
+            ! settings: cannot read the value from standard input: the bytes are not valid UTF-8
             => 1
             $ settings set app -- name=--quiet
             name: "from a pipe" → "--quiet"
@@ -281,11 +281,11 @@ struct WritingTests {
             $ settings unset app --all
             player.volume: 1 → 0.5 (default)
             $ settings unset app
-            ! settings: name keys, or one of --prefix, --all and --drop
+            ! settings: KEY is missing; the usage is 'settings unset SUITE KEY…', 'settings unset SUITE --prefix PREFIX', 'settings unset SUITE --all' or 'settings unset SUITE --drop'
             => 64
             $ settings set app 'player.*=5' --quiet
             $ settings unset app 'player.*'
-            ! settings: 'player.*' is a pattern, not a key; 'settings unset app --prefix player.' removes these keys, and with --dry-run shows them; a key of that name is written '["player.*"]'
+            ! settings: 'player.*' is a pattern, not a key; 'settings unset app --prefix player.' removes these keys, and with --dry-run shows them; write '["player.*"]' for a key with this name
             => 64
             $ settings unset app '["player.*"]'
             player.*: 5 → (unset)

@@ -28,11 +28,11 @@ struct Arguments: Sendable {
                     "--\($0)"
                 }
                 let suggestion = near.isEmpty ? "" : "; did you mean \(near.joined(separator: " or "))?"
-                let takesValue = command.forms.joined().contains { $0.placeholder.contains("VALUE") }
-                let remark = takesValue ? "; -- stands before a value with a dash" : ""
+                let takesValue = command.forms.flatMap(\.operands).contains { $0.placeholder.contains("VALUE") }
+                let remark = takesValue ? "; write -- before a value that begins with a dash" : ""
                 throw .usage(
-                    "settings \(command.name) has no option \(word)\(suggestion)\(remark); "
-                        + "'settings help \(command.name)' lists them")
+                    "'settings \(command.name)' has no option \(Terminal.plain(word))\(suggestion)\(remark); "
+                        + "'settings help \(command.name)' lists the options")
             }
             let name = option.name
             var value = parts.count > 1 ? String(parts[1]) : nil
@@ -47,7 +47,7 @@ struct Arguments: Sendable {
         }
     }
 
-    /// Takes the options before a command apart from the rest: those that every command has, with a value.
+    /// Splits words into the options with a value that every command has, before a command, and the other words.
     static func common(of words: some Sequence<String>) -> (options: [String], rest: [String]) {
         var (options, rest) = ([String](), Array(words)[...])
         while let word = rest.first {
@@ -83,7 +83,7 @@ struct Arguments: Sendable {
 
     /// The suite that the first operand names.
     func suite() throws(ToolError) -> SuiteName {
-        guard let name = operands.first else { throw .usage("the suite is missing; 'settings list' shows all") }
+        guard let name = operands.first else { throw .usage("SUITE is missing; 'settings list' lists the suites") }
         return try .named(name)
     }
 

@@ -1,41 +1,5 @@
 /// A command of the program, declared once for the parser, the help, the manual page and the completion.
 struct Command: Sendable {
-    /// A positional argument of a command.
-    struct Operand: Sendable {
-        enum Count {
-            case one
-            case optional
-            case any
-            case oneOrMore
-        }
-
-        /// The word of the usage line, such as `SUITE` or `FILE|DIRECTORY`; for an operand with a few possible words, all of
-        /// them in lower case with `|` between them.
-        let placeholder: String
-        let count: Count
-
-        init(_ placeholder: String, _ count: Count = .one) {
-            (self.placeholder, self.count) = (placeholder, count)
-        }
-
-        static let suite = Operand("SUITE")
-        static let optionalSuite = Operand("SUITE", .optional)
-        static let key = Operand("KEY")
-        static let anyKeys = Operand("KEY", .any)
-        static let file = Operand("FILE")
-        static let fileOrDirectory = Operand("FILE|DIRECTORY")
-
-        var isRequired: Bool { count == .one || count == .oneOrMore }
-
-        var isRepeated: Bool { count == .any || count == .oneOrMore }
-
-        /// The operand in a usage line.
-        fileprivate var usage: String {
-            let text = isRepeated ? "\(placeholder)…" : placeholder
-            return isRequired ? text : "[\(text)]"
-        }
-    }
-
     /// An option of a command.
     struct Option: Sendable {
         let name: String
@@ -62,8 +26,7 @@ struct Command: Sendable {
 
     /// One word, or two words for a command of a group: `schema diff` belongs to the group `schema`.
     let name: String
-    /// The operands; several lists if the command has several forms.
-    let forms: [[Operand]]
+    let forms: [Form]
     let summary: String
     var details = ""
     var options: [Option] = []
@@ -71,11 +34,6 @@ struct Command: Sendable {
     var exclusive: [[String]] = []
     let examples: [String]
     let run: @Sendable (Arguments) async throws -> ExitCode
-
-    /// The lines that show how to write the command.
-    var usages: [String] {
-        forms.map { (["settings \(name)"] + $0.map(\.usage)).joined(separator: " ") }
-    }
 
     /// The words of the name.
     var words: [String] { name.split(separator: " ").map(String.init) }
@@ -89,52 +47,38 @@ struct Command: Sendable {
         return placeholder.split(separator: "|").map(String.init)
     }
 
-    /// Throws unless the operands fit a form of the command, each word with choices is one of its choices, and no two options
-    /// exclude each other.
+    /// Throws if two options exclude each other, the command has no form with these operands, or a word is not one of its
+    /// choices.
     func validate(_ arguments: Arguments) throws(ToolError) {
-        let operands = arguments.operands
-        let usage = "the usage is " + usages.map { "'\($0)'" }.joined(separator: " or ")
-        guard let form = forms.first(where: { fits($0, operands.count) }) else {
-            if let form = forms.first(where: { $0.count > operands.count }) {
-                throw .usage("\(form[operands.count].placeholder) is missing; \(usage)")
-            }
-            let limit = forms.map(\.count).max() ?? 0
-            throw .usage("'\(Terminal.plain(operands[limit]))' is one argument too many; \(usage)")
+        for group in exclusive {
+            let given = group.filter(arguments.has)
+            guard given.count < 2 else { throw .usage("--\(given[0]) and --\(given[1]) exclude each other") }
         }
-        for (operand, word) in zip(form, operands) {
+        for (operand, word) in zip(try validatedOperands(arguments), arguments.operands) {
             try Self.validate(word, as: operand.placeholder, of: "settings \(name)")
         }
         for option in options {
             guard let placeholder = option.value else { continue }
             for word in arguments.all(option.name) { try Self.validate(word, as: placeholder, of: "--\(option.name)") }
         }
-        for group in exclusive {
-            let given = group.filter(arguments.has)
-            guard given.count < 2 else { throw .usage("--\(given[0]) and --\(given[1]) exclude each other") }
-        }
-    }
-
-    private func fits(_ form: [Operand], _ count: Int) -> Bool {
-        let most = form.last?.isRepeated ?? false ? Int.max : form.count
-        return form.count(where: \.isRequired) <= count && count <= most
     }
 
     private static func validate(
         _ word: String, as placeholder: String, of taker: String
     ) throws(ToolError) {
         guard let choices = choices(of: placeholder), !choices.contains(word) else { return }
-        let list = choices.dropLast().joined(separator: ", ") + " or " + (choices.last ?? "")
-        throw .usage("\(taker) takes \(list), not '\(Terminal.plain(word))'")
+        throw .usage("\(taker) takes \(choices.alternatives), not '\(Terminal.plain(word))'")
     }
 
     /// Options that every command has.
     static let common = [
         Option(
             "server", "URL",
-            "the daemon: http://HOST:PORT, https://HOST, unix:PATH; else SETTINGS_URL, else http://127.0.0.1:7070",
+            "http://HOST:PORT, https://HOST or unix:PATH (default: SETTINGS_URL, otherwise http://127.0.0.1:7070)",
             short: "s"),
         Option(
-            "token-file", "FILE", "a file with a token, - for standard input; else SETTINGS_TOKEN_FILE, SETTINGS_TOKEN"),
+            "token-file", "FILE",
+            "a file with a token, or - for standard input (default: SETTINGS_TOKEN_FILE, otherwise SETTINGS_TOKEN)"),
         Option("help", nil, "print this help", short: "h"),
     ]
 
@@ -142,10 +86,10 @@ struct Command: Sendable {
     static let writing = [note, dryRun, override, quiet]
 
     static let note = Option("note", "TEXT", "the reason for the change, which the history shows", short: "m")
-    static let dryRun = Option("dry-run", nil, "show what would change, and change nothing")
-    static let override = Option("override", nil, "write keys that the schema locks, too")
-    static let quiet = Option("quiet", nil, "print no changes")
+    static let dryRun = Option("dry-run", nil, "print the changes, and store nothing")
+    static let override = Option("override", nil, "also write keys that the schema locks")
+    static let quiet = Option("quiet", nil, "do not print the changes")
     static let json = Option("json", nil, "print JSON")
-    static let at = Option("at", "WHEN", "the state at a revision, an instant, yesterday, or 2h for two hours ago")
-    static let secrets = Option("secrets", nil, "with --json, print secrets, too")
+    static let at = Option("at", "WHEN", "the state at a revision, an instant, yesterday, or 2h (two hours ago)")
+    static let secrets = Option("secrets", nil, "with --json, also print secrets")
 }

@@ -22,11 +22,7 @@ extension Command {
 extension Arguments {
     /// The suites of the first operand, of `--suite` and of `--all`.
     func selectedSuites() throws(ToolError) -> SelectedSuites {
-        if has("all") {
-            guard operands.isEmpty, !has("suite") else { throw .usage("--all excludes the names of suites and keys") }
-            return SelectedSuites(names: nil, keys: [])
-        }
-        if !has("suite") { _ = try suite() }
+        if has("all") { return SelectedSuites(names: nil, keys: []) }
         let names = try SuiteName.named(operands.prefix(1) + all("suite"))
         return SelectedSuites(names: names, keys: try keys(from: 1))
     }

@@ -94,8 +94,8 @@ extension Arguments {
             if let moment = Moment("\(day)T\(words.count > 1 ? words[1] : "00:00"):00Z") { return moment }
         }
         throw .usage(
-            "'\(text)' is no time: write a revision, an instant such as 2026-11-20T10:00:00Z, a day such as 2026-11-20, "
-                + "today, yesterday, 'yesterday 18:00' in UTC, or 2h for two hours ago")
+            "'\(text)' is not a time; write a revision, an instant such as 2026-11-20T10:00:00Z, a day such as 2026-11-20, "
+                + "today, yesterday, 'yesterday 18:00' in UTC, or 2h (two hours ago)")
     }
 
     /// The milliseconds of a time span such as `90s` or `1h30m`.

@@ -21,19 +21,30 @@ struct SettingPath: CustomStringConvertible {
     init(_ word: String) throws(ToolError) {
         let (path, value) = try Self.split(word)
         guard value == nil else {
-            throw .usage("'\(Terminal.plain(word))': a key that contains = is written \(Self.quoted(word))")
+            throw .usage(
+                "'\(Terminal.plain(word))' has a value, but the command takes keys; write \(Terminal.plain(Self.quoted(word))) for a key with this "
+                    + "name")
         }
         self = path
     }
 
     /// Reads a word that is a path, or a path with `=` and a value.
     static func split(_ word: String) throws(ToolError) -> (path: SettingPath, value: String?) {
-        var reader = SettingPathReader(word)
+        let (path, rest) = try split(word, before: ["="])
+        return (path, rest.isEmpty ? nil : String(rest.dropFirst()))
+    }
+
+    /// Reads a word that is a path, or a path with an operator and a value. Returns the path, and the rest of the word from
+    /// the operator on.
+    static func split(
+        _ word: String, before operators: [String]
+    ) throws(ToolError) -> (path: SettingPath, rest: Substring) {
+        var reader = SettingPathReader(word, operators)
         let tokens = try reader.tokens()
         let path = SettingPath(
             key: try .named(tokens.first ?? ""), pointer: JSONPointer(Array(tokens.dropFirst())),
             description: String(word.prefix(upTo: reader.rest.startIndex)))
-        return (path, reader.rest.isEmpty ? nil : String(word[reader.rest.startIndex...].dropFirst()))
+        return (path, word[reader.rest.startIndex...])
     }
 
     private init(key: KeyName, pointer: JSONPointer, description: String) {
@@ -48,8 +59,8 @@ struct SettingPath: CustomStringConvertible {
     /// - Parameter advice: what the caller can write instead.
     func patternError(_ advice: String) -> ToolError {
         .usage(
-            "'\(Terminal.plain(description))' is a pattern, not a key; \(Terminal.plain(advice)); a key of that name is "
-                + "written '\(Terminal.plain(Self.quoted(key.text)))'")
+            "'\(Terminal.plain(description))' is a pattern, not a key; \(Terminal.plain(advice)); write "
+                + "'\(Terminal.plain(Self.quoted(key.text)))' for a key with this name")
     }
 
     /// Returns the paths without duplicates. An element of an array follows the elements behind it, because its removal
@@ -95,12 +106,14 @@ struct SettingPath: CustomStringConvertible {
 
 extension KeyName {
     /// Reads a word that names a whole key.
-    static func whole(_ word: String) throws(ToolError) -> KeyName {
-        let path = try SettingPath(word)
+    static func whole(_ word: String) throws(ToolError) -> KeyName { try whole(try SettingPath(word), word) }
+
+    /// The key of a path that a word has. Throws if the path leads to a part of the value.
+    static func whole(_ path: SettingPath, _ word: String) throws(ToolError) -> KeyName {
         guard path.isWhole else {
             throw .usage(
                 "'\(Terminal.plain(word))' is a part of a value, but the command takes whole keys; write "
-                    + "\(SettingPath.word(for: path.key)), or \(Terminal.plain(SettingPath.quoted(word))) for a key of that name"
+                    + "\(SettingPath.word(for: path.key)), or \(Terminal.plain(SettingPath.quoted(word))) for a key with this name"
             )
         }
         return path.key
@@ -116,31 +129,41 @@ extension Arguments {
     }
 }
 
-/// A reader of the steps of a path, up to `=` or the end of the word.
+/// A reader of the steps of a path, up to an operator or the end of the word.
 private struct SettingPathReader {
     private let word: String
+    private let operators: [String]
     private(set) var rest: Substring.UTF8View
 
-    init(_ word: String) {
-        self.word = word
+    init(_ word: String, _ operators: [String]) {
+        (self.word, self.operators) = (word, operators)
         rest = word[...].utf8
     }
 
+    private var isAtOperator: Bool { operators.contains { rest.starts(with: $0.utf8) } }
+
     /// Returns the key and the steps into its value.
     mutating func tokens() throws(ToolError) -> [String] {
-        var tokens = rest.first == UInt8(ascii: "[") ? [] : [take { !"[=".utf8.contains($0) }]
-        while let byte = rest.first, byte != UInt8(ascii: "=") {
+        var tokens = rest.first == UInt8(ascii: "[") ? [] : [takeName(upTo: "[")]
+        while let byte = rest.first, !isAtOperator {
             rest.removeFirst()
             switch byte {
             case UInt8(ascii: "["): tokens.append(try takeBracket())
             case UInt8(ascii: "."):
-                let name = take { !"[.=".utf8.contains($0) }
+                let name = takeName(upTo: "[.")
                 guard !name.isEmpty else { throw error("a name is missing after the dot") }
                 tokens.append(name)
-            default: throw error("expected [, . or = after ]")
+            default: throw error("expected \((["[", "."] + operators).alternatives) after ]")
             }
         }
         return tokens
+    }
+
+    /// Takes a name up to one of some characters, or up to an operator.
+    private mutating func takeName(upTo ends: String) -> String {
+        let start = rest
+        while let byte = rest.first, !ends.utf8.contains(byte), !isAtOperator { rest.removeFirst() }
+        return String(decoding: start[..<rest.startIndex], as: UTF8.self)
     }
 
     private mutating func takeBracket() throws(ToolError) -> String {
@@ -154,7 +177,7 @@ private struct SettingPathReader {
                 return !isEnd
             }
             guard rest.popFirst() != nil, let string = (try? JSONValue(parsing: "\"\(text)\""))?.string else {
-                throw error("a name in quotation marks has to be a JSON string")
+                throw error("a name in quotation marks must be a JSON string")
             }
             name = string
         } else {
@@ -174,7 +197,7 @@ private struct SettingPathReader {
     private func error(_ cause: String) -> ToolError {
         let key = word.prefix { $0 != "=" }
         return .usage(
-            "'\(Terminal.plain(word))': \(cause); write KEY[0].name for a part of a value, and "
-                + "\(Terminal.plain(SettingPath.quoted(String(key)))) for a key of that name")
+            "cannot read the path '\(Terminal.plain(word))': \(cause); write KEY[0].name for a part of a value, or "
+                + "\(Terminal.plain(SettingPath.quoted(String(key)))) for a key with this name")
     }
 }

@@ -6,7 +6,7 @@ extension ShellCommand {
         do throws(SystemError) {
             return try run()
         } catch {
-            throw ToolError(.failed, "/bin/sh cannot be run: \(error.reason)")
+            throw ToolError(.failed, "cannot run /bin/sh: \(error.reason)")
         }
     }
 }

@@ -6,7 +6,7 @@ enum DocumentCommands {
     static let all = [EditCommand.edit, transaction]
 
     private static let transaction = Command(
-        name: "transaction", forms: [[.file]], summary: "Do several operations together, or none of them.",
+        name: "transaction", forms: [[.file]], summary: "Apply several operations in one commit.",
         details: """
             FILE is the JSON of a transaction of the HTTP API, {"if":[conditions],"do":[operations]}; - is standard input.
             """,
@@ -21,7 +21,7 @@ enum DocumentCommands {
         do throws(BodyError) {
             transaction = try Transaction(json: document)
         } catch {
-            throw ToolError(.failed, "\(InputFile.name(path)) is no transaction: \(error)")
+            throw ToolError(.failed, "cannot read the transaction in \(InputFile.name(path)): \(error)")
         }
         return try arguments.client(timeout: .seconds(60)).blocking.send(.commit(transaction, options)).body
             .report(arguments)

@@ -8,10 +8,10 @@ enum EditCommand {
         name: "edit", forms: [[.suite, Command.Operand("KEY", .optional)]],
         summary: "Change the stored values of a suite, or one value, with an editor.",
         details: """
-            The editor is $VISUAL, $EDITOR or vi. It gets the stored values as JSON; with KEY, it gets a text as it is, or any
-            other value as JSON. The command makes one commit of the changes, but only if no other caller changed the suite, or
-            the setting, meanwhile. If the daemon refuses the commit, a person at a terminal can edit again; otherwise the
-            command keeps the edited file.
+            The editor is $VISUAL, $EDITOR or vi. It opens the stored values as JSON; with KEY, it opens a text without quotes,
+            or any other value as JSON. The command makes one commit of the changes, but only if no other caller changed the
+            suite, or the setting, meanwhile. If the daemon refuses the commit, a person at a terminal can edit the text again;
+            otherwise the command keeps the edited file.
             """,
         options: Command.writing,
         examples: ["settings edit app --note 'louder at night'", "settings edit app theme"]
@@ -39,7 +39,7 @@ enum EditCommand {
                     return .done
                 }
                 changes.print(arguments)
-                if changes.isDryRun { print("the edited file is \(file.path)") } else { file.remove() }
+                if changes.isDryRun { print("the edited text is in \(file.path)") } else { file.remove() }
                 return .done
             } catch let refusal {
                 guard file.isChanged else {
@@ -60,7 +60,8 @@ enum EditCommand {
     }
 
     private static func editsAgain(after refusal: any Error) -> Bool {
-        let question = "settings: nothing was stored: \(ToolError(describing: refusal).message)\nedit again? [Y/n]"
+        let question =
+            "settings: cannot store the edited text: \(ToolError(describing: refusal).message)\nedit again? [Y/n]"
         guard let answer = Terminal.answer(to: question) else { return false }
         return answer.isEmpty || answer.lowercased().hasPrefix("y")
     }
@@ -71,15 +72,14 @@ enum EditCommand {
     ) -> ToolError {
         let (path, connection) = (EnvironmentFile.quoted(file.path), arguments.quoted(["server", "token-file"]))
         let options = arguments.quoted(["server", "token-file", "note", "override"])
-        let (name, suite) = (document.name, document.suite)
         let edit = "settings edit \(arguments.operands.map(EnvironmentFile.quoted).joined(separator: " "))"
         if let refusal = refusal as? SettingsError, refusal.code == .preconditionFailed {
             return ToolError(
                 .refused,
                 """
-                nothing was stored: \(name) was changed after revision \(document.revision), which was opened
-                what you typed is in \(path); see the other change, then edit the \(document.kind) again:
-                  settings diff \(suite) \(document.revision)\(connection)
+                cannot store \(document.name): another caller changed the \(document.kind) meanwhile
+                the edited text is in \(path); see the other change, then edit the \(document.kind) again:
+                  \(document.commandShowingChanges)\(connection)
                   \(edit)\(options)
                 """)
         }
@@ -89,17 +89,17 @@ enum EditCommand {
             return ToolError(
                 error.code,
                 """
-                it may have been stored: \(error.message)
-                what you typed is in \(path); see whether it was stored before you store it again:
-                  settings diff \(suite) \(document.revision)\(connection)
+                the daemon may have stored the edited text: \(error.message)
+                the edited text is in \(path); see if the daemon stored it before you store it again:
+                  \(document.commandShowingChanges)\(connection)
                   \(store)
                 """)
         }
         return ToolError(
             error.code,
             """
-            nothing was stored: \(error.message)
-            what you typed is in \(path); correct it there, then see what it changes now, and store it:
+            cannot store \(document.name): \(error.message)
+            the edited text is in \(path); correct the text, see its changes, and store it:
               \(document.command(storing: path, options + " --dry-run"))
               \(store)
             """)
@@ -112,8 +112,8 @@ private protocol EditedDocument {
     /// The suite or the setting in a message.
     var name: String { get }
     var kind: String { get }
-    /// The revision that must still be there when the edited text is stored.
-    var revision: Revision { get }
+    /// The command that shows the changes by other callers since the document was read.
+    var commandShowingChanges: String { get }
     var text: String { get }
     var fileSuffix: String { get }
 
@@ -134,7 +134,10 @@ private struct EditedSuite: EditedDocument {
     var suite: SuiteName { stored.suite }
     var name: String { suite.text }
     var kind: String { "suite" }
-    var revision: Revision { stored.revision }
+    var commandShowingChanges: String {
+        // A suite that did not exist has no revision from which to compare.
+        stored.revision == .zero ? "settings history \(suite)" : "settings diff \(suite) \(stored.revision)"
+    }
     var text: String { JSONValue.object(JSONObject(stored.settings)).text(style: .pretty) + "\n" }
     var fileSuffix: String { "json" }
 
@@ -159,7 +162,7 @@ private struct EditedSetting: EditedDocument {
     private let value: JSONValue?
     private let isStored: Bool
     private let schema: JSONValue?
-    let revision: Revision
+    private let revision: Revision
 
     init(_ key: KeyName, in suite: SuiteName, _ client: DaemonClient) throws {
         (self.suite, self.key, self.client) = (suite, key, client)
@@ -172,7 +175,7 @@ private struct EditedSetting: EditedDocument {
             guard error.code == .notSet || error.code == .unknownSuite else { throw error }
         }
         guard entry?.setting.isConcealed != true else {
-            throw ToolError(.unauthorized, "\(suite) \(key) is a secret, which this caller may not read")
+            throw ToolError(concealed: key, in: suite)
         }
         value = entry?.setting.value ?? entry?.setting.stored
         isStored = entry?.setting.source.isStored ?? false
@@ -182,6 +185,9 @@ private struct EditedSetting: EditedDocument {
 
     var name: String { "\(suite) \(key)" }
     var kind: String { "setting" }
+    var commandShowingChanges: String {
+        "settings history \(suite) \(EnvironmentFile.quoted(SettingPath.word(for: key)))"
+    }
     var text: String { value.map { ($0.string ?? $0.text(style: .pretty)) + "\n" } ?? "" }
     var fileSuffix: String { value?.string != nil ? "txt" : "json" }
 
@@ -195,7 +201,7 @@ private struct EditedSetting: EditedDocument {
 
     private func read(_ edited: [UInt8]) throws(ToolError) -> JSONValue {
         if value != nil, value?.string == nil { return try InputFile.json(parsing: edited) }
-        guard var text = String(validating: edited, as: UTF8.self) else { throw ToolError(.failed, "it is not UTF-8") }
+        guard var text = String(validating: edited, as: UTF8.self) else { throw ToolError(.failed, "not valid UTF-8") }
         if text.utf8.last == UInt8(ascii: "\n") { text.removeLast() }
         return value == nil ? try ValueReader(key, schema).read(text) : .string(text)
     }
@@ -221,7 +227,7 @@ extension Arguments {
 }
 
 extension TemporaryFile {
-    /// Runs the editor. Returns what was saved.
+    /// Runs the editor. Returns the edited text.
     fileprivate func edit() throws(ToolError) -> [UInt8] {
         let editor =
             EnvironmentVariables.nonEmptyValue(of: "VISUAL") ?? EnvironmentVariables.nonEmptyValue(of: "EDITOR") ?? "vi"
@@ -229,7 +235,9 @@ extension TemporaryFile {
         shell.arguments = [path]
         shell.usesTerminal = true
         let code = try shell.exitCode()
-        guard code == 0 else { throw ToolError(.failed, "the editor '\(editor)' ended with \(code)") }
+        guard code == 0 else {
+            throw ToolError(.failed, "the editor '\(editor)' ended with \(code)")
+        }
         return try InputFile.bytes(of: path)
     }
 }

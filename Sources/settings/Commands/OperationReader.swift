@@ -15,12 +15,14 @@ struct OperationReader {
     }
 
     /// The operations that the words mean for the present values of the suite.
-    struct Change {
+    struct PreparedChange {
         fileprivate(set) var operations: [Transaction.Operation] = []
         /// The keys that must still have no stored value.
         fileprivate(set) var unsetKeys: [KeyName] = []
         /// True if the operations are made of present values, and test that these are unchanged.
         fileprivate(set) var dependsOnValues = false
+        /// The elements of arrays that the operations test.
+        fileprivate(set) var elements: [ArrayElement] = []
         var consistsOfPatches: Bool {
             operations.allSatisfy { if case .change(.patch) = $0.action { true } else { false } }
         }
@@ -51,7 +53,6 @@ struct OperationReader {
         let words = Array(arguments.operands.dropFirst())
         guard let first = words.first else { throw .usage("the key is missing") }
         if arguments.has("toggle") {
-            guard !arguments.has("json"), !arguments.has("text") else { throw .usage("--toggle takes no VALUE") }
             var assignments: [Assignment] = []
             for word in words { assignments.append(Assignment(path: try SettingPath(word), word: nil)) }
             return assignments
@@ -67,15 +68,17 @@ struct OperationReader {
         var assignments: [Assignment] = []
         for word in words {
             let (path, value) = try SettingPath.split(word)
-            guard let value else { throw .usage("'\(word)' has no '='") }
+            guard let value else {
+                throw .usage("'\(Terminal.plain(word))' has no =; write several settings as KEY=VALUE")
+            }
             assignments.append(Assignment(path: path, word: try text(of: value)))
         }
         return assignments
     }
 
     /// Reads the values that the operations depend on, and returns the operations.
-    func change(_ assignments: [Assignment]) throws -> Change {
-        var change = Change()
+    func change(_ assignments: [Assignment]) throws -> PreparedChange {
+        var change = PreparedChange()
         for assignment in assignments {
             let action = try action(of: assignment, in: &change)
             change.operations.append(Transaction.Operation(suite: suite, key: assignment.path.key, action))
@@ -83,7 +86,9 @@ struct OperationReader {
         return change
     }
 
-    private func action(of assignment: Assignment, in change: inout Change) throws -> Transaction.Operation.Action {
+    private func action(of assignment: Assignment, in change: inout PreparedChange) throws
+        -> Transaction.Operation.Action
+    {
         let path = assignment.path
         if path.isWhole, !arguments.has("append"), !arguments.has("remove"), !arguments.has("merge") {
             // The type of the value is known, so that the suite need not be asked.
@@ -112,10 +117,10 @@ struct OperationReader {
             }
         }
         guard entry?.setting.isConcealed != true else {
-            throw ToolError(.unauthorized, "\(suite) \(path.key) is a secret, which this caller may not read")
+            throw ToolError(concealed: path.key, in: suite)
         }
         guard let whole else { return try actionWithoutValue(edit, path, in: &change) }
-        let patch = try patch(edit, path, of: whole)
+        let patch = try patch(edit, path, of: whole, testing: &change.elements)
         if case .test = patch.steps.first { change.dependsOnValues = true }
         do throws(OperationError) {
             change.values[path.key] = try patch.applied(to: whole)
@@ -138,7 +143,9 @@ struct OperationReader {
                 throw ToolError.usage("--merge takes a JSON object, not '\(Terminal.plain(word))'")
             }
             guard present == nil || present?.object != nil else {
-                throw ToolError(.refused, "\(path) is \(present?.kindPhrase ?? ""); --merge needs an object")
+                throw ToolError(
+                    .refused,
+                    "cannot merge into \(path): the value is \(present?.kindPhrase ?? ""); --merge needs an object")
             }
             return .change(.merge(patch))
         }
@@ -161,7 +168,7 @@ struct OperationReader {
         if word.hasPrefix("+"), !reader.takesText, let amount {
             let isNumber = present.map { ["integer", "number"].contains($0.typeName) } ?? false
             if !reader.takesAnything || isNumber { return .change(.add(amount)) }
-            Terminal.warn("\(path) is stored as the text '\(word)', because its value is not a number to add to")
+            Terminal.warn("\(path) is stored as the text '\(word)', because the stored value is not a number")
         }
         return .set(try reader.read(word))
     }
@@ -170,14 +177,18 @@ struct OperationReader {
 
     /// Returns the patch that makes an edit at a path. It tests a value that the edit depends on, so that the daemon refuses
     /// the patch if another caller has changed the value.
-    private func patch(_ edit: Edit, _ path: SettingPath, of whole: JSONValue) throws(ToolError) -> JSONPatch {
+    private func patch(
+        _ edit: Edit, _ path: SettingPath, of whole: JSONValue, testing elements: inout [ArrayElement]
+    ) throws(ToolError) -> JSONPatch {
         let pointer = path.pointer
         switch edit {
         case .set(let value):
             let parent = whole[JSONPointer(Array(pointer.tokens.dropLast()))]
-            if whole[pointer] == nil, parent?.object != nil { return JSONPatch([.add(pointer, value)]) }
+            if whole[pointer] == nil, parent?.object != nil {
+                return path.patch(.add(pointer, value), of: whole, testing: &elements)
+            }
             _ = try path.part(of: whole)
-            return JSONPatch([.replace(pointer, value)])
+            return path.patch(.replace(pointer, value), of: whole, testing: &elements)
         case .change(let operation):
             let old = try path.part(of: whole)
             do throws(OperationError) {
@@ -188,7 +199,8 @@ struct OperationReader {
         case .remove(let unwanted):
             let old = try path.part(of: whole)
             guard case .array(let elements) = old else {
-                throw ToolError(.refused, "\(path) is \(old.kindPhrase); --remove needs an array")
+                throw ToolError(
+                    .refused, "cannot remove from \(path): the value is \(old.kindPhrase); --remove needs an array")
             }
             let rest = elements.filter { element in !unwanted.contains { $0.isMathematicallyEqual(to: element) } }
             let test = JSONPatch.Step.test(pointer, old)
@@ -198,13 +210,13 @@ struct OperationReader {
 
     /// Returns the action for a part of a key without a value: a member that is set begins an object.
     private func actionWithoutValue(
-        _ edit: Edit, _ path: SettingPath, in change: inout Change
+        _ edit: Edit, _ path: SettingPath, in change: inout PreparedChange
     ) throws -> Transaction.Operation.Action {
         guard try isUnset(path.key) else { throw StaleRead() }
         guard case .set(let value) = edit, path.pointer.tokens.count == 1, let name = path.pointer.tokens.first,
             JSONPointer.arrayIndex(name) == nil
         else {
-            let part = path.isWhole ? "" : ", so it has no \(path)"
+            let part = path.isWhole ? "" : ", so \(path) does not exist"
             throw ToolError(.notSet, "\(path.key) of suite \(suite) is not set and has no default\(part)")
         }
         return change.begin(path.key, with: .object([name: value]))
@@ -244,7 +256,7 @@ struct OperationReader {
         do {
             return try JSONValue(parsing: word)
         } catch {
-            throw .usage("'\(Terminal.plain(String(word.prefix(60))))' is no JSON: \(error)")
+            throw .usage("'\(Terminal.plain(String(word.prefix(60))))' is not JSON: \(error)")
         }
     }
 
@@ -252,7 +264,7 @@ struct OperationReader {
     private func text(of word: String) throws(ToolError) -> String {
         guard word == "-" else { return word }
         guard var text = String(validating: try InputFile.bytes(of: "-", arguments), as: UTF8.self) else {
-            throw ToolError(.failed, "standard input is no text in UTF-8; nothing was changed")
+            throw ToolError(.failed, "cannot read the value from standard input: the bytes are not valid UTF-8")
         }
         if text.hasSuffix("\n") { text.removeLast() }
         return text

@@ -8,11 +8,16 @@ enum PastCommands {
     private static let shownChanges = 20
 
     private static let history = Command(
-        name: "history", forms: [[.optionalSuite, .anyKeys]],
-        summary: "Show who changed what, when and why, the newest first.",
+        name: "history",
+        forms: [
+            [.suite, .anyKeys], .init([.optionalSuite, .anyKeys], with: "suite"), .init([], with: "all"),
+            .init([.optionalSuite, .anyKeys], with: "commit"),
+        ],
+        summary: "Show the commits of suites, the newest first: the changes, the time, the caller and the note.",
         details: """
             With --suite or --all, the command shows the commits of several suites in one list. Without SUITE, --commit shows
-            the changes in all suites. --all does not include the history of suites that were dropped.
+            the changes in all suites. --all does not include suites that were dropped;
+            'settings history SUITE' shows the history of a dropped suite.
             """,
         options: Command.suiteSelection + [
             Command.Option("commit", "REVISION", "only this commit"),
@@ -22,7 +27,7 @@ enum PastCommands {
             Command.Option("full", nil, "all changes of a commit, not only \(shownChanges)"), Command.json,
             Command.secrets,
         ],
-        exclusive: [["commit", "limit"], ["json", "full"]],
+        exclusive: [["all", "suite"], ["commit", "limit"], ["json", "full"]],
         examples: [
             "settings history app", "settings history app theme --limit 3", "settings history --all",
             "settings history --commit 23 --full",
@@ -83,7 +88,10 @@ enum PastCommands {
         name: "diff", forms: [[.suite, Command.Operand("FROM"), Command.Operand("TO", .optional)]],
         summary: "Show the changes between two revisions or times, or until now.",
         details:
-            "FROM and TO are a revision, an instant, yesterday, or 2h for two hours ago. It ends with 2 if something differs.",
+            """
+            FROM and TO are each a revision, an instant, yesterday, or 2h (two hours ago). The command ends with 2 if there are
+            differences.
+            """,
         options: [Command.json, Command.secrets],
         examples: ["settings diff app yesterday", "settings diff app 17 23"]
     ) { arguments in
@@ -112,7 +120,7 @@ enum PastCommands {
         let suite = arguments.operands.count > 1 ? try arguments.suite() : nil
         let text = arguments.operands.last ?? ""
         guard let revision = Revision(text) else {
-            throw ToolError.usage("'\(text)' is no revision; 'settings history SUITE' shows them")
+            throw ToolError.usage("'\(text)' is not a revision; 'settings history SUITE' lists the revisions")
         }
         let options = try arguments.writeOptions()
         let summary = try arguments.client().blocking.send(
@@ -121,18 +129,22 @@ enum PastCommands {
     }
 
     private static let restore = Command(
-        name: "restore", forms: [[.suite, Command.Operand("WHEN"), .anyKeys]],
-        summary: "Give settings the values of an earlier time.",
+        name: "restore",
+        forms: [
+            [.suite, Command.Operand("WHEN"), .anyKeys], .init([.suite, Command.Operand("WHEN")], with: "prefix"),
+        ],
+        summary: "Restore the values that settings had at an earlier time.",
         details:
-            "WHEN is a revision, an instant, yesterday, or 2h for two hours ago. The present schema must allow the values.",
+            """
+            WHEN is a revision, an instant, yesterday, or 2h (two hours ago). The present schema must allow the values.
+            """,
         options: [
             Command.Option("prefix", "PREFIX", "only keys that begin with PREFIX"),
-            Command.Option("skip", nil, "leave out values that the schema does not allow, and list them"),
+            Command.Option("skip", nil, "skip values that the schema does not allow, and print these values"),
         ] + Command.writing,
         examples: ["settings restore app yesterday --dry-run", "settings restore app 17 theme"]
     ) { arguments in
         let (suite, keys) = (try arguments.suite(), try arguments.keys(from: 2))
-        guard keys.isEmpty || !arguments.has("prefix") else { throw ToolError.usage("name keys, or a --prefix") }
         let summary = try arguments.client().blocking.send(
             .restore(
                 suite, to: try Arguments.moment(arguments.operands[1]), prefix: arguments["prefix"],

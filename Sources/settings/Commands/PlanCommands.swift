@@ -19,9 +19,9 @@ enum PlanCommands {
         summary: "Show the changes that would give suites the values in files.",
         details: """
             \(form)
-            The command ends with 2 if there is something to do. The hash identifies the operations, the revisions of the
-            suites, and --override; 'settings apply --plan HASH' does what the hash identifies. If the daemon would refuse the
-            plan, the command prints every refusal, and no hash.
+            The command ends with 2 if the plan has changes. The hash identifies the operations, the revisions of the suites,
+            and --override; 'settings apply --plan HASH' applies exactly this plan. If the daemon would refuse the plan, the
+            command prints every refusal, and no hash.
             """,
         options: [prune, Command.override, Command.json, Command.Option("hash", nil, "print only the hash")],
         exclusive: [["json", "hash"]],
@@ -44,8 +44,8 @@ enum PlanCommands {
         name: "apply", forms: [[.fileOrDirectory]], summary: "Give suites the values in files, in one commit.",
         details: """
             \(form)
-            With --plan, the command does exactly what 'settings plan' showed, also if --prune and --override are not repeated.
-            If 'settings plan' would print another hash now, the command changes nothing.
+            With --plan, the command applies exactly the plan with this hash, without a repetition of --prune and --override. If
+            the plan has changed, the command changes nothing.
             """,
         options: [
             prune, Command.Option("plan", "HASH", "only if 'settings plan' still prints this hash"),
@@ -59,7 +59,8 @@ enum PlanCommands {
             guard let reviewed = plan.variants.first(where: { $0.hash == hash }) else {
                 plan.show()
                 throw ToolError(
-                    .refused, "apply refused: the plan is not \(hash) any more; review what it is now")
+                    .refused,
+                    "cannot apply the plan \(hash): the plan has changed; review the present plan, then apply its hash")
             }
             plan = reviewed
             options.overridesLocks = plan.overridesLocks
@@ -69,11 +70,15 @@ enum PlanCommands {
             print("nothing to change")
             return .done
         }
-        return try plan.client.blocking.send(.commit(change, options)).body.report(arguments)
+        do throws(SettingsError) {
+            return try plan.client.blocking.send(.commit(change, options)).body.report(arguments)
+        } catch {
+            throw error.tooManyOperations(plan.operations.count, plan.suites.count) ?? ToolError(describing: error)
+        }
     }
 }
 
-/// The operations that bring suites from what they are to what files describe.
+/// The operations that give suites the values in files.
 private struct Plan {
     /// The suites that the files describe, as they are.
     private(set) var suites: [StoredSuite] = []
@@ -94,8 +99,7 @@ private struct Plan {
             let schema = try client.schema(of: stored.suite)
             let settings = values.settings.sorted { $0.key < $1.key }
             if let key = settings.first(where: { stored.secrets.contains($0.key) })?.key {
-                throw ToolError(
-                    .unauthorized, "\(stored.suite) \(key) is a secret, which this caller may not read")
+                throw ToolError(concealed: key, in: stored.suite)
             }
             suites.append(stored)
             desired.append(settings)
@@ -144,7 +148,9 @@ private struct Plan {
             !overridesLocks && schemas[operation.suite]?.key(operation.key.text)?.isLocked ?? false
         }
         var code = ExitCode.refused
-        var lines = operations.filter(isLocked).map { "\($0.suite) \($0.key) is locked; --override writes it" }
+        var lines = operations.filter(isLocked).map {
+            "cannot write \($0.suite) \($0.key): the schema locks the key; --override writes locked keys"
+        }
         // The daemon names only the first locked key, so it is asked about the other keys.
         let rest = operations.filter { !isLocked($0) }
         if !rest.isEmpty {
@@ -152,7 +158,7 @@ private struct Plan {
                 let options = WriteOptions(isDryRun: true, overridesLocks: overridesLocks)
                 try client.blocking.send(.commit(Transaction(if: suites.map(\.isUnchanged), do: rest), options))
             } catch {
-                let cause = ToolError(describing: error)
+                let cause = error.tooManyOperations(rest.count, suites.count) ?? ToolError(describing: error)
                 if error.code == .forbidden {
                     // A caller who may only read can make a plan that another caller applies.
                     Terminal.warn("the daemon did not check the plan: \(cause.message)")
@@ -194,5 +200,19 @@ private struct Plan {
             }
         }
         if operations.isEmpty { print("nothing to change") } else if hasHash { print("plan \(hash)") }
+    }
+}
+
+extension SettingsError {
+    /// The error of a plan that the daemon refuses because the plan is too large for one commit; nil for another error.
+    ///
+    /// The command does not split a plan, because other callers could see a part of the plan.
+    fileprivate func tooManyOperations(_ count: Int, _ conditionCount: Int) -> ToolError? {
+        guard code == .tooLarge, let problem else { return nil }
+        return ToolError(
+            .refused,
+            "cannot apply the plan in one commit, with \(count) operations and \(conditionCount) \(conditionCount == 1 ? "condition" : "conditions"): \(problem.detail)\n"
+                + "  'settings apply' with a file for each part of the settings makes several commits, and other callers can "
+                + "see the state between the commits")
     }
 }

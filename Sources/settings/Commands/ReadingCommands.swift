@@ -1,66 +1,13 @@
 import SettingsHTTP
 import SettingsModel
 
-/// Commands that read: `get`, `list`, `describe`, `find`.
+/// Commands that read: `list`, `describe`, `find`; `get` has its own file.
 enum ReadingCommands {
-    static let all = [get, list, describe, find]
-
-    private static let get = Command(
-        name: "get", forms: [[.suite, Command.Operand("KEY", .oneOrMore)]], summary: "Print values.",
-        details: """
-            A text is printed as it is, any other value as JSON. Each value is a line. KEY[0] prints an element of a list, and
-            KEY[name] a member of an object; see 'settings help set'.
-            """,
-        options: [
-            Command.Option("json", nil, "print texts as JSON, too"),
-            Command.Option("default", "VALUE", "the text to print if the setting has no value"),
-            Command.Option("source", nil, "print where the value is from: stored, default, unset or invalid"),
-            Command.Option("at", "WHEN", "the value at a revision, an instant, yesterday, or 2h for two hours ago"),
-        ],
-        exclusive: [["json", "source"], ["default", "source"]],
-        examples: ["settings get app launchCount", "settings get app theme --default light"]
-    ) { arguments in
-        let (suite, paths) = (try arguments.suite(), try arguments.paths(from: 1))
-        if let path = paths.first(where: \.isPattern) {
-            let prefix = path.description.dropLast()
-            let operand = prefix.isEmpty ? "" : " \(EnvironmentFile.quoted(String(prefix)))"
-            throw path.patternError("'settings list \(suite)\(operand)' lists these keys")
-        }
-        let (client, moment) = (try arguments.client(), try arguments.moment("at"))
-        for path in paths {
-            do {
-                let setting = try client.blocking.send(.setting(path.key, in: suite, at: moment))
-                if arguments.has("source"), path.isWhole {
-                    print(setting.source)
-                } else if setting.isConcealed {
-                    throw ToolError(.unauthorized, "\(suite) \(path.key) is a secret, which this caller may not read")
-                } else if let value = setting.value {
-                    if arguments.has("source") {
-                        print(value[path.pointer] == nil ? "unset" : setting.source.name)
-                    } else if let fallback = arguments["default"], value[path.pointer] == nil {
-                        print(fallback)
-                    } else {
-                        let part = try path.part(of: value, orEndWith: .notSet)
-                        print(arguments.has("json") ? part.text() : Terminal.safe(part.bare))
-                    }
-                }
-            } catch let error as SettingsError {
-                switch error.code {
-                case .notSet where arguments.has("source"): print("unset")
-                case .invalidStored where arguments.has("source"): print("invalid")
-                case .notSet, .unknownSuite:
-                    guard let value = arguments["default"] else { throw error }
-                    print(value)
-                default: throw error
-                }
-            }
-        }
-        return .done
-    }
+    static let all = [GetCommand.get, list, describe, find]
 
     static let list = Command(
         name: "list", forms: [[], [.suite, Command.Operand("PREFIX", .optional)]],
-        summary: "List suites, or the settings of one.",
+        summary: "List suites, or the settings of a suite.",
         details: """
             The list shows the value of each setting, the type that the schema names, and the source of the value. With PREFIX,
             it shows only keys that begin with PREFIX; player. and 'player.*' are the same. 'com.example.*' as the SUITE lists
@@ -104,7 +51,7 @@ enum ReadingCommands {
 
     private static let describe = Command(
         name: "describe", forms: [[.suite, .key]],
-        summary: "Explain a setting: what it is for, what is allowed, who changed it.",
+        summary: "Explain a setting: its purpose, the allowed values, and the last change.",
         options: [Command.json, Command.secrets],
         examples: ["settings describe app launchCount", "settings describe app theme"]
     ) { arguments in
@@ -133,7 +80,7 @@ enum ReadingCommands {
             ("value", setting.shown), ("from", setting.source.name),
             ("allowed", ValueReader(key, schema).description), ("default", schema?["default"]?.text()),
             ("about", schema?["description"]?.string ?? schema?["title"]?.string),
-            ("locked", isLocked ? "yes; --override writes it all the same" : nil),
+            ("locked", isLocked ? "yes; --override writes locked keys" : nil),
             ("writable", entry.isWritable || isLocked ? nil : "no; this caller lacks the right"),
             ("secret", setting.isSecret ? "yes" : nil),
         ]
@@ -153,8 +100,8 @@ enum ReadingCommands {
         name: "find", forms: [[Command.Operand("TEXT")]],
         summary: "Find settings by a part of their name, value or description.",
         details: """
-            Upper and lower case are the same. A description is shown if the text is in it. The command ends with 4 if it finds
-            nothing.
+            The command ignores upper and lower case. It shows a description that contains TEXT. The command ends with 4 if it
+            finds nothing.
             """,
         options: [
             Command.Option("suite", "SUITE", "only in this suite", isRepeatable: true)

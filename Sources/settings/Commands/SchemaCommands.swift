@@ -19,12 +19,12 @@ enum SchemaCommands {
 
     private static let check = Command(
         name: "schema check", forms: [[.file]], summary: "Find the mistakes in a schema, without a daemon.",
-        details: "\(fileNote)\nIf the schema has mistakes, the command lists them and ends with 5.",
+        details: "\(fileNote)\nIf the schema has mistakes, the command lists the mistakes and ends with 5.",
         examples: ["settings schema check app.json", "settings schema check - <app.json"]
     ) { arguments in
         do {
             _ = try Schema(try InputFile.json(arguments.operands[0], arguments))
-            print("the schema is good")
+            print("the schema is valid")
             return .done
         } catch let error as SchemaError {
             print(error)
@@ -38,17 +38,16 @@ enum SchemaCommands {
         details: """
             \(fileNote)
             Each change of the schema is a line: + for a new key, - for a removed key, ~ for another change. 'widening' means
-            that every value that was allowed stays allowed, 'narrowing' that no value becomes allowed, and 'neither' that
-            both are possible; a change without such a word has no effect on the allowed values. The settings whose values
-            would change follow.
-            The command ends with 2 if applying the schema would change something, and with 5 if the daemon would refuse it.
+            that every allowed value stays allowed, 'narrowing' that no other value becomes allowed, and 'neither' that both are
+            possible; a change without a word has no effect on the allowed values. The settings whose values would change
+            follow. The command ends with 2 if there are changes, and with 5 if the daemon would refuse the schema.
             """,
         options: [onConflict, Command.json],
         examples: ["settings schema diff app app.json", "settings schema diff app app.json --json"]
     ) { try compare($0) }
 
     private static let apply = Command(
-        name: "schema apply", forms: [[.suite, .file]], summary: "Give a suite a schema, or replace its schema.",
+        name: "schema apply", forms: [[.suite, .file]], summary: "Set or replace the schema of a suite.",
         details: """
             \(fileNote)
             The command ends with 5 if the daemon refuses the schema. --dry-run does the same as 'settings schema diff'.
@@ -62,7 +61,7 @@ enum SchemaCommands {
 
     private static let remove = Command(
         name: "schema remove", forms: [[.suite]],
-        summary: "Remove the schema of a suite, which then takes any key and any value.",
+        summary: "Remove the schema of a suite, so that the suite takes any key and any value.",
         options: [Command.note, Command.dryRun],
         examples: ["settings schema remove app --dry-run", "settings schema remove app --note 'no more types'"]
     ) { arguments in
@@ -73,11 +72,14 @@ enum SchemaCommands {
     }
 
     private static let generate = Command(
-        name: "schema generate", forms: [[Command.Operand("swift|markdown"), Command.Operand("SUITE", .optional)]],
+        name: "schema generate",
+        forms: [
+            [Command.Operand("swift|markdown"), .suite], .init([Command.Operand("swift|markdown")], with: "file"),
+        ],
         summary: "Print the keys of a schema as Swift code or as a table in Markdown.",
         details: """
-            The Swift code is for programs that use the module SettingsClient. The schema is the schema of SUITE, or the schema
-            in the file of --file, which needs no daemon.
+            The Swift code is for programs that use the module SettingsClient. The command reads the schema of SUITE, or the
+            schema in FILE, which needs no daemon.
             """,
         options: [
             Command.at, Command.Option("file", "FILE", "read the schema from a file; - is standard input", short: "f"),
@@ -94,19 +96,18 @@ enum SchemaCommands {
     }
 
     private static func generated(_ arguments: Arguments) throws -> String {
-        let suite = try arguments.operands.dropFirst().first.map { try SuiteName.named($0) }
         let (name, document): (String, JSONValue)
-        switch (suite, arguments["file"]) {
-        case (let suite?, nil): (name, document) = (suite.text, try self.document(of: suite, arguments))
-        case (nil, let file?):
+        if let file = arguments["file"] {
             (name, document) = (InputFile.name(file), try InputFile.json(file, arguments))
-        default: throw ToolError.usage("name a suite or a --file")
+        } else {
+            let suite = try SuiteName.named(arguments.operands[1])
+            (name, document) = (suite.text, try self.document(of: suite, arguments))
         }
         let schema: Schema
         do {
             schema = try Schema(document)
         } catch {
-            throw ToolError(.failed, "\(name) is no schema: \(error)")
+            throw ToolError(.failed, "cannot read the schema of \(name): \(error)")
         }
         if arguments.operands[0] == "swift" { return SwiftKeys.text(of: schema, from: name) }
         return SchemaTable.text(of: schema, titled: schema.document["title"]?.string ?? "Settings of \(name)")
@@ -128,7 +129,7 @@ enum SchemaCommands {
         return .setSchema(document, of: try arguments.suite(), onConflict: policy, options)
     }
 
-    /// Prints what applying a schema would change. A schema with mistakes is left to the daemon, which lists them.
+    /// Prints what applying a schema would change. The daemon lists the mistakes of a schema.
     private static func compare(_ arguments: Arguments) throws -> ExitCode {
         let (suite, document) = (try arguments.suite(), try InputFile.json(arguments.operands[1], arguments))
         let client = try arguments.client(timeout: .seconds(60))
@@ -147,7 +148,7 @@ enum SchemaCommands {
             throw error
         }
         guard summary.changed else {
-            if !arguments.has("json") { print("the schema is in force already") }
+            if !arguments.has("json") { print("the suite has the schema already") }
             return .done
         }
         output.print()

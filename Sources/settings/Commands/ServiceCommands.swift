@@ -5,7 +5,8 @@ enum ServiceCommands {
     static let all = [status]
 
     private static let status = Command(
-        name: "status", forms: [[]], summary: "Say which daemon answers, if it takes writes, and who this caller is.",
+        name: "status", forms: [[]],
+        summary: "Show the daemon, the cursor of now, the caller, and if the daemon accepts writes.",
         options: [Command.json],
         examples: ["settings status", "settings status --server unix:/run/settingsd/socket"]
     ) { arguments in
@@ -13,7 +14,7 @@ enum ServiceCommands {
         let service = try client.blocking.send(.service)
         var rows = [
             ("daemon", "\(service.name) \(service.version) at \(client.address)"),
-            ("place", service.cursor.description),
+            ("cursor", service.cursor.description),
         ]
         let caller = try client.blocking.send(.caller)
         let end = caller.expires.map { ", until \($0.short)" } ?? ""
@@ -22,7 +23,7 @@ enum ServiceCommands {
         var code = ExitCode.done
         do throws(SettingsError) {
             try client.blocking.send(.readiness)
-            rows.append(("writes", "taken"))
+            rows.append(("writes", "accepted"))
         } catch {
             rows.append(("writes", "refused: \(error.problem?.detail ?? error.description)"))
             code = .unreachable

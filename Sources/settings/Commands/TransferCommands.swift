@@ -7,15 +7,14 @@ enum TransferCommands {
     static let all = [export, importing]
 
     private static let export = Command(
-        name: "export", forms: [[Command.Operand("SUITE", .any)]],
+        name: "export", forms: [[Command.Operand("SUITE", .oneOrMore)], .init([], with: "all")],
         summary: "Print the stored values of suites, or write them to files.",
         details: """
             For one suite, the command prints a file for 'settings import'. For several suites, or with --all, it prints one
             file for 'settings plan' and 'settings apply'; --to writes a directory for these commands, with a file SUITE.json
-            for each suite. The files have the values of one revision, and the keys in the order of their names, so that a
-            file changes only where a setting changes. The form env has a line KEY=value for each setting, quoted for the
-            shell; plist is a property list in XML, and bplist a binary property list. A setting that a form cannot hold is an
-            error.
+            for each suite. All files have the values of one revision, ordered by key. The form env has a line KEY=value for
+            each setting, quoted for the shell; plist is a property list in XML, and bplist a binary property list. If the form
+            cannot represent a value, the command fails.
             """,
         options: [
             Command.Option("all", nil, "all suites"),
@@ -28,7 +27,7 @@ enum TransferCommands {
             Command.Option("prefix", "PREFIX", "only keys that begin with PREFIX"),
             Command.at,
         ],
-        exclusive: [["changed", "defaults"]],
+        exclusive: [["changed", "defaults"], ["all", "at"]],
         examples: [
             "settings export app --changed", "settings export app --format env --without-secrets",
             "settings export --all --without-secrets --to settings/",
@@ -39,16 +38,13 @@ enum TransferCommands {
     @inline(never)
     private static func exportSuites(_ arguments: Arguments) throws -> ExitCode {
         let (isAll, directory) = (arguments.has("all"), arguments["to"])
-        guard !isAll || arguments.operands.isEmpty && !arguments.has("at") else {
-            throw ToolError.usage("--all excludes the name of a suite and --at")
-        }
         guard !arguments.has("prune") || isAll && directory != nil else {
             throw ToolError.usage("--prune needs --all and --to")
         }
         let format = SuiteFile(arguments["format"])
         let isOneFile = !isAll && directory == nil && arguments.operands.count < 2
         guard isOneFile || format == .json else {
-            throw ToolError.usage("--format \(format.rawValue) is for one suite without --to")
+            throw ToolError.usage("--format \(format.rawValue) takes one suite, without --to")
         }
         let client = try arguments.client(timeout: .seconds(60))
         if arguments.has("prune"), try !client.blocking.send(.caller).readablePatterns.contains("*") {
@@ -86,7 +82,6 @@ enum TransferCommands {
             } while after != nil
             return (suites, moment)
         }
-        _ = try arguments.suite()
         suites = try SuiteName.named(arguments.operands)
         if suites.count > 1, moment == nil {
             moment = .revision(try client.blocking.send(.suites(limit: 1)).cursor.revision)
@@ -101,11 +96,11 @@ enum TransferCommands {
         for (suite, file) in files {
             if arguments.has("prune") {
                 try SuiteDirectory.remove(file)
-                Terminal.warn("removed \(file): there is no suite \(suite)")
+                Terminal.warn("removed \(file): the suite \(suite) does not exist")
             } else {
                 Terminal.warn(
-                    "\(file) is left over: there is no suite \(suite), or this caller may not read it; --prune removes "
-                        + "the files of suites that do not exist")
+                    "\(file): the suite \(suite) does not exist, or this caller may not read the suite; --prune "
+                        + "removes the files of suites that do not exist")
             }
         }
     }
@@ -116,8 +111,8 @@ enum TransferCommands {
             FILE has the form that 'settings export' prints; - is standard input. Keys that the file does not name keep their
             values. With --replace, the command removes these values, except secrets that the caller may not read. The form env
             has no types, so the schema decides the type of each value. A property list may be XML or binary; its dates and
-            data become texts. If the file has more settings than the daemon takes in one commit, the command checks all of
-            them, then makes several commits.
+            data become texts. If the file has more settings than the daemon takes in one commit, the command checks all
+            settings, then makes several commits.
             """,
         options: [
             Command.Option(
@@ -152,7 +147,7 @@ enum TransferCommands {
                 do {
                     return try PartedCommit(suite: suite, operations: changes, client: client)
                         .commit(options, from: present.revision, arguments)
-                } catch let conflict as PartedCommit.Conflict {
+                } catch let conflict as SuiteConflict {
                     guard stored == nil else { throw conflict }
                 }
             }
@@ -190,7 +185,7 @@ extension PartedCommit {
 }
 
 extension DaemonClient {
-    /// Reads what suites store, with the options of `export`.
+    /// Reads the stored values of suites, with the options of `export`.
     fileprivate func storedValues(
         of suites: [SuiteName], at moment: Moment?, _ arguments: Arguments
     ) throws -> [SuiteValues] {
@@ -215,8 +210,8 @@ extension DaemonClient {
         guard concealed.isEmpty else {
             throw ToolError(
                 .unauthorized,
-                "export failed: this caller may not read secrets (\(concealed.joined(separator: ", "))); "
-                    + "--without-secrets leaves them out")
+                "cannot export the secrets \(concealed.joined(separator: ", ")): this caller may not read secrets; "
+                    + "--without-secrets leaves out secrets")
         }
         return all
     }

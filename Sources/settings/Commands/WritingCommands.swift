@@ -6,35 +6,39 @@ enum WritingCommands {
     static let all = [set, unset]
 
     private static let guards = [
-        Command.Option("if-revision", "REVISION", "only if the setting is still at this revision"),
-        Command.Option("if-unset", nil, "only if nothing is stored"),
+        Command.Option("if-revision", "REVISION", "only if the setting is at this revision"),
+        Command.Option("if-unset", nil, "only if the setting has no stored value"),
     ]
 
     private static let set = Command(
         name: "set",
         forms: [
-            [.suite, Command.Operand("KEY"), Command.Operand("VALUE")],
-            [.suite, Command.Operand("KEY=VALUE", .oneOrMore)],
+            [.suite, .key, Command.Operand("VALUE")], [.suite, Command.Operand("KEY=VALUE", .oneOrMore)],
+            .init([.suite, .someKeys], with: "toggle"),
         ],
         summary: "Change settings, or parts of their values.",
         details: """
-            The type of a value is that of the schema: 5 is a number for one key and a text for another. +5 adds to a number
-            and +-5 subtracts from it, if the key takes numbers and no texts. Without a schema, the stored value has to be a
-            number. The value - is read from standard input. Several KEY=VALUE are one commit: all of them are done, or none.
+            The schema decides the type of a value: 5 is a number for one key and a text for another. +5 adds 5, and +-5
+            subtracts 5, if the schema allows numbers and no texts, or without a schema if the stored value is a number. If
+            VALUE is -, the command reads the value from standard input. Several KEY=VALUE make one commit.
 
             KEY[0] is the first element of a list, KEY[name] a member of an object, and KEY[0].name a member of the element.
-            The key ends at the first [, so that a key may have dots. A key that contains [ or = is written ["KEY"], and so is
-            a member with such a name. If another caller changes the value meanwhile, the command reads it again and repeats
-            a change that depends on it. A plain VALUE replaces the element that is at the position then.
+            The key ends at the first [, because keys may contain dots. Write ["KEY"] for a key, or a member, that contains [
+            or =. If another caller changes the value meanwhile, the command reads the value again and repeats a change that
+            depends on the value. The command changes an element of a list only if the element is still at its position;
+            otherwise it ends with 5.
             """,
         options: [
             Command.Option("json", nil, "VALUE is JSON"), Command.Option("text", nil, "VALUE is a text"),
             Command.Option("append", nil, "add VALUE to a list or a text"),
             Command.Option("remove", nil, "remove the elements that are equal to VALUE from a list"),
             Command.Option("merge", nil, "merge VALUE, a JSON object, into an object; null removes a member"),
-            Command.Option("toggle", nil, "turn true to false and back; takes no VALUE"),
+            Command.Option("toggle", nil, "change true to false, and false to true"),
         ] + guards + Command.writing,
-        exclusive: [["json", "text"], ["append", "remove", "merge", "toggle"], ["if-unset", "if-revision"]],
+        exclusive: [
+            ["json", "text"], ["append", "remove", "merge", "toggle"], ["if-unset", "if-revision"], ["toggle", "json"],
+            ["toggle", "text"],
+        ],
         examples: [
             "settings set app launchCount +1", "settings set app theme=dark launchCount=5 --note 'as the manual says'",
             "settings set app 'servers[0].port=8080'", "settings set app tags beta --append",
@@ -48,14 +52,16 @@ enum WritingCommands {
         let assignments = try reader.assignments()
         let options = try arguments.writeOptions()
         let isGuarded = options.ifMatch != nil || options.ifNoneMatch != nil
+        var elements: [ArrayElement]?
         for attempt in 0..<Attempts.maximum {
             Attempts.pause(before: attempt)
-            let change: OperationReader.Change
+            let change: OperationReader.PreparedChange
             do {
                 change = try reader.change(assignments)
             } catch is OperationReader.StaleRead {
                 continue
             }
+            try ArrayElement.requireUnchanged(&elements, change.elements)
             let conditions: [Transaction.Condition] =
                 isGuarded ? [] : change.unsetKeys.map { .setting(suite, $0, .stored(false)) }
             do {
@@ -95,30 +101,32 @@ enum WritingCommands {
                     value.object != nil || value.array != nil
                 else { continue }
                 let path = steps.drop { $0.startIndex <= step.startIndex }.map { "[\($0)]" }.joined()
-                return "\(key) is a key of its own; a part of the value of \(name) is written '\(name)\(path)'"
+                return "\(key) is a separate key; write '\(name)\(path)' for a part of the value of \(name)"
             }
         }
         return nil
     }
 
     private static let unset = Command(
-        name: "unset", forms: [[.suite, Command.Operand("KEY", .any)]],
+        name: "unset",
+        forms: [
+            [.suite, .someKeys], .init([.suite], with: "prefix"), .init([.suite], with: "all"),
+            .init([.suite], with: "drop"),
+        ],
         summary: "Remove stored values, so that settings have their defaults again.",
         details: "KEY[0] removes an element of a list, and KEY[name] a member of an object; see 'settings help set'.",
         options: [
             Command.Option("prefix", "PREFIX", "all keys that begin with PREFIX"),
             Command.Option("all", nil, "all keys of the suite"),
-            Command.Option("drop", nil, "the suite and its schema, too"),
-            Command.Option("if-revision", "REVISION", "only if the setting, or the suite, is still at this revision"),
+            Command.Option("drop", nil, "all keys, the schema and the suite"),
+            Command.Option("if-revision", "REVISION", "only if the setting, or the suite, is at this revision"),
         ] + Command.writing,
+        exclusive: [["prefix", "all", "drop"]],
         examples: ["settings unset app theme", "settings unset app --prefix player. --dry-run"]
     ) { arguments in
         let (suite, keys, client) = (try arguments.suite(), try arguments.paths(from: 1), try arguments.client())
         let options = try arguments.writeOptions()
         let ways = ["prefix", "all", "drop"].filter(arguments.has)
-        guard ways.count + (keys.isEmpty ? 0 : 1) == 1 else {
-            throw ToolError.usage("name keys, or one of --prefix, --all and --drop")
-        }
         if let path = keys.first(where: \.isPattern) {
             let prefix = path.description.dropLast()
             let way = prefix.isEmpty ? "--all" : "--prefix \(EnvironmentFile.quoted(String(prefix)))"
@@ -136,22 +144,32 @@ enum WritingCommands {
                 summary = WriteReport(
                     try client.blocking.send(.reset(suite, prefix: arguments["prefix"], options)).body)
             default:
-                let operations = SettingPath.inOrderOfRemoval(keys).map { $0.removal(in: suite) }
-                summary = try write(operations, in: suite, client, options)
+                summary = try unset(keys, in: suite, client, options)
             }
-        } catch let error as SettingsError where error.code == .invalidOperation {
-            // The message of the daemon names the place in the request; the path is what the caller wrote.
-            for path in keys where !path.isWhole {
-                if let value = try client.blocking.send(.setting(path.key, in: suite)).value {
-                    _ = try path.part(of: value)
-                }
-            }
-            throw error
         } catch let error as SettingsError where error.code == .tooLarge && keys.isEmpty {
             return try unsetInParts(suite, client, options, arguments)
         }
         summary.print(arguments)
         return .done
+    }
+
+    /// Removes settings and parts of their values. If another caller changes a value between the read and the write, reads
+    /// again, and goes on if the paths still lead to the same elements of arrays.
+    private static func unset(
+        _ paths: [SettingPath], in suite: SuiteName, _ client: DaemonClient, _ options: WriteOptions
+    ) throws -> WriteReport {
+        var elements: [ArrayElement]?
+        for attempt in 0..<Attempts.maximum {
+            Attempts.pause(before: attempt)
+            let removal = try RemovalOperations(of: paths, in: suite, client)
+            try ArrayElement.requireUnchanged(&elements, removal.elements)
+            do {
+                return try write(removal.operations, in: suite, client, options.repeatable())
+            } catch let error as SettingsError where [.preconditionFailed, .invalidOperation].contains(error.code) {
+                guard options.ifMatch == nil, !paths.allSatisfy(\.isWhole) else { throw error }
+            }
+        }
+        throw Attempts.exhausted("the value")
     }
 
     /// Removes more values than the daemon removes in one commit.
@@ -160,7 +178,7 @@ enum WritingCommands {
     ) throws -> ExitCode {
         let stored = try StoredSuite(suite, from: client)
         if let tag = options.ifMatch, tag != .tag(EntityTag(stored.revision)) {
-            throw ToolError(.refused, "the suite \(suite) is at revision \(stored.revision)")
+            throw ToolError(.refused, "cannot change the suite \(suite): it is at revision \(stored.revision)")
         }
         // The condition on the revision takes the place of the guard.
         var options = options
@@ -178,7 +196,9 @@ enum WritingCommands {
             } catch {
                 let cause = ToolError(describing: error)
                 throw ToolError(
-                    cause.code, "all values are removed, but the suite was not dropped: \(cause.message)\nrun it again")
+                    cause.code,
+                    "cannot drop the suite: \(cause.message)\nall values are removed; run the command again to drop the suite"
+                )
             }
             return dropLine(options)
         }
@@ -219,12 +239,5 @@ enum WritingCommands {
             steps += patch.steps
         }
         return Transaction.Operation(suite: first.suite, key: first.key, .change(.patch(JSONPatch(steps))))
-    }
-}
-
-extension SettingPath {
-    fileprivate func removal(in suite: SuiteName) -> Transaction.Operation {
-        Transaction.Operation(
-            suite: suite, key: key, isWhole ? .delete : .change(.patch(JSONPatch([.remove(pointer)]))))
     }
 }

@@ -6,7 +6,7 @@ import Synchronization
 /// A completion that finds the words which may stand where the cursor is, by the commands' declarations and from the daemon.
 ///
 /// The scripts of the shells run `settings complete WORDS…` for it, with the words behind the program's name up to the
-/// cursor. A line of its output is a word, and behind a tab what it means.
+/// cursor. A line of its output is a word, a tab and the meaning of the word.
 struct Completion {
     /// A word that may stand there.
     struct Candidate: Sendable {
@@ -127,8 +127,8 @@ struct Completion {
         }
         let operands = arguments.operands
         var candidates: [Candidate] = []
-        for form in command.forms {
-            guard let operand = Self.operand(at: operands.count, of: form) else { continue }
+        for form in command.selectedForms(arguments).joined() {
+            guard let operand = form.operand(at: operands.count) else { continue }
             let word = operand.placeholder
             // A key is followed by its value, or by an equals sign where more pairs may follow.
             if word == "KEY=VALUE", !candidates.isEmpty { continue }
@@ -201,11 +201,5 @@ struct Completion {
             schema["enum"]?.array ?? schema["const"].map { [$0] }
             ?? (ValueReader(key, schema).takesTruth ? [.bool(true), .bool(false)] : [])
         return values.map { Candidate(word: $0.bare) }
-    }
-
-    /// The operand at a position of a form.
-    private static func operand(at position: Int, of form: [Command.Operand]) -> Command.Operand? {
-        if position < form.count { return form[position] }
-        return form.last?.isRepeated ?? false ? form.last : nil
     }
 }

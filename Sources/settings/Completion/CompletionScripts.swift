@@ -1,4 +1,4 @@
-/// The command `completion`, with the scripts that it prints. Each asks the program itself what may stand at the cursor.
+/// The command `completion`, with the scripts that it prints. Each script asks the program for the words that may follow.
 enum CompletionCommands {
     static let all = [completion]
 
@@ -6,8 +6,8 @@ enum CompletionCommands {
         name: "completion", forms: [[Command.Operand("bash|zsh|fish")]],
         summary: "Print a script that completes words in a shell.",
         details: """
-            It completes commands, options, suites, keys, and the values of enums and booleans. Without a daemon that answers
-            within a moment, it completes commands and options.
+            The script completes commands, options, suites, keys, and the values of enums and booleans. If the daemon does not
+            answer within 0.1 s, the script completes commands and options.
               bash  in ~/.bashrc:     source <(settings completion bash)
               zsh   in ~/.zshrc:      source <(settings completion zsh)
               fish  in config.fish:   settings completion fish | source

@@ -3,9 +3,9 @@ import SettingsModel
 
 /// The form of `.env` files: a `KEY=value` a line, with the quotes of the shell.
 ///
-/// A text stands as it is, all else as JSON. A text that would read back as something else is written as JSON, too.
+/// A text has no JSON quotes, any other value is JSON. A text that a reader would take for another value is JSON.
 enum EnvironmentFile {
-    /// Returns the lines of settings. Throws if a line cannot hold one of them, and names all such keys.
+    /// Returns the lines of settings. Throws an error that names each key whose value a line cannot represent.
     static func text(of settings: [StoredSetting], schema: Schema?) throws(ToolError) -> String {
         var (text, problems) = ("", [String]())
         for setting in settings {
@@ -21,7 +21,7 @@ enum EnvironmentFile {
             } else if let word {
                 text += "\(key)=\(quoted(word))\n"
             } else {
-                problems.append("  \(key): a line cannot hold this value")
+                problems.append("  \(key): a line cannot represent the value")
             }
         }
         try ToolError.check(problems, form: ".env")
@@ -32,7 +32,7 @@ enum EnvironmentFile {
     static func settings(of bytes: [UInt8], schema: Schema?) throws(ToolError) -> [StoredSetting] {
         let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
         guard let text = String(validating: bytes.dropFirst(bytes.starts(with: byteOrderMark) ? 3 : 0), as: UTF8.self)
-        else { throw ToolError(.failed, "it is not UTF-8") }
+        else { throw ToolError(.failed, "not valid UTF-8") }
         var (lines, settings, errors) = (EnvironmentLines(text), [StoredSetting](), [ToolError]())
         var keys: Set<KeyName> = []
         while !lines.skipToEnd() {
@@ -40,7 +40,7 @@ enum EnvironmentFile {
             do throws(ToolError) {
                 let line = try lines.next()
                 let key = try KeyName.named(line.name)
-                guard keys.insert(key).inserted else { throw ToolError(.failed, "\(key) comes twice") }
+                guard keys.insert(key).inserted else { throw ToolError(.failed, "\(key) occurs twice") }
                 let reader = ValueReader(key, schema?.key(key.text)?.document)
                 settings.append(StoredSetting(key: key, value: try reader.read(line.word)))
             } catch {
@@ -52,7 +52,7 @@ enum EnvironmentFile {
         throw ToolError(first.code, errors.map(\.message).joined(separator: "\n  "))
     }
 
-    /// True if the text is a key that a line may have. The shell takes only those without `.` and `-`.
+    /// True if the text is a key that a line may have. The shell takes only keys without `.` and `-`.
     static func isName(_ text: String) -> Bool {
         guard let first = text.utf8.first, !isDigit(first), !".-".utf8.contains(first) else { return false }
         return text.utf8.allSatisfy(isOfName)
@@ -182,7 +182,7 @@ private struct EnvironmentLines {
         if rest.first == UInt8(ascii: "#") { rest = rest.drop { $0 != UInt8(ascii: "\n") } }
     }
 
-    /// True at a line end, that of Windows, too.
+    /// True at a line end, also of Windows.
     private var isAtLineEnd: Bool {
         rest.first == UInt8(ascii: "\n") || rest.starts(with: [UInt8(ascii: "\r"), UInt8(ascii: "\n")])
     }

@@ -9,13 +9,13 @@ enum InputFile {
     static func bytes(of path: String, _ arguments: Arguments) throws(ToolError) -> [UInt8] {
         if standardInput.contains(path), let token = arguments.tokenPath, standardInput.contains(token) {
             let place = arguments.has("token-file") ? "--token-file \(token)" : "\(AccessToken.fileVariable)=\(token)"
-            throw .usage("standard input has the token (\(place)), so it cannot have the value, too")
+            throw .usage("cannot read the value from standard input: standard input has the token (\(place))")
         }
         guard path == "-" else { return try bytes(of: path) }
         do throws(SystemError) {
             return try FileContents.readStandardInput()
         } catch {
-            throw ToolError(.failed, "\(name(path)) cannot be read: \(error.reason)")
+            throw ToolError(.failed, "cannot read \(name(path)): \(error.reason)")
         }
     }
 
@@ -24,7 +24,7 @@ enum InputFile {
         do throws(SystemError) {
             return try FileContents.read(path)
         } catch {
-            throw ToolError(.failed, "\(path) cannot be read: \(error.reason)")
+            throw ToolError(.failed, "cannot read \(path): \(error.reason)")
         }
     }
 
@@ -34,7 +34,7 @@ enum InputFile {
         do throws(ToolError) {
             return try json(parsing: bytes)
         } catch {
-            throw ToolError(error.code, "\(name(path)): \(error.message)")
+            throw ToolError(error.code, "cannot read \(name(path)): \(error.message)")
         }
     }
 
@@ -43,7 +43,7 @@ enum InputFile {
         do {
             return try JSONValue(parsing: bytes)
         } catch {
-            throw ToolError(.failed, "it is not JSON: \(error)")
+            throw ToolError(.failed, "not valid JSON: \(error)")
         }
     }
 

@@ -17,7 +17,7 @@ struct SuiteDirectory {
             names = try Self.fileSystem.list(path).sorted()
         } catch {
             guard !error.isMissing else { return nil }
-            throw ToolError(.failed, "\(path) cannot be read: \(error.reason)")
+            throw ToolError(.failed, "cannot read \(path): \(error.reason)")
         }
         self.path = path.hasSuffix("/") ? path : "\(path)/"
     }
@@ -27,10 +27,10 @@ struct SuiteDirectory {
         do throws(FileError) {
             try Self.fileSystem.makeDirectory(path)
         } catch {
-            throw ToolError(.failed, "\(path) cannot be created: \(error.reason)")
+            throw ToolError(.failed, "cannot create \(path): \(error.reason)")
         }
         guard let directory = try SuiteDirectory(at: path) else {
-            throw ToolError(.failed, "\(path) is not a directory")
+            throw ToolError(.failed, "cannot write to \(path): the file is not a directory")
         }
         self = directory
     }
@@ -40,7 +40,9 @@ struct SuiteDirectory {
         var suites: [SuiteName] = []
         for name in names where name.hasSuffix(Self.ending) && !name.hasPrefix(".") {
             guard let suite = try? SuiteName(String(name.dropLast(Self.ending.count))) else {
-                throw ToolError(.failed, "\(Terminal.plain(path + name)) is not named after a suite")
+                throw ToolError(
+                    .failed,
+                    "cannot read \(Terminal.plain(path + name)): the name of the file must be SUITE\(Self.ending)")
             }
             suites.append(suite)
         }
@@ -53,7 +55,9 @@ struct SuiteDirectory {
     func values() throws -> [SuiteValues] {
         let suites = try suites()
         // Without this error, the path of a wrong directory would look like suites that need no change.
-        guard !suites.isEmpty else { throw ToolError(.failed, "\(path) has no file SUITE\(Self.ending)") }
+        guard !suites.isEmpty else {
+            throw ToolError(.failed, "cannot read \(path): the directory has no file SUITE\(Self.ending)")
+        }
         return try suites.map { suite in
             let file = file(of: suite)
             let settings = try SuiteFile.json.settings(of: try InputFile.bytes(of: file), from: file) { nil }
@@ -84,7 +88,7 @@ struct SuiteDirectory {
                 throw error
             }
         } catch {
-            throw ToolError(.failed, "\(file) cannot be written: \(error.reason)")
+            throw ToolError(.failed, "cannot write \(file): \(error.reason)")
         }
     }
 
@@ -92,7 +96,7 @@ struct SuiteDirectory {
         do throws(FileError) {
             try fileSystem.remove(file)
         } catch {
-            throw ToolError(.failed, "\(file) cannot be removed: \(error.reason)")
+            throw ToolError(.failed, "cannot remove \(file): \(error.reason)")
         }
     }
 }
@@ -107,11 +111,12 @@ struct SuiteValues {
         if path != "-", let directory = try SuiteDirectory(at: path) { return try directory.values() }
         let (file, document) = (InputFile.name(path), try InputFile.json(path, arguments))
         guard let object = document.object, object.count == 1, let suites = object["suites"]?.object else {
-            throw ToolError(.failed, "\(file): expected {\"suites\":{\"SUITE\":{\"KEY\":value}}}")
+            throw ToolError(.failed, "cannot read \(file): expected {\"suites\":{\"SUITE\":{\"KEY\":value}}}")
         }
         return try suites.map { member in
             guard let suite = try? SuiteName(member.name) else {
-                throw ToolError(.failed, "\(file): '\(Terminal.plain(member.name))' is no name of a suite")
+                throw ToolError(
+                    .failed, "cannot read \(file): '\(Terminal.plain(member.name))' is not the name of a suite")
             }
             return SuiteValues(suite: suite, settings: try StoredSetting.all(of: member.value))
         }

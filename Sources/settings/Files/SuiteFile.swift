@@ -33,7 +33,7 @@ enum SuiteFile: String, CaseIterable {
         }
     }
 
-    /// Reads the settings of a file. Throws if a key comes twice.
+    /// Reads the settings of a file. Throws if a key occurs twice.
     ///
     /// - Parameter schema: reads the schema, for a form without types.
     func settings(of bytes: [UInt8], from path: String, schema: () throws -> Schema?) throws -> [StoredSetting] {
@@ -46,7 +46,8 @@ enum SuiteFile: String, CaseIterable {
             }
         } catch let error as ToolError {
             // A bad name in a file is no mistake in the command line.
-            throw ToolError(error.code == .usage ? .failed : error.code, "\(InputFile.name(path)): \(error.message)")
+            throw ToolError(
+                error.code == .usage ? .failed : error.code, "cannot read \(InputFile.name(path)): \(error.message)")
         }
     }
 }

@@ -19,7 +19,7 @@ struct TemporaryFile {
                 throw error
             }
         } catch {
-            throw ToolError(.failed, "\(path) cannot be written: \(error.reason)")
+            throw ToolError(.failed, "cannot write \(path): \(error.reason)")
         }
     }
 

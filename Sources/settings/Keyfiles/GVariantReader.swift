@@ -3,7 +3,7 @@ import SettingsModel
 
 /// A reader of values in the text form of GVariant, which `dconf dump` and `gsettings get` print.
 ///
-/// JSON has fewer types: numbers lose their width, tuples and entries become arrays, variants what they hold, and the keys
+/// JSON has fewer types: numbers lose their width, tuples and entries become arrays, variants their values, and the keys
 /// of dictionaries texts.
 struct GVariantReader {
     private static let keywords: [String: Character] = [
@@ -19,12 +19,12 @@ struct GVariantReader {
         var reader = GVariantReader(rest: Array(text.utf8)[...])
         let value = try reader.value(depth: 1)
         reader.skipBlanks()
-        guard reader.rest.isEmpty else { throw reader.error("something follows the value") }
+        guard reader.rest.isEmpty else { throw reader.error("unexpected text after the value") }
         return value
     }
 
     private mutating func value(depth: Int) throws(ToolError) -> JSONValue {
-        guard depth <= JSONValue.maximumDepth else { throw error("it is nested too deeply") }
+        guard depth <= JSONValue.maximumDepth else { throw error("the value is nested too deeply") }
         skipBlanks()
         switch rest.first {
         case UInt8(ascii: "'"), UInt8(ascii: "\""): return .string(try string())
@@ -51,7 +51,7 @@ struct GVariantReader {
 
     private mutating func typed(_ type: GVariantType, _ depth: Int) throws(ToolError) -> JSONValue {
         guard let value = type.typed(try value(depth: depth + 1)) else {
-            throw error("the value is none of the type \(type.text)")
+            throw error("the value does not have the type \(type.text)")
         }
         return value
     }
@@ -96,7 +96,7 @@ struct GVariantReader {
     }
 
     private func notValue(_ word: String) -> ToolError {
-        error("'\(word)' is no text in quotes, no finite number and no integer of 64 bits")
+        error("'\(word)' is not a text in quotes, a finite number or an integer of 64 bits")
     }
 
     private mutating func array(_ depth: Int) throws(ToolError) -> JSONValue {
@@ -138,7 +138,7 @@ struct GVariantReader {
             }
             guard take(":") else { throw error("expected ':'") }
             let member = JSONObject.Member(name: key.bare, value: try value(depth: depth + 1))
-            guard object.append(member) else { throw error("the key \(key.text()) comes twice") }
+            guard object.append(member) else { throw error("the key \(key.text()) occurs twice") }
         }
         return .object(object)
     }

@@ -2,7 +2,7 @@ import SettingsHTTP
 
 /// A writer of values in the text form of GVariant.
 enum GVariantWriter {
-    /// Returns the text of a value as one of a type; nil if it is none, or if there is no such text.
+    /// Returns the text of a value of a type; nil if the value does not have the type, or has no text.
     static func text(of value: JSONValue, as type: GVariantType) -> String? {
         plain(value, type).map { "@\(type.text) \($0)" }
     }

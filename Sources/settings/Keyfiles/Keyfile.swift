@@ -6,9 +6,9 @@ import SettingsModel
 /// The group `[a/b]` with the key `c` is the setting `a/b/c`, a key of the group `[/]` one without a slash. A value is written as
 /// the type that is next to it, or as the one that `x-gvariant` in the schema of its key names, such as `u` or `(ss)`.
 enum Keyfile {
-    /// Reads the settings of a file. Throws if a key comes twice.
+    /// Reads the settings of a file. Throws if a key occurs twice.
     static func settings(of bytes: [UInt8]) throws(ToolError) -> [StoredSetting] {
-        guard let text = String(validating: bytes, as: UTF8.self) else { throw ToolError(.failed, "it is not UTF-8") }
+        guard let text = String(validating: bytes, as: UTF8.self) else { throw ToolError(.failed, "not valid UTF-8") }
         var (settings, keys, group): ([StoredSetting], Set<KeyName>, String?) = ([], [], nil)
         let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         for (number, bytes) in lines.enumerated() {
@@ -24,7 +24,7 @@ enum Keyfile {
                 }
                 guard let group else { throw ToolError(.failed, "the first group is missing, such as [/]") }
                 let key = try KeyName.named(group + trimmed(line[..<equals]))
-                guard keys.insert(key).inserted else { throw ToolError(.failed, "\(key) comes twice") }
+                guard keys.insert(key).inserted else { throw ToolError(.failed, "\(key) occurs twice") }
                 let value = try GVariantReader.read(String(line[line.utf8.index(after: equals)...]))
                 settings.append(StoredSetting(key: key, value: value))
             } catch {
@@ -38,7 +38,7 @@ enum Keyfile {
     private static func prefix(of group: Substring) throws(ToolError) -> String {
         if group == "/" { return "" }
         guard isPath(group) else {
-            throw ToolError(.failed, "'\(group)' is no group: a path without slashes at its ends")
+            throw ToolError(.failed, "'\(group)' is not a group; write a path without slashes at its ends")
         }
         return group + "/"
     }
@@ -54,7 +54,7 @@ enum Keyfile {
         return text
     }
 
-    /// Returns the file of settings. Throws if it cannot hold one of them, and names all such keys.
+    /// Returns the file of settings. Throws an error that names each key whose value the file cannot represent.
     static func text(of settings: [StoredSetting], schema: Schema?) throws(ToolError) -> String {
         var (groups, problems): ([UTF8Text: String], [String]) = ([:], [])
         for setting in settings {
@@ -79,7 +79,7 @@ enum Keyfile {
         return texts.lazy.compactMap(\.self).first { (try? GVariantReader.read($0)) == value }
     }
 
-    /// The group and the name within it of a setting; nil if the form has none such.
+    /// The group and the name within it of a setting; nil if the form cannot represent the name.
     private static func parts(of key: String) -> (group: String, name: String)? {
         guard isPath(Substring(key)), !key.utf8.contains(where: { "=[]".utf8.contains($0) }) else { return nil }
         var path = key.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }

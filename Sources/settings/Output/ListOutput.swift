@@ -52,12 +52,15 @@ struct ListOutput {
             for row in rows { Swift.print(row.json(showsSecrets: showsSecrets).text()) }
         case .tabSeparated:
             if isHeaderDue { Swift.print(columns.joined(separator: "\t")) }
-            for row in rows { Swift.print(row.fields.map(Self.escaped).joined(separator: "\t")) }
+            for row in rows { Swift.print(Self.line(of: row.fields)) }
         case .table:
             let header = tableColumns.map { Table.Cell($0.uppercased(), .faint) }
             table.print((isHeaderDue ? [header] : []) + rows.map(\.cells))
         }
     }
+
+    /// The line of tab-separated output that has these fields.
+    static func line(of fields: [String]) -> String { fields.map(escaped).joined(separator: "\t") }
 
     private static func escaped(_ field: String) -> String {
         Terminal.plain(field.replacing("\\", with: "\\\\"))

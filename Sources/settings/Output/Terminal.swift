@@ -1,7 +1,7 @@
 import Platform
 import SettingsHTTP
 
-/// The terminal, or what stands in its place.
+/// The terminal, or the file or pipe in its place.
 enum Terminal {
     /// True if the output goes to a terminal that shows colours.
     static let hasColours: Bool = {
@@ -16,7 +16,7 @@ enum Terminal {
         return OutputDescriptor.standardOutput.terminalWidth ?? 80
     }()
 
-    /// Prints a message for the person, behind what was printed before.
+    /// Prints a message for the person, after the text that was printed before.
     static func warn(_ message: String) {
         try? write("settings: \(message)\n", to: .standardError)
     }
@@ -62,7 +62,7 @@ enum Terminal {
         return "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m"
     }
 
-    /// The text with what a terminal would act on, and line ends, made visible.
+    /// The text with escapes in place of line ends and of the characters that a terminal would act on.
     static func plain(_ text: String, except kept: Set<Unicode.Scalar> = []) -> String {
         guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
         return text.unicodeScalars.map { scalar in
@@ -94,7 +94,7 @@ enum Terminal {
 /// A table whose columns are aligned. It prints page by page, so that long lists need not be waited for.
 struct Table {
     private var widths: [Int]
-    /// The columns at the end of a line may be cut to fit the terminal, the others never.
+    /// The columns at the end of a line may be cut to the width of the terminal. Other columns are never cut.
     private let separator = "  "
 
     init(columns: Int) {
@@ -151,7 +151,7 @@ extension JSONValue {
         return .object(object)
     }
 
-    /// The value for a person or a script: a text as it is, all else as JSON.
+    /// The value for a person or a script: a text without quotes, any other value as JSON.
     var bare: String { string ?? text() }
 }
 

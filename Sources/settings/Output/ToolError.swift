@@ -21,14 +21,19 @@ enum ExitCode: Int32, CaseIterable {
         case .failed: "failed for another reason"
         case .differs: "there are differences, or there is something to do"
         case .notSet: "the setting has no value"
-        case .unknown: "there is no such suite, key or revision"
-        case .refused: "the daemon refused: the value or the guard does not hold"
-        case .unauthorized: "a credential is missing, or it lacks a right"
-        case .unreachable: "no daemon answered, or it takes no writes now"
-        case .late: "the time of --timeout was over"
+        case .unknown: "the suite, the key or the revision does not exist"
+        case .refused: "the daemon refused the change"
+        case .unauthorized: "a credential is missing, or lacks a right"
+        case .unreachable: "no daemon answered, or the daemon takes no writes now"
+        case .late: "the time of --timeout is over"
         case .usage: "the command line is wrong"
         }
     }
+}
+
+/// An error that says that another caller changed a suite after the program read it. Nothing was stored.
+struct SuiteConflict: Error {
+    let suite: SuiteName
 }
 
 /// An error that ends the program: what it prints, and the code that it ends with.
@@ -43,7 +48,12 @@ struct ToolError: Error {
 
     /// Makes the error of output that cannot be written.
     init(output cause: SystemError) {
-        self.init(.failed, "the output cannot be written: \(cause.reason)")
+        self.init(.failed, "cannot write the output: \(cause.reason)")
+    }
+
+    /// Makes the error of a secret that the caller may not read.
+    init(concealed key: KeyName, in suite: SuiteName) {
+        self.init(.unauthorized, "\(suite) \(key) is a secret, which this caller may not read")
     }
 
     /// An error of the command line.
@@ -58,7 +68,10 @@ extension ToolError {
         switch error {
         case let error as ToolError: self = error
         case let error as SettingsError: self.init(error)
-        case let error as PartedCommit.Conflict: self.init(.refused, "another caller changed \(error.suite)")
+        case let error as SuiteConflict:
+            self.init(
+                .refused,
+                "cannot change the suite \(error.suite): another caller changed it meanwhile; run the command again")
         default: self.init(.failed, "\(error)")
         }
     }
@@ -129,13 +142,15 @@ extension Problem {
         if !self.didYouMean.isEmpty, !detail.contains("did you mean") {
             lines.append("  did you mean \(self.didYouMean.joined(separator: ", "))?")
         }
-        if self.outcome == .unknown { lines.append("  it may have been done nevertheless: read before you repeat it") }
+        if self.outcome == .unknown {
+            lines.append("  the daemon may have stored the change; read the settings before you repeat the command")
+        }
         return lines
     }
 }
 
 extension Problem.Current {
-    /// The present state of what a condition is about.
+    /// The present state of the suite or the setting of a condition.
     fileprivate var phrase: String {
         switch self {
         case .suite(let suite): "the suite \(suite.suite) is at revision \(suite.revision)"

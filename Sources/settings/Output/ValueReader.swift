@@ -47,7 +47,7 @@ struct ValueReader {
     var takesText: Bool { types.contains("string") }
 
     /// Reads a value. Where the schema allows a text, the word is one, unless it is a value of another type that is allowed,
-    /// too. Without a schema, what is JSON is read as JSON.
+    /// too. Without a schema, a word that is JSON is JSON.
     func read(_ word: String) throws(ToolError) -> JSONValue {
         let json: JSONValue?
         do {
@@ -58,7 +58,7 @@ struct ValueReader {
             guard !types.isEmpty || !error.isUnrepresentable || !isNumber && !"[{\"".contains(word.prefix(1)) else {
                 throw ToolError(
                     .refused,
-                    "\(name): this JSON cannot be stored: \(error.reason); 'settings set --text' stores it as a text"
+                    "\(name): cannot store the JSON: \(error.reason); 'settings set --text' stores a text"
                 )
             }
             json = nil

@@ -43,7 +43,7 @@ extension WriteSummary {
         WriteReport(self).print(arguments)
         for conflict in skipped {
             print(
-                "left as it is: \(conflict.key?.text ?? ""): \(conflict.errors.map(\.detail).joined(separator: "; "))")
+                "skipped \(conflict.key?.text ?? ""): \(conflict.errors.map(\.detail).joined(separator: "; "))")
         }
         return .done
     }

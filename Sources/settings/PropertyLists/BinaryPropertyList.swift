@@ -37,9 +37,9 @@ struct BinaryPropertyListReader {
     private mutating func value(_ index: Int, depth: Int) throws(ToolError) -> JSONValue {
         guard offsets.indices.contains(index) else { throw ToolError(.failed, "object \(index) is missing") }
         // Objects that hold themselves end here.
-        guard depth <= PropertyList.maximumDepth else { throw ToolError(.failed, "it is nested too deeply") }
+        guard depth <= PropertyList.maximumDepth else { throw ToolError(.failed, "the value is nested too deeply") }
         left -= 1
-        guard left > 0 else { throw ToolError(.failed, "it has more than \(Self.mostValues) values") }
+        guard left > 0 else { throw ToolError(.failed, "the file has more than \(Self.mostValues) values") }
         let offset = offsets[index]
         let marker = try byte(at: offset)
         let low = Int(marker & 0x0F)
@@ -50,7 +50,7 @@ struct BinaryPropertyListReader {
             let bits = UInt64(truncatingIfNeeded: try bits(at: offset + 1, size: 1 << low))
             let number =
                 low == 2 ? Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits))) : Double(bitPattern: bits)
-            guard number.isFinite else { throw ToolError(.failed, "\(number) is no finite number") }
+            guard number.isFinite else { throw ToolError(.failed, "\(number) is not a finite number") }
             return .double(number)
         case 0x3 where low == 3:
             let seconds = Double(bitPattern: UInt64(truncatingIfNeeded: try bits(at: offset + 1, size: 8)))
@@ -68,7 +68,7 @@ struct BinaryPropertyListReader {
             let units = stride(from: content.startIndex, to: content.endIndex, by: 2)
                 .map { UInt16(content[$0]) << 8 | UInt16(content[$0 + 1]) }
             guard let text = String(validating: units, as: UTF16.self) else {
-                throw ToolError(.failed, "a text at byte \(offset) has half a character")
+                throw ToolError(.failed, "the text at byte \(offset) is not valid UTF-16")
             }
             return .string(text)
         case 0xA:
@@ -83,7 +83,7 @@ struct BinaryPropertyListReader {
             for (key, element) in zip(references.prefix(references.count / 2), references.suffix(references.count / 2))
             {
                 guard case .string(let name) = try value(key, depth: depth + 1), try isText(key) else {
-                    throw ToolError(.failed, "a key is no text")
+                    throw ToolError(.failed, "a key is not a string")
                 }
                 let member: JSONValue
                 do throws(ToolError) {
@@ -93,11 +93,12 @@ struct BinaryPropertyListReader {
                     throw depth > 1 ? error : ToolError(error.code, "\(Terminal.plain(name)): \(error.message)")
                 }
                 guard object.append(JSONObject.Member(name: name, value: member)) else {
-                    throw ToolError(.failed, "the key '\(Terminal.plain(name))' comes twice")
+                    throw ToolError(.failed, "the key '\(Terminal.plain(name))' occurs twice")
                 }
             }
             return .object(object)
-        case 0x8: throw ToolError(.failed, "it is a keyed archive: settings have no references between values")
+        case 0x8:
+            throw ToolError(.failed, "the file is a keyed archive; settings cannot have references between values")
         default: throw Self.damaged(at: offset)
         }
     }
@@ -106,7 +107,7 @@ struct BinaryPropertyListReader {
         (0x5...0x7).contains(try byte(at: offsets[index]) >> 4)
     }
 
-    /// The place and the count of what an object consists of.
+    /// The position and the number of the parts of an object.
     private func extent(at offset: Int) throws(ToolError) -> (start: Int, count: Int) {
         let low = Int(try byte(at: offset) & 0x0F)
         guard low == 0x0F else { return (offset + 1, low) }
@@ -146,7 +147,7 @@ struct BinaryPropertyListReader {
         let bits = try bits(at: offset, size: size)
         if size == 8 { return Int64(bitPattern: UInt64(bits)) }
         guard let number = Int64(exactly: Int128(bitPattern: bits)) else {
-            throw ToolError(.failed, "\(bits) is no integer of 64 bits")
+            throw ToolError(.failed, "\(bits) is not an integer of 64 bits with a sign")
         }
         return number
     }
@@ -200,7 +201,7 @@ struct BinaryPropertyListWriter {
         return bytes
     }
 
-    /// Adds a value by the schemas of what is in it. Returns the number of its object.
+    /// Adds a value by the schemas of its parts. Returns the number of its object.
     private mutating func add(_ value: JSONValue, _ hints: PropertyList.Hints, _ schema: JSONValue?) -> Int {
         let number = objects.count
         switch value {

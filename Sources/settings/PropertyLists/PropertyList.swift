@@ -14,11 +14,11 @@ enum PropertyList {
     static func settings(of bytes: [UInt8]) throws(ToolError) -> [StoredSetting] {
         let isBinary = bytes.starts(with: BinaryPropertyListReader.magic)
         let root = isBinary ? try BinaryPropertyListReader.read(bytes) : try XMLPropertyListReader.read(bytes)
-        guard root.object != nil else { throw ToolError(.failed, "it is no dictionary of keys") }
+        guard root.object != nil else { throw ToolError(.failed, "the file is not a dictionary of keys") }
         return try StoredSetting.all(of: root)
     }
 
-    /// Returns a property list of settings. Throws if it cannot hold one of them, and names all such keys.
+    /// Returns a property list of settings. Throws an error that names each key whose value a property list cannot represent.
     static func bytes(of settings: [StoredSetting], isBinary: Bool, schema: Schema?) throws(ToolError) -> [UInt8] {
         let problems = settings.compactMap { setting in
             problem(of: .object([setting.key.text: setting.value]), isBinary: isBinary).map {
@@ -40,11 +40,11 @@ enum PropertyList {
     /// The reason why a property list cannot hold a value; nil if it can.
     private static func problem(of value: JSONValue, isBinary: Bool) -> String? {
         switch value {
-        case .null: "there is no null"
+        case .null: "a property list has no null"
         case .bool, .integer, .double: nil
         case .string(let text):
             isBinary || text.unicodeScalars.allSatisfy(XMLPropertyListWriter.canHold)
-                ? nil : "XML has no such characters; the form bplist has"
+                ? nil : "XML cannot represent a character of the text; --format bplist can"
         case .array(let elements): elements.lazy.compactMap { problem(of: $0, isBinary: isBinary) }.first
         case .object(let object):
             object.lazy.compactMap { member in

@@ -25,7 +25,7 @@ struct XMLPropertyListWriter {
         """
     }
 
-    /// Writes a value by the schemas of what is in it.
+    /// Writes a value by the schemas of its parts.
     ///
     /// - Parameter schema: its own.
     mutating func write(_ value: JSONValue, _ hints: PropertyList.Hints, _ schema: JSONValue? = nil) {
@@ -97,11 +97,11 @@ struct XMLPropertyListReader {
         if let encoding = declaredEncoding(of: bytes), !["UTF-8", "UTF8", "US-ASCII"].contains(encoding.uppercased()) {
             throw ToolError(
                 .failed,
-                "it declares the encoding \(Terminal.plain(encoding)), but only UTF-8 is read; convert the file, for example "
-                    + "with iconv, and declare UTF-8")
+                "the file declares the encoding \(Terminal.plain(encoding)), and the program reads UTF-8 only; convert the "
+                    + "file, for example with iconv, and declare UTF-8")
         }
         guard String(validating: bytes, as: UTF8.self) != nil else {
-            throw ToolError(.failed, "it is no property list: neither binary nor XML in UTF-8")
+            throw ToolError(.failed, "the file is neither a binary property list nor XML in UTF-8")
         }
         var reader = XMLPropertyListReader(bytes)
         return try reader.document()
@@ -128,7 +128,7 @@ struct XMLPropertyListReader {
         try skipBetween()
         while take("<?") || take("<!DOCTYPE") {
             guard let end = rest.firstIndex(of: UInt8(ascii: ">")), !rest[..<end].contains(UInt8(ascii: "[")) else {
-                throw error("a declaration that property lists do not have")
+                throw error("a property list cannot have this declaration")
             }
             rest = rest[(end + 1)...]
             try skipBetween()
@@ -139,13 +139,13 @@ struct XMLPropertyListReader {
         let value = try value(tag, depth: 1)
         if isWrapped { try close("plist") }
         try skipBetween()
-        guard rest.isEmpty else { throw error("something follows the end") }
+        guard rest.isEmpty else { throw error("unexpected text after the end") }
         return value
     }
 
     /// Reads the value that a tag begins.
     private mutating func value(_ tag: (name: String, isEmpty: Bool), depth: Int) throws(ToolError) -> JSONValue {
-        guard depth <= PropertyList.maximumDepth else { throw error("it is nested too deeply") }
+        guard depth <= PropertyList.maximumDepth else { throw error("the value is nested too deeply") }
         switch tag.name {
         case "dict":
             var object = JSONObject()
@@ -156,7 +156,7 @@ struct XMLPropertyListReader {
                 let name = try text(of: "key")
                 let next = try self.tag()
                 guard object.append(JSONObject.Member(name: name, value: try value(next, depth: depth + 1))) else {
-                    throw error("the key '\(Terminal.plain(name))' comes twice")
+                    throw error("the key '\(Terminal.plain(name))' occurs twice")
                 }
             }
             if !tag.isEmpty { try close("dict") }
@@ -187,23 +187,23 @@ struct XMLPropertyListReader {
             let digits = word.hasPrefix("+") ? word.dropFirst() : word[...]
             let isHexadecimal = digits.hasPrefix("0x") || digits.hasPrefix("0X")
             guard let number = isHexadecimal ? Int64(digits.dropFirst(2), radix: 16) : Int64(digits) else {
-                throw error("'\(Terminal.plain(word))' is no integer of 64 bits")
+                throw error("'\(Terminal.plain(word))' is not an integer of 64 bits with a sign")
             }
             return .integer(number)
         case "real":
             guard let number = Double(word), number.isFinite else {
-                throw error("'\(Terminal.plain(word))' is no finite number")
+                throw error("'\(Terminal.plain(word))' is not a finite number")
             }
             return .double(number)
         case "date":
             guard word.utf8.count == 20, word.hasSuffix("Z"), DateTimeSyntax(word) != nil else {
-                throw error("'\(Terminal.plain(word))' is no date such as 2026-11-20T10:00:00Z")
+                throw error("'\(Terminal.plain(word))' is not a date such as 2026-11-20T10:00:00Z")
             }
             return .string(word)
         case "data":
             guard let bytes = Base64.bytes(of: word) else { throw error("data is not Base64") }
             return .string(Base64.text(of: bytes))
-        default: throw error("<\(Terminal.plain(name))> is no element of a property list")
+        default: throw error("<\(Terminal.plain(name))> is not an element of a property list")
         }
     }
 
@@ -261,7 +261,7 @@ struct XMLPropertyListReader {
         if let text = ["amp": "&", "lt": "<", "gt": ">", "quot": "\"", "apos": "'"][name] { return text }
         let number = name.hasPrefix("#x") ? UInt32(name.dropFirst(2), radix: 16) : UInt32(name.dropFirst())
         guard name.hasPrefix("#"), let scalar = number.flatMap(Unicode.Scalar.init) else {
-            throw error("&\(Terminal.plain(name)); is no entity")
+            throw error("&\(Terminal.plain(name)); is not an entity of XML")
         }
         return String(scalar)
     }

@@ -56,7 +56,7 @@ struct SwiftKeys {
         declarations.append(form.declaration + declaration)
     }
 
-    /// A type of Swift, with what a key of it says.
+    /// A type of Swift, with the limits and literals of its keys.
     private struct Form {
         let type: String
         /// Limits as arguments.

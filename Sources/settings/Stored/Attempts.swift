@@ -12,6 +12,8 @@ enum Attempts {
 
     static func exhausted(_ object: String) -> ToolError {
         ToolError(
-            .refused, "nothing was stored: other callers changed \(object) at each of \(maximum) attempts; try again")
+            .refused,
+            "cannot store the change: other callers changed \(object) at each of \(maximum) attempts; run the command again"
+        )
     }
 }

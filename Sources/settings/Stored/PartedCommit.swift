@@ -11,11 +11,6 @@ struct PartedCommit {
     /// The maximum number of settings that are tried as one commit: the default limit of the daemon.
     private static let mostAtOnce = 100_000
 
-    /// An error that says that another caller changed the suite before the first commit. Nothing was stored.
-    struct Conflict: Error {
-        let suite: SuiteName
-    }
-
     let suite: SuiteName
     let operations: [Transaction.Operation]
     let client: DaemonClient
@@ -47,7 +42,10 @@ struct PartedCommit {
             do {
                 guard let sent = try send(operations[part], at: revision, options.repeatable()) else {
                     // The daemon accepted the size of the part in the dry run.
-                    throw ToolError(.refused, "the daemon's limit for one commit is lower now; run the command again")
+                    throw ToolError(
+                        .refused,
+                        "cannot make the commit: the daemon now allows fewer settings in one commit; run the command again"
+                    )
                 }
                 summary = sent
             } catch {
@@ -57,8 +55,8 @@ struct PartedCommit {
                 throw ToolError(
                     cause.code,
                     """
-                    stopped after \(done) of \(operations.count) settings, which are committed: \(cause.message)
-                    run it again for the rest
+                    cannot commit all settings: \(cause.message)
+                    \(done) of \(operations.count) settings are committed; run the command again for the other settings
                     """)
             }
             if summary.changed { revision = summary.revision }
@@ -80,7 +78,8 @@ struct PartedCommit {
             let part = self.part(from: start, most: most)
             guard let summary = try send(operations[part], at: revision, options) else {
                 guard part.count > 1 else {
-                    throw ToolError(.refused, "\(operations[start].key) is larger than what the daemon takes")
+                    throw ToolError(
+                        .refused, "cannot store \(operations[start].key): the value is larger than the daemon allows")
                 }
                 most = part.count / 2
                 continue
@@ -103,7 +102,7 @@ struct PartedCommit {
         return start..<end
     }
 
-    /// Commits some of the operations. Returns nil, and does nothing, if those are more than the daemon takes.
+    /// Commits some of the operations. Returns nil, and does nothing, if the daemon does not take so many operations.
     private func send(
         _ part: ArraySlice<Transaction.Operation>, at revision: Revision?, _ options: WriteOptions
     ) throws -> WriteSummary? {
@@ -113,7 +112,7 @@ struct PartedCommit {
         } catch {
             switch error.code {
             case .tooLarge: return nil
-            case .preconditionFailed: throw Conflict(suite: suite)
+            case .preconditionFailed: throw SuiteConflict(suite: suite)
             default: throw error
             }
         }

@@ -34,7 +34,7 @@ extension ToolError {
     /// Throws if there are problems, which each name a key that a form of files cannot hold.
     static func check(_ problems: [String], form: String) throws(ToolError) {
         guard !problems.isEmpty else { return }
-        let first = "export failed: \(form) cannot hold all settings; export them with --format json"
+        let first = "cannot export to \(form): the form cannot represent these values; use --format json"
         throw ToolError(.failed, ([first] + problems).joined(separator: "\n"))
     }
 }

@@ -10,7 +10,7 @@ struct StoredSuite {
     /// Secrets that the caller may not read.
     let secrets: [KeyName]
 
-    /// Reads what a suite stores.
+    /// Reads the stored values of a suite.
     init(_ suite: SuiteName, from client: DaemonClient) throws(SettingsError) {
         self.suite = suite
         do throws(SettingsError) {
@@ -46,10 +46,10 @@ struct StoredSuite {
         }
     }
 
-    /// The condition that the suite is still what was read.
+    /// The condition that the suite is at the revision that was read.
     var isUnchanged: Transaction.Condition { .suite(suite, revision) }
 
-    /// The operations that make what is stored these settings. Secrets that the caller may not read stay.
+    /// The operations after which the suite stores exactly these settings, and the secrets that the caller may not read.
     ///
     /// - Parameter keepsOthers: true to remove no key.
     func operations(toStore wanted: [StoredSetting], keepsOthers: Bool = false) -> [Transaction.Operation] {

@@ -102,7 +102,7 @@ final class Shell {
 
     /// The place in history of now.
     func cursor() throws -> String {
-        try run("settings status | sed -n 's/^place *//p' | tr -d '\\n'").output
+        try run("settings status | sed -n 's/^cursor *//p' | tr -d '\\n'").output
     }
 
     /// The text of a file of the test; empty if there is none.

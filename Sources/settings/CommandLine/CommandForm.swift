@@ -1,0 +1,110 @@
+extension Command {
+    /// A positional argument of a command.
+    struct Operand: Sendable {
+        enum Count {
+            case one
+            case optional
+            case any
+            case oneOrMore
+        }
+
+        /// The word of the usage line, such as `SUITE` or `FILE|DIRECTORY`; for an operand with a few possible words, all of
+        /// them in lower case with `|` between them.
+        let placeholder: String
+        let count: Count
+
+        init(_ placeholder: String, _ count: Count = .one) {
+            (self.placeholder, self.count) = (placeholder, count)
+        }
+
+        static let suite = Operand("SUITE")
+        static let optionalSuite = Operand("SUITE", .optional)
+        static let key = Operand("KEY")
+        static let anyKeys = Operand("KEY", .any)
+        static let someKeys = Operand("KEY", .oneOrMore)
+        static let file = Operand("FILE")
+        static let fileOrDirectory = Operand("FILE|DIRECTORY")
+
+        var isRequired: Bool { count == .one || count == .oneOrMore }
+
+        var isRepeated: Bool { count == .any || count == .oneOrMore }
+
+        /// The operand in a usage line.
+        fileprivate var usage: String {
+            let text = isRepeated ? "\(placeholder)…" : placeholder
+            return isRequired ? text : "[\(text)]"
+        }
+    }
+
+    /// A list of operands that a command takes. An array literal is a form without an option.
+    struct Form: Sendable, ExpressibleByArrayLiteral {
+        let operands: [Operand]
+        /// The name of the option that selects the form. A command line with this option must have the operands of a form
+        /// that the option selects.
+        let option: String?
+
+        init(_ operands: [Operand], with option: String) {
+            (self.operands, self.option) = (operands, option)
+        }
+
+        init(arrayLiteral operands: Operand...) {
+            (self.operands, option) = (operands, nil)
+        }
+
+        fileprivate func takes(_ count: Int) -> Bool {
+            let most = operands.last?.isRepeated ?? false ? Int.max : operands.count
+            return operands.count(where: \.isRequired) <= count && count <= most
+        }
+
+        /// The operand at a position; nil behind the last operand.
+        func operand(at position: Int) -> Operand? {
+            if position < operands.count { return operands[position] }
+            return operands.last?.isRepeated ?? false ? operands.last : nil
+        }
+    }
+
+    /// The lines that show how to write the command.
+    var usages: [String] {
+        forms.map { form in
+            let option = form.option.map { name in
+                let value = options.first { $0.name == name }?.value
+                return ["--\(name)"] + (value.map { [$0] } ?? [])
+            }
+            return (["settings \(name)"] + form.operands.map(\.usage) + (option ?? [])).joined(separator: " ")
+        }
+    }
+
+    /// Lists of forms. The operands must be the operands of a form of each list: of the forms that each given option selects,
+    /// or without such an option of the other forms.
+    func selectedForms(_ arguments: Arguments) -> [[Form]] {
+        let given = Set(forms.compactMap(\.option).filter(arguments.has))
+        guard !given.isEmpty else { return [forms.filter { $0.option == nil }] }
+        return given.sorted().map { option in forms.filter { $0.option == option } }
+    }
+
+    /// Returns the operands of the form of the command line. Throws if a selected list has no form with so many operands.
+    func validatedOperands(_ arguments: Arguments) throws(ToolError) -> [Operand] {
+        let operands = arguments.operands
+        var fitting: [Operand] = []
+        for forms in selectedForms(arguments) {
+            guard let form = forms.first(where: { $0.takes(operands.count) }) else {
+                let usage = "the usage is \(usages.map { "'\($0)'" }.alternatives)"
+                if let form = forms.first(where: { $0.operands.count > operands.count }) {
+                    throw .usage("\(form.operands[operands.count].placeholder) is missing; \(usage)")
+                }
+                let limit = forms.map(\.operands.count).max() ?? 0
+                throw .usage("'\(Terminal.plain(operands[limit]))' is one argument too many; \(usage)")
+            }
+            fitting = form.operands
+        }
+        return fitting
+    }
+}
+
+extension [String] {
+    /// The elements as alternatives of a sentence: `a, b or c`.
+    var alternatives: String {
+        guard count > 1, let last else { return first ?? "" }
+        return "\(dropLast().joined(separator: ", ")) or \(last)"
+    }
+}

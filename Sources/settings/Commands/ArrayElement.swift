@@ -1,0 +1,99 @@
+import SettingsAPI
+import SettingsHTTP
+import SettingsModel
+
+/// The element of an array that a path leads through, with the value that the program read.
+///
+/// Other callers may move the element to another position between the read and the write. A patch that tests the element
+/// cannot change the element that has taken its place.
+struct ArrayElement {
+    private let key: KeyName
+    fileprivate let pointer: JSONPointer
+    fileprivate let value: JSONValue
+
+    fileprivate init(_ key: KeyName, _ pointer: JSONPointer, _ value: JSONValue) {
+        (self.key, self.pointer, self.value) = (key, pointer, value)
+    }
+
+    /// Throws if an element of the first attempt has another value now, because the caller meant the first element.
+    ///
+    /// - Parameters:
+    ///   - first: the elements that the first attempt read; nil if this is the first attempt.
+    ///   - present: the elements that the present attempt read.
+    static func requireUnchanged(_ first: inout [ArrayElement]?, _ present: [ArrayElement]) throws(ToolError) {
+        for (old, new) in zip(first ?? [], present) where old.value != new.value {
+            throw ToolError(
+                .refused,
+                "cannot change \(old): another caller changed it from \(old.shown) to \(new.shown) meanwhile; "
+                    + "read the value and write the path again")
+        }
+        first = first ?? present
+    }
+
+    private var shown: String {
+        let (text, limit) = (value.text(), 100)
+        return Terminal.plain(text.count > limit ? "\(text.prefix(limit))…" : text)
+    }
+}
+
+extension ArrayElement: CustomStringConvertible {
+    /// The path of the element.
+    var description: String {
+        SettingPath.word(for: key) + pointer.tokens.map { "[\($0)]" }.joined()
+    }
+}
+
+extension SettingPath {
+    /// Returns the outermost element of an array that the path leads through. Nil if the path leads through no array, or
+    /// the element does not exist.
+    private func element(in whole: JSONValue) -> ArrayElement? {
+        for (position, token) in pointer.tokens.enumerated() where JSONPointer.arrayIndex(token) != nil {
+            let parent = JSONPointer(Array(pointer.tokens.prefix(position)))
+            guard whole[parent]?.array != nil else { continue }
+            let place = JSONPointer(Array(pointer.tokens.prefix(position + 1)))
+            return whole[place].map { ArrayElement(key, place, $0) }
+        }
+        return nil
+    }
+
+    /// Returns a patch with the step. If the path leads through an array, the patch tests the element of the array first.
+    ///
+    /// - Parameters:
+    ///   - whole: the value of the key.
+    ///   - elements: gets the tested element.
+    func patch(_ step: JSONPatch.Step, of whole: JSONValue, testing elements: inout [ArrayElement]) -> JSONPatch {
+        guard let element = element(in: whole) else { return JSONPatch([step]) }
+        elements.append(element)
+        return JSONPatch([.test(element.pointer, element.value), step])
+    }
+}
+
+/// The operations that remove settings and parts of their values, for the present values.
+struct RemovalOperations {
+    private(set) var operations: [Transaction.Operation] = []
+    private(set) var elements: [ArrayElement] = []
+
+    init(of paths: [SettingPath], in suite: SuiteName, _ client: DaemonClient) throws {
+        var values: [KeyName: JSONValue] = [:]
+        for path in SettingPath.inOrderOfRemoval(paths) {
+            guard !path.isWhole else {
+                operations.append(Transaction.Operation(suite: suite, key: path.key, .delete))
+                continue
+            }
+            let whole = try values[path.key] ?? client.readableValue(of: path.key, in: suite)
+            _ = try path.part(of: whole)
+            let patch = path.patch(.remove(path.pointer), of: whole, testing: &elements)
+            values[path.key] = try? patch.applied(to: whole)
+            operations.append(Transaction.Operation(suite: suite, key: path.key, .change(.patch(patch))))
+        }
+    }
+}
+
+extension DaemonClient {
+    /// Reads the value of a setting. Throws if the setting has no value, or is a secret that the caller may not read.
+    fileprivate func readableValue(of key: KeyName, in suite: SuiteName) throws -> JSONValue {
+        let setting = try blocking.send(.setting(key, in: suite))
+        guard let value = setting.value else { throw ToolError(concealed: key, in: suite) }
+        return value
+    }
+}

@@ -1,0 +1,37 @@
+import ClientTestSupport
+import TestSupport
+
+/// A proxy between the program and the daemon of a shell. It runs command lines of another caller between the requests of the
+/// program, so that the program meets a conflict at a known place.
+struct InterferingProxy {
+    private let server: ScriptedServer
+
+    /// The address to which the program connects.
+    var url: String { "\(server.address)" }
+
+    /// The number of command lines that ran.
+    var interferenceCount: Int { server.log.count("interference") }
+
+    /// A command line of another caller, and the method of the request before which it runs.
+    typealias Interference = (before: String, line: String)
+
+    /// - Parameter interferences: run in their order, each before the next request with its method.
+    init(to shell: Shell, _ interferences: [Interference]) throws {
+        let (path, environment) = (shell.directory.path, shell.environment)
+        server = try ScriptedServer { _, peer, log in
+            guard let daemon = try? RawClient(.unix("\(path)/socket")) else { return }
+            while let request = peer.readRequest() {
+                let count = log.count("interference")
+                if count < interferences.count, request.hasPrefix(interferences[count].before) {
+                    log.add("interference")
+                    let words = ["-c", "cd '\(path)'; \(interferences[count].line)"]
+                    _ = try? ChildProcess(words, environment: environment, of: "/bin/sh").end()
+                }
+                guard let answer = try? daemon.exchange(request) else { return }
+                let fields = answer.fields.map { "\($0.name): \($0.value)\r\n" }.joined()
+                peer.send("HTTP/1.1 \(answer.status) \(answer.reason)\r\n\(fields)\r\n")
+                peer.send(answer.body)
+            }
+        }
+    }
+}
