@@ -93,6 +93,7 @@ extension Endpoint {
                 .joined()
             request.fields.append("Settings-Note", text: plain)
         }
+        for (name, time) in options.deadlines { request.fields.append(name, text: time.text) }
         if let key = options.requestKey { request.fields.append("Idempotency-Key", text: key.text) }
         return Endpoint(request) { reply throws(SettingsError) in try reply.answer() }
     }
@@ -114,6 +115,24 @@ public struct WriteOptions: Equatable, Sendable {
     public var requestKey: RequestKey?
     /// The reason for the write, which the history contains: at most 256 bytes of UTF-8.
     public var note: String?
+
+    /// The daemon reverts the write unless a client confirms it within this time.
+    package var confirm: PendingTime?
+    /// The daemon reverts the write at this time.
+    package var until: PendingTime?
+    /// The daemon makes the write at this time. The answer is then a ``WriteSummary``, also for one setting.
+    package var effective: PendingTime?
+
+    /// The fields with deadlines that the request has.
+    fileprivate var deadlines: [(name: StaticString, time: PendingTime)] {
+        let fields: [(StaticString, PendingTime?)] = [
+            ("Settings-Confirm", confirm), ("Settings-Until", until), ("Settings-Effective", effective),
+        ]
+        return fields.compactMap { name, time in time.map { (name, $0) } }
+    }
+
+    /// True if the daemon makes a pending action of the write.
+    package var hasDeadline: Bool { !deadlines.isEmpty }
 
     /// Creates options. Without arguments, the write has no condition.
     ///

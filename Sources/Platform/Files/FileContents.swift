@@ -71,6 +71,9 @@ package enum FileContents {
         }
     }
 
+    /// The descriptor of standard input.
+    package static let standardInput = STDIN_FILENO
+
     /// True if standard input is a terminal.
     package static var standardInputIsTerminal: Bool { isatty(STDIN_FILENO) == 1 }
 

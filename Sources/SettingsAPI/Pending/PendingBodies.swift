@@ -135,7 +135,7 @@ package enum PendingRequest: Equatable, Sendable {
     case extend(PendingTime)
 }
 
-extension PendingRequest: JSONReadable {
+extension PendingRequest: JSONReadable, JSONWritable {
     private enum Word: String, BodyWord {
         case confirm, revert, cancel, extend
     }
@@ -151,6 +151,19 @@ extension PendingRequest: JSONReadable {
             case .cancel: .cancel
             case .extend: .extend(try reader.required("deadline"))
             }
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        switch self {
+        case .confirm: writer.member("do", Word.confirm.rawValue)
+        case .revert: writer.member("do", Word.revert.rawValue)
+        case .cancel: writer.member("do", Word.cancel.rawValue)
+        case .extend(let time):
+            writer.member("do", Word.extend.rawValue)
+            writer.member("deadline", time.text)
+        }
+        writer.endObject()
     }
 }
 

@@ -52,6 +52,14 @@ package enum PendingTime: Hashable, Sendable {
         }
     }
 
+    /// The form in which a client sends the time: a duration in seconds, or an instant.
+    package var text: String {
+        switch self {
+        case .after(let milliseconds): "\(milliseconds / 1000)s"
+        case .at(let instant): instant.description
+        }
+    }
+
     /// The time as text: equal for two texts that mean the same time. Digests of requests depend on the text, so it
     /// must not change.
     package var canonicalText: String {

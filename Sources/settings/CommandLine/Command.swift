@@ -83,7 +83,7 @@ struct Command: Sendable {
     ]
 
     /// Options of commands that write.
-    static let writing = [note, dryRun, override, quiet]
+    static let writing = [note, dryRun, override, quiet] + deadlines
 
     static let note = Option("note", "TEXT", "the reason for the change, which the history shows", short: "m")
     static let dryRun = Option("dry-run", nil, "print the changes, and store nothing")

@@ -71,6 +71,7 @@ extension Arguments {
         }
         if let revision = try revision("if-revision") { options.ifMatch = .tag(EntityTag(revision)) }
         if has("if-unset") { options.ifNoneMatch = .any }
+        try addDeadlines(to: &options)
         return options
     }
 
@@ -99,7 +100,7 @@ extension Arguments {
     }
 
     /// The milliseconds of a time span such as `90s` or `1h30m`.
-    private static func milliseconds(of text: String) -> Double? {
+    static func milliseconds(of text: String) -> Double? {
         let units: [Character: Double] = ["s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000]
         var (rest, total) = (text[...], 0.0)
         repeat {

@@ -196,7 +196,8 @@ private struct EditedSetting: EditedDocument {
         guard new != value else { return nil }
         var options = options
         if isStored { options.ifMatch = .tag(EntityTag(revision)) } else { options.ifNoneMatch = .any }
-        return WriteReport(try client.blocking.send(.set(key, to: new, in: suite, options)).body)
+        let operation = Transaction.Operation(suite: suite, key: key, .set(new))
+        return try WritingCommands.write([operation], in: suite, client, options)
     }
 
     private func read(_ edited: [UInt8]) throws(ToolError) -> JSONValue {
@@ -216,7 +217,7 @@ private struct EditedSetting: EditedDocument {
 extension Arguments {
     /// The given options among some, as a command line repeats them. Leaves out a token file that is a pipe, because a
     /// pipe can be read only once.
-    fileprivate func quoted(_ names: [String]) -> String {
+    func quoted(_ names: [String]) -> String {
         names.filter(has).map { name in
             let value = self[name] ?? ""
             if name == "token-file", value == "-" || FileContents.isPipe(value) { return "" }

@@ -49,11 +49,13 @@ enum PlanCommands {
             """,
         options: [
             prune, Command.Option("plan", "HASH", "only if 'settings plan' still prints this hash"),
-        ] + Command.writing,
+        ] + Command.writing + [Command.interactive, Command.check],
+        exclusive: [["interactive", "check"]],
         examples: [
             "settings apply desired.json --dry-run", "settings apply settings/ --prune --note 'as reviewed'",
         ]
     ) { arguments in
+        try arguments.validateInteraction()
         var (plan, options) = (try Plan(arguments), try arguments.writeOptions())
         if let hash = arguments["plan"] {
             guard let reviewed = plan.variants.first(where: { $0.hash == hash }) else {
@@ -70,11 +72,14 @@ enum PlanCommands {
             print("nothing to change")
             return .done
         }
+        let report: WriteReport
         do throws(SettingsError) {
-            return try plan.client.blocking.send(.commit(change, options)).body.report(arguments)
+            report = WriteReport(try plan.client.blocking.send(.commit(change, options)).body)
         } catch {
             throw error.tooManyOperations(plan.operations.count, plan.suites.count) ?? ToolError(describing: error)
         }
+        report.print(arguments)
+        return try report.decide(arguments, plan.client)
     }
 }
 

@@ -34,7 +34,7 @@ enum WritingCommands {
             Command.Option("remove", nil, "remove the elements that are equal to VALUE from a list"),
             Command.Option("merge", nil, "merge VALUE, a JSON object, into an object; null removes a member"),
             Command.Option("toggle", nil, "change true to false, and false to true"),
-        ] + guards + Command.writing,
+        ] + guards + Command.writing + [Command.interactive],
         exclusive: [
             ["json", "text"], ["append", "remove", "merge", "toggle"], ["if-unset", "if-revision"], ["toggle", "json"],
             ["toggle", "text"],
@@ -51,6 +51,7 @@ enum WritingCommands {
         let reader = OperationReader(client: client, suite: suite, arguments: arguments)
         let assignments = try reader.assignments()
         let options = try arguments.writeOptions()
+        try arguments.validateInteraction()
         let isGuarded = options.ifMatch != nil || options.ifNoneMatch != nil
         var elements: [ArrayElement]?
         for attempt in 0..<Attempts.maximum {
@@ -66,11 +67,7 @@ enum WritingCommands {
                 isGuarded ? [] : change.unsetKeys.map { .setting(suite, $0, .stored(false)) }
             do {
                 let changes = try write(change.operations, if: conditions, in: suite, client, options.repeatable())
-                changes.print(arguments)
-                if !arguments.has("quiet"), let advice = advice(for: changes.newKeys, in: suite, client) {
-                    Terminal.warn(advice)
-                }
-                return .done
+                return try report(changes, of: suite, client, arguments)
             } catch let error as SettingsError where error.code == .preconditionFailed {
                 guard !isGuarded, change.dependsOnValues || !conditions.isEmpty else { throw error }
             } catch let error as SettingsError where error.code == .invalidOperation {
@@ -84,6 +81,20 @@ enum WritingCommands {
             }
         }
         throw Attempts.exhausted("the value")
+    }
+
+    private static func report(
+        _ changes: WriteReport, of suite: SuiteName, _ client: DaemonClient, _ arguments: Arguments
+    ) throws(ToolError) -> ExitCode {
+        changes.print(arguments)
+        if !arguments.has("quiet"), let advice = advice(for: changes.newKeys, in: suite, client) {
+            Terminal.warn(advice)
+        }
+        do {
+            return try changes.decide(arguments, client)
+        } catch {
+            throw ToolError(describing: error)
+        }
     }
 
     /// The most keys that advice looks at, and the most steps of a key. Each step takes a request.
@@ -209,15 +220,20 @@ enum WritingCommands {
     }
 
     /// One operation, or patches of one value, go as the request that can be guarded by the setting's revision, several
-    /// operations as a transaction.
-    private static func write(
+    /// operations as a transaction. A scheduled write is a transaction, too, because its answer is a summary.
+    static func write(
         _ operations: [Transaction.Operation], if conditions: [Transaction.Condition] = [], in suite: SuiteName,
         _ client: DaemonClient, _ options: WriteOptions
     ) throws -> WriteReport {
-        guard conditions.isEmpty, let only = joined(operations) else {
-            guard options.ifMatch == nil, options.ifNoneMatch == nil else {
+        let only = joined(operations)
+        guard conditions.isEmpty, options.effective == nil, let only else {
+            var (options, conditions) = (options, conditions)
+            if let only {
+                conditions += options.conditions(on: only)
+            } else if options.ifMatch != nil || options.ifNoneMatch != nil {
                 throw ToolError.usage("--if-revision and --if-unset guard one value, or parts of one value")
             }
+            (options.ifMatch, options.ifNoneMatch) = (nil, nil)
             return WriteReport(
                 try client.blocking.send(.commit(Transaction(if: conditions, do: operations), options)).body)
         }
@@ -239,5 +255,17 @@ enum WritingCommands {
             steps += patch.steps
         }
         return Transaction.Operation(suite: first.suite, key: first.key, .change(.patch(JSONPatch(steps))))
+    }
+}
+
+extension WriteOptions {
+    /// The guards as conditions of a transaction.
+    fileprivate func conditions(on operation: Transaction.Operation) -> [Transaction.Condition] {
+        var conditions: [Transaction.Condition] = []
+        if case .tag(let tag) = ifMatch {
+            conditions.append(.setting(operation.suite, operation.key, .revision(tag.revision)))
+        }
+        if ifNoneMatch == .any { conditions.append(.setting(operation.suite, operation.key, .stored(false))) }
+        return conditions
     }
 }

@@ -23,9 +23,22 @@ enum Terminal {
 
     /// Asks the person a question. Returns nil if no person is at a terminal, or the person ends the input.
     static func answer(to question: String) -> String? {
-        guard FileContents.standardInputIsTerminal, OutputDescriptor.standardError.isTerminal else { return nil }
+        guard canAsk else { return nil }
         try? write("\(question) ", to: .standardError)
         return readLine()
+    }
+
+    /// True if a person can answer a question at the terminal.
+    static var canAsk: Bool { FileContents.standardInputIsTerminal && OutputDescriptor.standardError.isTerminal }
+
+    /// Replaces the last line of the terminal of messages by a text; clears the line if the text is empty.
+    static func show(_ text: String) throws(ToolError) {
+        try write("\r\(text)\u{1B}[K", to: .standardError)
+    }
+
+    /// Waits for a line of standard input. Returns false if the time is over first.
+    static func awaitInput(until end: ContinuousClock.Instant) -> Bool {
+        PollSet.wait(for: .readable, on: FileContents.standardInput, until: end)
     }
 
     /// Writes bytes without changes. Text that was printed before comes out first.

@@ -25,7 +25,7 @@ enum ExitCode: Int32, CaseIterable {
         case .refused: "the daemon refused the change"
         case .unauthorized: "a credential is missing, or lacks a right"
         case .unreachable: "no daemon answered, or the daemon takes no writes now"
-        case .late: "the time of --timeout is over"
+        case .late: "the time of --timeout or --confirm is over"
         case .usage: "the command line is wrong"
         }
     }
@@ -97,7 +97,7 @@ extension ExitCode {
         case nil where problem.codeName.isEmpty: self = .unreachable
         case .notSet: self = .notSet
         case .unknownKey where problem.errors.count > 1: self = .refused
-        case .unknownSuite, .unknownKey, .noSchema, .historyGone: self = .unknown
+        case .unknownSuite, .unknownKey, .noSchema, .historyGone, .unknownPending: self = .unknown
         // The daemon has no code of its own for a revision of the future.
         case .badRequest where problem.detail.contains(" does not exist yet"): self = .unknown
         // A quota has a limit, a full disk has none.
@@ -113,7 +113,8 @@ extension Problem {
     /// The ways out that the daemon names, and the options that take them.
     private static let options = [
         ("?override=locked", "--override"), ("\"force\":true", "--force"), ("?onConflict=skip", "--skip"),
-        ("?onConflict=", "--on-conflict "),
+        ("?onConflict=", "--on-conflict "), ("GET /v1/pending lists", "'settings pending' lists"),
+        ("Settings-Confirm:", "--confirm:"), ("Settings-Until:", "--until:"), ("Settings-Effective:", "--effective:"),
         (
             "send the token as Authorization: Bearer TOKEN",
             "name a file that has the token with --token-file, or put the token into SETTINGS_TOKEN"

@@ -6,6 +6,8 @@ struct WriteReport {
     var lines: [String]
     /// The keys that had no value before.
     let newKeys: [KeyName]
+    /// The action that the daemon will carry out at a deadline; nil for most writes.
+    let pending: PendingDescription?
 
     init(_ summary: WriteSummary) {
         isDryRun = summary.isDryRun
@@ -13,11 +15,13 @@ struct WriteReport {
         lines = summary.changes.map { isOfOneSuite ? $0.line : "\($0.suite) \($0.line)" }
         if summary.schemaRevision != nil { lines.append("the schema changes") }
         newKeys = summary.changes.filter { $0.oldSource == .unset }.map(\.key)
+        pending = summary.pending
     }
 
     init(_ setting: SettingState) {
         isDryRun = setting.isDryRun
         lines = []
+        pending = setting.changed == true ? setting.pending : nil
         newKeys = setting.previous?.source == .unset ? [setting.key] : []
         guard setting.changed == true else { return }
         let before = setting.previous.map { ($0.value, $0.source) } ?? (nil, .unset)
@@ -28,11 +32,18 @@ struct WriteReport {
         ]
     }
 
-    /// Prints the lines, unless `--quiet` is given. A dry run always prints.
+    /// Prints the lines. With `--quiet`, prints only the identifier of a pending action. A dry run always prints.
     func print(_ arguments: Arguments) {
-        guard !arguments.has("quiet") || isDryRun else { return }
+        guard !arguments.has("quiet") || isDryRun else {
+            if let pending { Swift.print(pending.id) }
+            return
+        }
         for line in lines { Swift.print(line) }
-        if lines.isEmpty { Swift.print("nothing to change") }
+        if let pending {
+            for line in pending.announcement(arguments) { Swift.print(line) }
+        } else if lines.isEmpty {
+            Swift.print("nothing to change")
+        }
         if isDryRun { Swift.print("(a dry run: nothing was changed)") }
     }
 }

@@ -36,6 +36,12 @@ struct PartedCommit {
             for summary in checks { report(summary) }
             return revision
         }
+        guard parts.count <= 1 || !options.hasDeadline else {
+            throw ToolError(
+                .refused,
+                "the change needs \(parts.count) commits, but --confirm, --until and --effective apply to one commit; "
+                    + "raise the option limits.commitKeys of the daemon, or change fewer settings")
+        }
         var done = 0
         for part in parts {
             let summary: WriteSummary

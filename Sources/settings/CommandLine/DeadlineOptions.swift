@@ -1,0 +1,69 @@
+import Platform
+import SettingsAPI
+import SettingsHTTP
+
+// Options of writes that the daemon reverts or makes at a deadline.
+extension Command {
+    static let deadlines = [
+        Option("confirm", "TIME", "revert the change after this time, such as 2m, unless 'settings confirm' keeps it"),
+        Option("until", "WHEN", "revert the change after a time such as 2h, or at an instant such as 2026-12-02"),
+        Option("effective", "WHEN", "make the change after a time such as 30m, or at an instant"),
+    ]
+
+    static let interactive = Option("interactive", nil, "with --confirm: wait, and keep the change if Enter is pressed")
+    static let check = Option(
+        "check", "COMMAND", "with --confirm: run this command; keep the change if it ends with 0, otherwise revert it")
+}
+
+extension Arguments {
+    /// Adds the deadlines that the options give to the options of a write.
+    func addDeadlines(to options: inout WriteOptions) throws(ToolError) {
+        options.confirm = try confirmTime()
+        options.until = try deadline("until")
+        options.effective = try deadline("effective")
+        guard options.confirm == nil || options.until == nil && options.effective == nil else {
+            throw .usage("--confirm excludes --until and --effective")
+        }
+    }
+
+    /// The deadline that an option gives.
+    private func deadline(_ name: String) throws(ToolError) -> PendingTime? {
+        guard let text = self[name] else { return nil }
+        return try Self.deadline(text, of: "--\(name)")
+    }
+
+    static func deadline(_ text: String, of option: String) throws(ToolError) -> PendingTime {
+        if let time = span(text) ?? PendingTime(text) ?? Timestamp(dateTime: "\(text)T00:00:00Z").map({ .at($0) }) {
+            return time
+        }
+        throw .usage(
+            "\(option) takes a time span such as 2h, an instant such as 2026-12-02T09:00:00Z, or a day such as 2026-12-02, "
+                + "not '\(Terminal.plain(text))'")
+    }
+
+    private func confirmTime() throws(ToolError) -> PendingTime? {
+        guard let text = self["confirm"] else { return nil }
+        guard let time = Self.span(text) else {
+            throw .usage("--confirm takes seconds, or a time span such as 2m, not '\(Terminal.plain(text))'")
+        }
+        return time
+    }
+
+    /// The time span that a text gives, such as `90`, `90s` or `1h30m`; nil for any other text. The daemon counts whole
+    /// seconds.
+    private static func span(_ text: String) -> PendingTime? {
+        let seconds = Double(text) ?? milliseconds(of: text).map { $0 / 1000 }
+        guard let seconds, (0...1e12).contains(seconds) else { return nil }
+        return .after(milliseconds: Int64(seconds.rounded(.up)) * 1000)
+    }
+
+    /// Throws if `--interactive` or `--check` cannot work, before the command changes anything.
+    func validateInteraction() throws(ToolError) {
+        for name in ["interactive", "check"] where has(name) && !has("confirm") {
+            throw .usage("--\(name) needs --confirm")
+        }
+        guard !has("interactive") || Terminal.canAsk else {
+            throw .usage("--interactive needs a terminal; 'settings confirm ID' keeps a change")
+        }
+    }
+}

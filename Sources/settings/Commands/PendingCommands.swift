@@ -1,0 +1,161 @@
+import Platform
+import SettingsAPI
+import SettingsHTTP
+import SettingsModel
+
+/// Commands about pending actions: changes that the daemon reverts or makes at a deadline.
+enum PendingCommands {
+    static let all = [pending, confirm, revert, cancel, extend]
+
+    private static let identifier = Command.Operand("ID")
+    private static let options = [Command.note, Command.dryRun, Command.quiet]
+
+    private static let pending = Command(
+        name: "pending", forms: [[.optionalSuite], .init([], with: "id")],
+        summary: "List the changes that the daemon will revert or make at a deadline.",
+        details: """
+            'settings set' and other commands make a pending action with --confirm, --until or --effective. With --id, the
+            command shows one action, and its outcome if it has ended.
+            """,
+        options: [Command.Option("id", "ID", "only this action, also if it has ended")] + ListOutput.options,
+        exclusive: ListOutput.exclusive,
+        examples: ["settings pending", "settings pending app", "settings pending --id p51"]
+    ) { arguments in
+        var output = try ListOutput(arguments, columns: PendingRow.columns)
+        let client = try arguments.client()
+        let now = Timestamp(milliseconds: WallClock.milliseconds)
+        if let text = arguments["id"] {
+            let id = try PendingID.named(text)
+            do throws(SettingsError) {
+                output.print([PendingRow(action: try client.blocking.send(.pendingAction(id)), now: now)])
+            } catch {
+                guard error.code == .pendingEnded, let ended = error.problem?.pending else { throw error }
+                if arguments.has("json") {
+                    output.print([PendingRow(action: ended, now: now)])
+                } else {
+                    for line in ended.outcomeLines { print(line) }
+                }
+            }
+            return .done
+        }
+        let suite = arguments.operands.isEmpty ? nil : try arguments.suite()
+        let listing = try client.blocking.send(.pendingActions(of: suite))
+        output.print(listing.pending.map { PendingRow(action: $0, now: now) })
+        return .done
+    }
+
+    private static let confirm = Command(
+        name: "confirm", forms: [[identifier]], summary: "Keep a change that the daemon would revert.",
+        details: "The command ends with 5 if the change was already kept or reverted.", options: options,
+        examples: ["settings confirm p51"]
+    ) { try perform(.confirm, $0) }
+
+    private static let revert = Command(
+        name: "revert", forms: [[identifier]], summary: "Revert a change with a deadline now.",
+        details: """
+            A setting that was changed again later keeps its value, and the command lists it. 'settings undo' reverts a change
+            without a deadline.
+            """,
+        options: options, examples: ["settings revert p51"]
+    ) { try perform(.revert, $0) }
+
+    private static let cancel = Command(
+        name: "cancel", forms: [[identifier]], summary: "Drop a scheduled change.", options: options,
+        examples: ["settings cancel p52"]
+    ) { try perform(.cancel, $0) }
+
+    private static let extend = Command(
+        name: "extend", forms: [[identifier, Command.Operand("WHEN")]], summary: "Move the deadline of a change.",
+        details: "WHEN is a time from now such as 10m, an instant such as 2026-12-02T09:00:00Z, or a day.",
+        options: options, examples: ["settings extend p51 10m"]
+    ) { try perform(.extend(try Arguments.deadline($0.operands[1], of: "settings extend")), $0) }
+
+    private static func perform(_ request: PendingRequest, _ arguments: Arguments) throws -> ExitCode {
+        let (id, options) = (try PendingID.named(arguments.operands[0]), try arguments.writeOptions())
+        let client = try arguments.client()
+        let summary = try client.blocking.send(.perform(request, on: id, options)).body
+        summary.printEnd(of: id, arguments)
+        return .done
+    }
+}
+
+extension PendingID {
+    fileprivate static func named(_ text: String) throws(ToolError) -> PendingID {
+        guard let id = PendingID(text) else {
+            throw .usage("'\(Terminal.plain(text))' is no pending action such as p51; 'settings pending' lists them")
+        }
+        return id
+    }
+}
+
+extension WriteSummary {
+    /// Prints the changes of a revert, and what became of the action.
+    fileprivate func printEnd(of id: PendingID, _ arguments: Arguments) {
+        guard !arguments.has("quiet") || isDryRun else { return }
+        for line in WriteReport(self).lines { print(line) }
+        for line in pending?.outcomeLines ?? [] { print(line) }
+        if let deadline = pending?.deadline { print("\(id): the deadline is \(deadline.short)") }
+        if isDryRun { print("(a dry run: nothing was changed)") }
+    }
+}
+
+extension WriteReport {
+    /// With `--interactive` or `--check`, waits for the decision about the pending action, and carries the decision out.
+    func decide(_ arguments: Arguments, _ client: DaemonClient) throws -> ExitCode {
+        guard let pending, let period = pending.deadline, pending.kind == .confirm else { return .done }
+        if arguments.has("interactive") { return try askPerson(pending, until: period, arguments, client) }
+        if let command = arguments["check"] { return try run(check: command, pending, arguments, client) }
+        return .done
+    }
+
+    /// Shows the time that is left until Enter is pressed or the daemon has reverted the change.
+    private func askPerson(
+        _ pending: PendingDescription, until deadline: Timestamp, _ arguments: Arguments, _ client: DaemonClient
+    ) throws -> ExitCode {
+        let left = max(0, deadline.milliseconds - WallClock.milliseconds)
+        let end = ContinuousClock.now + .milliseconds(left)
+        while ContinuousClock.now < end {
+            let seconds = Int((end - .now).components.seconds) + 1
+            let time = "\(seconds / 60):\(seconds % 60 < 10 ? "0" : "")\(seconds % 60)"
+            try Terminal.show("reverted in \(time); press Enter to keep the change, Ctrl-C to decide later")
+            guard Terminal.awaitInput(until: min(end, .now + .seconds(1))) else { continue }
+            guard readLine() != nil else { break }
+            try Terminal.show("")
+            try client.blocking.send(.perform(.confirm, on: pending.id, WriteOptions.plain.repeatable()))
+                .body.printEnd(of: pending.id, arguments)
+            return .done
+        }
+        try Terminal.show("")
+        throw ToolError(.late, "\(pending.id) was not confirmed; the daemon reverts the change at \(deadline.short)")
+    }
+
+    /// Runs a command, then confirms the change if the command has succeeded, and otherwise reverts the change.
+    private func run(
+        check command: String, _ pending: PendingDescription, _ arguments: Arguments, _ client: DaemonClient
+    ) throws -> ExitCode {
+        var shell = ShellCommand(command)
+        // The command may run `settings`, which then asks the same daemon.
+        if let server = arguments["server"] { shell.variables[ServerAddress.variable] = server }
+        shell.variables["SETTINGS_PENDING"] = pending.id.description
+        try Terminal.flush()
+        var failure = ""
+        do {
+            let code = try shell.exitCode()
+            if code != 0 { failure = "the check ended with \(code)" }
+        } catch {
+            failure = "the check could not run: \(error.message)"
+        }
+        let request: PendingRequest = failure.isEmpty ? .confirm : .revert
+        let summary: WriteSummary
+        do {
+            summary = try client.blocking.send(.perform(request, on: pending.id, WriteOptions.plain.repeatable())).body
+        } catch {
+            let cause = ToolError(describing: error)
+            let result = failure.isEmpty ? "the check succeeded, but the change was not confirmed" : failure
+            throw ToolError(cause.code, "\(result): \(cause.message)")
+        }
+        summary.printEnd(of: pending.id, arguments)
+        guard failure.isEmpty else { throw ToolError(.failed, "\(failure), so the change was reverted") }
+        return .done
+    }
+}

@@ -1,0 +1,100 @@
+import SettingsAPI
+import SettingsHTTP
+
+extension PendingDescription {
+    /// The lines after a write that made this action: what the daemon will do, and the commands for the action.
+    func announcement(_ arguments: Arguments) -> [String] {
+        let connection = arguments.quoted(["server", "token-file"])
+        let time = deadline?.short ?? ""
+        func command(_ name: String, _ effect: String) -> String { "  settings \(name) \(id)\(connection)    \(effect)" }
+        let keep = command("confirm", "keeps the change")
+        switch kind {
+        case .confirm:
+            let revert = command("revert", "reverts the change now")
+            return ["pending \(id): the daemon reverts the change at \(time) unless it is confirmed", keep, revert]
+        case .until:
+            return ["pending \(id): the daemon reverts the change at \(time)", keep]
+        case .effective:
+            let end = until.map { ", and reverts it at \($0.short)" } ?? ""
+            return [
+                "pending \(id): the daemon makes the change at \(time)\(end)", command("cancel", "drops the change"),
+            ]
+        }
+    }
+
+    /// The end of the action in a sentence, and the settings that a revert kept.
+    var outcomeLines: [String] {
+        guard let end else { return [] }
+        let caller = end.by.map { " by \($0)" } ?? ""
+        let sentence =
+            switch end.outcome {
+            case .confirmed: "the change was confirmed\(caller)"
+            case .reverted: "the change was reverted\(caller)"
+            case .cancelled: "the scheduled change was dropped\(caller)"
+            case .carriedOut: "the scheduled change was made"
+            case .refused: "the scheduled change was refused: \(end.refusal?.detail ?? "")"
+            case .undone: "the change was undone\(caller)"
+            case .dropped: "the suite was dropped\(caller)"
+            }
+        return ["\(id): \(Terminal.plain(sentence)) at revision \(end.commit)"]
+            + end.kept.map { kept in
+                let subject = kept.key.map { " \($0)" } ?? ": the schema"
+                return "left as it is: \(kept.suite)\(Terminal.plain(subject)): \(Terminal.plain(kept.reason))"
+            }
+    }
+}
+
+/// A pending action in a list.
+struct PendingRow: ListRow {
+    let action: PendingDescription
+    let now: Timestamp
+
+    static let columns = ["id", "deadline", "left", "action", "subject", "by", "note"]
+
+    var cells: [Table.Cell] {
+        let left = Self.text(ofMilliseconds: (action.deadline?.milliseconds ?? 0) - now.milliseconds)
+        return [
+            Table.Cell("\(action.id)", .strong), Table.Cell(action.deadline?.short ?? ""), Table.Cell("in \(left)"),
+            Table.Cell(verb), Table.Cell(subject), Table.Cell(action.origin?.by ?? "", .faint),
+            Table.Cell(action.origin?.note ?? "", .faint),
+        ]
+    }
+
+    var fields: [String] {
+        let left = max(0, (action.deadline?.milliseconds ?? 0) - now.milliseconds) / 1000
+        return [
+            "\(action.id)", action.deadline?.description ?? "", "\(left)", verb, subject, action.origin?.by ?? "",
+            action.origin?.note ?? "",
+        ]
+    }
+
+    func json(showsSecrets: Bool) -> JSONValue { (try? JSONValue(parsing: action.jsonBytes())) ?? .null }
+
+    private var verb: String {
+        switch action.kind {
+        case .confirm: "revert unless confirmed"
+        case .until: "revert"
+        case .effective: action.until == nil ? "write" : "write until \(action.until?.short ?? "")"
+        }
+    }
+
+    /// The settings that the action concerns.
+    private var subject: String {
+        action.scopes.map { scope in
+            let keys = scope.keys?.map(\.text).joined(separator: ", ") ?? scope.prefix.map { "\($0)*" } ?? ""
+            let schema = scope.concernsSchema ? "schema" : ""
+            return [scope.suite.text, keys, schema].filter { !$0.isEmpty }.joined(separator: " ")
+        }.joined(separator: "; ")
+    }
+
+    /// A time span for a person, with its two largest units: `1h 30m`.
+    private static func text(ofMilliseconds milliseconds: Int64) -> String {
+        var seconds = max(0, milliseconds) / 1000
+        var words: [String] = []
+        for (unit, name) in [(86_400, "d"), (3_600, "h"), (60, "m"), (1, "s")] as [(Int64, String)] {
+            if seconds >= unit { words.append("\(seconds / unit)\(name)") }
+            seconds %= unit
+        }
+        return words.isEmpty ? "0s" : words.prefix(2).joined(separator: " ")
+    }
+}
