@@ -79,6 +79,17 @@ struct TerminalTests {
         #expect(try shell.does("get", "app", "a") == "7\n")
     }
 
+    @Test("With --interactive, Enter keeps a change, and without Enter the daemon reverts the change")
+    func interactiveConfirmation() throws {
+        let set = "exec settings set app a=1 --interactive --confirm"
+        let kept = try atTerminal("\(set) 1h", [("press Enter", "\\n")])
+        #expect(kept.code == 0 && kept.output.contains("p1: the change was confirmed by user:"), "\(kept)")
+        let reverted = try atTerminal("exec settings set app a=2 --interactive --confirm 1s")
+        #expect(reverted.code == 8, "\(reverted)")
+        #expect(reverted.output.contains("p3 was not confirmed; the daemon reverts the change at"), "\(reverted)")
+        try shell.does("wait", "app", "a=1", "--timeout", "60")
+    }
+
     @Test("After a mistake, a person at a terminal edits the same text again, or stops and keeps it")
     func editsAgain() throws {
         let editor = try shell.directory.file("editor", "cat \"$1\"; echo which; read text; echo \"$text\" >\"$1\"")

@@ -1,0 +1,173 @@
+import TestSupport
+import Testing
+
+/// Changes with a deadline: the options `--confirm`, `--until` and `--effective`, and the commands for pending actions.
+@Suite(.ownThread)
+struct PendingTests {
+    @Test("--confirm makes a pending action, which confirm ends, and a second confirm ends with 5")
+    func confirmed() throws {
+        try Shell().follow(
+            #"""
+            $ settings set app theme=dark --confirm 2m --note why
+            theme: "light" (default) → "dark"
+            pending p2: the daemon reverts the change at TIME unless it is confirmed
+              settings confirm p2    keeps the change
+              settings revert p2    reverts the change now
+            $ settings pending --format tsv --header | cut -f 1,4,5,7
+            id	action	subject	note
+            p2	revert unless confirmed	app theme	why
+            $ settings pending net
+            $ settings confirm p2
+            p2: the change was confirmed by user:ME at revision 3
+            $ settings confirm p2
+            ! settings: p2 has ended: confirmed at revision 3
+            => 5
+            $ settings pending --id p2
+            p2: the change was confirmed by user:ME at revision 3
+            $ settings get app theme
+            dark
+            """#)
+    }
+
+    @Test("revert restores a setting, and leaves a setting that was changed later as it is")
+    func reverted() throws {
+        try Shell().follow(
+            #"""
+            $ settings set app theme=dark launchCount=5 --confirm 1h --quiet
+            p2
+            $ settings set app launchCount=6 --quiet
+            $ settings revert p2
+            theme: "dark" → "light" (default)
+            p2: the change was reverted by user:ME at revision 4
+            left as it is: app launchCount: changed at revision 3
+            $ settings get app launchCount
+            6
+            """#)
+    }
+
+    @Test("A change that nobody confirms is reverted by the daemon")
+    func expired() throws {
+        try Shell().follow(
+            #"""
+            $ settings set app name=x --confirm 1 --quiet
+            p2
+            $ settings wait app '!name' --timeout 60
+            $ settings pending --id p2
+            p2: the change was reverted by user:ME at revision 3
+            $ settings history app --limit 1
+            revision 3, TIME by user:ME: not confirmed within 1s (commit 2)
+              name: "x" → (unset)
+            """#)
+    }
+
+    @Test("--effective schedules a change, which cancel drops, and --until reverts it again")
+    func scheduled() throws {
+        try Shell().follow(
+            #"""
+            $ settings set app name=sale --effective 2h --until 2126-01-01
+            ! settings: --until: must be at most 400 days away (got "2126-01-01T00:00:00.000Z")
+            => 5
+            $ settings set app name=sale --effective 2h --until 1h30m
+            pending p2: the daemon makes the change at TIME, and reverts it at TIME
+              settings cancel p2    drops the change
+            $ settings get app name
+            ! settings: name of suite app is not set and has no default
+            => 3
+            $ settings confirm p2 2>/dev/null
+            => 5
+            $ settings cancel p2
+            p2: the scheduled change was dropped by user:ME at revision 3
+            $ settings set app name=sale --effective 1s --quiet
+            p4
+            $ settings wait app name=sale --timeout 60
+            $ settings pending --id p4
+            p4: the scheduled change was made at revision 5
+            $ settings set app theme=dark --until 1h
+            theme: "light" (default) → "dark"
+            pending p6: the daemon reverts the change at TIME
+              settings confirm p6    keeps the change
+            $ settings extend p6 1
+            p6: the deadline is TIME
+            $ settings wait app theme=light --timeout 60
+            """#)
+    }
+
+    @Test("A guard of a scheduled change holds when the change is made")
+    func guarded() throws {
+        try Shell().follow(
+            #"""
+            $ settings set app name=x --if-unset --effective 1h --quiet
+            p2
+            $ settings pending --json | jq -c '[.operations, .if]'
+            [[{"op":"set","suite":"app","key":"name","value":"x"}],[{"suite":"app","key":"name","stored":false}]]
+            """#)
+    }
+
+    @Test("apply --check confirms the plan if the check succeeds, and reverts it otherwise")
+    func checked() throws {
+        let shell = try Shell()
+        _ = try shell.directory.file("plan.json", #"{"suites":{"app":{"launchCount":7}}}"#)
+        try shell.follow(
+            #"""
+            $ settings apply plan.json --confirm 1h --check 'settings get app launchCount; exit 3'
+            launchCount: 0 (default) → 7
+            pending p2: the daemon reverts the change at TIME unless it is confirmed
+              settings confirm p2    keeps the change
+              settings revert p2    reverts the change now
+            7
+            launchCount: 7 → 0 (default)
+            p2: the change was reverted by user:ME at revision 3
+            ! settings: the check ended with 3, so the change was reverted
+            => 1
+            $ settings apply plan.json --confirm 1h --check 'test $SETTINGS_PENDING = p4' --quiet
+            p4
+            $ settings pending --id p4
+            p4: the change was confirmed by user:ME at revision 5
+            $ settings apply plan.json --check true
+            ! settings: --check needs --confirm
+            => 64
+            """#)
+    }
+
+    @Test(
+        "Deadlines that are malformed, or that exclude each other, are refused before anything is sent",
+        arguments: [
+            ("--confirm soon", "--confirm takes seconds, or a time span such as 2m, not 'soon'"),
+            ("--confirm 2m --until 3h", "--confirm excludes --until and --effective"),
+            ("--interactive", "--interactive needs --confirm"),
+            ("--confirm 2m --interactive", "--interactive needs a terminal; 'settings confirm ID' keeps a change"),
+            (
+                "--until never",
+                "--until takes a time span such as 2h, an instant such as 2026-12-02T09:00:00Z, or a day such as 2026-12-02, "
+                    + "not 'never'"
+            ),
+        ])
+    func refused(options: String, message: String) throws {
+        let shell = try Shell()
+        let end = try shell.run("settings set app theme=dark \(options) </dev/null")
+        #expect(end == .init(code: 64, output: "", errors: "settings: \(message)\n"))
+        #expect(try shell.does("get", "app", "theme") == "light\n")
+    }
+
+    @Test("A change that needs several commits is refused with a deadline")
+    func parted() throws {
+        let shell = try Shell(hasSchema: false, configuration: #"{"limits":{"commitKeys":2}}"#)
+        _ = try shell.directory.file("many.json", #"{"a":1,"b":2,"c":3}"#)
+        let end = try shell.run("settings import app many.json --confirm 2m")
+        #expect(end.code == 5 && end.errors.contains("the change needs 2 commits"), "\(end)")
+        #expect(try shell.run("settings list app").code == 4)
+    }
+
+    @Test("An action that does not exist ends with 4, and a text that is no identifier with 64")
+    func unknown() throws {
+        try Shell().follow(
+            #"""
+            $ settings confirm p99
+            ! settings: there is no pending action p99; 'settings pending' lists the actions
+            => 4
+            $ settings confirm 99
+            ! settings: '99' is no pending action such as p51; 'settings pending' lists them
+            => 64
+            """#)
+    }
+}
