@@ -141,6 +141,51 @@ struct ClusterTests {
         try paused.done("PUT app/keys/a 1")
     }
 
+    @Test("Three daemons carry out a pending action once, also if the daemon that accepted the write is gone")
+    func pendingActions() throws {
+        let directory = try TemporaryDirectory()
+        let options = ["--etcd.endpoints", etcd.endpoints.joined(separator: ",")]
+        let daemons = try ["a", "b", "c"].map { name in
+            try TestDaemon(ofItsOwnIn: directory, data: directory.path + "/" + name, options: options)
+        }
+        let (accepting, others) = (daemons[0], daemons[1...])
+        try accepting.done("PUT app/keys/pool 10")
+        try accepting.done("PUT app/keys/count 0")
+        var ids: [String] = []
+        for request in [
+            Request("PUT app/keys/pool 200", "Settings-Confirm: 2"),
+            Request(#"PATCH app/keys/count {"op":"add","by":1}"#, "Settings-Effective: 2s"),
+            Request("PUT app/keys/banner 1", "Settings-Effective: 1s", "Settings-Until: 1s"),
+        ] { ids.append(try #require(try accepting.done(request).json?["pending"]?["id"]?.string)) }
+        let cursor = try #require(try accepting.send("GET app/keys/pool").field("Settings-Cursor"))
+        try accepting.kill()
+        for daemon in others {
+            let seen = Request("GET /v1/pending", "Settings-At-Least: \(cursor)")
+            #expect(try daemon.send(seen).json?["pending"]?.array?.isEmpty == false)
+        }
+        for daemon in others {
+            for id in ids { try eventually { try daemon.send(Request("GET /v1/pending/\(id)")).status == 410 } }
+            #expect(try daemon.send("GET app?view=stored").json?["values"] == ["count": 1, "pool": 10])
+            let commits = try daemon.send("GET app/history").json?["commits"]?.array ?? []
+            let events = commits.flatMap { $0["pending"]?.array ?? [] }.map { event in
+                "\(event["id"]?.string ?? "") \(event["event"]?.string ?? "")"
+            }
+            let expected = [
+                "\(ids[0]) created", "\(ids[0]) reverted", "\(ids[1]) carried_out", "\(ids[2]) moved",
+                "\(ids[2]) reverted",
+            ]
+            #expect(events.sorted() == expected.sorted(), "\(events)")
+        }
+        // The daemons that are left carried out four times in all.
+        let counts = try others.map { daemon in
+            let line = try daemon.send("GET /metrics").text.split(separator: "\n")
+                .first { $0.hasPrefix("settingsd_pending_carried_out_total ") }
+            return Int(line?.split(separator: " ").last ?? "") ?? -1
+        }
+        #expect(counts.reduce(0, +) == 4, "\(counts)")
+        for daemon in others { daemon.stop() }
+    }
+
     /// The number of the first batch in the log.
     private func firstBatch() throws -> Int {
         // The keys are "settingsd/log/" and "settingsd/log0" in Base64.

@@ -116,7 +116,7 @@ extension DescribedAnswers {
     private static let undescribedRules = [
         "at and wait cannot be combined", "name the suites to observe",
         "is for long polls; remove it for text/event-stream", "does not exist yet", "drop removes the whole suite",
-        "changed nothing in suite", "does not match the schema",
+        "changed nothing in suite", "does not match the schema", "deadline must be",
     ]
 
     func checkRequest(_ request: Request, _ operation: DescribedOperation, _ answer: RawResponse, of name: String) {

@@ -6,10 +6,11 @@ struct ErrorCodeTests {
     /// The codes in docs/http-api.md, by status.
     static let documented: [(status: Int, codes: Set<String>)] = [
         (400, ["bad_request"]), (401, ["unauthorized"]), (403, ["forbidden", "locked"]),
-        (404, ["unknown_suite", "unknown_key", "not_set", "no_schema", "unknown_path"]),
+        (404, ["unknown_suite", "unknown_key", "not_set", "no_schema", "unknown_path", "unknown_pending"]),
         (405, ["method_not_allowed"]), (408, ["timeout"]),
-        (409, ["schema_conflict", "changed_since", "invalid_stored"]),
-        (410, ["history_gone"]), (412, ["precondition_failed"]), (413, ["too_large"]), (414, ["too_large"]),
+        (409, ["schema_conflict", "changed_since", "invalid_stored", "pending_ended"]),
+        (410, ["history_gone", "pending_ended"]), (412, ["precondition_failed"]), (413, ["too_large"]),
+        (414, ["too_large"]),
         (415, ["unsupported_media_type"]), (421, ["misdirected"]),
         (422, ["invalid_value", "invalid_operation", "invalid_schema", "idempotency_mismatch", "unknown_key"]),
         (429, ["too_many_watchers", "too_many_connections", "too_many_requests"]), (431, ["too_large"]),

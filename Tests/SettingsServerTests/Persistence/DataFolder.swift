@@ -63,7 +63,7 @@ final class DataFolder {
         let (recovered, log) = try open(durability)
         var state = recovered.state
         var states = [state.revision.number: state]
-        var commits = RandomCommits(seed: 12)
+        var commits = RandomCommits(seed: 12, hasDeadlines: false)
         for number in 1...12 {
             let revision = try #require(state.revision.advanced(by: 1))
             let commit = try commits.next(on: state, revision: revision)

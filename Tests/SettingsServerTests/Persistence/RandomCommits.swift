@@ -11,7 +11,11 @@ struct RandomCommits {
     /// far.
     var clock: Int64 = 1_760_000_000_000
 
-    init(seed: UInt64) {
+    /// True if some commits create, move and end pending actions.
+    let hasDeadlines: Bool
+
+    init(seed: UInt64, hasDeadlines: Bool = true) {
+        self.hasDeadlines = hasDeadlines
         random = SeededGenerator(seed: seed)
     }
 
@@ -32,8 +36,8 @@ struct RandomCommits {
                 let by = random.pick([nil, "user:alice", "token:deployment"])
                 request.origin = CommitOrigin(by: by, note: chance(50) ? "because of \(revision)" : nil)
             }
-            if chance(15) { request.deadlines = deadlines() }
-            if chance(25), let entry = state.pending.byDeadline.first {
+            if hasDeadlines, chance(15) { request.deadlines = deadlines() }
+            if hasDeadlines, chance(25), let entry = state.pending.byDeadline.first {
                 let id = entry.action.id
                 request.command =
                     chance(50)
