@@ -286,7 +286,8 @@ struct PastFilesTests {
         run.harness.disk.fail(.rename, with: ENOSPC)
         for _ in 0..<100 { try run.step() }
         run.harness.disk.heal()
-        for _ in 0..<20 { run.harness.performMaintenance(after: 100_000_000_000) }
+        // Each maintenance writes the file of one queued state.
+        for _ in 0..<40 { run.harness.performMaintenance(after: 100_000_000_000) }
         try run.expectSame("after the disk had been full")
         #expect(run.harness.pastCharge.bytes.withLock(\.self) == 0)
     }
