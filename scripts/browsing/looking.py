@@ -276,7 +276,7 @@ def first_view(trial, person):
     other = person.hosts - {"", trial.origin.split("//")[1]}
     if other:
         raise Wrong(f"the page asked {other}")
-    if size > 180_000:
+    if size > 250_000:
         raise Wrong(f"the files of the page have {size} bytes")
     if paint > 2000:
         raise Wrong(f"the first view took {paint:.0f} ms")
