@@ -41,7 +41,7 @@ export class Problem extends Error {
 
 export const path = (...names) => names.map(encodeURIComponent).join("/");
 
-function address(target, query) {
+export function address(target, query) {
   const url = new URL(target, root);
   for (const [name, value] of Object.entries(query || {})) {
     for (const each of [].concat(value)) if (each !== undefined) url.searchParams.append(name, each);

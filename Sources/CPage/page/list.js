@@ -14,7 +14,7 @@ export class List {
     this.element = el("div.list", {
       tabindex: 0, role, "aria-label": label, onscroll: () => this.#scroll(), onkeydown: event => this.#key(event),
       onpointerdown: event => { this.pressed = event.target.closest(".row")?.dataset.id; },
-      onclick: event => this.#click(event), onfocus: () => this.#focus(),
+      onclick: event => this.#click(event), onfocusin: () => this.#focus(),
     }, this.space);
     new ResizeObserver(() => this.refresh()).observe(this.element);
   }
@@ -32,6 +32,7 @@ export class List {
 
   // The first row in view becomes the active row. The list does not scroll, because a press on a row moves the focus.
   #focus() {
+    this.element.focus({ preventScroll: true });
     if (this.active !== null || !this.items.length) return;
     this.active = this.items[Math.min(this.items.length - 1, Math.ceil(this.element.scrollTop / this.height))].id;
     this.#draw();
@@ -102,7 +103,7 @@ export class List {
   }
 
   #make(item) {
-    const element = el("div.row", { role: this.itemRole, ...this.describe(item) }, this.row(item));
+    const element = el("a.row", { role: this.itemRole, tabindex: -1, ...this.describe(item) }, this.row(item));
     element.id = `${this.prefix}-${encodeURIComponent(item.id)}`;
     element.dataset.id = item.id;
     if (item.level) element.style.setProperty("--level", item.level - 1);
@@ -112,7 +113,8 @@ export class List {
   #click(event) {
     // If an update replaced the row between press and release, the click is on no row.
     const id = event.target.closest(".row")?.dataset.id ?? this.pressed;
-    if (!this.places.has(id)) return;
+    if (!this.places.has(id) || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
     this.move(this.places.get(id));
     this.onOpen(this.activeItem, event);
   }

@@ -1,5 +1,5 @@
 // The panel of a setting: its description, its editor, and its history.
-import { get, persist } from "./api.js";
+import { address, get, hasToken, persist } from "./api.js";
 import { choice, newSide } from "./changes.js";
 import { bdi, button, el, newID, paced, say } from "./dom.js";
 import { makeEditor } from "./editors.js";
@@ -16,10 +16,23 @@ export function settingPanel(app, store, key, { back }) {
   const { tray } = app;
   let editor = null, made = "", inEditor = unclear, isGone = false, pastOf = null;
   const about = el("div.about"), place = el("div.editor"), state = el("div.edit-state"), past = el("div.past");
+  // A browser offers the clipboard only to pages of a secure origin.
+  const copied = el("span.faint", { role: "status" });
+  const copy = (label, textOf) => button(label, async () => {
+    const problem = await navigator.clipboard.writeText(textOf()).catch(error => error);
+    copied.textContent = problem?.message ?? texts.setting.copied;
+  });
+  const copyValue = copy(texts.setting.copyValue, () => {
+    const value = present(store.at(key));
+    return typeof value === "string" ? value : print(value);
+  });
+  const copies = el("div.buttons", copy(texts.setting.copyKey, () => key), copyValue, copy(texts.setting.copyCurl,
+    () => `curl ${hasToken() ? '-H "Authorization: Bearer $TOKEN" ' : ""}'`
+      + `${address(suitePath(store.suite, "keys", key)).replaceAll("'", "%27")}'`), copied);
   const heading = el("h2", { tabindex: -1, id: newID() }, bdi(key));
   const element = el("div.panel-body", { role: "group", "aria-labelledby": heading.id },
     el("div.panel-head", button("←", () => back(false), { class: "quiet", "aria-label": texts.setting.back }),
-      heading), about, place, state, past);
+      heading), about, place, state, navigator.clipboard && copies, past);
 
   function change(edit) {
     inEditor = "value" in edit ? edit.value : unclear;
@@ -132,6 +145,7 @@ export function settingPanel(app, store, key, { back }) {
     drawEditor(setting);
     drawAbout(setting);
     drawState(setting);
+    copyValue.hidden = isSecret(setting) || present(setting) === undefined;
     drawPast();
   }
 

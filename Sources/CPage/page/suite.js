@@ -126,7 +126,8 @@ function settingsPart(app, store, first) {
 
   function describe(item) {
     const edit = item.setting && tray.at(store.suite, item.setting.key);
-    return { "aria-level": item.level, "aria-posinset": item.place, "aria-setsize": item.total,
+    return { href: item.setting && app.link(store.suite, item.setting.key),
+      "aria-level": item.level, "aria-posinset": item.place, "aria-setsize": item.total,
       "aria-expanded": item.group ? String(item.isOpen) : null,
       class: ["row", item.group && "is-group", edit && "is-edited",
         item.setting && store.isFresh(item.setting.key) && "is-fresh",

@@ -14,7 +14,7 @@ export function suitesView(app) {
   const total = el("p.count", { "aria-live": "polite" });
   const list = new List({
     label: texts.common.suites, role: "listbox", itemRole: "option", row,
-    describe: item => ({ "aria-posinset": item.place, "aria-setsize": item.total }),
+    describe: item => ({ href: app.link(item.id), "aria-posinset": item.place, "aria-setsize": item.total }),
     onOpen: item => app.go(item.id),
   });
   const empty = el("div.empty", { hidden: true });

@@ -68,6 +68,7 @@ export const texts = {
     store: "Store this value", drop: "Drop this edit",
     putBack: "Put back", putBackRevision: number => `Put back the value of revision ${number}`,
     fullHistory: "Full history",
+    copyKey: "Copy key", copyValue: "Copy value", copyCurl: "Copy as curl", copied: "Copied",
   },
   edits: {
     label: "Edits", review: "Review and commit", back: "Back", discardAll: "Discard all edits?",
