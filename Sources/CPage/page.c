@@ -78,6 +78,15 @@ static const unsigned char transfer_js[] = {
 static const unsigned char service_js[] = {
 #embed "page/service.js"
 };
+static const unsigned char commits_js[] = {
+#embed "page/commits.js"
+};
+static const unsigned char undo_js[] = {
+#embed "page/undo.js"
+};
+static const unsigned char feed_js[] = {
+#embed "page/feed.js"
+};
 
 #define FILE(name, bytes) {name, bytes, sizeof bytes}
 
@@ -107,6 +116,9 @@ static const struct page_file files[] = {
     FILE("schemas.js", schemas_js),
     FILE("transfer.js", transfer_js),
     FILE("service.js", service_js),
+    FILE("feed.js", feed_js),
+    FILE("undo.js", undo_js),
+    FILE("commits.js", commits_js),
 };
 
 const struct page_file *page_files(size_t *count) {

@@ -3,7 +3,7 @@ import { Problem, get, newKey, persist, send } from "./api.js";
 import { alarm, bdi, button, confirm, el, field } from "./dom.js";
 import { readDraft, saveDraft, schemaDraft } from "./drafts.js";
 import { mistake, parse, print, requestDepth } from "./exact.js";
-import { changeList } from "./history.js";
+import { changeList } from "./commits.js";
 import { suitePath } from "./store.js";
 import { texts } from "./texts.js";
 import { difference } from "./words.js";

@@ -123,6 +123,12 @@ export const texts = {
     cannotUndo: reason => `Cannot undo this commit: ${reason}`, cannotGoBack: reason => `Cannot go back: ${reason}`,
     done: "Done", changedElsewhere: "The suite was changed elsewhere. Cancel, and look at the effects again.",
   },
+  feed: {
+    title: "Changes", time: "Time", onlyNote: "Only notes with",
+    times: [["", "All times"], ["hour", "Last hour"], ["day", "Last day"], ["week", "Last week"]],
+    noMatchSince: time => `No commits match since ${time}.`, none: "There are no commits.",
+    searched: time => `searched back to ${time}`, undo: (suite, number) => `Undo revision ${number} in ${suite}`,
+  },
   schemas: {
     label: "JSON Schema", hint: "Draft 2020-12. Each property describes a setting of this suite.",
     readOnly: "You may read the schema, but not change it.",

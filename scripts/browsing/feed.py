@@ -1,0 +1,103 @@
+"""The flows of a person who looks at several suites at the same time."""
+
+import concurrent.futures
+import json
+
+from browsing.api import API
+from browsing.editing import equal
+from browsing.person import Wrong
+
+ORDER = "[...document.querySelectorAll('.commits .commit')].map(each => each.querySelector('a').textContent + ' ' + Number(/revision (\\d+)/.exec(each.innerText)[1]))"
+
+TOP = "[...document.querySelectorAll('.tools input, .commit')].slice(0, 3).map(each => each.getBoundingClientRect().top)"
+
+
+def feed(trial, person):
+    """The changes of all suites are merged, newest first; filters are in the address; new commits wait behind a button."""
+    for number in range(40):
+        trial.api.put(f"noise{number % 10}", "a", number, "noise")
+    trial.api.send("PUT", "suites/mail/schema", {"type": "object", "additionalProperties": True, "properties": {"password": {"type": "string", "writeOnly": True}}})
+    trial.api.put("mail", "password", "s3cr3t", "a new password")
+    trial.api.send("POST", "transaction", {"do": [{"op": "set", "suite": "mail", "key": "host/name", "value": "one"}, {"op": "set", "suite": "net", "key": "port", "value": 25}]}, "release 7")
+    newest = trial.api.send("GET", "suites")["revision"]
+    person.visit(trial.origin)
+    person.click("Changes", "nav a")
+    person.until("document.querySelectorAll('.commit').length === 44", "all commits are listed")
+    shown = person.evaluate(ORDER)
+    equal("the newest commits", sorted(shown[:2]), [f"mail {newest}", f"net {newest}"])
+    revisions = [int(each.split()[1]) for each in shown]
+    equal("the order", revisions, sorted(revisions, reverse=True))
+    person.shows("hidden", ".commits")
+    person.hides("s3cr3t", "main")
+    # A new commit moves nothing, also on a narrow screen.
+    person.look(320, 640)
+    top = person.evaluate(TOP)
+    trial.api.put("net", "port", 26, "too slow")
+    person.shows("Show 1 new commit", ".newer")
+    equal("the list stays", [person.evaluate(ORDER), person.evaluate(TOP)], [shown, top])
+    person.look(1280, 800)
+    person.click("Show 1 new commit", "button")
+    person.shows("too slow", ".commits")
+    person.choose("Time", "Last hour", "main")
+    person.fill("Only notes with", "Release", "main")
+    person.until("document.querySelectorAll('.commit').length === 2", "the commits with the note")
+    person.until("location.hash === '#/?changes&since=hour&note=Release'", "the address has the filters")
+    trial.api.put("net", "other", 1, "not wanted")
+    trial.api.put("net", "other", 2, "release 8")
+    person.shows("Show 1 new commit", ".newer")
+    person.visit(trial.origin, "#/?changes&note=release%207")
+    person.until("document.querySelectorAll('.commit').length === 2", "the address sets the filters")
+    person.click(f"Undo revision {newest} in mail", "button")
+    person.shows("Only mail is undone here", "dialog")
+    person.shows("host/name", "dialog")
+    person.click("Undo", "button", "dialog")
+    person.until("!document.querySelector('dialog')", "the undo is done")
+    equal("undone", trial.api.setting("mail", "host/name")["code"], "not_set")
+    person.click("port", "a", ".commits")
+    person.shows("26", ".panel")
+    person.visit(trial.origin, "#/?changes&by=nobody")
+    person.shows("No commits match.", "main")
+
+
+def long_feed(trial, person):
+    """The feed of many suites asks for few of them at a time, and goes on with a button."""
+    with concurrent.futures.ThreadPoolExecutor(8) as callers:
+        list(callers.map(lambda number: trial.api.put(f"suite{number:03}", "a", 1), range(100)))
+        trial.api.put("rare", "a", 1, "rare")
+        list(callers.map(lambda number: trial.api.put("busy", f"key{number}", 1), range(1500)))
+    person.visit(trial.origin, "#/?changes")
+    person.until("document.querySelectorAll('.commit').length === 50", "the first page")
+    count = "performance.getEntriesByType('resource').filter(each => each.name.includes('/history')).length"
+    if (requests := person.evaluate(count)) > 12:
+        raise Wrong(f"the first page took {requests} requests")
+    person.click("Show older commits", "button")
+    person.until("document.querySelectorAll('.commit').length === 100", "the second page")
+    person.visit(trial.origin, "#/?changes&note=rare")
+    person.shows("searched back to", "main")
+    more = "[...document.querySelectorAll('.scrolls > button')].some(each => !each.hidden)"
+    person.until(f"document.querySelector('.commit') || ({more})", "the feed goes on")
+    while not person.evaluate("!!document.querySelector('.commit')"):
+        before = person.evaluate("document.querySelector('.count').textContent")
+        person.click("Show older commits", "button")
+        person.until(f"document.querySelector('.count').textContent !== {json.dumps(before)}", "the feed goes on")
+    return f"{requests} requests for the first page"
+
+
+def feed_rights(trial, person):
+    """A caller sees the commits of the suites that it may read, filtered by caller, without Undo where it may not write."""
+    guarded = trial.guarded()
+    try:
+        API(guarded.origin, guarded.tokens["writer"]).put("app", "a", 1)
+        API(guarded.origin, guarded.tokens["keeper"]).put("app", "a", 2)
+        API(guarded.origin, guarded.tokens["writer"]).put("net", "b", 3)
+        person.visit(guarded.origin, "#/?changes&by=token:writer")
+        person.fill("Token", guarded.tokens["reader"], "dialog")
+        person.press("Enter")
+        person.until("document.querySelectorAll('.commit').length === 2", "the commits of one caller")
+        person.hides("token:keeper", ".commits")
+        person.hides("Undo", ".commits")
+        API(guarded.origin, guarded.tokens["keeper"]).put("app", "a", 4)
+        API(guarded.origin, guarded.tokens["writer"]).put("app", "a", 5)
+        person.shows("Show 1 new commit", ".newer")
+    finally:
+        guarded.stop()
