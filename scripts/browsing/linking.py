@@ -34,6 +34,28 @@ def links(trial, person):
     person.shows("player.volume", ".panel h2")
 
 
+def filters(trial, person):
+    """The address has the search and the filter of a suite, and sets them; the panel and a look at the history keep them."""
+    trial.api.player("filters")
+    person.visit(trial.origin, "#/filters")
+    person.fill("Search settings", "player.", "main")
+    person.choose("Show", "Stored", "main")
+    person.until("location.hash === '#/filters?search=player.&show=stored'", "the address has the filters")
+    address = person.evaluate("location.hash")
+    person.visit(trial.origin, address)
+    person.shows("2 of 16 settings", ".count")
+    person.click("volume", ".row .name", "main")
+    person.shows("player.volume", ".panel h2")
+    equal("the address of the setting", person.evaluate("location.hash"), "#/filters/player.volume?search=player.&show=stored")
+    person.click("History", "nav a")
+    person.until("document.querySelector('.commit')", "the history")
+    person.click("Settings", "nav a")
+    person.shows("2 of 16 settings", ".count")
+    person.until(f"location.hash === '{address}'", "the address has the filters again")
+    person.fill("Search settings", "", "main")
+    person.until("location.hash === '#/filters?show=stored'", "an empty search is not in the address")
+
+
 def copies(trial, person):
     """The panel copies the key, the value and a command without the token, but no secret."""
     guarded = trial.guarded()

@@ -93,15 +93,15 @@ function settingsPart(app, store, first) {
   const { tray } = app;
   const closed = new Set();
   let panel = null, key = null, isDrawn = false;
-  const search = searchField(texts.suite.search, () => list, draw);
-  const filter = el("select", { "aria-label": texts.suite.show, onchange: () => draw() },
+  const search = searchField(texts.suite.search, () => list, () => { draw(); keepAddress(); });
+  const filter = el("select", { "aria-label": texts.suite.show, onchange: () => { draw(); keepAddress(); } },
     texts.suite.filters.map(([value, label]) => el("option", { value }, label)));
   const total = el("p.count", { "aria-live": "polite" });
   const list = new List({
     label: texts.suite.label(store.suite), role: "tree", itemRole: "treeitem", row, describe, onOpen: open,
     onSide: turn,
     onKey: (event, item) => {
-      if (event.key === "Escape" && key !== null) { app.go(store.suite); return true; }
+      if (event.key === "Escape" && key !== null) { openKey(null); return true; }
       const setting = item?.setting && store.at(item.setting.key);
       if (!setting || !setting.writable) return false;
       const now = tray.at(setting.suite, setting.key);
@@ -114,6 +114,15 @@ function settingsPart(app, store, first) {
       if (event.key === "Delete") { tray.propose(setting, { remove: true }); return true; }
       return false;
     },
+  });
+  // The address has the search and the filter, so that a person can send the view to another person.
+  const query = () => Object.fromEntries(
+    [["search", search.value.trim()], ["show", filter.value]].filter(([, value]) => value));
+  const openKey = key => app.go(store.suite, key, query());
+  const keepAddress = debounced(250, () => {
+    // The address may be that of another view already.
+    if (location.hash.split("?")[0] === app.link(store.suite, key))
+      history.replaceState(null, "", app.link(store.suite, key, query()));
   });
   const mayWrite = app.caller.may("write", store.suite);
   const more = el("div.tools", search, filter,
@@ -215,7 +224,7 @@ function settingsPart(app, store, first) {
     if (item.group) return turn(item, item.isOpen ? -1 : 1);
     const isKey = event.type === "keydown";
     wantsFocus = isKey || isNarrow();
-    app.go(store.suite, item.setting.key);
+    openKey(item.setting.key);
   }
 
   let wantsFocus = false;
@@ -224,6 +233,7 @@ function settingsPart(app, store, first) {
   const isListSeen = () => list.element.getClientRects().length > 0;
 
   function pause() {
+    keepAddress.cancel();
     panel?.leave();
     panel = key = null;
   }
@@ -231,10 +241,16 @@ function settingsPart(app, store, first) {
   function show(place) {
     const isOther = place.key !== key || !panel;
     key = place.key;
+    if (["search", "show"].some(name => place.query.has(name))) {
+      const [text, shown] = ["search", "show"].map(name => place.query.get(name) || "");
+      if (search.value.trim() !== text) search.value = text;
+      filter.value = shown;
+      draw();
+    } else keepAddress();
     if (isOther) {
       panel?.leave();
       panel = key === null ? null : settingPanel(app, store, key, { back: isStaying => {
-        if (!isStaying || !isListSeen()) app.go(store.suite);
+        if (!isStaying || !isListSeen()) openKey(null);
         list.element.focus();
       } });
       side.hidden = !panel;
@@ -257,7 +273,7 @@ function settingsPart(app, store, first) {
         return texts.suite.badKey;
       close();
       wantsFocus = true;
-      app.go(store.suite, name);
+      openKey(name);
     });
   }
 
@@ -265,7 +281,7 @@ function settingsPart(app, store, first) {
   tray.listeners.add(ofTray);
   element.addEventListener("keydown", event => {
     if (event.key === "Escape" && side.contains(event.target) && !event.defaultPrevented)
-      { event.preventDefault(); if (isListSeen()) list.element.focus(); else app.go(store.suite); }
+      { event.preventDefault(); if (isListSeen()) list.element.focus(); else openKey(null); }
   });
   const unmark = debounced(2600, () => soon());
   show(first);
@@ -278,6 +294,11 @@ function settingsPart(app, store, first) {
       unmark();
       panel?.update(keys);
     },
-    leave: () => { tray.listeners.delete(ofTray); panel?.leave(); unmark.cancel(); cancelAnimationFrame(frame); },
+    leave: () => {
+      tray.listeners.delete(ofTray);
+      panel?.leave();
+      for (const each of [unmark, keepAddress]) each.cancel();
+      cancelAnimationFrame(frame);
+    },
   };
 }
