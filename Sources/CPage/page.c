@@ -87,6 +87,9 @@ static const unsigned char undo_js[] = {
 static const unsigned char feed_js[] = {
 #embed "page/feed.js"
 };
+static const unsigned char search_js[] = {
+#embed "page/search.js"
+};
 
 #define FILE(name, bytes) {name, bytes, sizeof bytes}
 
@@ -116,6 +119,7 @@ static const struct page_file files[] = {
     FILE("schemas.js", schemas_js),
     FILE("transfer.js", transfer_js),
     FILE("service.js", service_js),
+    FILE("search.js", search_js),
     FILE("feed.js", feed_js),
     FILE("undo.js", undo_js),
     FILE("commits.js", commits_js),

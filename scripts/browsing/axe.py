@@ -41,7 +41,7 @@ def inspect(person, axe, what):
         raise Wrong(f"axe-core about {what}:\n  " + "\n  ".join(found))
 
 
-PLACES = ["", "#/{0}", "#/{0}/player.volume", "#/{0}/library.server", "#/{0}/library.folders", "#/{0}/rules", "#/{0}/account.password", "#/{0}?history", "#/{0}?schema", "#/?service", "#/none", "#/?changes"]
+PLACES = ["", "#/{0}", "#/{0}/player.volume", "#/{0}/library.server", "#/{0}/library.folders", "#/{0}/rules", "#/{0}/account.password", "#/{0}?history", "#/{0}?schema", "#/?service", "#/none", "#/?changes", "#/?search=volume"]
 
 
 def _settings(trial):

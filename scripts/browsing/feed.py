@@ -101,3 +101,48 @@ def feed_rights(trial, person):
         person.shows("Show 1 new commit", ".newer")
     finally:
         guarded.stop()
+
+
+REQUESTS = "performance.getEntriesByType('resource').filter(each => each.name.includes('/keys')).length"
+
+
+def search(trial, person):
+    """The search finds keys, titles and descriptions in all suites, with few requests, and does not find a secret."""
+    trial.api.player("player")
+    trial.api.send("PUT", "suites/net/schema", {"type": "object", "additionalProperties": True, "properties": {"port": {"type": "integer", "title": "How loud the port is"}}})
+    trial.api.put("net", "slash/key", "correct horse")
+    for number in range(30):
+        trial.api.put(f"many{number:02}", "key", "volume")
+    person.visit(trial.origin)
+    person.fill("Search suites", "loud", "main")
+    person.click("Search settings in all suites", "button", "main")
+    person.shows("2 settings found; searched all 32 suites", "main")
+    equal("the settings", person.evaluate("[...document.querySelectorAll('section h2, section li')].map(each => each.querySelector('a').textContent)"), ["net", "port", "player", "player.volume"])
+    equal("the address", person.evaluate("location.hash"), "#/?search=loud")
+    requests = person.evaluate(REQUESTS)
+    for text in ("s", "sl", "sla", "slas", "slash"):
+        person.fill("Search settings in all suites", text, "main")
+    person.shows("1 setting found", "main")
+    equal("requests for more letters", person.evaluate(REQUESTS), requests)
+    person.until("location.hash === '#/?search=slash'", "the address follows")
+    person.click("slash/key", "a", "section")
+    person.shows("slash/key", ".panel h2")
+    person.visit(trial.origin, "#/?search=correct")
+    person.shows("0 settings found; searched all 32 suites", "main")
+    # The keys of a suite that changes are read again.
+    person.fill("Search settings in all suites", "fresh", "main")
+    person.shows("0 settings found; searched all", "main")
+    trial.api.put("net", "fresh", 1)
+    person.fill("Search settings in all suites", "fresh ", "main")
+    person.shows("1 setting found", "main")
+
+
+def long_search(trial, person):
+    """A search of many suites pauses, shows how far it is, and continues."""
+    with concurrent.futures.ThreadPoolExecutor(8) as callers:
+        list(callers.map(lambda number: trial.api.put(f"suite{number:03}", "wanted", 1), range(250)))
+    person.visit(trial.origin, "#/?search=wanted")
+    person.shows("200 settings found; searched 200 of 250 suites", "main")
+    person.click("Continue the search", "button")
+    person.shows("250 settings found; searched all 250 suites", "main")
+    person.until("![...document.querySelectorAll('.scrolls > button')].some(each => each.getClientRects().length)", "the search has an end")

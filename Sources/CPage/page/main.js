@@ -3,6 +3,7 @@ import { Caller, get, hasToken, isToken, on, persist, setToken } from "./api.js"
 import { openReview, trayBar } from "./changes.js";
 import { ask, bdi, button, el, openDialog, say, sign } from "./dom.js";
 import { feedView } from "./feed.js";
+import { searchView } from "./search.js";
 import { serviceView } from "./service.js";
 import { suiteView } from "./suite.js";
 import { suitesView } from "./suites.js";
@@ -13,8 +14,10 @@ import { clock, refreshTimes } from "./words.js";
 const app = { tray: new Tray(), caller: null, go, link, review: () => openReview(app) };
 const main = document.getElementById("main");
 let view = null;
-const views = { suites: [texts.common.suites, suitesView], changes: [texts.feed.title, feedView],
-  service: [texts.frame.service, serviceView] };
+const views = {
+  suites: [texts.common.suites, suitesView], search: [texts.search.title, searchView],
+  changes: [texts.feed.title, feedView], service: [texts.frame.service, serviceView],
+};
 // The name of a place that is not in a suite.
 const nameOf = ({ query }) => Object.keys(views).find(name => query.has(name)) || "suites";
 
@@ -124,7 +127,8 @@ function drawBar() {
     button(texts.frame.skip, () => main.focus(), { class: "skip" }),
     el("a.brand", { href: "#/" }, sign("", "span.logo"), "settingsd"),
     el("nav", { "aria-label": texts.frame.places },
-      Object.entries(views).map(([name, [label]]) => el("a", { "data-place": name,
+      // The suites view has a button for the search.
+      Object.entries(views).filter(([name]) => name !== "search").map(([name, [label]]) => el("a", { "data-place": name,
         href: name === "suites" ? "#/" : link(null, null, { [name]: "" }) }, label))),
     state, callerButton, button("?", showKeys, { class: "quiet", "aria-label": texts.frame.keyboard }));
 }

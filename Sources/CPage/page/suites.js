@@ -20,7 +20,8 @@ export function suitesView(app) {
   const empty = el("div.empty", { hidden: true });
   const failure = alarm();
   const element = el("div.view", el("div.head", el("h1", { tabindex: -1 }, texts.common.suites), total,
-    el("div.tools", search, button(texts.suites.new, newSuite))), failure, empty, list.element);
+    el("div.tools", search, button(texts.search.label, () => app.go(null, null, { search: search.value.trim() })),
+      button(texts.suites.new, newSuite))), failure, empty, list.element);
 
   function row({ suite }) {
     const { suite: name, keyCount, hasSchema } = suite;

@@ -123,6 +123,11 @@ export const texts = {
     cannotUndo: reason => `Cannot undo this commit: ${reason}`, cannotGoBack: reason => `Cannot go back: ${reason}`,
     done: "Done", changedElsewhere: "The suite was changed elsewhere. Cancel, and look at the effects again.",
   },
+  search: {
+    title: "Search", label: "Search settings in all suites", continue: "Continue the search",
+    more: "and more settings", progress: (found, done, all) => `${count(found, "setting")} found; `
+      + (done < all ? `searched ${done} of ${count(all, "suite")}` : `searched all ${count(all, "suite")}`),
+  },
   feed: {
     title: "Changes", time: "Time", onlyNote: "Only notes with",
     times: [["", "All times"], ["hour", "Last hour"], ["day", "Last day"], ["week", "Last week"]],
