@@ -1,6 +1,6 @@
 """The flows of a person who takes a place or a value elsewhere: links, and copies."""
 
-from browsing.api import API
+from browsing.api import API, eventually
 from browsing.editing import equal, to_setting
 from browsing.person import CTRL, Wrong
 
@@ -70,8 +70,9 @@ def copies(trial, person):
         def copied(name):
             person.awaits("navigator.clipboard.writeText('nothing')")
             person.click(name, "button", ".panel")
-            person.until("navigator.clipboard.readText().then(text => { window.text = text; }), window.text !== undefined && window.text !== 'nothing'", f"{name} fills the clipboard")
-            return person.evaluate("[window.text, delete window.text][0]")
+            read = "navigator.clipboard.readText()"
+            eventually(f"{name} fills the clipboard", lambda: person.awaits(read) != "nothing")
+            return person.awaits(read)
 
         person.until("!document.querySelector('dialog')", "the token is accepted")
         equal("the key", copied("Copy key"), "look.theme")
