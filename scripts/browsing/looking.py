@@ -191,7 +191,7 @@ def schemas(trial, person):
 
 
 def service(trial, person):
-    """The service view has readiness, version and charts."""
+    """The service view has readiness, version and charts with scales. A part that is off has no tick."""
     person.visit(trial.origin, "#/?service")
     person.shows("Ready: the daemon accepts writes")
     person.shows(json.loads(trial.text("/v1"))["version"])
@@ -199,6 +199,10 @@ def service(trial, person):
     person.shows("Live", "#state")
     trial.api.put("figures", "a", int(time.time()))
     person.until("document.querySelectorAll('.curve').length === 2", "there are two charts")
+    equal("the scales", person.evaluate("[...document.querySelectorAll('.plot')].map(each => [...each.querySelectorAll('span')].map(label => label.textContent))"),
+          [["1", "0", "3 min ago", "now"]] * 2)
+    person.until("[...document.querySelectorAll('li')].some(each => each.innerText === '✓ storage: ok')", "a part that is well has a tick")
+    person.until("[...document.querySelectorAll('li')].some(each => each.innerText === '– audit: off')", "a part that is off has none")
 
 
 HACK = "window.hacked = true"

@@ -166,7 +166,8 @@ export const texts = {
     commits: "Commits per second", watchers: "Watchers", daemons: "Daemons that share these settings",
     place: (version, cursor) => ` ${version}, at ${cursor}`,
     behind: number => `, ${count(number, "batch", "batches")} behind`,
-    last: minutes => `in the last ${minutes} minutes`, value: (title, value) => `${title}: ${value} now`,
+    last: minutes => `in the last ${minutes} minutes`, value: (title, value, top) => `${title}: ${value} now, on a scale from 0 to ${top}`, now: "now",
+    ago: minutes => `${minutes} min ago`,
   },
   transfer: {
     exported: "Exported the stored settings", exportFailed: "Export failed",
