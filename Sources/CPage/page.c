@@ -90,6 +90,9 @@ static const unsigned char feed_js[] = {
 static const unsigned char search_js[] = {
 #embed "page/search.js"
 };
+static const unsigned char textdiff_js[] = {
+#embed "page/textdiff.js"
+};
 
 #define FILE(name, bytes) {name, bytes, sizeof bytes}
 
@@ -123,6 +126,7 @@ static const struct page_file files[] = {
     FILE("feed.js", feed_js),
     FILE("undo.js", undo_js),
     FILE("commits.js", commits_js),
+    FILE("textdiff.js", textdiff_js),
 };
 
 const struct page_file *page_files(size_t *count) {

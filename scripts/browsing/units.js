@@ -7,6 +7,7 @@ const { paced } = await import("./dom.js");
 const { instantText } = await import("./editors.js");
 const { Store } = await import("./store.js");
 const { rowsOf } = await import("./tree.js");
+const { markedTexts, steps } = await import("./textdiff.js");
 const { difference, held } = await import("./words.js");
 
 let passed = 0;
@@ -76,7 +77,7 @@ await test("A difference shows a change of type, and values that differ although
   const same = "the same line\n".repeat(30);
   equal(sides(`${same}one`, `${same}two`), "  the same line\n  the same line\n− one\n+ two\n");
   const long = number => Array.from({ length: 2000 }, (_, index) => `${number} ${index}`).join("\n");
-  if (!sides(long(1), long(2)).includes("and 1,500 more lines")) throw new Error("too many lines are shown");
+  if (!sides(long(1), long(2)).includes("and 3,000 more lines")) throw new Error("too many lines are shown");
 });
 
 await test("A paced function runs while calls never stop, one run at a time, and once more for the last call", async () => {
@@ -214,6 +215,39 @@ await test("Names that share the text before a dot form a group, and a chain of 
     `${" ".repeat(level - 1)}${label}${size ? ` (${size})` : ""}`);
   equal(rows(["a.b.c", "a.b.d", "a.e", "f", "g.h"]), ["a (3)", " b (2)", "  c", "  d", " e", "f", "g.h"]);
   equal(rows(["x.y.a", "x.y.b"]), ["x.y (2)", " a", " b"]);
+});
+
+await test("The steps between two lists remove and add as few elements as possible", () => {
+  const told = (one, other) => steps([...one], [...other]).map(([kind, text]) =>
+    ({ span: "", del: "-", ins: "+" })[kind] + text).join("");
+  equal(told("abcdef", "abxdyf"), "ab-c+xd-e+yf");
+  equal(told("", "ab"), "+a+b");
+  equal(told("ab", ""), "-a-b");
+  equal(told("same", "same"), "same");
+  const long = Array.from({ length: 1500 }, (_, index) => String(index));
+  equal(steps(["a", ...long, "z"], ["a", ...long.toReversed(), "z"]).filter(([kind]) => kind === "span").length, 2);
+});
+
+await test("A difference marks the words that differ within a text, and nothing in texts that have little in common", () => {
+  const marks = (one, other) => markedTexts(one, other)?.map(side =>
+    side.map(node => typeof node === "string" ? node : `[${node.textContent}]`).join(""));
+  equal(marks("http://old.example/x", "http://new.example/x/y"), ["http://[old].example/x", "http://[new].example/x[/y]"]);
+  equal(marks("one two", "three four"), undefined);
+  const box = document.createElement("div");
+  box.append(...difference({ value: "a text\nof lines 1", source: "stored" }, { value: "a text\nof lines 2", source: "stored" })
+    .filter(Boolean));
+  equal([...box.querySelectorAll("mark")].map(each => each.textContent), ["1", "2"]);
+  box.replaceChildren(...difference({ value: "secret one", source: "stored", isSecret: true },
+    { value: "secret two", source: "stored", isSecret: true }).filter(Boolean));
+  equal(box.querySelectorAll("mark").length, 0);
+});
+
+await test("Lines that differ are shown with two lines around each, and a sign for the lines between", () => {
+  const lines = Array.from({ length: 20 }, (_, index) => `line ${index}`);
+  const other = lines.with(3, "changed").with(15, "changed, too");
+  const shown = text(difference({ value: lines.join("\n"), source: "stored" }, { value: other.join("\n"), source: "stored" }));
+  equal(shown.split("\n").map(line => line.slice(0, 9)), ["  line 1", "  line 2", "− line 3", "+ changed", "  line 4", "  line 5",
+    "⋯", "  line 13", "  line 14", "− line 15", "+ changed", "  line 16", "  line 17", ""]);
 });
 
 return [passed, failed];
