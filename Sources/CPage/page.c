@@ -93,6 +93,12 @@ static const unsigned char search_js[] = {
 static const unsigned char textdiff_js[] = {
 #embed "page/textdiff.js"
 };
+static const unsigned char menu_js[] = {
+#embed "page/menu.js"
+};
+static const unsigned char compare_js[] = {
+#embed "page/compare.js"
+};
 
 #define FILE(name, bytes) {name, bytes, sizeof bytes}
 
@@ -127,6 +133,8 @@ static const struct page_file files[] = {
     FILE("undo.js", undo_js),
     FILE("commits.js", commits_js),
     FILE("textdiff.js", textdiff_js),
+    FILE("menu.js", menu_js),
+    FILE("compare.js", compare_js),
 };
 
 const struct page_file *page_files(size_t *count) {

@@ -41,7 +41,7 @@ def inspect(person, axe, what):
         raise Wrong(f"axe-core about {what}:\n  " + "\n  ".join(found))
 
 
-PLACES = ["", "#/{0}", "#/{0}/player.volume", "#/{0}/library.server", "#/{0}/library.folders", "#/{0}/rules", "#/{0}/account.password", "#/{0}?history", "#/{0}?schema", "#/?service", "#/none", "#/?changes", "#/?search=volume"]
+PLACES = ["", "#/{0}", "#/{0}/player.volume", "#/{0}/library.server", "#/{0}/library.folders", "#/{0}/rules", "#/{0}/account.password", "#/{0}?history", "#/{0}?schema", "#/{0}?compare=long", "#/{0}?compare&from=5", "#/?service", "#/none", "#/?changes", "#/?search=volume"]
 
 
 def _settings(trial):
@@ -55,7 +55,7 @@ def _settings(trial):
 def _visit(trial, person, place):
     person.look(1280, 800, less_motion=True)
     person.visit(trial.origin, place)
-    person.until("document.querySelector('.list .row, .empty:not([hidden]), .commits .commit, textarea, .curve')", f"{place} is drawn")
+    person.until("document.querySelector('.list .row, .empty:not([hidden]), .commits .commit, .results .card, .comparison:not([hidden]), textarea, .curve')", f"{place} is drawn")
 
 
 def screens(trial, person):
@@ -121,7 +121,7 @@ def _inspect_views(trial, person, width, dark):
 
 
 def decisions(trial, person):
-    """axe-core finds no violation in a conflict and in the review, in light and in dark colours."""
+    """axe-core finds no violation in a conflict, in the review, in menus and in dialogs, in light and in dark colours."""
     suite = _settings(trial)
     person.visit(trial.origin, f"#/{suite}/player.volume")
     person.fill("Value", "2", EDITOR)
@@ -140,6 +140,21 @@ def decisions(trial, person):
     person.click("Discard", "button", "#tray")
     person.click("Discard", "button", "dialog")
     person.until("document.querySelector('#tray').hidden", "the edits are gone")
+    trial.api.send("POST", "transaction", {"do": [{"op": "set", "suite": each, "key": "feature.a", "value": True} for each in (suite, "other")]})
+    person.visit(trial.origin, f"#/{suite}?history")
+    revision = trial.api.setting(suite, "feature.a")["revision"]
+    for opener, item, title in ((f"Actions for revision {revision}", "Undo…", "The commit also changed other"),):
+        for width, dark in ((1280, False), (320, True)):
+            person.look(width, 800, dark=dark, less_motion=True)
+            person.click(opener, "button", "main")
+            person.until("document.querySelector('[role=menuitem]')", "the menu is open")
+            inspect(person, script(), f"the menu {opener}, {width} wide")
+        person.click(item, "[role=menuitem]", "main")
+        person.shows(title, "dialog")
+        for width, dark in ((320, True), (1280, False)):
+            person.look(width, 800, dark=dark, less_motion=True)
+            inspect(person, script(), f"the dialog {item}, {width} wide")
+        person.leave()
     person.look(320, 640)
     person.visit(trial.origin, f"#/{suite}/player.volume")
     inspect(person, script(), "a narrow screen")

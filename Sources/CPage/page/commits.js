@@ -2,31 +2,56 @@
 import { persist } from "./api.js";
 import { newSide, oldSide } from "./changes.js";
 import { alarm, bdi, button, el } from "./dom.js";
+import { menu } from "./menu.js";
 import { texts } from "./texts.js";
 import { difference, time } from "./words.js";
 
 export const page = 50;
-const mostShown = 100;
+const step = 100, mostInRow = 3;
 
-// A list of changes, each with its key and both values. `name` makes the element for a key.
-export function changeList(changes, action, name = key => bdi(key)) {
-  return el("ul.changes", changes.slice(0, mostShown).map(change =>
-    el("li", el("strong", name(change.key)), difference(oldSide(change), newSide(change)), action?.(change))),
-    changes.length > mostShown
-      && el("li.faint", texts.history.moreChanges(changes.length - mostShown)));
+// A list of changes, each with its key and both values; a button shows the changes after `first`. `name` makes the
+// element for a key.
+export function changeList(changes, { action, name, first = step } = {}) {
+  let shown = 0;
+  const more = button("", () => {
+    const next = show(step)[0];
+    if (shown === changes.length) next.focus();
+  }, { class: "quiet" });
+  const last = el("li.more", more);
+  const list = el("ul.changes", last);
+
+  function show(number) {
+    const items = changes.slice(shown, shown + number).map(change => el("li", { tabindex: -1 },
+      el("strong", (name || bdi)(change.key, name && change.suite)), difference(oldSide(change), newSide(change)), action?.(change)));
+    last.before(...items);
+    shown += items.length;
+    if (shown === changes.length) last.remove();
+    else more.textContent = texts.history.showMore(changes.length - shown);
+    return items;
+  }
+
+  show(changes.length === first + 1 ? first + 1 : first);
+  return list;
 }
 
-// A row of the list. `buttons` gets a function that shows why an action failed.
-export function commitRow(commit, schemaChange, buttons, place, name) {
-  const title = [commit.schema && texts.common.schema, commit.dropped && texts.history.dropped,
-    commit.changes.length && texts.history.changes(commit.changes.length)].filter(Boolean).join(", ")
-    || texts.history.noChanges;
+// A row of the list, with a menu of actions. `dialogs` are the dialogs of the suite of the commit, and `place` leads to
+// the suite if the list has several. `keys()` chooses the settings of "Go back".
+export function commitRow(app, suite, commit, dialogs, { place, name, keys = () => undefined } = {}) {
+  const { revision, changes, by, note } = commit;
   const trouble = alarm("p.error");
-  return el("li.commit", el("div.commit-head", place, el("strong", title), " ", time(commit.time),
-    commit.by && [texts.common.by, bdi(commit.by)], commit.note && bdi(commit.note, "q"),
-    el("span.faint", texts.history.revision(commit.revision)),
-    el("span.commit-buttons", buttons(trouble.show))),
-    trouble, commit.schema && schemaChange(commit.revision), changeList(commit.changes, null, name));
+  const mayWrite = app.caller.may("write", suite);
+  return el("li.commit",
+    el("div.commit-head", place, time(commit.time), el("span.faint", texts.history.revision(revision)),
+      by && el("span", texts.common.by, bdi(by))),
+    el("div.commit-body", commit.dropped && el("strong", texts.history.dropped), note && bdi(note, "q"),
+      commit.schema && dialogs.schemaChange(revision),
+      changes.length ? changeList(changes, { name, first: mostInRow })
+        : !commit.schema && !commit.dropped && el("span.faint", texts.history.noChanges),
+      trouble),
+    menu(texts.history.actions(revision, place && suite), () => [
+      mayWrite && [texts.history.undoThis, () => dialogs.undo(commit, trouble.show)],
+      mayWrite && [texts.history.goBackHere, () => dialogs.restore(revision, keys(), trouble.show)],
+      [texts.history.compareWithNow, () => app.go(suite, null, { compare: "", from: revision })]]));
 }
 
 // `read(next, count)` returns `{ commits, next }`: the newest commits, or the commits before `next`. `none()` is the text

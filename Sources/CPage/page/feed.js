@@ -1,7 +1,7 @@
 // The changes of all suites: their commits, newest first.
 import { Watch, get } from "./api.js";
 import { commitList, commitRow, page } from "./commits.js";
-import { bdi, button, debounced, el } from "./dom.js";
+import { bdi, debounced, el } from "./dom.js";
 import { suitePath } from "./store.js";
 import { texts } from "./texts.js";
 import { undoDialogs } from "./undo.js";
@@ -114,12 +114,10 @@ export function feedView(app, first) {
       return { commits, next: feed.isAtEnd ? undefined : true };
     },
     row: commit => {
-      const { suite, revision } = commit;
+      const { suite } = commit;
       const dialogs = undoDialogs(app, suite, () => isGone, () => commits.load(false));
-      const name = key => el("a", { href: app.link(suite, key) }, bdi(key));
-      return commitRow(commit, dialogs.schemaChange, fail => app.caller.may("write", suite)
-        && button(texts.history.undoThis, () => dialogs.undo(commit, fail), texts.feed.undo(suite, revision)),
-      el("a", { href: app.link(suite) }, bdi(suite)), name);
+      return commitRow(app, suite, commit, dialogs, { place: el("a", { href: app.link(suite) }, bdi(suite)),
+        name: key => el("a", { href: app.link(suite, key) }, bdi(key)) });
     },
   });
 
@@ -150,7 +148,7 @@ export function feedView(app, first) {
 
   const element = el("div.view.scrolls", { tabindex: 0, role: "region", "aria-label": texts.feed.title },
     el("div.head", el("h1", { tabindex: -1 }, texts.feed.title), count,
-      el("div.tools", filters, commits.newer)), commits.elements);
+      el("div.tools", commits.newer, filters)), commits.elements);
   return { element, focus: () => element.querySelector("h1").focus(),
     follow: place => {
       if (place.suite !== null || !place.query.has("changes")) return false;

@@ -19,7 +19,7 @@ export function searchView(app, first) {
     value: first.query.get("search") || "", oninput: () => begin() });
   const progress = el("p.count");
   const failure = alarm();
-  const results = el("div.commits");
+  const results = el("div.results");
   const more = button(texts.search.continue, () => searchOn(), { hidden: true });
   const element = el("div.view.scrolls", { tabindex: 0, role: "region", "aria-label": texts.search.title },
     el("div.head", el("h1", { tabindex: -1 }, texts.search.title), progress, el("div.tools", input)),
@@ -111,7 +111,7 @@ export function searchView(app, first) {
     if (!settings.length) return;
     found += settings.length;
     const shown = settings.slice(0, mostResults);
-    results.append(el("section.commit", el("h2", el("a", { href: app.link(suite) }, bdi(suite))),
+    results.append(el("section.card", el("h2", el("a", { href: app.link(suite) }, bdi(suite))),
       el("ul.changes", shown.map(({ key, note }) =>
         el("li", el("a", { href: app.link(suite, key) }, bdi(key)), note && bdi(note, "span.note"))),
       settings.length > shown.length && el("li.faint", texts.search.more))));

@@ -1,5 +1,6 @@
 // A suite: a tree of its settings by the dots in their names, and the panel of the open setting.
 import { persist } from "./api.js";
+import { compareView } from "./compare.js";
 import { alarm, ask, bdi, button, debounced, el, say, sign } from "./dom.js";
 import { hasSchemaDraft } from "./drafts.js";
 import { historyView } from "./history.js";
@@ -26,7 +27,7 @@ export function suiteView(app, first) {
     for (const each of new Set([part, settings])) each?.change(keys, isWhole);
   });
 
-  const partOf = ({ query }) => query.has("history") ? "history" : query.has("schema") ? "schema" : "settings";
+  const partOf = ({ query }) => ["history", "compare", "schema"].find(name => query.has(name)) || "settings";
 
   function drawTabs() {
     const name = partOf(place);
@@ -34,7 +35,7 @@ export function suiteView(app, first) {
     if (tabs.dataset.shown === `${name} ${label}`) return;
     tabs.dataset.shown = `${name} ${label}`;
     tabs.replaceChildren(...[["settings", texts.common.settings, {}],
-      ["history", texts.common.history, { history: "" }], ["schema", label, { schema: "" }]].map(([id, label, query]) =>
+      ["history", texts.common.history, { history: "" }], ["compare", texts.compare.title, { compare: "" }], ["schema", label, { schema: "" }]].map(([id, label, query]) =>
       el("a", { href: app.link(suite, null, query), "aria-current": id === name ? "page" : null }, label)));
   }
 
@@ -45,7 +46,8 @@ export function suiteView(app, first) {
     // Keeps the part with the settings, so that it keeps its search, its closed groups and its scroll position.
     if (part === settings) settings?.pause();
     else part?.leave();
-    part = name === "history" ? historyView(app, store, place) : name === "schema" ? schemaView(app, store, drawTabs)
+    part = name === "history" ? historyView(app, store, place) : name === "compare" ? compareView(app, store, place)
+      : name === "schema" ? schemaView(app, store, drawTabs)
       : settings || settingsPart(app, store, place);
     part.name = name;
     body.replaceChildren(part.element);

@@ -1,58 +1,69 @@
 // The dialogs that undo a commit of a suite, or take the suite back to an earlier state.
 import { get, newKey, send } from "./api.js";
 import { changeList } from "./commits.js";
-import { bdi, confirm, el, field, say } from "./dom.js";
+import { bdi, confirm, el, field, newID, say } from "./dom.js";
 import { parse, print } from "./exact.js";
 import { suitePath } from "./store.js";
 import { texts } from "./texts.js";
 import { difference } from "./words.js";
 
+// The text of a schema at a moment; empty if the suite had no schema.
+async function schemaAt(suite, at) {
+  try {
+    const { body } = await get(suitePath(suite, "schema"), { at }, { isText: true });
+    return print(parse(body), 2);
+  } catch (error) {
+    if (["no_schema", "unknown_suite"].includes(error.code)) return "";
+    throw error;
+  }
+}
+
+// Shows the lines of the schemas of two suites and moments that differ.
+export async function schemaDifference(...places) {
+  const [one, other] = await Promise.all(places.map(place => schemaAt(...place)));
+  const side = value => ({ value, source: "stored" });
+  return one === other ? el("p.faint", texts.history.sameSchema) : difference(side(one), side(other));
+}
+
 // `onDone` is called after the daemon made the changes.
 export function undoDialogs(app, suite, isGone, onDone) {
-  // The text of the schema at a revision; empty if the suite had no schema.
-  async function schemaAt(at) {
-    try {
-      const { body } = await get(suitePath(suite, "schema"), { at }, { isText: true });
-      return print(parse(body), 2);
-    } catch (error) {
-      if (["no_schema", "unknown_suite"].includes(error.code)) return "";
-      throw error;
-    }
-  }
-
-  // Shows the lines of the schema that differ between two revisions.
-  async function schemaDifference(before, after) {
-    const [one, other] = await Promise.all([schemaAt(before), schemaAt(after)]);
-    const side = value => ({ value, source: "stored" });
-    return one === other ? el("p.faint", texts.history.sameSchema) : difference(side(one), side(other));
-  }
-
   function schemaChange(revision) {
     const content = el("div");
     return el("details", { ontoggle: async event => {
       if (!event.target.open || content.hasChildNodes()) return;
       try {
-        content.replaceChildren(...[await schemaDifference(revision - 1, revision)].flat().filter(Boolean));
+        content.replaceChildren(...[await schemaDifference([suite, revision - 1], [suite, revision])].flat().filter(Boolean));
       } catch (error) {
         content.replaceChildren(el("p.error", error.message));
       }
     } }, el("summary", texts.history.schemaChange), content);
   }
 
-  const undo = ({ revision, schema }, fail) => putBack({ kind: "undo", body: { revision },
-    title: texts.history.undoRevision(revision), label: texts.history.undo, fail, schema });
+  // `scope` has the other suites of the commit once they are known, and whether they are undone, too.
+  async function undo(commit, fail, scope) {
+    const { revision, schema } = commit;
+    fail();
+    const { others, isEverywhere } = scope || { others: await otherSuites(revision) };
+    putBack({ kind: "undo", body: { revision }, title: texts.history.undoRevision(revision), label: texts.history.undo,
+      fail, schema, others, isEverywhere, isChosen: Boolean(scope),
+      choose: isEverywhere => undo(commit, fail, { others, isEverywhere }) });
+  }
 
-  function restore(place, keys, fail) {
+  // Goes back with all settings, with `{ key }` or with `{ prefix }`.
+  function restore(place, { key, prefix } = {}, fail) {
     const isRevision = /^\d+$/.test(place);
-    putBack({ kind: "restore", body: { to: isRevision ? Number(place) : place, keys }, label: texts.history.goBack,
-      fail, title: texts.history.goBackTo(isRevision ? texts.history.revisionPlace(place) : place, keys) });
+    putBack({ kind: "restore", label: texts.history.goBack, fail,
+      body: { to: isRevision ? Number(place) : place, keys: key === undefined ? undefined : [key], prefix },
+      title: texts.history.goBackTo(isRevision ? texts.history.revisionPlace(place) : place,
+        key ?? (prefix === undefined ? "" : `${prefix}*`)) });
   }
 
   // Returns a plan that the daemon accepts after a refusal, or null. The dialog shows what the person agrees to.
   function agreed(plan, problem) {
-    const { kind, body, query, notices = [] } = plan;
+    const { kind, body, query, others = [], isEverywhere, notices = [] } = plan;
     const { changes = [], conflicts = [] } = problem.body || {};
-    if (problem.code === "changed_since" && !body.force) {
+    // The daemon has no guard for an undo in several suites, so it must refuse the undo after a later change.
+    if (problem.code === "changed_since" && !body.force && !isEverywhere) {
       const notice = [el("p.notice.bad", texts.history.laterChanges),
         el("details", el("summary", texts.history.laterCount(changes.length)), changeList(changes))];
       return { ...plan, body: { ...body, force: true }, label: texts.history.undoAnyway,
@@ -66,7 +77,8 @@ export function undoDialogs(app, suite, isGone, onDone) {
           errors.map(error => error.detail).join("; "))))];
       return { ...plan, query: { ...query, onConflict: "keep" }, notices: [...notices, notice] };
     }
-    if (problem.code === "locked" && !query?.override && app.caller.may("override", suite)) {
+    const changed = isEverywhere ? [suite, ...others] : [suite];
+    if (problem.code === "locked" && !query?.override && changed.every(each => app.caller.may("override", each))) {
       const notice = el("p.notice.bad", texts.history.locks);
       return { ...plan, query: { ...query, override: "locked" }, notices: [...notices, notice] };
     }
@@ -74,48 +86,55 @@ export function undoDialogs(app, suite, isGone, onDone) {
   }
 
   // The other suites that a commit changed, as far as the caller may see them.
-  async function otherSuites({ body, query }) {
+  async function otherSuites(revision) {
     let changes;
     try {
-      ({ body: { changes } } = await send("POST", "v1/undo", { body, query: { ...query, dryRun: true } }));
+      ({ body: { changes } } = await send("POST", "v1/undo", { body: { revision }, query: { dryRun: true } }));
     } catch (problem) {
       ({ changes } = problem.body);
     }
     return [...new Set((changes || []).map(({ suite }) => suite))].filter(each => each && each !== suite);
   }
 
+  // Asks whether a commit of several suites is undone in all of them.
+  function scopeChoice({ others, isEverywhere = false, isChosen, choose }, close) {
+    const name = newID();
+    return el("fieldset.group", el("legend", texts.history.otherSuites(others)),
+      [[false, texts.history.onlyHere(suite)], [true, texts.history.allSuites(others.length + 1)]].map(([value, label]) =>
+        el("label.check", el("input", { type: "radio", name, checked: value === isEverywhere,
+          autofocus: isChosen && value === isEverywhere, onchange: () => { close(); choose(value); } }), label)));
+  }
+
   // Shows the effects of an undo or a restore, and makes the changes if the person agrees. The changes are made to the
   // state that was shown, and to no other state, if they may take away more than one commit.
   async function putBack(wanted) {
-    const { kind, body, title, label, query, notices = [], fail, schema } = wanted;
-    const target = suitePath(suite, kind);
-    let plan, others, schemas;
+    const { kind, body, title, label, query, notices = [], fail, schema, others = [], isEverywhere } = wanted;
+    const target = isEverywhere ? "v1/undo" : suitePath(suite, kind);
+    let plan, schemas;
     fail();
     try {
       plan = await send("POST", target, { body, query: { ...query, dryRun: true } });
-      others = kind === "undo" ? await otherSuites({ body, query }) : [];
-      schemas = schema && await schemaDifference(undefined, body.revision - 1);
+      schemas = schema && await schemaDifference([suite], [suite, body.revision - 1]);
     } catch (problem) {
       const next = agreed(wanted, problem);
       if (next) return putBack(next);
       const keys = (problem.body?.conflicts || []).map(({ key }) => key).filter(Boolean);
       const reason = `${problem.message}${keys.length > 1 ? ` (${keys.join(", ")})` : ""}`;
-      return fail(kind === "undo" ? texts.history.cannotUndo(reason) : texts.history.cannotGoBack(reason));
+      return fail(isEverywhere ? texts.history.cannotUndoAll(reason)
+        : kind === "undo" ? texts.history.cannotUndo(reason) : texts.history.cannotGoBack(reason));
     }
     if (isGone()) return;
     const { changes, changed, skipped = [] } = plan.body;
     const note = el("input", { dir: "auto", value: title.toLowerCase() });
     const once = newKey();
-    confirm(title, [notices,
-      others.length > 0
-        && el("p.notice.bad", texts.history.otherSuites(others, suite)),
+    const dialog = confirm(title, [others.length > 0 && scopeChoice(wanted, () => dialog.close()), notices,
       skipped.length > 0 && [
         el("p.notice.bad", texts.history.stay),
         el("ul.mistakes", skipped.map(({ key, errors = [] }) =>
           el("li", bdi(key, "strong"), ": ", errors.map(error => error.detail).join("; "))))],
       changed === false ? el("p", texts.history.nothing)
         : [el("p", texts.history.willChange), schemas && [el("h3", texts.common.schema), el("div", schemas)],
-          changeList(changes)],
+          changeList(changes, { name: isEverywhere && ((key, suite) => [bdi(key), el("span.faint", texts.edits.in, bdi(suite))]) })],
       field(texts.common.note, note)],
     label, notices.length || skipped.length ? "danger" : "primary", async () => {
       try {
