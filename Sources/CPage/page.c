@@ -99,6 +99,9 @@ static const unsigned char menu_js[] = {
 static const unsigned char compare_js[] = {
 #embed "page/compare.js"
 };
+static const unsigned char manage_js[] = {
+#embed "page/manage.js"
+};
 
 #define FILE(name, bytes) {name, bytes, sizeof bytes}
 
@@ -135,6 +138,7 @@ static const struct page_file files[] = {
     FILE("textdiff.js", textdiff_js),
     FILE("menu.js", menu_js),
     FILE("compare.js", compare_js),
+    FILE("manage.js", manage_js),
 };
 
 const struct page_file *page_files(size_t *count) {

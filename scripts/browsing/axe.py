@@ -143,7 +143,8 @@ def decisions(trial, person):
     trial.api.send("POST", "transaction", {"do": [{"op": "set", "suite": each, "key": "feature.a", "value": True} for each in (suite, "other")]})
     person.visit(trial.origin, f"#/{suite}?history")
     revision = trial.api.setting(suite, "feature.a")["revision"]
-    for opener, item, title in ((f"Actions for revision {revision}", "Undo…", "The commit also changed other"),):
+    for opener, item, title in ((f"Actions for revision {revision}", "Undo…", "The commit also changed other"), (f"Actions for {suite}", "Clone suite…", "Name of the new suite"),
+                                (f"Actions for {suite}", "Drop suite…", "to confirm")):
         for width, dark in ((1280, False), (320, True)):
             person.look(width, 800, dark=dark, less_motion=True)
             person.click(opener, "button", "main")

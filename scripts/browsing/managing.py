@@ -1,6 +1,7 @@
-"""The flows of a person who reads a long history, or compares suites."""
+"""The flows of a person who reads a long history, compares, clones and drops suites."""
 
-from browsing.editing import equal
+from browsing.api import API
+from browsing.editing import EDITOR, equal
 from browsing.person import Wrong
 
 ROWS = "[...document.querySelectorAll('.commit')]"
@@ -96,6 +97,80 @@ def comparing(trial, person):
     person.visit(trial.origin, "#/production?compare")
     person.click("Compare", "button", "main")
     person.shows("Choose another suite, or another moment", ".compare > .error")
+
+
+def cloning(trial, person):
+    """A person clones a suite with its schema and its secrets, and is told what the clone lacks; a name in use is refused."""
+    trial.api.player("original")
+    trial.api.put("taken", "a", 1)
+    schema = trial.api.send("GET", "suites/original/schema")
+    schema["properties"]["player.volume"]["maximum"] = 0.5
+    trial.api.send("PUT", "suites/original/schema?onConflict=keep", schema)
+    stored = trial.api.send("GET", "suites/original?view=stored&raw")
+    person.visit(trial.origin, "#/original")
+    person.click("Actions for original", "button", "main")
+    person.click("Clone suite…", "[role=menuitem]", "main")
+    person.shows("gets 5 stored values and the schema", "dialog")
+    person.shows("player.volume: the schema does not allow the value", "dialog .mistakes")
+    person.fill("Name of the new suite", "taken", "dialog")
+    person.press("Enter")
+    person.shows("exists already", "dialog")
+    equal("the other suite", trial.api.send("GET", "suites/taken?raw"), {"a": 1})
+    person.fill("Name of the new suite", "copy", "dialog")
+    person.press("Enter")
+    person.until("location.hash === '#/copy' && !document.querySelector('dialog')", "the clone is shown")
+    person.shows("shuffle", ".list")
+    equal("the values", trial.api.send("GET", "suites/copy?view=stored&raw"), {key: value for key, value in stored.items() if key != "player.volume"})
+    equal("the schema", trial.api.send("GET", "suites/copy/schema"), schema)
+    guarded = trial.guarded()
+    try:
+        owner = API(guarded.origin, guarded.tokens["owner"])
+        owner.player("app")
+        person.visit(guarded.origin, "#/app")
+        person.fill("Token", guarded.tokens["owner"], "dialog")
+        person.press("Enter")
+        person.click("Actions for app", "button", "main")
+        person.click("Clone suite…", "[role=menuitem]", "main")
+        person.shows("account.password: you may not read the secret", "dialog .mistakes")
+    finally:
+        guarded.stop()
+    person.leave()
+
+
+def dropping(trial, person):
+    """A person drops a suite after typing its name, not a suite that changed meanwhile, and undoes the drop."""
+    trial.api.player("old")
+    stored = trial.api.send("GET", "suites/old?view=stored&raw")
+
+    def open_dialog(name):
+        person.click("Actions for old", "button", "main")
+        person.click("Drop suite…", "[role=menuitem]", "main")
+        person.fill("Type old to confirm", name, "dialog")
+        person.click("Drop suite", "button", "dialog")
+
+    person.visit(trial.origin, "#/old/player.volume")
+    person.fill("Value", "0.1", EDITOR)
+    person.shows("1 edit", "#tray")
+    open_dialog("other")
+    person.shows("The name is not old", "dialog")
+    person.shows("discards your 1 edit", "dialog")
+    trial.api.put("old", "player.crossfade", 3)
+    person.fill("Type old to confirm", "old", "dialog")
+    person.press("Enter")
+    person.shows("was changed elsewhere", "dialog")
+    person.leave()
+    equal("the suite is there", trial.api.value("old", "player.crossfade"), 3)
+    open_dialog("old")
+    person.until("location.hash === '#/old?history' && !document.querySelector('dialog')", "the history is shown")
+    person.shows("Suite dropped", ".commits")
+    person.until("document.querySelector('#tray').hidden", "the edits of the suite are gone")
+    equal("dropped", trial.api.send("GET", "suites")["suites"], [])
+    person.until("document.querySelector('.commit')", "the history is there")
+    revision = person.evaluate("Number(/revision (\\d+)/.exec(document.querySelector('.commit').innerText)[1])")
+    person.act(revision, "Undo…")
+    person.click("Undo", "button", "dialog")
+    person.until("!document.querySelector('dialog')", "the drop is undone")
+    equal("back", trial.api.send("GET", "suites/old?view=stored&raw"), {**stored, "player.crossfade": 3})
 
 
 def undo_everywhere(trial, person):

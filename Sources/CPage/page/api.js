@@ -77,7 +77,7 @@ export async function send(method, target, options = {}) {
     throw new Problem(0, { code: "network", detail: texts.common.networkFailure });
   }
   emit("stale", response.headers.get("Settings-Stale"));
-  const isJSON = /json/.test(response.headers.get("Content-Type") || "");
+  const isJSON = text !== "" && /json/.test(response.headers.get("Content-Type") || "");
   let content = text;
   if (isJSON && !options.isText) content = parse(text);
   if (!response.ok) throw refused(response, isJSON ? parse(text) : { detail: text });

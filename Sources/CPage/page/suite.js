@@ -5,6 +5,8 @@ import { alarm, ask, bdi, button, debounced, el, say, sign } from "./dom.js";
 import { hasSchemaDraft } from "./drafts.js";
 import { historyView } from "./history.js";
 import { List, searchField } from "./list.js";
+import { cloneSuite, dropSuite } from "./manage.js";
+import { menu } from "./menu.js";
 import { resolve } from "./schema.js";
 import { schemaView } from "./schemas.js";
 import { settingPanel } from "./setting.js";
@@ -21,7 +23,9 @@ export function suiteView(app, first) {
   const tabs = el("nav.tabs", { "aria-label": texts.suite.parts });
   const failure = alarm();
   const body = el("div.part-view");
-  const element = el("div.view", el("div.head", heading, tabs), failure, body);
+  const actions = menu(texts.manage.actions(suite), () => [[texts.manage.clone, () => cloneSuite(app, store, failure.tell)],
+    [texts.manage.drop, () => dropSuite(app, store, failure.tell)]]);
+  const element = el("div.view", el("div.head", heading, app.caller.may("schema", suite) && actions, tabs), failure, body);
   const store = new Store(suite, (keys, isWhole) => {
     app.tray.compare(store);
     for (const each of new Set([part, settings])) each?.change(keys, isWhole);
@@ -41,6 +45,7 @@ export function suiteView(app, first) {
 
   function draw() {
     const name = partOf(place);
+    actions.hidden = !store.exists;
     drawTabs();
     if (part?.name === name) return part.follow?.(place);
     // Keeps the part with the settings, so that it keeps its search, its closed groups and its scroll position.

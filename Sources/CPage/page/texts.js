@@ -144,6 +144,22 @@ export const texts = {
     useAll: (isOther, number) => isOther ? `Copy all ${number}` : `Put back all ${number}`,
     willUse: number => `${count(number, "edit")} added. Review and commit.`,
   },
+  manage: {
+    actions: suite => `Actions for ${suite}`, clone: "Clone suite…", drop: "Drop suite…",
+    cloneTitle: suite => `Clone ${suite}`, cloneName: "Name of the new suite", cloneNow: "Clone suite",
+    plan: (number, hasSchema) => `The new suite gets ${count(number, "stored value")}${hasSchema ? " and the schema" : ""}.`,
+    left: "The new suite does not get the stored values of these settings:",
+    invalid: "the schema does not allow the value", secret: "you may not read the secret", locked: "the schema locks the key",
+    exists: "This suite exists already. Choose another name.",
+    noValues: reason => `The new suite has the schema, but not the values: ${reason} Try again, or drop the new suite.`,
+    cloneNote: suite => `clone of ${suite}`,
+    hiddenDefaults: "The new suite does not get the defaults of secrets that you may not read.",
+    dropTitle: suite => `Drop ${suite}?`, dropNow: "Drop suite", typeName: suite => `Type ${suite} to confirm`,
+    notTheName: suite => `The name is not ${suite}.`,
+    dropped: number => `This removes the suite with ${count(number, "stored value")} and its schema. Programs that read `
+      + "the suite then get no values. The history keeps the commits, so that you can undo the drop.",
+    edits: number => `This discards your ${count(number, "edit")} of the suite.`,
+  },
   schemas: {
     label: "JSON Schema", hint: "Draft 2020-12. Each property describes a setting of this suite.",
     readOnly: "You may read the schema, but not change it.",
