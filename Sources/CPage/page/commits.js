@@ -1,7 +1,7 @@
 // The list of commits that the history of a suite and the changes of all suites share.
 import { persist } from "./api.js";
 import { newSide, oldSide } from "./changes.js";
-import { alarm, bdi, button, el } from "./dom.js";
+import { alarm, bdi, button, el, loading } from "./dom.js";
 import { menu } from "./menu.js";
 import { texts } from "./texts.js";
 import { difference, time } from "./words.js";
@@ -65,7 +65,7 @@ export function commitList({ read, row, none, isGone, waiting = () => 0 }) {
   const failure = alarm();
   // The button keeps its place while it is empty.
   const newer = button("", () => load(false), { class: "newer" });
-  const list = el("ol.commits");
+  const list = el("ol.commits", loading("li"));
   const more = button(texts.history.older, () => load(true), { hidden: true });
 
   async function load(isMore) {
@@ -97,7 +97,7 @@ export function commitList({ read, row, none, isGone, waiting = () => 0 }) {
   function draw() {
     const shown = new Set(commits.map(id));
     for (const [name, row] of rows) if (!shown.has(name)) { row.remove(); rows.delete(name); }
-    list.querySelector(".empty")?.remove();
+    list.querySelector(".empty, .loading")?.remove();
     commits.forEach((commit, index) => {
       if (!rows.has(id(commit))) rows.set(id(commit), row(commit));
       const element = rows.get(id(commit));

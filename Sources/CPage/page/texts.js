@@ -7,6 +7,7 @@ const changedElsewhere = "The schema was changed elsewhere.";
 export const texts = {
   common: {
     add: "Add", cancel: "Cancel", close: "Close", continue: "Continue", discard: "Discard", name: "Name", note: "Note",
+    loading: "Loading…", sort: "Sort", sorted: isReversed => ` sorted ${isReversed ? "descending" : "ascending"}`,
     by: " by ", settings: "Settings", history: "History", schema: "Schema", suites: "Suites",
     settingCount: number => count(number, "setting"),
     found: (number, all) => `${number} of ${all}`,
@@ -35,7 +36,7 @@ export const texts = {
       ["Ctrl Enter", "review and commit the edits"], ["?", "show this list"]],
   },
   suites: {
-    search: "Search suites", new: "New suite", schema: "schema",
+    suite: "Suite", last: "Last change", search: "Search suites", new: "New suite", schema: "schema",
     total: number => count(number, "suite"),
     noMatch: "No suites match.", none: "No suites yet", what: "A suite holds the settings of one program.",
     nameHint: "Letters, digits, dots, hyphens and underscores, for example com.example.player.",
@@ -43,10 +44,12 @@ export const texts = {
   },
   suite: {
     parts: "Parts of the suite", edited: "Schema · edited", label: suite => `Settings of ${suite}`,
-    search: "Search settings", show: "Show", setting: "Setting",
+    search: "Search settings", show: "Show", setting: "Setting", description: "Description", source: "Source",
+    changed: "Changed",
     filters: [["", "All settings"], ["stored", "Stored"], ["default", "Default"], ["unset", "Unset"],
       ["invalid", "Invalid"], ["edited", "Edited"]],
     add: "Add a setting", import: "Import", export: "Export",
+    invalid: number => `▲ ${number.toLocaleString("en")} invalid`,
     total: (all, stored) => `${count(all, "setting")}, ${stored} stored`,
     noMatch: "No settings match.", none: "No settings yet", noSuite: "This suite does not exist yet",
     begin: "Add a setting, import a file, or write a schema.",
@@ -57,7 +60,7 @@ export const texts = {
     conflict: "conflict", refused: "refused", isEdited: "edited", locked: "locked",
   },
   setting: {
-    back: "Back to the list", value: "Value", noSchema: "no schema",
+    back: "Back to the list", close: "Close the setting", more: "Show more", less: "Show less", value: "Value", noSchema: "no schema",
     deprecated: "Deprecated: programs should stop using this setting.",
     invalid: "The stored value does not match the schema, so readers get no value. Change or reset the setting.",
     default: "Default: ", setAt: "Set ", since: "Since ", revision: number => ` · revision ${number}`,
@@ -88,7 +91,9 @@ export const texts = {
       + "the next commit.",
     commit: number => `Commit ${count(number, "change")}`, committing: "Committing…",
     committed: revision => `Committed as revision ${revision}`,
-    unchanged: "Nothing changed: the values were stored already",
+    unchanged: "Nothing changed: these values were stored already.",
+    changed: (number, suites) => `${count(number, "setting")} in ${suites.join(", ")}`, wasReset: ": reset",
+    undone: revision => `Revision ${revision} is undone`, undoNote: revision => `undo revision ${revision}`,
     lostAnswer: "The answer to the commit was lost, so the daemon may have made the changes. Commit again: the changes "
       + "are not made twice.",
     failed: reason => `The commit failed: ${reason}`,
@@ -119,7 +124,7 @@ export const texts = {
     cannotUndo: reason => `Cannot undo this commit: ${reason}`,
     cannotUndoAll: reason => `Cannot undo this commit in all suites: ${reason}. Undo the commit in each suite by itself.`,
     cannotGoBack: reason => `Cannot go back: ${reason}`,
-    done: "Done", changedElsewhere: "The suite was changed elsewhere. Cancel, and look at the effects again.",
+    changedElsewhere: "The suite was changed elsewhere. Cancel, and look at the effects again.",
   },
   search: {
     title: "Search", label: "Search settings in all suites", continue: "Continue the search",
@@ -175,11 +180,11 @@ export const texts = {
     fitsAndChanges: "All stored values fit this schema. These effective values change:",
     fitsUnchanged: "All stored values fit this schema, and no effective value changes.",
     doNotFit: "These stored values do not fit this schema:", wholeSuite: "The suite as a whole",
-    confirmApply: "Apply the schema", fits: "All stored values fit this schema.",
-    someDoNotFit: "Some stored values do not fit this schema.", conflictChoice: "Values that do not fit",
+    confirmApply: "Apply the schema", changes: "Changes of the schema", effects: "Effects", conflictChoice: "Values that do not fit",
     conflictChoices: [["keep", "Keep the values: they are invalid until a schema allows them"],
       ["reset", "Reset the settings to their defaults"]],
     applied: "The schema is in force.",
+    changed: suite => `Schema of ${suite}`, removed: suite => `Schema of ${suite}: removed`,
     changedBeforeApply: `${changedElsewhere} Cancel, compare both schemas, and choose one of them.`,
     changedBeforeRemoval: `${changedElsewhere} Cancel, and look at the schema again.`,
     example: "Volume from 0 (silent) to 1",
@@ -207,7 +212,8 @@ export const texts = {
   },
   editors: {
     slider: label => `${label}, slider`, colour: label => `${label}, colour`,
-    notSet: "not set", emptyText: "empty text", lines: "Shift and Enter begin another line.",
+    notSet: "not set", emptyText: "empty text", lines: "Press Shift and Enter for a new line.",
+    moreLines: "Press Enter for a new line, Esc to go back to the list.",
     newSecret: "enter a new value", secretHint: "The page does not show a stored secret.",
     secretJSON: "The page does not show a stored secret. Enter JSON.",
     choose: "choose…", chooseDate: "Choose a date.",
@@ -220,7 +226,9 @@ export const texts = {
     moveUp: number => `Move element ${number} up`, moveDown: number => `Move element ${number} down`,
     removeElement: number => `Remove element ${number}`, removed: number => `Element ${number} removed`,
     memberNotSet: " not set", set: "Set", setMember: name => `Set ${name}`, removeMember: name => `Remove ${name}`,
-    required: name => `${name} (required)`,
+    required: name => `${name} (required)`, newMember: "Add a member",
+    memberExists: "The object has this member already.", memberRefused: "The schema does not allow this name.",
+    asJSON: "Edit as JSON", asForm: "Edit in a form",
   },
   values: {
     sources: {
@@ -232,6 +240,7 @@ export const texts = {
     types: { string: "text", integer: "number", number: "number", boolean: "true or false", array: "list",
       object: "object", null: "null" },
     typeChange: (one, other) => `The type changes from ${one} to ${other}.`,
+    base64: (beginning, size) => `${beginning}… (${size} as base64)`,
     changedLines: "Lines that differ", moreLines: number => `  and ${count(number, "more line")}\n`,
     justNow: "just now", bytes: number => count(number, "byte"),
   },

@@ -1,7 +1,8 @@
 // The dialogs that undo a commit of a suite, or take the suite back to an earlier state.
 import { get, newKey, send } from "./api.js";
+import { tellCommit } from "./changes.js";
 import { changeList } from "./commits.js";
-import { bdi, confirm, el, field, newID, say } from "./dom.js";
+import { bdi, confirm, el, field, newID } from "./dom.js";
 import { parse, print } from "./exact.js";
 import { suitePath } from "./store.js";
 import { texts } from "./texts.js";
@@ -139,8 +140,9 @@ export function undoDialogs(app, suite, isGone, onDone) {
     label, notices.length || skipped.length ? "danger" : "primary", async () => {
       try {
         const match = kind === "restore" || body.force ? plan.tag : undefined;
-        await send("POST", target, { body, query, note: note.value.trim(), key: once, match });
-        say(texts.history.done);
+        const { body: { changed, revision } } = await send("POST", target,
+          { body, query, note: note.value.trim(), key: once, match });
+        if (changed !== false) tellCommit(app, revision, title);
         onDone();
       } catch (problem) {
         return problem.code === "precondition_failed"
