@@ -1,20 +1,21 @@
 // A suite: a tree of its settings by the dots in their names, and the panel of the open setting.
 import { persist } from "./api.js";
 import { compareView } from "./compare.js";
-import { alarm, ask, bdi, button, debounced, el, say, sign } from "./dom.js";
+import { alarm, ask, bdi, button, debounced, el, loading, paced, say, sign } from "./dom.js";
 import { hasSchemaDraft } from "./drafts.js";
+import { isNumber } from "./exact.js";
 import { historyView } from "./history.js";
-import { List, searchField } from "./list.js";
+import { List, headings, searchField } from "./list.js";
 import { cloneSuite, dropSuite } from "./manage.js";
 import { menu } from "./menu.js";
 import { resolve } from "./schema.js";
 import { schemaView } from "./schemas.js";
 import { settingPanel } from "./setting.js";
-import { Store, isSecret, stateOf } from "./store.js";
+import { Store, isSecret, present, stateOf } from "./store.js";
 import { texts } from "./texts.js";
 import { openImport, exportSuite } from "./transfer.js";
-import { rowsOf } from "./tree.js";
-import { brief, held, sourceBadge } from "./words.js";
+import { naturalOrder, rowsOf } from "./tree.js";
+import { brief, held, sourceBadge, time } from "./words.js";
 
 export function suiteView(app, first) {
   const { suite } = first;
@@ -22,12 +23,20 @@ export function suiteView(app, first) {
   const heading = el("h1", { tabindex: -1 }, bdi(suite));
   const tabs = el("nav.tabs", { "aria-label": texts.suite.parts });
   const failure = alarm();
-  const body = el("div.part-view");
+  const invalid = el("a.mark.bad", { href: app.link(suite, null, { show: "invalid" }), hidden: true });
+  const body = el("div.part-view", loading());
   const actions = menu(texts.manage.actions(suite), () => [[texts.manage.clone, () => cloneSuite(app, store, failure.tell)],
     [texts.manage.drop, () => dropSuite(app, store, failure.tell)]]);
-  const element = el("div.view", el("div.head", heading, app.caller.may("schema", suite) && actions, tabs), failure, body);
+  const element = el("div.view",
+    el("div.head", heading, app.caller.may("schema", suite) && actions, tabs, invalid), failure, body);
+  const countInvalid = paced(200, () => {
+    const number = [...store.settings.values()].filter(({ source }) => source === "invalid").length;
+    invalid.textContent = texts.suite.invalid(number);
+    invalid.hidden = !number;
+  });
   const store = new Store(suite, (keys, isWhole) => {
     app.tray.compare(store);
+    countInvalid();
     for (const each of new Set([part, settings])) each?.change(keys, isWhole);
   });
 
@@ -66,6 +75,7 @@ export function suiteView(app, first) {
     if (!isOpen) return;
     app.tray.onCommit = changes => store.apply(changes);
     app.tray.compare(store);
+    countInvalid();
     draw();
     if (!document.activeElement?.matches("input, button, a")) part.focus?.();
   }
@@ -79,7 +89,7 @@ export function suiteView(app, first) {
       if (store.isLoaded) draw();
       return true;
     },
-    leave: () => { isGone = true; for (const each of new Set([part, settings])) each?.leave(); store.close(); },
+    leave: () => { isGone = true; countInvalid.cancel(); for (const each of new Set([part, settings])) each?.leave(); store.close(); },
   };
 }
 
@@ -96,6 +106,15 @@ function searched(setting) {
   return text;
 }
 
+const sourceOrder = ["invalid", "stored", "default", "unset"];
+
+function valueOrder(setting) {
+  const value = isSecret(setting) ? undefined : present(setting);
+  return isNumber(value) ? Number(value) : naturalOrder(brief(value, 60));
+}
+
+const switchSign = isOn => el("span.toggle", { "data-part": "switch", "data-on": isOn && "", "aria-hidden": "true" });
+
 function settingsPart(app, store, first) {
   const { tray } = app;
   const closed = new Set();
@@ -106,22 +125,23 @@ function settingsPart(app, store, first) {
   const total = el("p.count", { "aria-live": "polite" });
   const list = new List({
     label: texts.suite.label(store.suite), role: "tree", itemRole: "treeitem", row, describe, onOpen: open,
-    onSide: turn,
+    onSide: turn, onPart: ({ setting }) => toggle(store.at(setting.key)),
     onKey: (event, item) => {
       if (event.key === "Escape" && key !== null) { openKey(null); return true; }
       const setting = item?.setting && store.at(item.setting.key);
       if (!setting || !setting.writable) return false;
-      const now = tray.at(setting.suite, setting.key);
-      if (event.key === " " && typeof setting.value === "boolean") {
-        const value = now && "value" in now ? now.value : setting.value;
-        tray.propose(setting, { value: !value });
-        say(texts.suite.turned(setting.key, !value));
-        return true;
-      }
+      if (event.key === " " && typeof setting.value === "boolean") { toggle(setting); return true; }
       if (event.key === "Delete") { tray.propose(setting, { remove: true }); return true; }
       return false;
     },
   });
+  const columns = headings([
+    { id: "name", label: texts.suite.setting, keyOf: ({ key }) => naturalOrder(key) },
+    { id: "note", label: texts.suite.description },
+    { id: "now", label: texts.setting.value, keyOf: valueOrder },
+    { id: "source", label: texts.suite.source, keyOf: ({ source }) => sourceOrder.indexOf(source) },
+    { id: "changed", label: texts.suite.changed, keyOf: ({ modified = "" }) => modified, isReversed: true },
+  ], draw);
   // The address has the search and the filter, so that a person can send the view to another person.
   const query = () => Object.fromEntries(
     [["search", search.value.trim()], ["show", filter.value]].filter(([, value]) => value));
@@ -138,7 +158,8 @@ function settingsPart(app, store, first) {
     button(texts.suite.export, () => exportSuite(store)));
   const empty = el("div.empty", { hidden: true });
   const side = el("section.panel", { "aria-label": texts.suite.setting, hidden: true });
-  const element = el("div.columns", el("div.column", el("div.subhead", more, total), empty, list.element), side);
+  const element = el("div.columns", el("div.column", el("div.subhead", more, total), empty,
+    el("div.table", columns.element, list.element)), side);
 
   function describe(item) {
     const edit = item.setting && tray.at(store.suite, item.setting.key);
@@ -151,7 +172,7 @@ function settingsPart(app, store, first) {
   }
 
   function row(item) {
-    const name = el("span.name", bdi(item.label));
+    const name = el("span.name", { title: item.setting?.key }, bdi(item.label));
     if (item.group) {
       name.prepend(sign(item.isOpen ? "▾" : "▸", "span.caret"));
       return [name, el("span.keys-count", texts.common.settingCount(item.size))];
@@ -159,17 +180,28 @@ function settingsPart(app, store, first) {
     const { setting } = item;
     const edit = tray.at(store.suite, setting.key);
     const { title, description, deprecated, readOnly } = resolve(setting.schema);
-    const note = [deprecated && texts.suite.deprecated, title, description].filter(Boolean).join(" ");
+    const note = [title, description].filter(Boolean).join(": ");
+    const value = edit && "value" in edit ? edit.value : setting.value;
+    const isSwitch = typeof value === "boolean" && setting.writable && !isSecret(setting);
     return [
-      el("span.name-and-note", name, note && bdi(note, "span.note")),
-      edit ? el("span.now", edit.mistake ? texts.suite.noValueYet : edit.remove ? texts.suite.reset : edit.isSecret
+      name, el("span.note", { title: note, dir: "auto" }, deprecated && [el("span.mark", texts.suite.deprecated), " "],
+        title && el("b", title), title && description && " ", description),
+      // A person presses Space in place of this switch, so that screen readers need not know it.
+      edit ? el("span.now", isSwitch && switchSign(value), edit.mistake ? texts.suite.noValueYet : edit.remove ? texts.suite.reset : edit.isSecret
         ? texts.suite.newSecret : held({ value: edit.value }, { onOneLine: true }),
         el("span.mark", edit.other ? texts.suite.conflict : edit.errors.length || edit.mistake ? texts.suite.refused
           : texts.suite.isEdited))
-        : el("span.now", held(stateOf(setting), { onOneLine: true }),
+        : el("span.now", isSwitch && switchSign(value), held(stateOf(setting), { onOneLine: true }),
           (readOnly || !setting.writable) && el("span.mark", texts.suite.locked)),
-      sourceBadge(setting.source),
+      sourceBadge(setting.source), el("span.changed", time(setting.modified)),
     ];
+  }
+
+  function toggle(setting) {
+    const edit = tray.at(setting.suite, setting.key);
+    const value = !(edit && "value" in edit ? edit.value : setting.value);
+    tray.propose(setting, { value });
+    say(texts.suite.turned(setting.key, value));
   }
 
   function draw() {
@@ -180,9 +212,13 @@ function settingsPart(app, store, first) {
     const all = [...store.settings.values()];
     for (const edit of tray.edits.values())
       if (edit.suite === store.suite && !store.settings.has(edit.key)) all.push(store.at(edit.key));
-    const found = (words.length || kind ? all.filter(isWanted) : all).sort((one, other) => one.key < other.key ? -1
-      : 1);
-    const rows = rowsOf(found, group => words.length > 0 || !closed.has(group));
+    const isTree = columns.column === "name";
+    const found = words.length || kind ? all.filter(isWanted) : all;
+    if (!isTree) found.sort((one, other) => naturalOrder(one.key) < naturalOrder(other.key) ? -1 : 1);
+    columns.sort(found);
+    const rows = isTree ? rowsOf(found, group => words.length > 0 || !closed.has(group))
+      : found.map((setting, index) => ({ id: `k:${setting.key}`, setting, label: setting.key, level: 1,
+        place: index + 1, total: found.length }));
     for (const item of rows) {
       item.stamp = item.group ? `${item.isOpen} ${item.size} ${item.place} ${item.total}` : stamp(item);
     }
@@ -190,7 +226,7 @@ function settingsPart(app, store, first) {
     const stored = all.filter(setting => setting.source === "stored").length;
     total.textContent = found.length === all.length ? texts.suite.total(all.length, stored)
       : texts.common.found(found.length, texts.common.settingCount(all.length));
-    list.element.hidden = !rows.length;
+    list.element.parentElement.hidden = !rows.length;
     empty.hidden = rows.length > 0;
     if (!rows.length) {
       empty.replaceChildren(...(all.length ? [el("p", texts.suite.noMatch)]
@@ -270,7 +306,7 @@ function settingsPart(app, store, first) {
       if (key !== null) list.activate(`k:${key}`);
     }
     if (panel && wantsFocus) panel.focus();
-    else if (!panel) list.element.focus({ preventScroll: true });
+    else if (!panel && isDrawn && document.activeElement?.closest(".panel")) list.element.focus({ preventScroll: true });
     wantsFocus = false;
   }
 
@@ -294,7 +330,7 @@ function settingsPart(app, store, first) {
   show(first);
   return {
     element,
-    focus: () => { if (first.key === null || !panel) list.element.focus({ preventScroll: true }); },
+    focus: () => { if (first.key === null || !panel) list.focusQuietly(); },
     follow: show, pause,
     change: keys => {
       soon();

@@ -1,9 +1,10 @@
 // The list of suites, with the number of settings and the last commit of each.
 import { Watch, get, persist } from "./api.js";
-import { alarm, ask, bdi, button, el, paced } from "./dom.js";
-import { List, searchField } from "./list.js";
+import { alarm, ask, bdi, button, el, loading, paced } from "./dom.js";
+import { List, headings, searchField } from "./list.js";
 import { suitePath } from "./store.js";
 import { texts } from "./texts.js";
+import { naturalOrder } from "./tree.js";
 import { time } from "./words.js";
 
 export function suitesView(app) {
@@ -17,11 +18,19 @@ export function suitesView(app) {
     describe: item => ({ href: app.link(item.id), "aria-posinset": item.place, "aria-setsize": item.total }),
     onOpen: item => app.go(item.id),
   });
+  const columns = headings([
+    { id: "name", label: texts.suites.suite, keyOf: ({ suite }) => naturalOrder(suite) },
+    { id: "tag", label: texts.common.schema, keyOf: ({ hasSchema }) => hasSchema ? 0 : 1 },
+    { id: "keys-count", label: texts.common.settings, keyOf: ({ keyCount }) => keyCount, isReversed: true },
+    { id: "last", label: texts.suites.last, keyOf: ({ revision }) => revision, isReversed: true },
+  ], draw);
+  const wait = loading();
   const empty = el("div.empty", { hidden: true });
   const failure = alarm();
   const element = el("div.view", el("div.head", el("h1", { tabindex: -1 }, texts.common.suites), total,
     el("div.tools", search, button(texts.search.label, () => app.go(null, null, { search: search.value.trim() })),
-      button(texts.suites.new, newSuite))), failure, empty, list.element);
+      button(texts.suites.new, newSuite))), failure, wait, empty,
+    el("div.table.suites", { hidden: true }, columns.element, list.element));
 
   function row({ suite }) {
     const { suite: name, keyCount, hasSchema } = suite;
@@ -54,12 +63,12 @@ export function suitesView(app) {
   function draw() {
     const wanted = search.value.toLowerCase().split(/\s+/).filter(Boolean);
     const found = suites.filter(({ suite }) => wanted.every(word => suite.toLowerCase().includes(word)));
-    list.set(found.map((suite, index) =>
+    list.set(columns.sort(found).map((suite, index) =>
       ({ id: suite.suite, suite, stamp: `${suite.revision} ${suite.keyCount}`, place: index + 1,
       total: found.length })));
     total.textContent = wanted.length ? texts.common.found(found.length, texts.suites.total(suites.length))
       : texts.suites.total(suites.length);
-    list.element.hidden = !found.length;
+    list.element.parentElement.hidden = !found.length;
     empty.hidden = found.length > 0;
     if (!found.length) {
       empty.replaceChildren(...(wanted.length ? [el("p", texts.suites.noMatch)]
@@ -78,6 +87,7 @@ export function suitesView(app) {
       after = answer.body.next;
     } while (after !== undefined);
     suites = all;
+    wait.remove();
     draw();
     return cursor;
   }
@@ -89,7 +99,7 @@ export function suitesView(app) {
     const cursor = await read();
     if (cursor === undefined || isGone) return;
     watch = new Watch("v1/observe", { suitePrefix: "" }, cursor, event => { if (event !== "state") reload(); });
-    if (!document.activeElement?.matches("input, button, a")) list.element.focus({ preventScroll: true });
+    if (!document.activeElement?.matches("input, button, a")) list.focusQuietly();
   }
 
   function newSuite() {

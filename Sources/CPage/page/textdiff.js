@@ -48,6 +48,23 @@ export function markedTexts(before, after) {
   });
 }
 
+// True if a text is long and looks like the base64 of other content than text.
+export const isBase64 = text => text.length >= 80 && text.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(text)
+  && /[A-Z]/.test(text) && /[a-z]/.test(text) && /[+/=]/.test(text);
+
+// The length at which a line is shortened.
+const mostOf = text => isBase64(text) ? 60 : 200;
+
+// The part of a long line where it begins to differ from another line.
+function shortened(text, other = "") {
+  const most = mostOf(text), near = 20;
+  if (text.length <= most) return text;
+  let same = 0;
+  while (same < text.length && text[same] === other[same]) same += 1;
+  const from = Math.max(0, Math.min(same - near, text.length - most));
+  return (from ? "…" : "") + text.slice(from, from + most) + (from + most < text.length ? "…" : "");
+}
+
 // Lines around a changed line, and changed lines of each side that are shown.
 const near = 2, most = 500;
 
@@ -71,16 +88,20 @@ export function changedLines(before, after) {
     while (all[end]?.[0] !== "span" && end < all.length) end += 1;
     const [removed, added] = ["del", "ins"].map(side =>
       all.slice(index, end).filter(([kind]) => kind === side).map(([, text]) => text));
-    const marked = removed.length === added.length ? removed.map((text, line) => markedTexts(text, added[line])) : [];
+    const marked = removed.length === added.length ? removed.map((text, line) => {
+      const other = added[line];
+      return text.length <= mostOf(text) && other.length <= mostOf(other) ? markedTexts(text, other)
+        : [shortened(text, other), shortened(other, text)];
+    }) : [];
     for (const [kind, mark, side, group] of [["del", "−", 0, removed], ["ins", "+", 1, added]]) {
       group.forEach((text, line) => {
         shown[side] += 1;
         if (shown[side] > most) hidden += 1;
-        else lines.push(el(`${kind}.line`, `${mark} `, marked[line]?.[side] || text, "\n"));
+        else lines.push(el(`${kind}.line`, `${mark} `, marked[line]?.[side] || shortened(text), "\n"));
       });
     }
     if (end > index) index = end - 1;
-    else lines.push(el("span.line", `  ${all[index][1]}\n`));
+    else lines.push(el("span.line", `  ${shortened(all[index][1])}\n`));
   }
   return el("pre.lines", { dir: "auto", tabindex: 0, "aria-label": texts.values.changedLines }, lines,
     hidden > 0 && el("span.line.faint", texts.values.moreLines(hidden)));

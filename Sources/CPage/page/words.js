@@ -1,7 +1,7 @@
 // Shows values, differences, sources and times.
 import { print, typeOf, isNumber } from "./exact.js";
 import { bdi, el, sign } from "./dom.js";
-import { changedLines, markedTexts } from "./textdiff.js";
+import { changedLines, isBase64, markedTexts } from "./textdiff.js";
 import { texts } from "./texts.js";
 
 const sourceMarks = { stored: "●", default: "○", unset: "–", invalid: "▲" };
@@ -17,6 +17,8 @@ export function brief(value, most = 160) {
   if (value === null) return "null";
   if (typeof value === "boolean") return value ? texts.values.on : texts.values.off;
   if (isNumber(value)) return String(value);
+  if (typeof value === "string" && isBase64(value))
+    return texts.values.base64(value.slice(0, 12), bytes(value.replace(/=+$/, "").length * 3 >> 2));
   const text = typeof value === "string" ? value || texts.values.emptyText
     : !Object.keys(value).length ? Array.isArray(value) ? texts.values.emptyList
       : texts.values.emptyObject
@@ -81,8 +83,11 @@ function ago(instant) {
   return unit === "second" ? texts.values.justNow : relative.format(Math.round(seconds / size), unit);
 }
 
+// The local time and UTC.
+const exactTimes = instant => `${exactTime.format(new Date(instant))}\n${instant.replace("T", " ").replace("Z", " UTC")}`;
+
 export const time = instant =>
-  instant ? el("time", { datetime: instant, title: exactTime.format(new Date(instant)) }, ago(instant)) : "";
+  instant ? el("time", { datetime: instant, title: exactTimes(instant) }, ago(instant)) : "";
 
 // Updates relative times, because "just now" does not stay true.
 export function refreshTimes() {
