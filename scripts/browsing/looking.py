@@ -167,7 +167,7 @@ def schemas(trial, person):
     person.shows("line 2, column 26", "main")
     person.fill("JSON Schema", '{"type": "object", "additionalProperties": false, "properties": {"a": {"type": "integr"}}}', "main")
     person.click("Check", "button", "main")
-    person.shows("integr", ".report")
+    person.shows("integr", ".line-messages")
     tight = json.loads(text)
     tight["properties"]["player.volume"]["maximum"] = 0.5
     tight["properties"]["player.crossfade"]["default"] = 9

@@ -1,12 +1,13 @@
 // Unit tests of the modules of the page. scripts/check-page evaluates this text as the body of an async function, which
 // returns the number of tests that passed and the messages of the tests that failed.
-const { parse, print, mistake, typeOf, membersOf, readNumber, numberMistake } = await import("./exact.js");
+const { parse, print, mistake, offsetOf, typeOf, membersOf, readNumber, numberMistake } = await import("./exact.js");
 const { Problem, Watch, persist } = await import("./api.js");
 const { readDraft, saveDraft } = await import("./drafts.js");
 const { paced } = await import("./dom.js");
 const { instantText } = await import("./editors.js");
 const { Store } = await import("./store.js");
-const { rowsOf } = await import("./tree.js");
+const { fitsForm, kindOf, memberSchema } = await import("./schema.js");
+const { naturalOrder, rowsOf } = await import("./tree.js");
 const { markedTexts, steps } = await import("./textdiff.js");
 const { difference, held } = await import("./words.js");
 
@@ -248,6 +249,40 @@ await test("Lines that differ are shown with two lines around each, and a sign f
   const shown = text(difference({ value: lines.join("\n"), source: "stored" }, { value: other.join("\n"), source: "stored" }));
   equal(shown.split("\n").map(line => line.slice(0, 9)), ["  line 1", "  line 2", "− line 3", "+ changed", "  line 4", "  line 5",
     "⋯", "  line 13", "  line 14", "− line 15", "+ changed", "  line 16", "  line 17", ""]);
+});
+
+await test("Names are sorted by their numbers, the names of a group stay together, and two names have different orders", () => {
+  const names = ["svc29", "svc3", "a.b", "a-b", "a", "svc03", "svc12", "svc3.z", "svc03.a", "a.c", "v1.10", "v1.9"];
+  const sorted = [...names].sort((one, other) => naturalOrder(one) < naturalOrder(other) ? -1 : 1);
+  equal(sorted, ["a", "a.b", "a.c", "a-b", "svc3", "svc3.z", "svc03", "svc03.a", "svc12", "svc29", "v1.9", "v1.10"]);
+  equal(new Set(names.map(naturalOrder)).size, names.length);
+});
+
+await test("A long text and base64 are shortened, and a difference shows the place where they begin to differ", () => {
+  const content = `a+b/${"QUJD".repeat(40)}Zm9v`, other = `a+b/${"QUJD".repeat(40)}YmE=`;
+  equal(text(held({ value: `${content.slice(0, -4)}YmE=`, source: "stored" })), "a+b/QUJDQUJD… (125 bytes as base64)");
+  const found = text(difference({ value: content, source: "stored" }, { value: other, source: "stored" }));
+  if (found.length > 140 || !found.includes("Zm9v") || !found.includes("YmE=")) throw new Error(found);
+  equal(text(held({ value: "a1".repeat(45), source: "stored" })), "a1".repeat(45), "a text of hexadecimal digits");
+});
+
+await test("A part of a JSON text is found by its pointer", () => {
+  const json = '{"a/b": [1, {"~c": true}],\n "d": 2}';
+  for (const [pointer, beginning] of [["", '{"a/b"'], ["/a~1b", '"a/b"'], ["/a~1b/1/~0c", '"~c"'], ["/d", '"d"'], ["/d/e", '"d"'],
+    ["/a~1b/0", "1,"]])
+    if (!json.slice(offsetOf(pointer, json)).startsWith(beginning)) throw new Error(`${pointer}: ${offsetOf(pointer, json)}`);
+});
+
+await test("A form is chosen for a schema that describes the parts, and for a value that the form can show", () => {
+  for (const [schema, kind] of [[{ type: "array", items: { type: "object" } }, "list"], [{ type: "array", items: {} }, "json"],
+    [{ type: "array", prefixItems: [{}], items: { type: "string" } }, "json"], [{ type: "object", additionalProperties: true }, "json"],
+    [{ type: "object", additionalProperties: { type: "integer" } }, "form"]])
+    equal(kindOf(schema), kind, JSON.stringify(schema));
+  for (const [kind, value, fits] of [["form", {}, true], ["form", [], false], ["form", parse("1.0"), false], ["list", "a", false],
+    ["list", Array(600).fill(1), false], ["form", { a: Array(600).fill({}) }, false], ["list", undefined, true]])
+    equal(fitsForm(kind, value), fits, `${kind} ${JSON.stringify(value)}`);
+  const schema = { properties: { a: 1 }, patternProperties: { "^x-": 2, "(": 3 }, additionalProperties: false };
+  equal(["a", "x-b", "b", "toString"].map(name => memberSchema(schema, name) ?? "none"), [1, 2, "none", "none"]);
 });
 
 return [passed, failed];
