@@ -131,8 +131,10 @@ export class List {
     event.preventDefault();
     this.#endQuiet();
     this.move(this.places.get(id));
-    if (this.pressedPart && this.pressed === id) this.onPart(this.activeItem, this.pressedPart);
-    else this.onOpen(this.activeItem, event);
+    const part = this.pressed === id ? this.pressedPart : undefined;
+    this.pressedPart = undefined;
+    if (part === undefined) this.onOpen(this.activeItem, event);
+    else this.onPart(this.activeItem, part);
   }
 
   #key(event) {

@@ -16,12 +16,13 @@ export function suitesView(app) {
   const list = new List({
     label: texts.common.suites, role: "listbox", itemRole: "option", row,
     describe: item => ({ href: app.link(item.id), "aria-posinset": item.place, "aria-setsize": item.total }),
-    onOpen: item => app.go(item.id),
+    onOpen: item => app.go(item.id), onPart: item => app.go(item.id, null, { show: "invalid" }),
   });
   const columns = headings([
     { id: "name", label: texts.suites.suite, keyOf: ({ suite }) => naturalOrder(suite) },
     { id: "tag", label: texts.common.schema, keyOf: ({ hasSchema }) => hasSchema ? 0 : 1 },
     { id: "keys-count", label: texts.common.settings, keyOf: ({ keyCount }) => keyCount, isReversed: true },
+    { id: "invalid", label: texts.suites.invalid, keyOf: ({ invalidCount = 0 }) => invalidCount, isReversed: true },
     { id: "last", label: texts.suites.last, keyOf: ({ revision }) => revision, isReversed: true },
   ], draw);
   const wait = loading();
@@ -33,13 +34,15 @@ export function suitesView(app) {
     el("div.table.suites", { hidden: true }, columns.element, list.element));
 
   function row({ suite }) {
-    const { suite: name, keyCount, hasSchema } = suite;
+    const { suite: name, keyCount, invalidCount, hasSchema } = suite;
     const last = el("span.last");
     const commit = lastCommits.get(`${name} ${suite.revision}`);
     if (commit) last.append(...words(commit));
     else lookUp(suite, last);
     return [el("span.name", bdi(name)), el("span.tag", hasSchema ? texts.suites.schema : ""),
-      el("span.keys-count", texts.common.settingCount(keyCount)), last];
+      el("span.keys-count", texts.common.settingCount(keyCount)),
+      el("span.invalid", invalidCount ? el("span.mark.bad", { "data-part": "" }, texts.suite.invalid(invalidCount)) : ""),
+      last];
   }
 
   const words = commit => [time(commit.time), commit.by ? el("span.faint", texts.common.by, bdi(commit.by)) : ""];
