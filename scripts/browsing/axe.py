@@ -9,6 +9,7 @@ import zipfile
 
 from browsing.editing import EDITOR
 from browsing.person import CTRL, Wrong
+from browsing.working import FORMS
 from harness.daemon import ROOT
 
 PACKAGE, FILE = "axe-playwright-python==0.1.8", "axe_playwright_python/axe.min.js"
@@ -41,7 +42,7 @@ def inspect(person, axe, what):
         raise Wrong(f"axe-core about {what}:\n  " + "\n  ".join(found))
 
 
-PLACES = ["", "#/{0}", "#/{0}/player.volume", "#/{0}/library.server", "#/{0}/library.folders", "#/{0}/rules", "#/{0}/account.password", "#/{0}?history", "#/{0}?schema", "#/{0}?compare=long", "#/{0}?compare&from=5", "#/?service", "#/none", "#/?changes", "#/?search=volume"]
+PLACES = ["", "#/{0}", "#/{0}/player.volume", "#/{0}/library.server", "#/{0}/library.folders", "#/{0}/rules", "#/{0}/account.password", "#/{0}?history", "#/{0}?schema", "#/{0}?compare=long", "#/{0}?compare&from=5", "#/?service", "#/none", "#/nested", "#/nested/sources", "#/nested/labels", "#/?changes", "#/?search=volume"]
 
 
 def _settings(trial):
@@ -49,6 +50,12 @@ def _settings(trial):
     trial.api.player(suite)
     trial.api.put(suite, "look.greeting", "مرحبا بك")
     trial.api.put("long", "k" * 200, "v" * 5000)
+    trial.api.send("PUT", "suites/nested/schema", FORMS)
+    trial.api.put("nested", "sources", [{"url": "a", "auth": {"tls": {"options": {"verify": True}}}}, {"url": "b" * 100}])
+    trial.api.put("nested", "labels", {"one": 1, "x-two": "w" * 100})
+    # The labels become an invalid value.
+    labels = {**FORMS["properties"]["labels"], "maxProperties": 1}
+    trial.api.send("PUT", "suites/nested/schema?onConflict=keep", {**FORMS, "properties": {**FORMS["properties"], "labels": labels}})
     return suite
 
 
@@ -136,10 +143,25 @@ def decisions(trial, person):
     inspect(person, script(), "the review in dark")
     person.look(1280, 800)
     inspect(person, script(), "the review in light")
+    person.click("Keep mine", "button", "dialog.review")
     person.leave()
-    person.click("Discard", "button", "#tray")
-    person.click("Discard", "button", "dialog")
-    person.until("document.querySelector('#tray').hidden", "the edits are gone")
+    person.fill("Value", "0.3", EDITOR)
+    person.commit()
+    for dark in (False, True):
+        person.look(1280, 800, dark=dark, less_motion=True)
+        inspect(person, script(), f"the message about a commit in {'dark' if dark else 'light'}")
+    person.visit(trial.origin, f"#/{suite}?schema")
+    person.until("document.querySelector('textarea.code')?.value.includes('crossfade')", "the schema is there")
+    text = person.evaluate("document.querySelector('textarea.code').value")
+    for wrong, button, there in (('"numbr"', "Check", ".line-messages .error"), ('"integer"', "Apply schema…", "dialog .lines")):
+        person.fill("JSON Schema", text.replace('"number"', wrong), "main")
+        person.click(button, "button", "main")
+        person.until(f"document.querySelector('{there}')", f"{there} is there")
+        for dark in (False, True):
+            person.look(1280, 800, dark=dark, less_motion=True)
+            inspect(person, script(), f"{there} in {'dark' if dark else 'light'}")
+    person.leave()
+    person.click("Revert", "button", "main")
     trial.api.send("POST", "transaction", {"do": [{"op": "set", "suite": each, "key": "feature.a", "value": True} for each in (suite, "other")]})
     person.visit(trial.origin, f"#/{suite}?history")
     revision = trial.api.setting(suite, "feature.a")["revision"]

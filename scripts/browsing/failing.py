@@ -35,7 +35,7 @@ def failed_commit(trial, person):
         with person.answering("*/v1/transaction?dryRun=true", status, json.dumps({"status": status, "detail": detail})):
             person.fill("Value", f"0.{status}", EDITOR)
             person.shows(detail, ".panel .edit-state")
-    person.click("Drop this edit", "button", ".panel")
+    person.click("Discard this edit", "button", ".panel")
 
 
 def drafts(trial, person):

@@ -179,7 +179,7 @@ def schemas(trial, person):
     person.choose("Values that do not fit", "Keep the values: they are invalid until a schema allows them", "dialog")
     person.fill("Note", "quieter", "dialog")
     person.click("Apply schema", "button", "dialog")
-    person.shows("The schema is in force", "main")
+    person.shows("The schema is applied", "main")
     equal("kept", trial.api.setting(suite, "player.volume")["code"], "invalid_stored")
     to_setting(person, suite, "player.volume")
     person.shows("▲ invalid", ".panel")

@@ -113,7 +113,7 @@ def two_schemas(trial, person):
     person.fill("JSON Schema", mine, "main")
     person.click("Apply schema…", "button", "main")
     person.click("Apply schema", "button", "dialog")
-    person.shows("The schema is in force", "main")
+    person.shows("The schema is applied", "main")
     equal("my schema", current(), schema("mine"))
 
 

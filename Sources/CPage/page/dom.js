@@ -70,7 +70,8 @@ export function toast(...content) {
   const close = () => { clearTimeout(toastTimer); place.replaceChildren(); };
   const leave = () => { if (place.matches(":hover, :focus-within")) wait(); else close(); };
   const wait = () => { clearTimeout(toastTimer); toastTimer = setTimeout(leave, 20_000); };
-  place.replaceChildren(el("div.toast", content, button("✕", close, { class: "quiet", "aria-label": texts.common.close })));
+  place.replaceChildren(el("div.toast", content,
+    button("✕", close, { class: "quiet", "aria-label": texts.common.close })));
   wait();
 }
 

@@ -185,11 +185,12 @@ export function schemaView(app, store, onDraft) {
   async function check(isToApply) {
     report.replaceChildren();
     clearMistakes();
-    const wrong = mistake(text.value, requestDepth);
+    const checked = text.value;
+    const wrong = mistake(checked, requestDepth);
     if (wrong) return showMistakes([wrong]);
     let effects, hasConflicts = false;
     try {
-      const { body } = await send("PUT", target, { text: text.value, query: { dryRun: true } });
+      const { body } = await send("PUT", target, { text: checked, query: { dryRun: true } });
       effects = [el("p.notice.good", body.changed === false ? texts.schemas.inForceAlready : body.changes.length
         ? texts.schemas.fitsAndChanges : texts.schemas.fitsUnchanged), changeList(body.changes || [])];
     } catch (problem) {
@@ -198,14 +199,15 @@ export function schemaView(app, store, onDraft) {
       hasConflicts = problem.code === "schema_conflict";
       if (!hasConflicts && !errors?.length) return place.fail(problem.message);
       if (!hasConflicts) {
-        return showMistakes(errors.map(({ pointer = "", detail }) =>
-          ({ words: detail, at: offsetOf(pointer, text.value) })));
+        return text.value === checked && showMistakes(errors.map(({ pointer = "", detail }) =>
+          ({ words: detail, at: offsetOf(pointer, checked) })));
       }
       effects = [el("p.notice.bad", texts.schemas.doNotFit), el("ul.mistakes", conflicts.map(({ key, errors = [] }) =>
         el("li", key ? bdi(key, "strong") : texts.schemas.wholeSuite, ": ",
           errors.map(error => error.detail).join("; "))))];
     }
-    if (isGone) return;
+    // The effects of a text that the person has edited since are not shown.
+    if (isGone || text.value !== checked) return;
     if (isToApply) return ask(effects, hasConflicts);
     report.append(...effects);
     report.scrollIntoView({ block: "nearest" });
@@ -221,7 +223,8 @@ export function schemaView(app, store, onDraft) {
     const side = value => ({ value: value ?? "", source: "stored" });
     const dialog = confirm(texts.schemas.confirmApply,
       [el("h3", texts.schemas.changes), el("div", difference(side(current.text), side(applied))),
-        el("h3", texts.schemas.effects), effects, hasConflicts && field(texts.schemas.conflictChoice, choice), field(texts.common.note, note)],
+        el("h3", texts.schemas.effects), effects,
+        hasConflicts && field(texts.schemas.conflictChoice, choice), field(texts.common.note, note)],
       texts.schemas.apply, hasConflicts ? "danger" : "primary", async () => {
         try {
           const { tag, body } = await send("PUT", target, { text: applied, note: note.value.trim(), key,

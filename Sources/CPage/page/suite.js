@@ -89,7 +89,12 @@ export function suiteView(app, first) {
       if (store.isLoaded) draw();
       return true;
     },
-    leave: () => { isGone = true; countInvalid.cancel(); for (const each of new Set([part, settings])) each?.leave(); store.close(); },
+    leave: () => {
+      isGone = true;
+      countInvalid.cancel();
+      for (const each of new Set([part, settings])) each?.leave();
+      store.close();
+    },
   };
 }
 
@@ -187,8 +192,8 @@ function settingsPart(app, store, first) {
       name, el("span.note", { title: note, dir: "auto" }, deprecated && [el("span.mark", texts.suite.deprecated), " "],
         title && el("b", title), title && description && " ", description),
       // A person presses Space in place of this switch, so that screen readers need not know it.
-      edit ? el("span.now", isSwitch && switchSign(value), edit.mistake ? texts.suite.noValueYet : edit.remove ? texts.suite.reset : edit.isSecret
-        ? texts.suite.newSecret : held({ value: edit.value }, { onOneLine: true }),
+      edit ? el("span.now", isSwitch && switchSign(value), edit.mistake ? texts.suite.noValueYet
+        : edit.remove ? texts.suite.reset : edit.isSecret ? texts.suite.newSecret : held({ value: edit.value }, { onOneLine: true }),
         el("span.mark", edit.other ? texts.suite.conflict : edit.errors.length || edit.mistake ? texts.suite.refused
           : texts.suite.isEdited))
         : el("span.now", isSwitch && switchSign(value), held(stateOf(setting), { onOneLine: true }),
@@ -283,6 +288,7 @@ function settingsPart(app, store, first) {
 
   function show(place) {
     const isOther = place.key !== key || !panel;
+    const hasFocus = side.contains(document.activeElement);
     key = place.key;
     if (["search", "show"].some(name => place.query.has(name))) {
       const [text, shown] = ["search", "show"].map(name => place.query.get(name) || "");
@@ -306,7 +312,7 @@ function settingsPart(app, store, first) {
       if (key !== null) list.activate(`k:${key}`);
     }
     if (panel && wantsFocus) panel.focus();
-    else if (!panel && isDrawn && document.activeElement?.closest(".panel")) list.element.focus({ preventScroll: true });
+    else if (!panel && hasFocus) list.element.focus({ preventScroll: true });
     wantsFocus = false;
   }
 
