@@ -102,6 +102,9 @@ static const unsigned char compare_js[] = {
 static const unsigned char manage_js[] = {
 #embed "page/manage.js"
 };
+static const unsigned char absent_js[] = {
+#embed "page/absent.js"
+};
 
 #define FILE(name, bytes) {name, bytes, sizeof bytes}
 
@@ -139,6 +142,7 @@ static const struct page_file files[] = {
     FILE("menu.js", menu_js),
     FILE("compare.js", compare_js),
     FILE("manage.js", manage_js),
+    FILE("absent.js", absent_js),
 };
 
 const struct page_file *page_files(size_t *count) {

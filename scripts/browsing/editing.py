@@ -132,7 +132,7 @@ def open_suite(trial, person):
     person.shows("does not begin with a dot", "dialog")
     person.fill("Name", "fresh", "dialog")
     person.press("Enter")
-    person.shows("This suite does not exist yet")
+    person.shows("No settings yet")
     for key, kind, fill in [("a.text", "Text", "words"), ("a.number", "Number", "7"), ("b", "Switch", None), ("c/d", "Object", '{"x": 1}')]:
         person.click("Add a setting", "button", "main")
         person.type(key)

@@ -1,4 +1,4 @@
-"""The flows of a person who reads a long history, compares, clones and drops suites."""
+"""The flows of a person who reads a long history, compares, clones and drops suites, or mistypes a name."""
 
 from browsing.api import API
 from browsing.editing import EDITOR, equal
@@ -164,13 +164,53 @@ def dropping(trial, person):
     person.until("location.hash === '#/old?history' && !document.querySelector('dialog')", "the history is shown")
     person.shows("Suite dropped", ".commits")
     person.until("document.querySelector('#tray').hidden", "the edits of the suite are gone")
+    person.until("!document.querySelector('[aria-label=\"Actions for old\"]').getClientRects().length", "a suite that does not exist has no actions")
     equal("dropped", trial.api.send("GET", "suites")["suites"], [])
+    person.click("Settings", "a", "nav.tabs")
+    person.shows("There is no suite old", "main")
+    person.click("History", "a", "nav.tabs")
     person.until("document.querySelector('.commit')", "the history is there")
     revision = person.evaluate("Number(/revision (\\d+)/.exec(document.querySelector('.commit').innerText)[1])")
     person.act(revision, "Undo…")
     person.click("Undo", "button", "dialog")
     person.until("!document.querySelector('dialog')", "the drop is undone")
     equal("back", trial.api.send("GET", "suites/old?view=stored&raw"), {**stored, "player.crossfade": 3})
+
+
+def dead_ends(trial, person):
+    """A mistyped suite or key says so and suggests names; the person creates a suite or a setting only on purpose."""
+    trial.api.player("com.example.player")
+    for part in ("", "?schema", "?compare"):
+        person.visit(trial.origin, f"#/com.exmaple.player{part}")
+        person.shows("There is no suite com.exmaple.player", "main")
+        for words in ("has no schema", "Add a setting"):
+            person.hides(words, "main")
+    person.click("com.example.player", "a", ".empty")
+    person.until("document.querySelector('.row')", "the suggested suite opens")
+    to = "location.hash = '#/com.example.player/player.volum'"
+    person.evaluate(to)
+    person.shows("There is no setting player.volum", ".panel")
+    equal("no editor", person.evaluate("!!document.querySelector('.editor')"), False)
+    person.click("player.volume", "a", ".panel")
+    person.until("document.querySelector('.editor input.number')?.value === '0.85'", "the suggested setting opens")
+    person.evaluate("location.hash = '#/com.example.player/feature.fresh'")
+    person.click("Create this setting", "button", ".panel")
+    person.choose("Type", "Switch", EDITOR)
+    person.click("Value", "input[role=switch]", EDITOR)
+    person.commit()
+    equal("created", trial.api.value("com.example.player", "feature.fresh"), True)
+    # A setting that another caller creates opens.
+    person.evaluate("location.hash = '#/com.example.player/feature.later'")
+    person.shows("There is no setting feature.later", ".panel")
+    trial.api.put("com.example.player", "feature.later", True)
+    person.until("document.querySelector('.editor [role=switch]')?.checked", "the setting opens")
+    person.visit(trial.origin, "#/brandnew")
+    person.click("Create this suite", "button", "main")
+    person.shows("Add a setting, import a file, or write a schema", "main")
+    person.visit(trial.origin, "#/brandnew2")
+    person.shows("There is no suite brandnew2", "main")
+    trial.api.put("brandnew2", "a", 1)
+    person.until("document.querySelector('.row')", "a suite that another caller creates opens")
 
 
 def undo_everywhere(trial, person):

@@ -8,6 +8,7 @@ const { instantText } = await import("./editors.js");
 const { Store } = await import("./store.js");
 const { fitsForm, kindOf, memberSchema } = await import("./schema.js");
 const { naturalOrder, rowsOf } = await import("./tree.js");
+const { nearNames } = await import("./absent.js");
 const { markedTexts, steps } = await import("./textdiff.js");
 const { difference, held } = await import("./words.js");
 
@@ -283,6 +284,14 @@ await test("A form is chosen for a schema that describes the parts, and for a va
     equal(fitsForm(kind, value), fits, `${kind} ${JSON.stringify(value)}`);
   const schema = { properties: { a: 1 }, patternProperties: { "^x-": 2, "(": 3 }, additionalProperties: false };
   equal(["a", "x-b", "b", "toString"].map(name => memberSchema(schema, name) ?? "none"), [1, 2, "none", "none"]);
+});
+
+await test("The names nearest to a mistyped name come first", () => {
+  const names = ["player.volume", "player.shuffle", "mixer.volume", "look.theme"];
+  equal(nearNames("player.volum", names), ["player.volume"]);
+  equal(nearNames("volume", names), ["mixer.volume", "player.volume"]);
+  equal(nearNames("Player.Volume", names), ["player.volume", "mixer.volume"]);
+  equal(nearNames("something.else", names), []);
 });
 
 return [passed, failed];

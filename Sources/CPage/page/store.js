@@ -48,10 +48,13 @@ export class Store {
       } while (after !== undefined);
       this.revision = body.revision;
       this.exists = true;
+      this.near = [];
     } catch (error) {
       if (!(error instanceof Problem) || error.code !== "unknown_suite") throw error;
       cursor = null;
       this.exists = false;
+      // The names of suites that may have been meant.
+      this.near = error.body.didYouMean || [];
     } finally {
       newer = this.meanwhile;
       this.meanwhile = null;

@@ -1,4 +1,5 @@
 // A suite: a tree of its settings by the dots in their names, and the panel of the open setting.
+import { absentSetting, absentSuite } from "./absent.js";
 import { persist } from "./api.js";
 import { compareView } from "./compare.js";
 import { alarm, ask, bdi, button, debounced, el, loading, paced, say, sign } from "./dom.js";
@@ -19,7 +20,7 @@ import { brief, held, sourceBadge, time } from "./words.js";
 
 export function suiteView(app, first) {
   const { suite } = first;
-  let place = first, part = null, settings = null, isGone = false;
+  let place = first, part = null, settings = null, isGone = false, isCreating = false;
   const heading = el("h1", { tabindex: -1 }, bdi(suite));
   const tabs = el("nav.tabs", { "aria-label": texts.suite.parts });
   const failure = alarm();
@@ -37,13 +38,23 @@ export function suiteView(app, first) {
   const store = new Store(suite, (keys, isWhole) => {
     app.tray.compare(store);
     countInvalid();
+    actions.hidden = !store.exists;
+    if (part && part.name !== partOf(place)) draw();
     for (const each of new Set([part, settings])) each?.change(keys, isWhole);
   });
 
-  const partOf = ({ query }) => ["history", "compare", "schema"].find(name => query.has(name)) || "settings";
+  const tabOf = ({ query }) => ["history", "compare", "schema"].find(name => query.has(name)) || "settings";
+
+  // A suite that does not exist has no settings and no schema until the person decides to create the suite.
+  function partOf(place) {
+    const name = tabOf(place);
+    const isMeant = store.exists || name === "history" || isCreating || place.query.has("create") || hasSchemaDraft(suite)
+      || app.tray.all.some(edit => edit.suite === suite);
+    return isMeant ? name : "absent";
+  }
 
   function drawTabs() {
-    const name = partOf(place);
+    const name = tabOf(place);
     const label = hasSchemaDraft(suite) ? texts.suite.edited : texts.common.schema;
     if (tabs.dataset.shown === `${name} ${label}`) return;
     tabs.dataset.shown = `${name} ${label}`;
@@ -60,9 +71,10 @@ export function suiteView(app, first) {
     // Keeps the part with the settings, so that it keeps its search, its closed groups and its scroll position.
     if (part === settings) settings?.pause();
     else part?.leave();
-    part = name === "history" ? historyView(app, store, place) : name === "compare" ? compareView(app, store, place)
-      : name === "schema" ? schemaView(app, store, drawTabs)
-      : settings || settingsPart(app, store, place);
+    if (place.query.has("create")) isCreating = true;
+    part = name === "absent" ? { element: absentSuite(app, store, () => { isCreating = true; draw(); }), change() {}, leave() {} }
+      : name === "history" ? historyView(app, store, place) : name === "compare" ? compareView(app, store, place)
+      : name === "schema" ? schemaView(app, store, drawTabs) : settings || settingsPart(app, store, place);
     part.name = name;
     body.replaceChildren(part.element);
     if (name !== "settings") return;
@@ -123,7 +135,7 @@ const switchSign = isOn => el("span.toggle", { "data-part": "switch", "data-on":
 function settingsPart(app, store, first) {
   const { tray } = app;
   const closed = new Set();
-  let panel = null, key = null, isDrawn = false;
+  let panel = null, key = null, last = null, isDrawn = false;
   const search = searchField(texts.suite.search, () => list, () => { draw(); keepAddress(); });
   const filter = el("select", { "aria-label": texts.suite.show, onchange: () => { draw(); keepAddress(); } },
     texts.suite.filters.map(([value, label]) => el("option", { value }, label)));
@@ -150,7 +162,7 @@ function settingsPart(app, store, first) {
   // The address has the search and the filter, so that a person can send the view to another person.
   const query = () => Object.fromEntries(
     [["search", search.value.trim()], ["show", filter.value]].filter(([, value]) => value));
-  const openKey = key => app.go(store.suite, key, query());
+  const openKey = (key, more) => app.go(store.suite, key, { ...query(), ...more });
   const keepAddress = debounced(250, () => {
     // The address may be that of another view already.
     if (location.hash.split("?")[0] === app.link(store.suite, key))
@@ -235,7 +247,7 @@ function settingsPart(app, store, first) {
     empty.hidden = rows.length > 0;
     if (!rows.length) {
       empty.replaceChildren(...(all.length ? [el("p", texts.suite.noMatch)]
-        : [el("h2", store.exists ? texts.suite.none : texts.suite.noSuite),
+        : [el("h2", texts.suite.none),
         ...(mayWrite ? [el("p", texts.suite.begin),
           button(texts.suite.add, addSetting, { class: "primary" })] : [])]));
     }
@@ -286,10 +298,13 @@ function settingsPart(app, store, first) {
     panel = key = null;
   }
 
+  const isKnown = place => store.settings.has(place.key) || place.query.has("create") || tray.at(store.suite, place.key);
+
   function show(place) {
-    const isOther = place.key !== key || !panel;
+    const isOther = place.key !== key || !panel || panel.isAbsent;
     const hasFocus = side.contains(document.activeElement);
     key = place.key;
+    last = place;
     if (["search", "show"].some(name => place.query.has(name))) {
       const [text, shown] = ["search", "show"].map(name => place.query.get(name) || "");
       if (search.value.trim() !== text) search.value = text;
@@ -298,10 +313,12 @@ function settingsPart(app, store, first) {
     } else keepAddress();
     if (isOther) {
       panel?.leave();
-      panel = key === null ? null : settingPanel(app, store, key, { back: isStaying => {
+      const back = isStaying => {
         if (!isStaying || !isListSeen()) openKey(null);
         list.element.focus();
-      } });
+      };
+      panel = key === null ? null : isKnown(place) ? settingPanel(app, store, key, { back })
+        : absentSetting(app, store, key, { back, create: () => { wantsFocus = true; openKey(key, { create: "" }); } });
       side.hidden = !panel;
       side.replaceChildren(...(panel ? [panel.element] : []));
       element.classList.toggle("has-panel", Boolean(panel));
@@ -322,7 +339,7 @@ function settingsPart(app, store, first) {
         return texts.suite.badKey;
       close();
       wantsFocus = true;
-      openKey(name);
+      openKey(name, { create: "" });
     });
   }
 
@@ -341,6 +358,7 @@ function settingsPart(app, store, first) {
     change: keys => {
       soon();
       unmark();
+      if (panel?.isAbsent && isKnown(last)) show(last);
       panel?.update(keys);
     },
     leave: () => {

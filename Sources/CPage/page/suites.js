@@ -110,7 +110,7 @@ export function suitesView(app) {
       const name = text.trim();
       if (!/^[\w-][\w.-]{0,127}$/.test(name)) return texts.suites.badName;
       close();
-      app.go(name);
+      app.go(name, null, { create: "" });
     });
   }
 

@@ -53,7 +53,7 @@ export const texts = {
     add: "Add a setting", import: "Import", export: "Export",
     invalid: number => `▲ ${number.toLocaleString("en")} invalid`,
     total: (all, stored) => `${count(all, "setting")}, ${stored} stored`,
-    noMatch: "No settings match.", none: "No settings yet", noSuite: "This suite does not exist yet",
+    noMatch: "No settings match.", none: "No settings yet",
     begin: "Add a setting, import a file, or write a schema.",
     keyHint: "Dots make groups: player.volume is in the group player.",
     badKey: "A name has 1 to 256 bytes, and cannot be “.” or “..”.",
@@ -167,6 +167,11 @@ export const texts = {
     dropped: number => `This removes the suite with ${count(number, "stored value")} and its schema. Programs that read `
       + "the suite then get no values. The history keeps the commits, so that you can undo the drop.",
     edits: number => `This discards your ${count(number, "edit")} of the suite.`,
+  },
+  absent: {
+    suite: suite => `There is no suite ${suite}`, setting: key => `There is no setting ${key}`,
+    near: "Did you mean:", createSuite: "Create this suite", createSetting: "Create this setting",
+    noSetting: "No value is stored, and the schema does not list the key.", all: "All suites",
   },
   schemas: {
     label: "JSON Schema", hint: "Draft 2020-12. Each property describes a setting of this suite.",
