@@ -1,5 +1,7 @@
 """The flows of a person who reads a long history, compares, clones and drops suites, or mistypes a name."""
 
+import json
+
 from browsing.api import API
 from browsing.editing import EDITOR, equal
 from browsing.person import Wrong
@@ -116,6 +118,12 @@ def cloning(trial, person):
     person.press("Enter")
     person.shows("exists already", "dialog")
     equal("the other suite", trial.api.send("GET", "suites/taken?raw"), {"a": 1})
+    # If the daemon refuses the values, the dialog says what there is, and another name begins again.
+    with person.answering("*/v1/transaction", 507, json.dumps({"status": 507, "detail": "the disk is full"})):
+        person.fill("Name of the new suite", "half", "dialog")
+        person.press("Enter")
+        person.shows("has the schema, but not the values: the disk is full. Try again", "dialog")
+    equal("no values", trial.api.send("GET", "suites/half?view=stored&raw"), {})
     person.fill("Name of the new suite", "copy", "dialog")
     person.press("Enter")
     person.until("location.hash === '#/copy' && !document.querySelector('dialog')", "the clone is shown")
@@ -132,9 +140,9 @@ def cloning(trial, person):
         person.click("Actions for app", "button", "main")
         person.click("Clone suite…", "[role=menuitem]", "main")
         person.shows("account.password: you may not read the secret", "dialog .mistakes")
+        person.leave()
     finally:
         guarded.stop()
-    person.leave()
 
 
 def dropping(trial, person):

@@ -18,7 +18,8 @@ function distance(one, other) {
 
 // The names nearest to a mistyped name: few letters differ, or one name is a part of the other.
 export function nearNames(name, names) {
-  const wanted = name.toLowerCase(), last = wanted.split(".").at(-1), limit = Math.max(1, Math.floor(wanted.length / 4));
+  const wanted = name.toLowerCase(), last = wanted.split(".").at(-1);
+  const limit = Math.max(1, Math.floor(wanted.length / 4));
   const found = [];
   for (const each of names) {
     const text = each.toLowerCase();
@@ -26,17 +27,24 @@ export function nearNames(name, names) {
     const score = Math.abs(text.length - wanted.length) > limit ? Infinity : distance(wanted, text);
     if (score <= limit || isPart) found.push([Math.min(score, isPart ? limit : Infinity), each]);
   }
-  return found.sort((one, other) => one[0] - other[0] || (one[1] < other[1] ? -1 : 1)).slice(0, most).map(([, each]) => each);
+  found.sort((one, other) => one[0] - other[0] || (one[1] < other[1] ? -1 : 1));
+  return found.slice(0, most).map(([, each]) => each);
 }
 
 function absent(title, note, near, link, ...buttons) {
   return el("div.empty", el("h2", { tabindex: -1 }, title), note && el("p", note),
-    near.length > 0 && [el("p", texts.absent.near), el("ul", near.map(name => el("li", el("a", { href: link(name) }, bdi(name)))))],
+    near.length > 0 && [el("p", texts.absent.near),
+      el("ul", near.map(name => el("li", el("a", { href: link(name) }, bdi(name)))))],
     el("div.buttons", buttons));
 }
 
-export const absentSuite = (app, store, create) => absent(texts.absent.suite(store.suite), "", store.near, name => app.link(name),
-  el("a", { href: "#/" }, texts.absent.all), app.caller.may("write", store.suite) && button(texts.absent.createSuite, create));
+// The part of the view of a suite that does not exist.
+export function absentSuite(app, store, create) {
+  const element = absent(texts.absent.suite(store.suite), "", store.near, name => app.link(name),
+    el("a", { href: "#/" }, texts.absent.all),
+    app.caller.may("write", store.suite) && button(texts.absent.createSuite, create));
+  return { element, change() {}, leave() {} };
+}
 
 // The panel of a key without a setting.
 export function absentSetting(app, store, key, { back, create }) {

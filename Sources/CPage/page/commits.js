@@ -22,7 +22,8 @@ export function changeList(changes, { action, name, first = step } = {}) {
 
   function show(number) {
     const items = changes.slice(shown, shown + number).map(change => el("li", { tabindex: -1 },
-      el("strong", (name || bdi)(change.key, name && change.suite)), difference(oldSide(change), newSide(change)), action?.(change)));
+      el("strong", (name || bdi)(change.key, name && change.suite)), difference(oldSide(change), newSide(change)),
+      action?.(change)));
     last.before(...items);
     shown += items.length;
     if (shown === changes.length) last.remove();
@@ -54,8 +55,8 @@ export function commitRow(app, suite, commit, dialogs, { place, name, keys = () 
       [texts.history.compareWithNow, () => app.go(suite, null, { compare: "", from: revision })]]));
 }
 
-// `read(next, count)` returns `{ commits, next }`: the newest commits, or the commits before `next`. `none()` is the text
-// of an empty list, and `waiting()` the number of new commits after a reading. New commits wait behind the button
+// `read(next, count)` returns `{ commits, next }`: the newest commits, or the commits before `next`. `none()` is the
+// text of an empty list, and `waiting()` the number of new commits after a reading. New commits wait behind the button
 // `newer`, so that no row moves under the pointer.
 export function commitList({ read, row, none, isGone, waiting = () => 0 }) {
   let commits = [], next, turn = 0;

@@ -41,7 +41,8 @@ export function compareView(app, store, first) {
   const { suite } = store;
   let isGone = false, turn = 0;
   const suites = el("datalist", { id: newID() });
-  const from = el("input", { list: suites.id, placeholder: suite }), at = el("input", { placeholder: texts.compare.now });
+  const from = el("input", { list: suites.id, placeholder: suite });
+  const at = el("input", { placeholder: texts.compare.now });
   const to = el("input", { placeholder: texts.compare.now });
   const failure = alarm("p.error");
   const result = el("section.comparison", { hidden: true });
@@ -73,8 +74,8 @@ export function compareView(app, store, first) {
     result.hidden = true;
     if (one.join() === other.join()) return failure.tell(isAsked ? texts.compare.same : "");
     try {
-      const found = isOther() ? await compareSuites(one, other) : { hidden: 0, changes: (await get(suitePath(suite, "diff"),
-        { from: one[1] ?? store.revision, to: other[1] })).body.changes };
+      const found = isOther() ? await compareSuites(one, other)
+        : (await get(suitePath(suite, "diff"), { from: one[1] ?? store.revision, to: other[1] })).body;
       const schemas = await schemaDifference(one, other);
       if (isGone || mine !== turn) return;
       show(one, other, found, schemas);
@@ -87,8 +88,9 @@ export function compareView(app, store, first) {
     const isCopy = isOther();
     const hasValue = ({ oldSource }) => oldSource === "stored" || isCopy && oldSource === "default";
     // Only the present suite can get values. An edit of a secret would show its value.
-    const mayUse = change => !other[1] && !change.secret && change.oldSource !== "invalid" && store.at(change.key).writable
-      && app.caller.may("write", suite, change.key) && (hasValue(change) || ["stored", "invalid"].includes(change.source));
+    const mayUse = change => !other[1] && !change.secret && change.oldSource !== "invalid"
+      && store.at(change.key).writable && app.caller.may("write", suite, change.key)
+      && (hasValue(change) || ["stored", "invalid"].includes(change.source));
     const useAll = all => {
       for (const change of all)
         app.tray.propose(store.at(change.key), hasValue(change) ? { value: change.old } : { remove: true });
@@ -102,7 +104,8 @@ export function compareView(app, store, first) {
     changeList(changes, { name: key => el("a", { href: app.link(suite, key) }, bdi(key)),
       action: change => mayUse(change)
         && button(texts.compare.use(isCopy), () => useAll([change]), texts.compare.useKey(isCopy, change.key)) }),
-    usable.length > 1 ? el("div.buttons", button(texts.compare.useAll(isCopy, usable.length), () => useAll(usable))) : "");
+    usable.length > 1 ? el("div.buttons",
+      button(texts.compare.useAll(isCopy, usable.length), () => useAll(usable))) : "");
     result.hidden = false;
     result.querySelector("h2").focus();
   }

@@ -65,28 +65,36 @@ export async function cloneSuite(app, store, fail) {
   }
   const { values, left, hasHidden, hasLocked } = planOf(app, store);
   const note = texts.manage.cloneNote(suite);
-  const keys = [newKey(), newKey()];
-  // The new suite gets the schema first, so that no other caller reads a secret. `begun` is its name from then on, and
-  // `revision` its last commit.
-  let begun = null, revision = 0;
+  // The new suite gets the schema first, so that no other caller reads a secret. An attempt has a name, a request key
+  // for each commit, and the revision of the new suite: 0 until the suite has the schema.
+  let attempt = {};
   askForName(texts.manage.cloneTitle(suite), [el("p", texts.manage.plan(values.size, schema !== null)),
     hasHidden && el("p.notice.bad", texts.manage.hiddenDefaults),
     left.length > 0 && [el("p.notice.bad", texts.manage.left),
       el("ul.mistakes", left.map(([key, reason]) => el("li", bdi(key, "strong"), ": ", reason)))]],
   texts.manage.cloneNow, "primary", texts.manage.cloneName, async name => {
     try {
-      if (begun !== name && await exists(name)) return texts.manage.exists;
-      if (begun !== name && schema !== null) {
-        const answer = await send("PUT", suitePath(name, "schema"), { text: schema, note, noneMatch: "*", key: keys[0] });
-        [begun, revision] = [name, answer.body.revision];
+      if (attempt.name !== name) {
+        if (await exists(name)) return texts.manage.exists;
+        attempt = { name, keys: [newKey(), newKey()], revision: 0 };
+      }
+      const [schemaKey, valuesKey] = attempt.keys;
+      if (!attempt.revision && schema !== null) {
+        const { body } = await send("PUT", suitePath(name, "schema"),
+          { text: schema, note, noneMatch: "*", key: schemaKey });
+        attempt.revision = body.revision;
       }
       const sets = [...values].map(([key, value]) => ({ op: "set", suite: name, key, value }));
-      if (sets.length) await send("POST", "v1/transaction", { body: { if: [{ suite: name, revision }], do: sets }, note,
-        key: keys[1], query: { override: hasLocked ? "locked" : undefined } });
+      if (sets.length) await send("POST", "v1/transaction", { note, key: valuesKey,
+        body: { if: [{ suite: name, revision: attempt.revision }], do: sets },
+        query: { override: hasLocked ? "locked" : undefined } });
       app.go(name);
     } catch (problem) {
-      const reason = problem.code === "precondition_failed" ? texts.manage.exists : problem.message;
-      return begun === name ? texts.manage.noValues(reason) : reason;
+      const hasSchema = attempt.revision > 0;
+      // After a lost answer, the same request finds out whether the daemon made the commit.
+      if (!hasSchema && !problem.isLost) attempt = {};
+      if (hasSchema) return texts.manage.noValues(problem.message);
+      return problem.code === "precondition_failed" ? texts.manage.exists : problem.message;
     }
   });
 }

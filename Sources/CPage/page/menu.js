@@ -3,11 +3,10 @@ import { button, el, newID } from "./dom.js";
 
 // `items()` returns the actions, `[label, act]` each; an item that is false is left out.
 export function menu(label, items) {
-  const list = el("div.menu", { popover: "auto", role: "menu", "aria-label": label, id: newID(), onbeforetoggle: event => {
-    if (event.newState === "open") list.replaceChildren(...items().filter(Boolean).map(([text, act]) => button(text, () => {
-      list.hidePopover();
-      act();
-    }, { role: "menuitem", tabindex: -1 })));
+  const item = ([text, act]) => button(text, () => { list.hidePopover(); act(); }, { role: "menuitem", tabindex: -1 });
+  const list = el("div.menu", { popover: "auto", role: "menu", "aria-label": label, id: newID(),
+  onbeforetoggle: event => {
+    if (event.newState === "open") list.replaceChildren(...items().filter(Boolean).map(item));
   }, ontoggle: event => {
     if (event.newState === "closed") return list.replaceChildren();
     place();
@@ -23,7 +22,8 @@ export function menu(label, items) {
     event.preventDefault();
     all.at(moves[event.key] % all.length).focus();
   } });
-  const opener = button("⋯", null, { class: "quiet", "aria-label": label, "aria-haspopup": "menu", popovertarget: list.id });
+  const opener = button("⋯", null,
+    { class: "quiet", "aria-label": label, "aria-haspopup": "menu", popovertarget: list.id });
 
   // Below the button, or above it if there is no room, and within the screen.
   function place() {

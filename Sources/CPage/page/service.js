@@ -124,8 +124,8 @@ function chart(title, values, digits) {
   const line = y => el("line.axis", { x1: 0, x2: width, y1: y, y2: y });
   return el("figure.card", el("figcaption", el("h2", title), el("strong", now),
     el("span.faint", texts.service.last(minutes))),
-  el("div.plot", el("span", String(top)), el("span", "0"), el("svg", { viewBox: `0 -2 ${width} ${height + 4}`, role: "img",
-    "aria-label": texts.service.value(title, now, top), preserveAspectRatio: "none" },
+  el("div.plot", el("span", String(top)), el("span", "0"), el("svg", { viewBox: `0 -2 ${width} ${height + 4}`,
+    role: "img", "aria-label": texts.service.value(title, now, top), preserveAspectRatio: "none" },
   [0, height / 2, height].map(line), el("polyline.curve", { points })),
   el("span", texts.service.ago(minutes)), el("span", texts.service.now)));
 }

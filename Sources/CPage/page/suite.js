@@ -26,10 +26,11 @@ export function suiteView(app, first) {
   const failure = alarm();
   const invalid = el("a.mark.bad", { href: app.link(suite, null, { show: "invalid" }), hidden: true });
   const body = el("div.part-view", loading());
-  const actions = menu(texts.manage.actions(suite), () => [[texts.manage.clone, () => cloneSuite(app, store, failure.tell)],
+  const actions = menu(texts.manage.actions(suite), () => [
+    [texts.manage.clone, () => cloneSuite(app, store, failure.tell)],
     [texts.manage.drop, () => dropSuite(app, store, failure.tell)]]);
-  const element = el("div.view",
-    el("div.head", heading, app.caller.may("schema", suite) && actions, tabs, invalid), failure, body);
+  const head = el("div.head", heading, app.caller.may("schema", suite) && actions, tabs, invalid);
+  const element = el("div.view", head, failure, body);
   const countInvalid = paced(200, () => {
     const number = [...store.settings.values()].filter(({ source }) => source === "invalid").length;
     invalid.textContent = texts.suite.invalid(number);
@@ -48,8 +49,8 @@ export function suiteView(app, first) {
   // A suite that does not exist has no settings and no schema until the person decides to create the suite.
   function partOf(place) {
     const name = tabOf(place);
-    const isMeant = store.exists || name === "history" || isCreating || place.query.has("create") || hasSchemaDraft(suite)
-      || app.tray.all.some(edit => edit.suite === suite);
+    const isMeant = store.exists || name === "history" || isCreating || place.query.has("create")
+      || hasSchemaDraft(suite) || app.tray.all.some(edit => edit.suite === suite);
     return isMeant ? name : "absent";
   }
 
@@ -59,7 +60,8 @@ export function suiteView(app, first) {
     if (tabs.dataset.shown === `${name} ${label}`) return;
     tabs.dataset.shown = `${name} ${label}`;
     tabs.replaceChildren(...[["settings", texts.common.settings, {}],
-      ["history", texts.common.history, { history: "" }], ["compare", texts.compare.title, { compare: "" }], ["schema", label, { schema: "" }]].map(([id, label, query]) =>
+      ["history", texts.common.history, { history: "" }], ["compare", texts.compare.title, { compare: "" }],
+      ["schema", label, { schema: "" }]].map(([id, label, query]) =>
       el("a", { href: app.link(suite, null, query), "aria-current": id === name ? "page" : null }, label)));
   }
 
@@ -72,7 +74,7 @@ export function suiteView(app, first) {
     if (part === settings) settings?.pause();
     else part?.leave();
     if (place.query.has("create")) isCreating = true;
-    part = name === "absent" ? { element: absentSuite(app, store, () => { isCreating = true; draw(); }), change() {}, leave() {} }
+    part = name === "absent" ? absentSuite(app, store, () => { isCreating = true; draw(); })
       : name === "history" ? historyView(app, store, place) : name === "compare" ? compareView(app, store, place)
       : name === "schema" ? schemaView(app, store, drawTabs) : settings || settingsPart(app, store, place);
     part.name = name;
@@ -298,7 +300,8 @@ function settingsPart(app, store, first) {
     panel = key = null;
   }
 
-  const isKnown = place => store.settings.has(place.key) || place.query.has("create") || tray.at(store.suite, place.key);
+  const isKnown = place => store.settings.has(place.key) || place.query.has("create")
+    || tray.at(store.suite, place.key);
 
   function show(place) {
     const isOther = place.key !== key || !panel || panel.isAbsent;

@@ -10,7 +10,8 @@ const mostCells = 1_000_000;
 export function steps(before, after) {
   let start = 0, end = 0;
   while (start < before.length && start < after.length && before[start] === after[start]) start += 1;
-  while (end < before.length - start && end < after.length - start && before.at(-1 - end) === after.at(-1 - end)) end += 1;
+  while (end < before.length - start && end < after.length - start
+    && before.at(-1 - end) === after.at(-1 - end)) end += 1;
   const one = before.slice(start, before.length - end), other = after.slice(start, after.length - end);
   const isSmall = one.length * other.length <= mostCells;
   // The length of the longest common subsequence of the rests of both lists, by the beginnings of the rests.
@@ -34,8 +35,9 @@ export function steps(before, after) {
 export function markedTexts(before, after) {
   const words = text => text.match(/[\p{L}\p{N}]+|[^\p{L}\p{N}]/gu) || [];
   const all = steps(words(before), words(after));
-  const length = of => all.reduce((sum, [kind, text]) => sum + (of(kind) && /[\p{L}\p{N}]/u.test(text) ? text.length : 0), 0);
-  if (length(kind => kind === "span") * 3 < length(kind => kind !== "ins")) return null;
+  const length = kinds => all.filter(([kind, text]) => kinds.includes(kind) && /[\p{L}\p{N}]/u.test(text))
+    .reduce((sum, [, text]) => sum + text.length, 0);
+  if (length(["span"]) * 3 < length(["span", "del"])) return null;
   return ["del", "ins"].map(side => {
     const nodes = [];
     for (const [kind, text] of all) {

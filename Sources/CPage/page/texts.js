@@ -125,7 +125,8 @@ export const texts = {
     stay: "The schema does not allow the earlier values of these settings, so they stay as they are:",
     nothing: "This changes nothing: the earlier state is in force already.", willChange: "These changes are made:",
     cannotUndo: reason => `Cannot undo this commit: ${reason}`,
-    cannotUndoAll: reason => `Cannot undo this commit in all suites: ${reason}. Undo the commit in each suite by itself.`,
+    cannotUndoAll: reason => `Cannot undo this commit in all suites: ${reason}. Undo the commit in each suite by `
+      + "itself.",
     cannotGoBack: reason => `Cannot go back: ${reason}`,
     changedElsewhere: "The suite was changed elsewhere. Cancel, and look at the effects again.",
   },
@@ -155,17 +156,20 @@ export const texts = {
   manage: {
     actions: suite => `Actions for ${suite}`, clone: "Clone suite…", drop: "Drop suite…",
     cloneTitle: suite => `Clone ${suite}`, cloneName: "Name of the new suite", cloneNow: "Clone suite",
-    plan: (number, hasSchema) => `The new suite gets ${count(number, "stored value")}${hasSchema ? " and the schema" : ""}.`,
+    plan: (number, hasSchema) =>
+      `The new suite gets ${count(number, "stored value")}${hasSchema ? " and the schema" : ""}.`,
     left: "The new suite does not get the stored values of these settings:",
-    invalid: "the schema does not allow the value", secret: "you may not read the secret", locked: "the schema locks the key",
+    invalid: "the schema does not allow the value", secret: "you may not read the secret",
+    locked: "the schema locks the key",
     exists: "This suite exists already. Choose another name.",
-    noValues: reason => `The new suite has the schema, but not the values: ${reason} Try again, or drop the new suite.`,
+    noValues: reason => `The new suite has the schema, but not the values: ${reason}. Try again, or drop the new `
+      + "suite.",
     cloneNote: suite => `clone of ${suite}`,
     hiddenDefaults: "The new suite does not get the defaults of secrets that you may not read.",
     dropTitle: suite => `Drop ${suite}?`, dropNow: "Drop suite", typeName: suite => `Type ${suite} to confirm`,
     notTheName: suite => `The name is not ${suite}.`,
-    dropped: number => `This removes the suite with ${count(number, "stored value")} and its schema. Programs that read `
-      + "the suite then get no values. The history keeps the commits, so that you can undo the drop.",
+    dropped: number => `This removes the suite with ${count(number, "stored value")} and its schema. Programs that `
+      + "read the suite then get no values. The history keeps the commits, so that you can undo the drop.",
     edits: number => `This discards your ${count(number, "edit")} of the suite.`,
   },
   absent: {
@@ -205,8 +209,8 @@ export const texts = {
     commits: "Commits per second", watchers: "Watchers", daemons: "Daemons that share these settings",
     place: (version, cursor) => ` ${version}, at ${cursor}`,
     behind: number => `, ${count(number, "batch", "batches")} behind`,
-    last: minutes => `in the last ${minutes} minutes`, value: (title, value, top) => `${title}: ${value} now, on a scale from 0 to ${top}`, now: "now",
-    ago: minutes => `${minutes} min ago`,
+    last: minutes => `in the last ${minutes} minutes`, ago: minutes => `${minutes} min ago`, now: "now",
+    value: (title, value, top) => `${title}: ${value} now, on a scale from 0 to ${top}`,
   },
   transfer: {
     exported: "Exported the stored settings", exportFailed: "Export failed",

@@ -26,6 +26,8 @@ export async function schemaDifference(...places) {
   return one === other ? el("p.faint", texts.history.sameSchema) : difference(side(one), side(other));
 }
 
+const nameWithSuite = (key, suite) => [bdi(key), el("span.faint", texts.edits.in, bdi(suite))];
+
 // `onDone` is called after the daemon made the changes.
 export function undoDialogs(app, suite, isGone, onDone) {
   function schemaChange(revision) {
@@ -33,7 +35,8 @@ export function undoDialogs(app, suite, isGone, onDone) {
     return el("details", { ontoggle: async event => {
       if (!event.target.open || content.hasChildNodes()) return;
       try {
-        content.replaceChildren(...[await schemaDifference([suite, revision - 1], [suite, revision])].flat().filter(Boolean));
+        const lines = await schemaDifference([suite, revision - 1], [suite, revision]);
+        content.replaceChildren(...[lines].flat().filter(Boolean));
       } catch (error) {
         content.replaceChildren(el("p.error", error.message));
       }
@@ -100,10 +103,11 @@ export function undoDialogs(app, suite, isGone, onDone) {
   // Asks whether a commit of several suites is undone in all of them.
   function scopeChoice({ others, isEverywhere = false, isChosen, choose }, close) {
     const name = newID();
+    const option = (value, label) => el("label.check", el("input", { type: "radio", name,
+      checked: value === isEverywhere, autofocus: isChosen && value === isEverywhere,
+      onchange: () => { close(); choose(value); } }), label);
     return el("fieldset.group", el("legend", texts.history.otherSuites(others)),
-      [[false, texts.history.onlyHere(suite)], [true, texts.history.allSuites(others.length + 1)]].map(([value, label]) =>
-        el("label.check", el("input", { type: "radio", name, checked: value === isEverywhere,
-          autofocus: isChosen && value === isEverywhere, onchange: () => { close(); choose(value); } }), label)));
+      option(false, texts.history.onlyHere(suite)), option(true, texts.history.allSuites(others.length + 1)));
   }
 
   // Shows the effects of an undo or a restore, and makes the changes if the person agrees. The changes are made to the
@@ -135,7 +139,7 @@ export function undoDialogs(app, suite, isGone, onDone) {
           el("li", bdi(key, "strong"), ": ", errors.map(error => error.detail).join("; "))))],
       changed === false ? el("p", texts.history.nothing)
         : [el("p", texts.history.willChange), schemas && [el("h3", texts.common.schema), el("div", schemas)],
-          changeList(changes, { name: isEverywhere && ((key, suite) => [bdi(key), el("span.faint", texts.edits.in, bdi(suite))]) })],
+          changeList(changes, { name: isEverywhere && nameWithSuite })],
       field(texts.common.note, note)],
     label, notices.length || skipped.length ? "danger" : "primary", async () => {
       try {
