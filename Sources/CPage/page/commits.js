@@ -59,7 +59,8 @@ export function commitRow(app, suite, commit, dialogs, { place, name, keys = () 
 // text of an empty list, and `waiting()` the number of new commits after a reading. New commits wait behind the button
 // `newer`, so that no row moves under the pointer.
 export function commitList({ read, row, none, isGone, waiting = () => 0 }) {
-  let commits = [], next, turn = 0;
+  // `reading` is the turn of the reading that runs, or 0.
+  let commits = [], next, turn = 0, reading = 0;
   // The element of each commit. A row stays the same element, so that the focus and the pointer stay on the commit.
   const rows = new Map();
   const id = ({ suite, revision }) => `${suite} ${revision}`;
@@ -70,9 +71,13 @@ export function commitList({ read, row, none, isGone, waiting = () => 0 }) {
   const more = button(texts.history.older, () => load(true), { hidden: true });
 
   async function load(isMore) {
+    // A reading of the changes of all suites takes its commits out of the feed, so it must not be discarded.
+    if (isMore && reading) return;
     const mine = turn += 1;
+    reading = mine;
     const body = await persist(() => read(isMore ? next : undefined, commits.length), failure.tell,
       () => isGone() || mine !== turn);
+    if (reading === mine) reading = 0;
     if (!body) return;
     commits = isMore ? [...commits, ...body.commits] : body.commits;
     next = body.next;
