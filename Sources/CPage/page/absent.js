@@ -1,5 +1,6 @@
 // The views of a suite and of a setting that do not exist. They suggest near names; the person decides about creation.
 import { bdi, button, el } from "./dom.js";
+import { panelHead } from "./setting.js";
 import { texts } from "./texts.js";
 
 const most = 5;
@@ -48,8 +49,7 @@ export function absentSuite(app, store, create) {
 
 // The panel of a key without a setting.
 export function absentSetting(app, store, key, { back, create }) {
-  const element = el("div.panel-body", el("div.panel-head", button("←", () => back(false),
-    { class: "quiet", "aria-label": texts.setting.back })), absent(texts.absent.setting(key), texts.absent.noSetting,
+  const element = el("div.panel-body", panelHead(back), absent(texts.absent.setting(key), texts.absent.noSetting,
     nearNames(key, store.settings.keys()), name => app.link(store.suite, name),
     el("a", { href: app.link(store.suite, null, { history: "", key }) }, texts.common.history),
     app.caller.may("write", store.suite, key) && button(texts.absent.createSetting, create)));

@@ -113,6 +113,23 @@ export async function persist(read, fail, isGone) {
 
 export const get = (target, query, options) => send("GET", target, { query, ...options });
 
+// The number of suites in a page of the list of suites.
+export const pageOfSuites = 10_000;
+
+// Reads all pages of a list, whose elements are in a member of each body. Returns the elements, and the first and the
+// last answer: a stream from the cursor of the first answer has all changes since any page was read.
+export async function getAll(target, member, query) {
+  const all = [];
+  let first, last, after;
+  do {
+    last = await get(target, { ...query, after });
+    first ||= last;
+    all.push(...last.body[member]);
+    after = last.body.next;
+  } while (after !== undefined);
+  return { all, first, last };
+}
+
 export const newKey = () =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), byte => byte.toString(16).padStart(2, "0")).join("");
 

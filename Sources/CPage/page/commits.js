@@ -35,6 +35,10 @@ export function changeList(changes, { action, name, first = step } = {}) {
   return list;
 }
 
+// The settings whose values a schema does not allow, with the reasons. A mistake without a key concerns the whole suite.
+export const mistakeList = all => el("ul.mistakes", all.map(({ key, errors = [] }) =>
+  el("li", key ? bdi(key, "strong") : texts.schemas.wholeSuite, ": ", errors.map(error => error.detail).join("; "))));
+
 // A row of the list, with a menu of actions. `dialogs` are the dialogs of the suite of the commit, and `place` leads to
 // the suite if the list has several. `keys()` chooses the settings of "Go back".
 export function commitRow(app, suite, commit, dialogs, { place, name, keys = () => undefined } = {}) {

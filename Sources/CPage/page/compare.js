@@ -1,23 +1,17 @@
 // The comparison of a suite with another suite, or with itself at another moment.
-import { get } from "./api.js";
+import { get, getAll } from "./api.js";
 import { changeList } from "./commits.js";
 import { alarm, bdi, button, el, field, newID, say } from "./dom.js";
 import { isSame } from "./exact.js";
-import { isSecret, suitePath } from "./store.js";
+import { isSecret, isStored, pageOfKeys, suitePath } from "./store.js";
 import { texts } from "./texts.js";
 import { schemaDifference, undoDialogs } from "./undo.js";
 
-const pageOfKeys = 5000, mostSuggestions = 1000;
+const mostSuggestions = 1000;
 
 async function settingsAt(suite, at) {
-  const all = new Map();
-  let after;
-  do {
-    const { body } = await get(suitePath(suite, "keys"), { at, after, limit: pageOfKeys });
-    for (const setting of body.keys) all.set(setting.key, setting);
-    after = body.next;
-  } while (after !== undefined);
-  return all;
+  const { all } = await getAll(suitePath(suite, "keys"), "keys", { at, limit: pageOfKeys });
+  return new Map(all.map(setting => [setting.key, setting]));
 }
 
 // The changes from one suite to another, and the number of secrets whose values the caller may not read.
@@ -90,7 +84,7 @@ export function compareView(app, store, first) {
     // Only the present suite can get values. An edit of a secret would show its value.
     const mayUse = change => !other[1] && !change.secret && change.oldSource !== "invalid"
       && store.at(change.key).writable && app.caller.may("write", suite, change.key)
-      && (hasValue(change) || ["stored", "invalid"].includes(change.source));
+      && (hasValue(change) || isStored(change));
     const useAll = all => {
       for (const change of all)
         app.tray.propose(store.at(change.key), hasValue(change) ? { value: change.old } : { remove: true });

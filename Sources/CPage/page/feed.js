@@ -1,5 +1,5 @@
 // The changes of all suites: their commits, newest first.
-import { Watch, get } from "./api.js";
+import { Watch, get, getAll, pageOfSuites } from "./api.js";
 import { commitList, commitRow, page } from "./commits.js";
 import { bdi, debounced, el } from "./dom.js";
 import { suitePath } from "./store.js";
@@ -87,19 +87,12 @@ export function feedView(app, first) {
   const readBackTo = () => new Date(feed.oldestTime).toLocaleString();
 
   async function beginFeed() {
-    const suites = [];
-    let after, cursor, newest;
-    do {
-      const answer = await get("v1/suites", { limit: 10_000, after });
-      cursor ||= answer.cursor;
-      newest ??= answer.body.revision;
-      suites.push(...answer.body.suites);
-      after = answer.body.next;
-    } while (after !== undefined);
-    if (!isGone) watch ||= new Watch("v1/observe", { suitePrefix: "" }, cursor, countNewCommit);
+    const { all, first } = await getAll("v1/suites", "suites", { limit: pageOfSuites });
+    const newest = first.body.revision;
+    if (!isGone) watch ||= new Watch("v1/observe", { suitePrefix: "" }, first.cursor, countNewCommit);
     newer = newer.filter(revision => revision > newest);
     feed?.close();
-    feed = new Feed(suites, newest,
+    feed = new Feed(all, newest,
       { by: caller(), isWanted, since: Date.now() - (spans[since.value] ?? Infinity) });
   }
 

@@ -190,6 +190,9 @@ function compare(one, other) {
   return one < other ? -1 : one > other ? 1 : 0;
 }
 
+// The words of a search, which must all be in a text.
+export const wordsOf = text => text.toLowerCase().split(/\s+/).filter(Boolean);
+
 // A search field for a list. Arrow down and Enter focus the list. Escape empties the field, and then focuses the list.
 export function searchField(label, listOf, draw) {
   const input = el("input", { type: "search", "aria-label": label, placeholder: `${label}  /`, oninput: () => {

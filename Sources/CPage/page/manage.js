@@ -1,9 +1,9 @@
 // The dialogs that clone and drop a suite.
 import { get, newKey, send } from "./api.js";
-import { bdi, confirm, el, field } from "./dom.js";
-import { objectOf } from "./exact.js";
+import { confirm, el, field } from "./dom.js";
+import { mistakeList } from "./commits.js";
 import { resolve } from "./schema.js";
-import { isSecret, present, suitePath } from "./store.js";
+import { isSecret, isStored, present, suitePath } from "./store.js";
 import { texts } from "./texts.js";
 
 // Asks for a name before an action. `act` returns why the action failed, or nothing.
@@ -23,11 +23,11 @@ function planOf(app, store) {
   const isLocked = key => resolve(store.at(key).schema).readOnly === true;
   for (const setting of store.settings.values()) {
     const { key, source } = setting;
-    if (!["stored", "invalid"].includes(source)) continue;
+    if (!isStored(setting)) continue;
     const reason = source === "invalid" ? texts.manage.invalid
       : isSecret(setting) && setting.value === undefined ? texts.manage.secret
         : isLocked(key) && !app.caller.may("override", store.suite, key) && texts.manage.locked;
-    if (reason) left.push([key, reason]);
+    if (reason) left.push({ key, errors: [{ detail: reason }] });
     else values.set(key, present(setting));
   }
   return { values, left, hasLocked: [...values.keys()].some(isLocked),
@@ -70,8 +70,7 @@ export async function cloneSuite(app, store, fail) {
   let attempt = {};
   askForName(texts.manage.cloneTitle(suite), [el("p", texts.manage.plan(values.size, schema !== null)),
     hasHidden && el("p.notice.bad", texts.manage.hiddenDefaults),
-    left.length > 0 && [el("p.notice.bad", texts.manage.left),
-      el("ul.mistakes", left.map(([key, reason]) => el("li", bdi(key, "strong"), ": ", reason)))]],
+    left.length > 0 && [el("p.notice.bad", texts.manage.left), mistakeList(left)]],
   texts.manage.cloneNow, "primary", texts.manage.cloneName, async name => {
     try {
       if (attempt.name !== name) {
@@ -108,7 +107,7 @@ export async function dropSuite(app, store, fail) {
   } catch (error) {
     return fail(error.message);
   }
-  const stored = [...store.settings.values()].filter(({ source }) => ["stored", "invalid"].includes(source)).length;
+  const stored = [...store.settings.values()].filter(isStored).length;
   const editsOf = () => app.tray.all.filter(edit => edit.suite === suite);
   const key = newKey();
   askForName(texts.manage.dropTitle(suite), [el("p", texts.manage.dropped(stored)),

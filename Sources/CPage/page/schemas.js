@@ -1,22 +1,19 @@
 // The schema of a suite: view, edit, check the effects, and apply.
-import { Problem, get, newKey, persist, send } from "./api.js";
-import { alarm, bdi, button, confirm, el, field, loading } from "./dom.js";
+import { Problem, newKey, persist, send } from "./api.js";
+import { alarm, button, confirm, el, field, loading } from "./dom.js";
 import { readDraft, saveDraft, schemaDraft } from "./drafts.js";
 import { mistake, offsetOf, parse, print, requestDepth } from "./exact.js";
 import { tellCommit } from "./changes.js";
-import { changeList } from "./commits.js";
-import { suitePath } from "./store.js";
+import { changeList, mistakeList } from "./commits.js";
+import { noSchema, readSchema, suitePath } from "./store.js";
 import { texts } from "./texts.js";
-import { difference } from "./words.js";
+import { textDifference } from "./words.js";
 
 const beginning = print({
   $schema: "https://json-schema.org/draft/2020-12/schema", type: "object", additionalProperties: false,
   properties: { "player.volume": { description: texts.schemas.example, type: "number", minimum: 0, maximum: 1,
     default: 0.5 } },
 }, 2);
-
-// The version of a suite without a schema.
-const none = { text: null, tag: null };
 
 export function schemaView(app, store, onDraft) {
   const target = suitePath(store.suite, "schema");
@@ -104,16 +101,10 @@ export function schemaView(app, store, onDraft) {
   }
 
   async function read() {
-    try {
-      const answer = await get(target, {}, { isText: true });
-      // A text area has only line feeds. A schema on one line is indented, so that a person can read it.
-      const isLine = !answer.body.trim().includes("\n");
-      const text = isLine ? `${print(parse(answer.body), 2)}\n` : answer.body.replace(/\r\n?/g, "\n");
-      return { text, tag: answer.tag };
-    } catch (error) {
-      if (["no_schema", "unknown_suite"].includes(error.code)) return none;
-      throw error;
-    }
+    const { text, tag } = await readSchema(store.suite);
+    // A text area has only line feeds. A schema on one line is indented, so that a person can read it.
+    const isLine = text && !text.trim().includes("\n");
+    return { text: isLine ? `${print(parse(text), 2)}\n` : text && text.replace(/\r\n?/g, "\n"), tag };
   }
 
   function showNews(words) {
@@ -166,11 +157,9 @@ export function schemaView(app, store, onDraft) {
   function drawConflict() {
     conflict.hidden = !hasConflict();
     if (conflict.hidden) return;
-    const change = version => difference({ value: opened.text ?? "", source: "stored" },
-      { value: version ?? "", source: "stored" });
     conflict.replaceChildren(el("p", el("strong", texts.schemas.changedWhileEditing)),
-      el("h3", texts.schemas.theirs), el("div", change(current.text)),
-      el("h3", texts.schemas.yours), el("div", change(text.value)),
+      el("h3", texts.schemas.theirs), el("div", textDifference(opened.text, current.text)),
+      el("h3", texts.schemas.yours), el("div", textDifference(opened.text, text.value)),
       el("div.buttons", button(texts.schemas.useTheirs, () => { open(current); text.focus(); }),
         button(texts.schemas.keepMine, () => {
           opened = current;
@@ -202,9 +191,7 @@ export function schemaView(app, store, onDraft) {
         return text.value === checked && showMistakes(errors.map(({ pointer = "", detail }) =>
           ({ words: detail, at: offsetOf(pointer, checked) })));
       }
-      effects = [el("p.notice.bad", texts.schemas.doNotFit), el("ul.mistakes", conflicts.map(({ key, errors = [] }) =>
-        el("li", key ? bdi(key, "strong") : texts.schemas.wholeSuite, ": ",
-          errors.map(error => error.detail).join("; "))))];
+      effects = [el("p.notice.bad", texts.schemas.doNotFit), mistakeList(conflicts)];
     }
     // The effects of a text that the person has edited since are not shown.
     if (isGone || text.value !== checked) return;
@@ -220,9 +207,8 @@ export function schemaView(app, store, onDraft) {
     const note = el("input", { dir: "auto" });
     const key = newKey();
     const applied = text.value;
-    const side = value => ({ value: value ?? "", source: "stored" });
     const dialog = confirm(texts.schemas.confirmApply,
-      [el("h3", texts.schemas.changes), el("div", difference(side(current.text), side(applied))),
+      [el("h3", texts.schemas.changes), el("div", textDifference(current.text, applied)),
         el("h3", texts.schemas.effects), effects,
         hasConflicts && field(texts.schemas.conflictChoice, choice), field(texts.common.note, note)],
       texts.schemas.apply, hasConflicts ? "danger" : "primary", async () => {
@@ -246,7 +232,7 @@ export function schemaView(app, store, onDraft) {
     confirm(texts.schemas.confirmRemoval, el("p", texts.schemas.removal), texts.schemas.remove, "danger", async () => {
       try {
         const { body } = await send("DELETE", target, { match: current.tag });
-        open(none);
+        open(noSchema);
         tellCommit(app, body.revision, texts.schemas.removed(store.suite));
       } catch (problem) {
         if (problem.code !== "precondition_failed") return problem.message;

@@ -1,7 +1,8 @@
 // The search for settings in all suites, by key, title and description. Values are not searched, because the search
 // must not reveal a secret.
-import { emit, get, persist } from "./api.js";
+import { emit, get, getAll, pageOfSuites, persist } from "./api.js";
 import { alarm, bdi, button, debounced, el, say } from "./dom.js";
+import { wordsOf } from "./list.js";
 import { resolve } from "./schema.js";
 import { suitePath } from "./store.js";
 import { texts } from "./texts.js";
@@ -33,7 +34,7 @@ export function searchView(app, first) {
 
   async function search() {
     const mine = turn += 1;
-    words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+    words = wordsOf(input.value);
     results.replaceChildren();
     more.hidden = true;
     progress.textContent = "";
@@ -45,13 +46,7 @@ export function searchView(app, first) {
   }
 
   async function readSuites() {
-    const all = [];
-    let after;
-    do {
-      const { body } = await get("v1/suites", { limit: 10_000, after });
-      all.push(...body.suites);
-      after = body.next;
-    } while (after !== undefined);
+    const { all } = await getAll("v1/suites", "suites", { limit: pageOfSuites });
     emit("status", true);
     return all;
   }

@@ -5,12 +5,17 @@ import { bdi, button, el, loading, newID, paced, say } from "./dom.js";
 import { makeEditor } from "./editors.js";
 import { print } from "./exact.js";
 import { resolve, summary } from "./schema.js";
-import { isSecret, present, suitePath } from "./store.js";
+import { isSecret, isStored, present, suitePath } from "./store.js";
 import { texts } from "./texts.js";
 import { held, sourceBadge, time } from "./words.js";
 
 // The content of an editor whose text is no value.
 const unclear = Symbol("unclear");
+
+// The head of a panel. A narrow screen shows the first button, and a wide screen the last.
+export const panelHead = (back, heading) => el("div.panel-head",
+  button("←", () => back(false), { class: "quiet back", "aria-label": texts.setting.back }), heading,
+  button("✕", () => back(false), { class: "quiet close", "aria-label": texts.setting.close }));
 
 export function settingPanel(app, store, key, { back }) {
   const { tray } = app;
@@ -33,9 +38,7 @@ export function settingPanel(app, store, key, { back }) {
       + `${address(suitePath(store.suite, "keys", key)).replaceAll("'", "%27")}'`), copied);
   const heading = el("h2", { tabindex: -1, id: newID() }, bdi(key));
   const element = el("div.panel-body", { role: "group", "aria-labelledby": heading.id },
-    el("div.panel-head", button("←", () => back(false), { class: "quiet back", "aria-label": texts.setting.back }),
-      heading, button("✕", () => back(false), { class: "quiet close", "aria-label": texts.setting.close })),
-    task, place, state, about, navigator.clipboard && copies, past);
+    panelHead(back, heading), task, place, state, about, navigator.clipboard && copies, past);
 
   function change(edit) {
     inEditor = "value" in edit ? edit.value : unclear;
@@ -112,7 +115,7 @@ export function settingPanel(app, store, key, { back }) {
     state.replaceChildren(...[
       edit && (tray.failure || tray.problem) && el("p.notice.bad", tray.failure || tray.problem),
       el("div.buttons", {},
-        (setting.source === "stored" || setting.source === "invalid") && (setting.writable || isUnlocked(setting))
+        isStored(setting) && (setting.writable || isUnlocked(setting))
           && !edit?.remove && act("reset",
           "default" in resolve(setting.schema) ? texts.setting.reset : texts.setting.remove,
           () => { tray.propose(setting, { remove: true }); say(texts.setting.willReset); }),

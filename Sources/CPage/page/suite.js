@@ -6,7 +6,7 @@ import { alarm, ask, bdi, button, debounced, el, loading, paced, say, sign } fro
 import { hasSchemaDraft } from "./drafts.js";
 import { isNumber } from "./exact.js";
 import { historyView } from "./history.js";
-import { List, headings, searchField } from "./list.js";
+import { List, headings, searchField, wordsOf } from "./list.js";
 import { cloneSuite, dropSuite } from "./manage.js";
 import { menu } from "./menu.js";
 import { resolve } from "./schema.js";
@@ -207,7 +207,8 @@ function settingsPart(app, store, first) {
         title && el("b", title), title && description && " ", description),
       // A person presses Space in place of this switch, so that screen readers need not know it.
       edit ? el("span.now", isSwitch && switchSign(value), edit.mistake ? texts.suite.noValueYet
-        : edit.remove ? texts.suite.reset : edit.isSecret ? texts.suite.newSecret : held({ value: edit.value }, { onOneLine: true }),
+        : edit.remove ? texts.suite.reset : edit.isSecret ? texts.suite.newSecret
+          : held({ value: edit.value }, { onOneLine: true }),
         el("span.mark", edit.other ? texts.suite.conflict : edit.errors.length || edit.mistake ? texts.suite.refused
           : texts.suite.isEdited))
         : el("span.now", isSwitch && switchSign(value), held(stateOf(setting), { onOneLine: true }),
@@ -224,7 +225,7 @@ function settingsPart(app, store, first) {
   }
 
   function draw() {
-    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const words = wordsOf(search.value);
     const kind = filter.value;
     const isWanted = setting => words.every(word => searched(setting).includes(word))
       && (!kind || (kind === "edited" ? tray.at(store.suite, setting.key) : setting.source === kind));

@@ -1,7 +1,7 @@
 // The list of suites, with the number of settings and the last commit of each.
-import { Watch, get, persist } from "./api.js";
+import { Watch, get, getAll, pageOfSuites, persist } from "./api.js";
 import { alarm, ask, bdi, button, el, loading, paced } from "./dom.js";
-import { List, headings, searchField } from "./list.js";
+import { List, headings, searchField, wordsOf } from "./list.js";
 import { suitePath } from "./store.js";
 import { texts } from "./texts.js";
 import { naturalOrder } from "./tree.js";
@@ -64,7 +64,7 @@ export function suitesView(app) {
   }
 
   function draw() {
-    const wanted = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const wanted = wordsOf(search.value);
     const found = suites.filter(({ suite }) => wanted.every(word => suite.toLowerCase().includes(word)));
     list.set(columns.sort(found).map((suite, index) =>
       ({ id: suite.suite, suite, stamp: `${suite.revision} ${suite.keyCount}`, place: index + 1,
@@ -81,18 +81,11 @@ export function suitesView(app) {
   }
 
   async function load() {
-    const all = [];
-    let after, cursor;
-    do {
-      const answer = await get("v1/suites", { limit: 10_000, after });
-      cursor ||= answer.cursor;
-      all.push(...answer.body.suites);
-      after = answer.body.next;
-    } while (after !== undefined);
+    const { all, first } = await getAll("v1/suites", "suites", { limit: pageOfSuites });
     suites = all;
     wait.remove();
     draw();
-    return cursor;
+    return first.cursor;
   }
 
   const read = () => persist(load, failure.tell, () => isGone);

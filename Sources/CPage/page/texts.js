@@ -185,14 +185,16 @@ export const texts = {
     removal: "The suite then accepts any key and any value, and has no defaults. The stored values stay.",
     none: "This suite has no schema, so it accepts any key and any value.",
     draft: "Your edits of the schema are not applied yet.", justChanged: "The schema was changed elsewhere just now.",
-    conflict: "Conflicting changes of the schema", changedWhileEditing: "The schema was changed elsewhere while you edited it.",
+    conflict: "Conflicting changes of the schema",
+    changedWhileEditing: "The schema was changed elsewhere while you edited it.",
     theirs: "Their change", yours: "Your change", useTheirs: "Use their schema", keepMine: "Keep my text",
     mineReplaces: "Your text replaces their schema when you apply it.",
     inForceAlready: "The suite has this schema already.",
     fitsAndChanges: "All stored values fit this schema. These effective values change:",
     fitsUnchanged: "All stored values fit this schema, and no effective value changes.",
     doNotFit: "These stored values do not fit this schema:", wholeSuite: "The suite as a whole",
-    confirmApply: "Apply the schema", changes: "Changes of the schema", effects: "Effects", conflictChoice: "Values that do not fit",
+    confirmApply: "Apply the schema", changes: "Changes of the schema", effects: "Effects",
+    conflictChoice: "Values that do not fit",
     conflictChoices: [["keep", "Keep the values: they are invalid until a schema allows them"],
       ["reset", "Reset the settings to their defaults"]],
     applied: "The schema is applied.",
@@ -259,7 +261,8 @@ export const texts = {
   rules: {
     range: (low, high) => `${low} to ${high}`,
     atLeast: limit => `at least ${limit}`, atMost: limit => `at most ${limit}`,
-    oneOf: choices => `one of ${choices}`, unique: "no duplicates", seeSchema: "several rules, see the schema", anyValue: "any value",
+    oneOf: choices => `one of ${choices}`, unique: "no duplicates",
+    seeSchema: "several rules, see the schema", anyValue: "any value",
     text: "text", list: "list", or: " or ",
     // By the keyword of the schema.
     keywords: {

@@ -1,29 +1,21 @@
 // The dialogs that undo a commit of a suite, or take the suite back to an earlier state.
-import { get, newKey, send } from "./api.js";
+import { newKey, send } from "./api.js";
 import { tellCommit } from "./changes.js";
-import { changeList } from "./commits.js";
+import { changeList, mistakeList } from "./commits.js";
 import { bdi, confirm, el, field, newID } from "./dom.js";
 import { parse, print } from "./exact.js";
-import { suitePath } from "./store.js";
+import { readSchema, suitePath } from "./store.js";
 import { texts } from "./texts.js";
-import { difference } from "./words.js";
-
-// The text of a schema at a moment; empty if the suite had no schema.
-async function schemaAt(suite, at) {
-  try {
-    const { body } = await get(suitePath(suite, "schema"), { at }, { isText: true });
-    return print(parse(body), 2);
-  } catch (error) {
-    if (["no_schema", "unknown_suite"].includes(error.code)) return "";
-    throw error;
-  }
-}
+import { textDifference } from "./words.js";
 
 // Shows the lines of the schemas of two suites and moments that differ.
 export async function schemaDifference(...places) {
-  const [one, other] = await Promise.all(places.map(place => schemaAt(...place)));
-  const side = value => ({ value, source: "stored" });
-  return one === other ? el("p.faint", texts.history.sameSchema) : difference(side(one), side(other));
+  const read = async place => {
+    const { text } = await readSchema(...place);
+    return text && print(parse(text), 2);
+  };
+  const [one, other] = await Promise.all(places.map(read));
+  return one === other ? el("p.faint", texts.history.sameSchema) : textDifference(one, other);
 }
 
 const nameWithSuite = (key, suite) => [bdi(key), el("span.faint", texts.edits.in, bdi(suite))];
@@ -76,9 +68,7 @@ export function undoDialogs(app, suite, isGone, onDone) {
     if (problem.code === "schema_conflict" && kind === "restore" && !query?.onConflict)
       return { ...plan, query: { ...query, onConflict: "skip" } };
     if (problem.code === "schema_conflict" && plan.schema && !query?.onConflict) {
-      const notice = [el("p.notice.bad", texts.history.becomeInvalid),
-        el("ul.mistakes", conflicts.map(({ key, errors = [] }) => el("li", key && bdi(key, "strong"), ": ",
-          errors.map(error => error.detail).join("; "))))];
+      const notice = [el("p.notice.bad", texts.history.becomeInvalid), mistakeList(conflicts)];
       return { ...plan, query: { ...query, onConflict: "keep" }, notices: [...notices, notice] };
     }
     const changed = isEverywhere ? [suite, ...others] : [suite];
@@ -133,10 +123,7 @@ export function undoDialogs(app, suite, isGone, onDone) {
     const note = el("input", { dir: "auto", value: title.toLowerCase() });
     const once = newKey();
     const dialog = confirm(title, [others.length > 0 && scopeChoice(wanted, () => dialog.close()), notices,
-      skipped.length > 0 && [
-        el("p.notice.bad", texts.history.stay),
-        el("ul.mistakes", skipped.map(({ key, errors = [] }) =>
-          el("li", bdi(key, "strong"), ": ", errors.map(error => error.detail).join("; "))))],
+      skipped.length > 0 && [el("p.notice.bad", texts.history.stay), mistakeList(skipped)],
       changed === false ? el("p", texts.history.nothing)
         : [el("p", texts.history.willChange), schemas && [el("h3", texts.common.schema), el("div", schemas)],
           changeList(changes, { name: isEverywhere && nameWithSuite })],

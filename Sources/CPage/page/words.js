@@ -72,6 +72,9 @@ export function difference(before, after) {
     side("ins", texts.values.to, 1, after)), note];
 }
 
+// Shows the lines of two stored texts that differ. A text that does not exist is null.
+export const textDifference = (...both) => difference(...both.map(text => ({ value: text ?? "", source: "stored" })));
+
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 const exactTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 
