@@ -171,6 +171,7 @@ def dropping(trial, person):
     open_dialog("old")
     person.until("location.hash === '#/old?history' && !document.querySelector('dialog')", "the history is shown")
     person.shows("Suite dropped", ".commits")
+    person.shows("old is dropped", "#toast")
     person.until("document.querySelector('#tray').hidden", "the edits of the suite are gone")
     person.until("!document.querySelector('[aria-label=\"Actions for old\"]').getClientRects().length", "a suite that does not exist has no actions")
     equal("dropped", trial.api.send("GET", "suites")["suites"], [])

@@ -1,6 +1,7 @@
 // The dialogs that clone and drop a suite.
 import { get, newKey, send } from "./api.js";
 import { confirm, el, field } from "./dom.js";
+import { tellCommit } from "./changes.js";
 import { mistakeList } from "./commits.js";
 import { resolve } from "./schema.js";
 import { isSecret, isStored, present, suitePath } from "./store.js";
@@ -115,7 +116,8 @@ export async function dropSuite(app, store, fail) {
   texts.manage.dropNow, "danger", texts.manage.typeName(suite), async name => {
     if (name !== suite) return texts.manage.notTheName(suite);
     try {
-      await send("DELETE", suitePath(suite), { query: { drop: true }, match: tag, key });
+      const { body } = await send("DELETE", suitePath(suite), { query: { drop: true }, match: tag, key });
+      tellCommit(app, body.revision, texts.manage.wasDropped(suite));
       for (const edit of editsOf()) app.tray.remove(edit);
       app.go(suite, null, { history: "" });
     } catch (problem) {

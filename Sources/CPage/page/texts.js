@@ -170,6 +170,7 @@ export const texts = {
     notTheName: suite => `The name is not ${suite}.`,
     dropped: number => `This removes the suite with ${count(number, "stored value")} and its schema. Programs that `
       + "read the suite then get no values. The history keeps the commits, so that you can undo the drop.",
+    wasDropped: suite => `${suite} is dropped`,
     edits: number => `This discards your ${count(number, "edit")} of the suite.`,
   },
   absent: {
