@@ -265,6 +265,9 @@ await test("A long text and base64 are shortened, and a difference shows the pla
   const found = text(difference({ value: content, source: "stored" }, { value: other, source: "stored" }));
   if (found.length > 140 || !found.includes("Zm9v") || !found.includes("YmE=")) throw new Error(found);
   equal(text(held({ value: "a1".repeat(45), source: "stored" })), "a1".repeat(45), "a text of hexadecimal digits");
+  const [lines] = difference({ value: `${"word ".repeat(99)}red`, source: "stored" }, { value: `${"word ".repeat(99)}blue`, source: "stored" });
+  equal([...lines.querySelectorAll("mark")].map(each => each.textContent), ["red", "blue"], "the words that differ in a long line");
+  if (text(lines).length > 420) throw new Error(text(lines));
 });
 
 await test("A part of a JSON text is found by its pointer", () => {

@@ -54,16 +54,13 @@ export function markedTexts(before, after) {
 export const isBase64 = text => text.length >= 80 && text.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(text)
   && /[A-Z]/.test(text) && /[a-z]/.test(text) && /[+/=]/.test(text);
 
-// The length at which a line is shortened.
-const mostOf = text => isBase64(text) ? 60 : 200;
-
 // The part of a long line where it begins to differ from another line.
 function shortened(text, other = "") {
-  const most = mostOf(text), near = 20;
+  const [most, before] = isBase64(text) ? [60, 20] : [200, 60];
   if (text.length <= most) return text;
   let same = 0;
   while (same < text.length && text[same] === other[same]) same += 1;
-  const from = Math.max(0, Math.min(same - near, text.length - most));
+  const from = Math.max(0, same - before);
   return (from ? "…" : "") + text.slice(from, from + most) + (from + most < text.length ? "…" : "");
 }
 
@@ -91,9 +88,8 @@ export function changedLines(before, after) {
     const [removed, added] = ["del", "ins"].map(side =>
       all.slice(index, end).filter(([kind]) => kind === side).map(([, text]) => text));
     const marked = removed.length === added.length ? removed.map((text, line) => {
-      const other = added[line];
-      return text.length <= mostOf(text) && other.length <= mostOf(other) ? markedTexts(text, other)
-        : [shortened(text, other), shortened(other, text)];
+      const both = [shortened(text, added[line]), shortened(added[line], text)];
+      return markedTexts(...both) || both;
     }) : [];
     for (const [kind, mark, side, group] of [["del", "−", 0, removed], ["ins", "+", 1, added]]) {
       group.forEach((text, line) => {
