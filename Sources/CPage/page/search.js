@@ -98,7 +98,7 @@ export function searchView(app, first) {
 
   function searched({ key, schema }) {
     const { title, description } = resolve(schema);
-    const note = [title, description].filter(Boolean).join(" ");
+    const note = [title, description].filter(Boolean).join(". ");
     return { key, note, text: `${key} ${note}`.toLowerCase() };
   }
 
