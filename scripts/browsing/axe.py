@@ -153,8 +153,9 @@ def decisions(trial, person):
     person.visit(trial.origin, f"#/{suite}?schema")
     person.until("document.querySelector('textarea.code')?.value.includes('crossfade')", "the schema is there")
     text = person.evaluate("document.querySelector('textarea.code').value")
-    for wrong, button, there in (('"numbr"', "Check", ".line-messages .error"), ('"integer"', "Apply schema…", "dialog .lines")):
-        person.fill("JSON Schema", text.replace('"number"', wrong), "main")
+    for old, new, button, there in (('"number"', '"numbr"', "Check", ".line-messages .error"),
+                                    ('"maximum": 12', '"maximum": 11', "Apply schema…", "dialog .lines")):
+        person.fill("JSON Schema", text.replace(old, new), "main")
         person.click(button, "button", "main")
         person.until(f"document.querySelector('{there}')", f"{there} is there")
         for dark in (False, True):

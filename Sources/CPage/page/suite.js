@@ -24,7 +24,12 @@ export function suiteView(app, first) {
   const heading = el("h1", { tabindex: -1 }, bdi(suite));
   const tabs = el("nav.tabs", { "aria-label": texts.suite.parts });
   const failure = alarm();
-  const invalid = el("a.mark.bad", { href: app.link(suite, null, { show: "invalid" }), hidden: true });
+  // The address may be that of the link already, although the filter has been changed since.
+  const invalid = el("a.mark.bad", { href: app.link(suite, null, { show: "invalid" }), hidden: true, onclick: event => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    app.go(suite, null, { show: "invalid" });
+  } });
   const body = el("div.part-view", loading());
   const actions = menu(texts.manage.actions(suite), () => [
     [texts.manage.clone, () => cloneSuite(app, store, failure.tell)],
