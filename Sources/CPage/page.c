@@ -78,6 +78,33 @@ static const unsigned char transfer_js[] = {
 static const unsigned char service_js[] = {
 #embed "page/service.js"
 };
+static const unsigned char commits_js[] = {
+#embed "page/commits.js"
+};
+static const unsigned char undo_js[] = {
+#embed "page/undo.js"
+};
+static const unsigned char feed_js[] = {
+#embed "page/feed.js"
+};
+static const unsigned char search_js[] = {
+#embed "page/search.js"
+};
+static const unsigned char textdiff_js[] = {
+#embed "page/textdiff.js"
+};
+static const unsigned char menu_js[] = {
+#embed "page/menu.js"
+};
+static const unsigned char compare_js[] = {
+#embed "page/compare.js"
+};
+static const unsigned char manage_js[] = {
+#embed "page/manage.js"
+};
+static const unsigned char absent_js[] = {
+#embed "page/absent.js"
+};
 
 #define FILE(name, bytes) {name, bytes, sizeof bytes}
 
@@ -107,6 +134,15 @@ static const struct page_file files[] = {
     FILE("schemas.js", schemas_js),
     FILE("transfer.js", transfer_js),
     FILE("service.js", service_js),
+    FILE("search.js", search_js),
+    FILE("feed.js", feed_js),
+    FILE("undo.js", undo_js),
+    FILE("commits.js", commits_js),
+    FILE("textdiff.js", textdiff_js),
+    FILE("menu.js", menu_js),
+    FILE("compare.js", compare_js),
+    FILE("manage.js", manage_js),
+    FILE("absent.js", absent_js),
 };
 
 const struct page_file *page_files(size_t *count) {

@@ -154,10 +154,11 @@ extension State {
                 listing.next = listing.suites.last?.suite
                 return false
             }
+            let counts = suite.counts(for: readLimits)
             listing.suites.append(
                 SuiteListing.Entry(
-                    suite: suite.id, keyCount: Int64(suite.keyCount(for: readLimits)), revision: suite.revision,
-                    hasSchema: suite.schema != nil))
+                    suite: suite.id, keyCount: Int64(counts.keys), invalidCount: Int64(counts.invalid),
+                    revision: suite.revision, hasSchema: suite.schema != nil))
             return true
         }
         return listing

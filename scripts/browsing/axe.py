@@ -9,6 +9,7 @@ import zipfile
 
 from browsing.editing import EDITOR
 from browsing.person import CTRL, Wrong
+from browsing.working import FORMS
 from harness.daemon import ROOT
 
 PACKAGE, FILE = "axe-playwright-python==0.1.8", "axe_playwright_python/axe.min.js"
@@ -41,7 +42,7 @@ def inspect(person, axe, what):
         raise Wrong(f"axe-core about {what}:\n  " + "\n  ".join(found))
 
 
-PLACES = ["", "#/{0}", "#/{0}/player.volume", "#/{0}/library.server", "#/{0}/library.folders", "#/{0}/rules", "#/{0}/account.password", "#/{0}?history", "#/{0}?schema", "#/?service", "#/none"]
+PLACES = ["", "#/{0}", "#/{0}/player.volume", "#/{0}/library.server", "#/{0}/library.folders", "#/{0}/rules", "#/{0}/account.password", "#/{0}?history", "#/{0}?schema", "#/{0}?compare=long", "#/{0}?compare&from=5", "#/{0}/player.volum", "#/?service", "#/none", "#/nested", "#/nested/sources", "#/nested/labels", "#/?changes", "#/?search=volume"]
 
 
 def _settings(trial):
@@ -49,13 +50,19 @@ def _settings(trial):
     trial.api.player(suite)
     trial.api.put(suite, "look.greeting", "مرحبا بك")
     trial.api.put("long", "k" * 200, "v" * 5000)
+    trial.api.send("PUT", "suites/nested/schema", FORMS)
+    trial.api.put("nested", "sources", [{"url": "a", "auth": {"tls": {"options": {"verify": True}}}}, {"url": "b" * 100}])
+    trial.api.put("nested", "labels", {"one": 1, "x-two": "w" * 100})
+    # The labels become an invalid value.
+    labels = {**FORMS["properties"]["labels"], "maxProperties": 1}
+    trial.api.send("PUT", "suites/nested/schema?onConflict=keep", {**FORMS, "properties": {**FORMS["properties"], "labels": labels}})
     return suite
 
 
 def _visit(trial, person, place):
     person.look(1280, 800, less_motion=True)
     person.visit(trial.origin, place)
-    person.until("document.querySelector('.list .row, .empty:not([hidden]), .commits .commit, textarea, .curve')", f"{place} is drawn")
+    person.until("document.querySelector('.list .row, .empty:not([hidden]), .commits .commit, .results .card, .comparison:not([hidden]), textarea, .curve')", f"{place} is drawn")
 
 
 def screens(trial, person):
@@ -121,7 +128,7 @@ def _inspect_views(trial, person, width, dark):
 
 
 def decisions(trial, person):
-    """axe-core finds no violation in a conflict and in the review, in light and in dark colours."""
+    """axe-core finds no violation in a conflict, in the review, in menus and in dialogs, in light and in dark colours."""
     suite = _settings(trial)
     person.visit(trial.origin, f"#/{suite}/player.volume")
     person.fill("Value", "2", EDITOR)
@@ -136,10 +143,42 @@ def decisions(trial, person):
     inspect(person, script(), "the review in dark")
     person.look(1280, 800)
     inspect(person, script(), "the review in light")
+    person.click("Keep mine", "button", "dialog.review")
     person.leave()
-    person.click("Discard", "button", "#tray")
-    person.click("Discard", "button", "dialog")
-    person.until("document.querySelector('#tray').hidden", "the edits are gone")
+    person.fill("Value", "0.3", EDITOR)
+    person.commit()
+    for dark in (False, True):
+        person.look(1280, 800, dark=dark, less_motion=True)
+        inspect(person, script(), f"the message about a commit in {'dark' if dark else 'light'}")
+    person.visit(trial.origin, f"#/{suite}?schema")
+    person.until("document.querySelector('textarea.code')?.value.includes('crossfade')", "the schema is there")
+    text = person.evaluate("document.querySelector('textarea.code').value")
+    for old, new, button, there in (('"number"', '"numbr"', "Check", ".line-messages .error"),
+                                    ('"maximum": 12', '"maximum": 11', "Apply schema…", "dialog .lines")):
+        person.fill("JSON Schema", text.replace(old, new), "main")
+        person.click(button, "button", "main")
+        person.until(f"document.querySelector('{there}')", f"{there} is there")
+        for dark in (False, True):
+            person.look(1280, 800, dark=dark, less_motion=True)
+            inspect(person, script(), f"{there} in {'dark' if dark else 'light'}")
+    person.leave()
+    person.click("Revert", "button", "main")
+    trial.api.send("POST", "transaction", {"do": [{"op": "set", "suite": each, "key": "feature.a", "value": True} for each in (suite, "other")]})
+    person.visit(trial.origin, f"#/{suite}?history")
+    revision = trial.api.setting(suite, "feature.a")["revision"]
+    for opener, item, title in ((f"Actions for revision {revision}", "Undo…", "The commit also changed other"), (f"Actions for {suite}", "Clone suite…", "Name of the new suite"),
+                                (f"Actions for {suite}", "Drop suite…", "to confirm")):
+        for width, dark in ((1280, False), (320, True)):
+            person.look(width, 800, dark=dark, less_motion=True)
+            person.click(opener, "button", "main")
+            person.until("document.querySelector('[role=menuitem]')", "the menu is open")
+            inspect(person, script(), f"the menu {opener}, {width} wide")
+        person.click(item, "[role=menuitem]", "main")
+        person.shows(title, "dialog")
+        for width, dark in ((320, True), (1280, False)):
+            person.look(width, 800, dark=dark, less_motion=True)
+            inspect(person, script(), f"the dialog {item}, {width} wide")
+        person.leave()
     person.look(320, 640)
     person.visit(trial.origin, f"#/{suite}/player.volume")
     inspect(person, script(), "a narrow screen")

@@ -35,7 +35,7 @@ def failed_commit(trial, person):
         with person.answering("*/v1/transaction?dryRun=true", status, json.dumps({"status": status, "detail": detail})):
             person.fill("Value", f"0.{status}", EDITOR)
             person.shows(detail, ".panel .edit-state")
-    person.click("Drop this edit", "button", ".panel")
+    person.click("Discard this edit", "button", ".panel")
 
 
 def drafts(trial, person):
@@ -121,14 +121,14 @@ def refused_undo(trial, person):
         trial.api.put(suite, "n", 1)
     person.visit(trial.origin, f"#/{suite}?history")
     person.until("document.querySelectorAll('.commit').length > 15", "the commits are there")
-    person.click(f"Undo revision {revision}", "button")
+    person.act(revision, "Undo…")
     person.until("document.querySelector('.commit .error:not([hidden])')", "the reason is there")
     text, is_seen = person.evaluate("(each => { const box = each.getBoundingClientRect(); return [each.innerText,"
                                     " box.height > 0 && box.top >= 0 && box.bottom <= innerHeight]; })(document.querySelector('.commit .error:not([hidden])'))")
     if not is_seen or "must be at most 10 (got 50)" not in text or "?" in text or '"' in text:
         raise Wrong(f"the reason is {text!r}, and {'in' if is_seen else 'out of'} view")
-    person.click("Compare or go back to a place", "summary", "main")
-    person.fill("From", "99999", "main")
+    person.click("Compare", "a", "nav.tabs")
+    person.fill("From moment", "99999", "main")
     person.click("Go back to From…", "button", "main")
     person.until("document.querySelector('.compare .error:not([hidden])')", "the reason is at the form")
 
@@ -142,15 +142,15 @@ def schema_undo(trial, person):
     trial.api.put(suite, "n", 15)
     trial.api.send("POST", "transaction", {"do": [{"op": "set", "suite": suite, "key": "n", "value": 16}, {"op": "set", "suite": "beside", "key": "a", "value": 1}]})
     person.visit(trial.origin, f"#/{suite}?history")
-    person.click("Schema change", "summary", ".commit:has([aria-label='Undo revision 2'])")
+    person.click("Schema change", "summary", ".commit:has([aria-label='Actions for revision 2'])")
     for text in ('− "maximum": 10', '+ "maximum": 20'):
         person.until(f"document.querySelector('.commits').innerText.replace(/ +/g, ' ').includes({json.dumps(text)})", f"the history shows {text}")
-    person.click("Schema change", "summary", ".commit:has([aria-label='Undo revision 1'])")
-    person.shows('+   "type": "object"', ".commit:has([aria-label='Undo revision 1'])")
-    person.click("Undo revision 4", "button")
+    person.click("Schema change", "summary", ".commit:has([aria-label='Actions for revision 1'])")
+    person.shows('+   "type": "object"', ".commit:has([aria-label='Actions for revision 1'])")
+    person.act(4, "Undo…")
     person.shows("The commit also changed beside", "dialog")
     person.leave()
-    person.click("Undo revision 2", "button")
+    person.act(2, "Undo…")
     for text in ("must be at most 10 (got 16)", '+       "maximum": 10', "16"):
         person.shows(text, "dialog")
     person.until("/from 16 → to invalid/.test(document.querySelector('dialog').innerText.replace(/\\s+/g, ' '))", "the value becomes invalid")

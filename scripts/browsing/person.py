@@ -115,6 +115,11 @@ class Person(Chromium):
             before = now
         self.click_at(*now)
 
+    def act(self, revision, action, suite=None):
+        """Chooses an action in the menu of a commit."""
+        self.click(f"Actions for revision {revision}" + (f" of {suite}" if suite else ""), "button", "main")
+        self.click(action, "[role=menuitem]", "main")
+
     def click_at(self, x, y):
         for event in ("mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=event, x=x, y=y, button="left", clickCount=1)

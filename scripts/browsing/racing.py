@@ -113,7 +113,7 @@ def two_schemas(trial, person):
     person.fill("JSON Schema", mine, "main")
     person.click("Apply schema…", "button", "main")
     person.click("Apply schema", "button", "dialog")
-    person.shows("The schema is in force", "main")
+    person.shows("The schema is applied", "main")
     equal("my schema", current(), schema("mine"))
 
 
@@ -138,8 +138,8 @@ def under_load(trial, person):
         person.until(f"{count} > {before}", "the list of suites keeps up", within=3)
         person.evaluate("location.hash = '#/busy?history'")
         person.until("document.querySelector('.commit')", "the history is there")
-        place = "(each => [each.getAttribute('aria-label'), each.getBoundingClientRect().y])(document.querySelector('.commit-buttons button'))"
-        person.evaluate("document.querySelector('.commit-buttons button').focus()")
+        place = "(each => [each.getAttribute('aria-label'), each.getBoundingClientRect().y])(document.querySelector('.commit [aria-haspopup]'))"
+        person.evaluate("document.querySelector('.commit [aria-haspopup]').focus()")
         before = person.evaluate(place)
         person.until("/^Show [2-9]/.test(document.querySelector('.newer').innerText)", "new commits are counted", within=5)
         equal("the first commit and its place", person.evaluate(place), before)

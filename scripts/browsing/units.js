@@ -1,12 +1,15 @@
 // Unit tests of the modules of the page. scripts/check-page evaluates this text as the body of an async function, which
 // returns the number of tests that passed and the messages of the tests that failed.
-const { parse, print, mistake, typeOf, membersOf, readNumber, numberMistake } = await import("./exact.js");
+const { parse, print, mistake, offsetOf, typeOf, membersOf, readNumber, numberMistake } = await import("./exact.js");
 const { Problem, Watch, persist } = await import("./api.js");
 const { readDraft, saveDraft } = await import("./drafts.js");
 const { paced } = await import("./dom.js");
 const { instantText } = await import("./editors.js");
 const { Store } = await import("./store.js");
-const { rowsOf } = await import("./tree.js");
+const { fitsForm, kindOf, memberSchema } = await import("./schema.js");
+const { naturalOrder, rowsOf } = await import("./tree.js");
+const { nearNames } = await import("./absent.js");
+const { markedTexts, steps } = await import("./textdiff.js");
 const { difference, held } = await import("./words.js");
 
 let passed = 0;
@@ -76,7 +79,7 @@ await test("A difference shows a change of type, and values that differ although
   const same = "the same line\n".repeat(30);
   equal(sides(`${same}one`, `${same}two`), "  the same line\n  the same line\n− one\n+ two\n");
   const long = number => Array.from({ length: 2000 }, (_, index) => `${number} ${index}`).join("\n");
-  if (!sides(long(1), long(2)).includes("and 1,500 more lines")) throw new Error("too many lines are shown");
+  if (!sides(long(1), long(2)).includes("and 3,000 more lines")) throw new Error("too many lines are shown");
 });
 
 await test("A paced function runs while calls never stop, one run at a time, and once more for the last call", async () => {
@@ -214,6 +217,84 @@ await test("Names that share the text before a dot form a group, and a chain of 
     `${" ".repeat(level - 1)}${label}${size ? ` (${size})` : ""}`);
   equal(rows(["a.b.c", "a.b.d", "a.e", "f", "g.h"]), ["a (3)", " b (2)", "  c", "  d", " e", "f", "g.h"]);
   equal(rows(["x.y.a", "x.y.b"]), ["x.y (2)", " a", " b"]);
+});
+
+await test("The steps between two lists remove and add as few elements as possible", () => {
+  const told = (one, other) => steps([...one], [...other]).map(([kind, text]) =>
+    ({ span: "", del: "-", ins: "+" })[kind] + text).join("");
+  equal(told("abcdef", "abxdyf"), "ab-c+xd-e+yf");
+  equal(told("", "ab"), "+a+b");
+  equal(told("ab", ""), "-a-b");
+  equal(told("same", "same"), "same");
+  const long = Array.from({ length: 1500 }, (_, index) => String(index));
+  equal(steps(["a", ...long, "z"], ["a", ...long.toReversed(), "z"]).filter(([kind]) => kind === "span").length, 2);
+});
+
+await test("A difference marks the words that differ within a text, and nothing in texts that have little in common", () => {
+  const marks = (one, other) => markedTexts(one, other)?.map(side =>
+    side.map(node => typeof node === "string" ? node : `[${node.textContent}]`).join(""));
+  equal(marks("http://old.example/x", "http://new.example/x/y"), ["http://[old].example/x", "http://[new].example/x[/y]"]);
+  equal(marks("one two", "three four"), undefined);
+  const box = document.createElement("div");
+  box.append(...difference({ value: "a text\nof lines 1", source: "stored" }, { value: "a text\nof lines 2", source: "stored" })
+    .filter(Boolean));
+  equal([...box.querySelectorAll("mark")].map(each => each.textContent), ["1", "2"]);
+  box.replaceChildren(...difference({ value: "secret one", source: "stored", isSecret: true },
+    { value: "secret two", source: "stored", isSecret: true }).filter(Boolean));
+  equal(box.querySelectorAll("mark").length, 0);
+});
+
+await test("Lines that differ are shown with two lines around each, and a sign for the lines between", () => {
+  const lines = Array.from({ length: 20 }, (_, index) => `line ${index}`);
+  const other = lines.with(3, "changed").with(15, "changed, too");
+  const shown = text(difference({ value: lines.join("\n"), source: "stored" }, { value: other.join("\n"), source: "stored" }));
+  equal(shown.split("\n").map(line => line.slice(0, 9)), ["  line 1", "  line 2", "− line 3", "+ changed", "  line 4", "  line 5",
+    "⋯", "  line 13", "  line 14", "− line 15", "+ changed", "  line 16", "  line 17", ""]);
+});
+
+await test("Names are sorted by their numbers, the names of a group stay together, and two names have different orders", () => {
+  const names = ["svc29", "svc3", "a.b", "a-b", "a", "svc03", "svc12", "svc3.z", "svc03.a", "a.c", "v1.10", "v1.9"];
+  const sorted = [...names].sort((one, other) => naturalOrder(one) < naturalOrder(other) ? -1 : 1);
+  equal(sorted, ["a", "a.b", "a.c", "a-b", "svc3", "svc3.z", "svc03", "svc03.a", "svc12", "svc29", "v1.9", "v1.10"]);
+  equal(new Set(names.map(naturalOrder)).size, names.length);
+});
+
+await test("A long text and base64 are shortened, and a difference shows the place where they begin to differ", () => {
+  const content = `a+b/${"QUJD".repeat(40)}Zm9v`, other = `a+b/${"QUJD".repeat(40)}YmE=`;
+  equal(text(held({ value: `${content.slice(0, -4)}YmE=`, source: "stored" })), "a+b/QUJDQUJD… (125 bytes as base64)");
+  const found = text(difference({ value: content, source: "stored" }, { value: other, source: "stored" }));
+  if (found.length > 140 || !found.includes("Zm9v") || !found.includes("YmE=")) throw new Error(found);
+  equal(text(held({ value: "a1".repeat(45), source: "stored" })), "a1".repeat(45), "a text of hexadecimal digits");
+  const [lines] = difference({ value: `${"word ".repeat(99)}red`, source: "stored" }, { value: `${"word ".repeat(99)}blue`, source: "stored" });
+  equal([...lines.querySelectorAll("mark")].map(each => each.textContent), ["red", "blue"], "the words that differ in a long line");
+  if (text(lines).length > 420) throw new Error(text(lines));
+});
+
+await test("A part of a JSON text is found by its pointer", () => {
+  const json = '{"a/b": [1, {"~c": true}],\n "d": 2}';
+  for (const [pointer, beginning] of [["", '{"a/b"'], ["/a~1b", '"a/b"'], ["/a~1b/1/~0c", '"~c"'], ["/d", '"d"'], ["/d/e", '"d"'],
+    ["/a~1b/0", "1,"]])
+    if (!json.slice(offsetOf(pointer, json)).startsWith(beginning)) throw new Error(`${pointer}: ${offsetOf(pointer, json)}`);
+});
+
+await test("A form is chosen for a schema that describes the parts, and for a value that the form can show", () => {
+  for (const [schema, kind] of [[{ type: "array", items: { type: "object" } }, "list"], [{ type: "array", items: {} }, "json"],
+    [{ type: "array", prefixItems: [{}], items: { type: "string" } }, "json"], [{ type: "object", additionalProperties: true }, "json"],
+    [{ type: "object", additionalProperties: { type: "integer" } }, "form"]])
+    equal(kindOf(schema), kind, JSON.stringify(schema));
+  for (const [kind, value, fits] of [["form", {}, true], ["form", [], false], ["form", parse("1.0"), false], ["list", "a", false],
+    ["list", Array(600).fill(1), false], ["form", { a: Array(600).fill({}) }, false], ["list", undefined, true]])
+    equal(fitsForm(kind, value), fits, `${kind} ${JSON.stringify(value)}`);
+  const schema = { properties: { a: 1 }, patternProperties: { "^x-": 2, "(": 3 }, additionalProperties: false };
+  equal(["a", "x-b", "b", "toString"].map(name => memberSchema(schema, name) ?? "none"), [1, 2, "none", "none"]);
+});
+
+await test("The names nearest to a mistyped name come first", () => {
+  const names = ["player.volume", "player.shuffle", "mixer.volume", "look.theme"];
+  equal(nearNames("player.volum", names), ["player.volume"]);
+  equal(nearNames("volume", names), ["mixer.volume", "player.volume"]);
+  equal(nearNames("Player.Volume", names), ["player.volume", "mixer.volume"]);
+  equal(nearNames("something.else", names), []);
 });
 
 return [passed, failed];

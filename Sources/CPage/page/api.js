@@ -41,7 +41,7 @@ export class Problem extends Error {
 
 export const path = (...names) => names.map(encodeURIComponent).join("/");
 
-function address(target, query) {
+export function address(target, query) {
   const url = new URL(target, root);
   for (const [name, value] of Object.entries(query || {})) {
     for (const each of [].concat(value)) if (each !== undefined) url.searchParams.append(name, each);
@@ -77,7 +77,7 @@ export async function send(method, target, options = {}) {
     throw new Problem(0, { code: "network", detail: texts.common.networkFailure });
   }
   emit("stale", response.headers.get("Settings-Stale"));
-  const isJSON = /json/.test(response.headers.get("Content-Type") || "");
+  const isJSON = text !== "" && /json/.test(response.headers.get("Content-Type") || "");
   let content = text;
   if (isJSON && !options.isText) content = parse(text);
   if (!response.ok) throw refused(response, isJSON ? parse(text) : { detail: text });
@@ -112,6 +112,23 @@ export async function persist(read, fail, isGone) {
 }
 
 export const get = (target, query, options) => send("GET", target, { query, ...options });
+
+// The number of suites in a page of the list of suites.
+export const pageOfSuites = 10_000;
+
+// Reads all pages of a list, whose elements are in a member of each body. Returns the elements, and the first and the
+// last answer: a stream from the cursor of the first answer has all changes since any page was read.
+export async function getAll(target, member, query) {
+  const all = [];
+  let first, last, after;
+  do {
+    last = await get(target, { ...query, after });
+    first ||= last;
+    all.push(...last.body[member]);
+    after = last.body.next;
+  } while (after !== undefined);
+  return { all, first, last };
+}
 
 export const newKey = () =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), byte => byte.toString(16).padStart(2, "0")).join("");

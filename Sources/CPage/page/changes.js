@@ -1,5 +1,6 @@
 // The bar at the foot of the page that counts the edits, and the review of the edits before a commit.
-import { alarm, bdi, button, confirm, el, field, openDialog, say } from "./dom.js";
+import { newKey, send } from "./api.js";
+import { alarm, bdi, button, confirm, el, field, openDialog, say, toast } from "./dom.js";
 import { resolve } from "./schema.js";
 import { stateOf } from "./store.js";
 import { texts } from "./texts.js";
@@ -55,6 +56,28 @@ export function choice(tray, edit) {
       button(texts.edits.keepMine, () => { tray.keepMine(edit); say(texts.edits.mineReplaces); })));
 }
 
+// Says which commit was made and what it did, and offers to undo it.
+export function tellCommit(app, revision, what) {
+  const undo = button(texts.history.undo, async () => {
+    undo.disabled = true;
+    try {
+      const note = texts.edits.undoNote(revision);
+      const { body } = await send("POST", "v1/undo", { body: { revision }, note, key: newKey() });
+      tellCommit(app, body.revision, texts.edits.undone(revision));
+    } catch (problem) {
+      toast(el("p.error", texts.history.cannotUndo(problem.message)));
+    }
+  }, texts.history.undoRevision(revision));
+  toast(el("p", el("strong", texts.edits.committed(revision)), el("span", what)), undo);
+}
+
+// What a commit of edits did, on one line.
+function outcome(edits) {
+  const [edit] = edits;
+  if (edits.length > 1) return texts.edits.changed(edits.length, [...new Set(edits.map(({ suite }) => suite))]);
+  return [bdi(edit.key), edit.remove ? texts.edits.wasReset : [": ", held(sides(edit)[1], { onOneLine: true })]];
+}
+
 const most = 200;
 
 // Shows all edits with their old and new values, and commits them with a note.
@@ -104,10 +127,12 @@ export function openReview(app) {
 
   async function commit() {
     if (!tray.canCommit || isTooLong()) return;
+    const edits = tray.next;
     const answer = await tray.commit(note.value.trim());
     if (!answer) { draw(); return; }
     dialog.close();
-    say(answer.changed ? texts.edits.committed(answer.revision) : texts.edits.unchanged);
+    if (answer.changed) tellCommit(app, answer.revision, outcome(edits));
+    else toast(el("p", texts.edits.unchanged));
   }
 
   const dialog = openDialog(texts.edits.review, [list, trouble, place], texts.edits.back, send,

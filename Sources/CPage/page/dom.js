@@ -61,6 +61,20 @@ export function say(text) {
   requestAnimationFrame(() => { place.textContent = text; });
 }
 
+let toastTimer = 0;
+
+// Shows a message below the view, with its buttons, for 20 seconds or until the next message. The message stays while
+// the pointer is over it or a button has the focus. It covers nothing, because its place could have a button.
+export function toast(...content) {
+  const place = document.getElementById("toast");
+  const close = () => { clearTimeout(toastTimer); place.replaceChildren(); };
+  const leave = () => { if (place.matches(":hover, :focus-within")) wait(); else close(); };
+  const wait = () => { clearTimeout(toastTimer); toastTimer = setTimeout(leave, 20_000); };
+  place.replaceChildren(el("div.toast", content,
+    button("✕", close, { class: "quiet", "aria-label": texts.common.close })));
+  wait();
+}
+
 // A line for an error: `tell(text)` shows the text, and screen readers read the text.
 export function alarm(kind = "p.notice.bad") {
   const element = el(kind, { role: "alert", hidden: true });
@@ -75,6 +89,10 @@ export function alarm(kind = "p.notice.bad") {
   };
   return element;
 }
+
+// A placeholder for content that the daemon has not sent yet. The style sheet shows it after a moment, and hides it
+// beside an error message.
+export const loading = (kind = "p") => el(`${kind}.loading`, texts.common.loading);
 
 // Opens a dialog. Escape and the first button close the dialog, and the focus returns to the element that had it.
 export function openDialog(title, content, leave, buttons = [], properties = {}) {

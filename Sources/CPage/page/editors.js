@@ -2,8 +2,8 @@
 // `context.change`: `{ value }`, or `{ mistake }` for a text that is no value yet.
 import { button, el, field } from "./dom.js";
 import { isNumber, isSame, mistake, numberMistake, parse, print, readNumber, typeOf } from "./exact.js";
-import { listEditor, formEditor } from "./forms.js";
-import { beginning, kindOf, resolve, types } from "./schema.js";
+import { formEditor, listEditor } from "./forms.js";
+import { beginning, fitsForm, kindOf, resolve, types } from "./schema.js";
 import { texts } from "./texts.js";
 import { brief, bytes } from "./words.js";
 
@@ -23,16 +23,50 @@ export function makeEditor(given, value, context) {
     return choosingEditor(schema, value, context, isOpen ? null : known);
   // A text area would replace each CR by a line feed.
   const kind = typeof value === "string" && value.includes("\r") ? "json" : kindOf(schema, value);
-  return makers[context.depth > 2 && (kind === "form" || kind === "list") ? "json" : kind](schema, value, context);
+  const isForm = kind === "form" || kind === "list";
+  if (isForm && !context.depth) return formOrText(kind, schema, value, context);
+  return makers[isForm && !fitsForm(kind, value) ? "json" : kind](schema, value, context);
+}
+
+// A form or a list, with JSON as the alternative for the whole value. A value that the form cannot show is edited as
+// JSON, so that the form loses nothing.
+function formOrText(kind, schema, value, context) {
+  const element = el("div.choosing");
+  let inner, isText, last = value, isMistake = false;
+  const change = edit => {
+    isMistake = "mistake" in edit;
+    if (!isMistake) last = edit.value;
+    draw();
+    context.change(edit);
+  };
+  const toggle = button("", () => { show(!isText); inner.focus(); }, { class: "link" });
+  const draw = () => { toggle.disabled = isMistake || isText && !fitsForm(kind, last); };
+  const show = wantsText => {
+    isText = wantsText || !fitsForm(kind, last);
+    inner = makers[isText ? "json" : kind](schema, last, { ...context, change });
+    toggle.textContent = isText ? texts.editors.asForm : texts.editors.asJSON;
+    element.replaceChildren(inner.element, toggle);
+    draw();
+  };
+  show(false);
+  return {
+    element, focus: () => inner.focus(), fail: errors => inner.fail(errors),
+    set: value => {
+      [last, isMistake] = [value, false];
+      if (!isText && !fitsForm(kind, value)) show(true);
+      else { inner.set(value); draw(); }
+    },
+  };
 }
 
 const joined = errors => errors.map(error => (error.pointer ? `${error.pointer}: ` : "") + error.detail).join("\n");
 
-// An editor with one input. Enter ends the edit.
+// An editor with one input. Enter ends the edit, unless the text has several lines.
 function single(input, context, set, hint) {
   if (context.isDisabled) input.disabled = true;
   if (!input.matches("textarea.code, [type=file]")) input.addEventListener("keydown", event => {
-    if (event.key !== "Enter" || event.shiftKey || event.ctrlKey || event.metaKey || event.isComposing) return;
+    if (event.key !== "Enter" || event.shiftKey || event.ctrlKey || event.metaKey || event.isComposing
+      || input.value.includes("\n")) return;
     event.preventDefault();
     context.done?.();
   });
@@ -92,11 +126,17 @@ function textEditor(schema, value, context) {
   const input = el("textarea.text", {
     rows: 1, placeholder: value === undefined ? texts.editors.notSet : texts.editors.emptyText,
     inputmode: { email: "email", uri: "url" }[schema.format],
-    oninput: () => { fill(input, input.value); context.change({ value: input.value }); },
+    oninput: () => { show(input.value); context.change({ value: input.value }); },
   });
-  const set = value => fill(input, typeof value === "string" ? value : "");
+  const set = value => show(typeof value === "string" ? value : "");
+  const editor = single(input, context, set, context.depth ? "" : texts.editors.lines);
+  const hint = editor.element.querySelector(".hint");
+  const show = text => {
+    fill(input, text);
+    if (hint) hint.textContent = text.includes("\n") ? texts.editors.moreLines : texts.editors.lines;
+  };
   set(value);
-  return single(input, context, set, context.depth ? "" : texts.editors.lines);
+  return editor;
 }
 
 function secretEditor(schema, context) {

@@ -60,8 +60,9 @@ const words = { true: true, false: false, null: null };
 const failure = (at, message) => Object.assign(new Error(message), { at });
 
 // Parses JSON. Throws an error that has the offset `at` if the daemon would not accept the text. An answer of the
-// daemon has no limit of depth, because the envelope of the answer adds levels to the deepest value.
-export function parse(text, depthLimit = Infinity) {
+// daemon has no limit of depth, because the envelope of the answer adds levels to the deepest value. `places` is a map
+// that receives the offset of each part by its JSON pointer.
+export function parse(text, depthLimit = Infinity, places) {
   let at = 0;
   const take = form => {
     form.lastIndex = at;
@@ -104,7 +105,15 @@ export function parse(text, depthLimit = Infinity) {
     return new Exact(source);
   }
 
-  function readObject(depth) {
+  // Reads a part of an object or a list that begins at an offset.
+  function readPart(depth, pointer, name, start) {
+    if (!places) return read(depth);
+    const inner = `${pointer}/${String(name).replaceAll("~", "~0").replaceAll("/", "~1")}`;
+    places.set(inner, start);
+    return read(depth, inner);
+  }
+
+  function readObject(depth, pointer) {
     const object = {}, names = [];
     if (next("}")) return object;
     do {
@@ -113,29 +122,32 @@ export function parse(text, depthLimit = Infinity) {
       const name = readString();
       if (Object.hasOwn(object, name)) throw failure(start, texts.json.duplicate(JSON.stringify(name)));
       if (!next(":")) throw wrong();
-      member(object, name, read(depth));
+      member(object, name, readPart(depth, pointer, name, start));
       names.push(name);
     } while (next(","));
     if (!next("}")) throw wrong();
     return keepOrder(object, names);
   }
 
-  function readList(depth) {
+  function readList(depth, pointer) {
     const items = [];
     if (next("]")) return items;
-    do items.push(read(depth)); while (next(","));
+    do {
+      skip();
+      items.push(readPart(depth, pointer, items.length, at));
+    } while (next(","));
     if (!next("]")) throw wrong();
     return items;
   }
 
-  function read(depth) {
+  function read(depth, pointer = "") {
     skip();
     const mark = text[at];
     if (mark === '"') return readString();
     if (mark === "{" || mark === "[") {
       if (depth === depthLimit) throw failure(at, texts.json.depth(depthLimit));
       at += 1;
-      return mark === "{" ? readObject(depth + 1) : readList(depth + 1);
+      return mark === "{" ? readObject(depth + 1, pointer) : readList(depth + 1, pointer);
     }
     const known = take(word);
     return known === null ? readNumber(at) : words[known];
@@ -157,6 +169,15 @@ export function mistake(text, depthLimit = valueDepth) {
     const before = text.slice(0, error.at).split("\n");
     return { words: texts.json.mistake(before.length, before.at(-1).length + 1, error.message), at: error.at };
   }
+}
+
+// Returns the offset of a part of a JSON text, or of the nearest part that contains it.
+export function offsetOf(pointer, text) {
+  const places = new Map([["", 0]]);
+  parse(text, Infinity, places);
+  let known = pointer;
+  while (!places.has(known)) known = known.slice(0, Math.max(0, known.lastIndexOf("/")));
+  return places.get(known);
 }
 
 const asJSON = text => text.trim().replace(/^\+/, "").replace(/^(-?)\./, "$10.");

@@ -1,8 +1,8 @@
 // Editors for lists and objects, which contain the editors of their elements and members.
-import { button, el, newID, say } from "./dom.js";
+import { button, el, field, newID, say } from "./dom.js";
 import { makeEditor } from "./editors.js";
 import { membersOf, objectOf } from "./exact.js";
-import { beginning, resolve } from "./schema.js";
+import { beginning, memberSchema, resolve } from "./schema.js";
 import { texts } from "./texts.js";
 
 const part = pointer => {
@@ -86,33 +86,29 @@ export function listEditor(schema, value, context) {
 
 export function formEditor(schema, value, context) {
   const { element, parts, fail } = frame(context, context.depth && schema.description);
-  const names = membersOf(schema.properties).map(([name]) => name);
+  const names = membersOf(schema.properties || {}).map(([name]) => name);
   const required = new Set(schema.required || []);
-  const editors = new Map(), mistakes = new Map();
+  const mayAdd = schema.additionalProperties !== false || schema.patternProperties;
+  const editors = new Map(), mistakes = new Map(), rows = new Map();
   let members = new Map();
   const report = () => {
     const wrong = [...mistakes.values()][0];
     context.change(wrong ? { mistake: wrong } : { value: objectOf(members) });
   };
-  const rows = new Map(names.map(name => {
-    const row = el("div.member");
-    return [name, row];
-  }));
-  parts.append(...rows.values());
   const draw = name => {
-    const member = resolve(schema.properties[name], context.root);
-    const isThere = members.has(name);
+    const given = memberSchema(schema, name);
+    const member = resolve(given === false ? {} : given, context.root);
     const label = member.title || name;
+    if (!rows.has(name)) {
+      rows.set(name, el("div.member"));
+      parts.append(rows.get(name));
+    }
+    const row = rows.get(name);
     mistakes.delete(name);
     editors.delete(name);
-    if (!isThere) {
-      rows.get(name).replaceChildren(el("span", label, el("span.faint", texts.editors.memberNotSet)),
-        button(texts.editors.set, () => {
-          members.set(name, beginning(member));
-          draw(name);
-          editors.get(name).focus();
-          report();
-        }, texts.editors.setMember(label)));
+    if (!members.has(name)) {
+      row.replaceChildren(el("span", label, el("span.faint", texts.editors.memberNotSet)),
+        button(texts.editors.set, () => set(name, beginning(member)), texts.editors.setMember(label)));
       return;
     }
     const editor = makeEditor(member, members.get(name), {
@@ -127,21 +123,55 @@ export function formEditor(schema, value, context) {
       },
     });
     editors.set(name, editor);
-    rows.get(name).replaceChildren(editor.element, ...(required.has(name) ? [] : [button("✕", () => {
-      members.delete(name);
+    row.replaceChildren(editor.element, ...(required.has(name) ? [] : [button("✕", () => remove(name),
+      texts.editors.removeMember(label))]));
+  };
+  const set = (name, value) => {
+    members.set(name, value);
+    draw(name);
+    editors.get(name).focus();
+    report();
+  };
+  const remove = name => {
+    members.delete(name);
+    if (names.includes(name)) {
       draw(name);
       rows.get(name).querySelector("button").focus();
-      report();
-    }, texts.editors.removeMember(label))]));
+    } else {
+      rows.get(name).remove();
+      for (const each of [rows, editors, mistakes]) each.delete(name);
+      (newName || element.querySelector("button"))?.focus();
+    }
+    report();
   };
-  const set = value => {
-    const isObject = value && typeof value === "object" && !Array.isArray(value);
-    members = new Map(isObject ? membersOf(value) : []);
-    names.forEach(draw);
+  // The members that the schema does not name.
+  const newName = mayAdd && el("input", { onkeydown: event => {
+    if (event.key === "Enter") { event.preventDefault(); add(); }
+  } });
+  const place = newName && field(texts.common.name, newName);
+  const add = () => {
+    const name = newName.value;
+    const schemaOfName = memberSchema(schema, name);
+    const wrong = members.has(name) || rows.has(name) ? texts.editors.memberExists
+      : schemaOfName === undefined || schemaOfName === false ? texts.editors.memberRefused : "";
+    place.fail(wrong);
+    if (wrong) return newName.focus();
+    newName.value = "";
+    set(name, beginning(resolve(schemaOfName, context.root)));
   };
-  set(value);
+  if (newName) {
+    element.append(el("details", { open: !names.length && !context.depth }, el("summary", texts.editors.newMember),
+      el("div.member", place, button(texts.common.add, add))));
+  }
+  const setAll = value => {
+    members = new Map(value && typeof value === "object" && !Array.isArray(value) ? membersOf(value) : []);
+    for (const each of [rows, editors, mistakes]) each.clear();
+    parts.replaceChildren();
+    new Set([...names, ...members.keys()]).forEach(draw);
+  };
+  setAll(value);
   return {
-    element, set, focus: () => element.querySelector("input, select, textarea, button")?.focus(),
+    element, set: setAll, focus: () => element.querySelector("input, select, textarea, button")?.focus(),
     fail: errors => {
       const { own, byName } = spread(errors, name => editors.get(name));
       for (const [name, editor] of editors) editor.fail(byName.get(name) || []);

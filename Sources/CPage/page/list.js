@@ -1,20 +1,25 @@
 // A list of any length. Only the visible rows are in the document.
-import { el, newID } from "./dom.js";
+import { el, newID, sign } from "./dom.js";
+import { texts } from "./texts.js";
 
 const margin = 8;
 
 export class List {
   // `row(item)` returns the content of a row, and `describe(item)` its attributes. An item has an `id`, and a `stamp`
-  // that changes if the row must be made again.
-  constructor({ label, role, itemRole, row, describe, onOpen, onSide, onKey }) {
-    Object.assign(this, { row, describe, onOpen, onSide, onKey, itemRole, items: [], rows: new Map(),
+  // that changes if the row must be made again. `onPart(item, name)` is called for a click on an element with the
+  // attribute `data-part`, which does something else than the row.
+  constructor({ label, role, itemRole, row, describe, onOpen, onPart, onSide, onKey }) {
+    Object.assign(this, { row, describe, onOpen, onPart, onSide, onKey, itemRole, items: [], rows: new Map(),
       places: new Map(), active: null });
     this.prefix = newID();
     this.space = el("div.space", { role: "presentation" });
     this.element = el("div.list", {
       tabindex: 0, role, "aria-label": label, onscroll: () => this.#scroll(), onkeydown: event => this.#key(event),
-      onpointerdown: event => { this.pressed = event.target.closest(".row")?.dataset.id; },
-      onclick: event => this.#click(event), onfocus: () => this.#focus(),
+      onpointerdown: event => {
+        this.pressed = event.target.closest(".row")?.dataset.id;
+        this.pressedPart = event.target.closest("[data-part]")?.dataset.part;
+      },
+      onclick: event => this.#click(event), onfocusin: () => this.#focus(), onblur: () => this.#endQuiet(),
     }, this.space);
     new ResizeObserver(() => this.refresh()).observe(this.element);
   }
@@ -32,10 +37,19 @@ export class List {
 
   // The first row in view becomes the active row. The list does not scroll, because a press on a row moves the focus.
   #focus() {
-    if (this.active !== null || !this.items.length) return;
+    this.element.focus({ preventScroll: true });
+    if (this.active !== null || !this.items.length || this.element.matches(".is-quiet")) return;
     this.active = this.items[Math.min(this.items.length - 1, Math.ceil(this.element.scrollTop / this.height))].id;
     this.#draw();
   }
+
+  // Focuses the list when a view opens. No row is marked until the person presses a key.
+  focusQuietly() {
+    this.element.classList.add("is-quiet");
+    this.element.focus({ preventScroll: true });
+  }
+
+  #endQuiet() { this.element.classList.remove("is-quiet"); }
 
   refresh() {
     this.known = 0;
@@ -93,7 +107,8 @@ export class List {
       known.element.setAttribute("aria-selected", String(item.id === this.active));
       rows.set(item.id, known);
     }
-    const same = rows.size === this.rows.size && [...rows].every(([id, row]) => this.rows.get(id) === row);
+    const before = [...this.rows.values()];
+    const same = rows.size === before.length && [...rows.values()].every((row, index) => before[index] === row);
     this.rows = rows;
     if (!same) this.space.replaceChildren(...[...rows.values()].map(row => row.element));
     const active = this.active !== null && rows.get(this.active);
@@ -102,7 +117,7 @@ export class List {
   }
 
   #make(item) {
-    const element = el("div.row", { role: this.itemRole, ...this.describe(item) }, this.row(item));
+    const element = el("a.row", { role: this.itemRole, tabindex: -1, ...this.describe(item) }, this.row(item));
     element.id = `${this.prefix}-${encodeURIComponent(item.id)}`;
     element.dataset.id = item.id;
     if (item.level) element.style.setProperty("--level", item.level - 1);
@@ -112,13 +127,19 @@ export class List {
   #click(event) {
     // If an update replaced the row between press and release, the click is on no row.
     const id = event.target.closest(".row")?.dataset.id ?? this.pressed;
-    if (!this.places.has(id)) return;
+    if (!this.places.has(id) || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    this.#endQuiet();
     this.move(this.places.get(id));
-    this.onOpen(this.activeItem, event);
+    const part = this.pressed === id ? this.pressedPart : undefined;
+    this.pressedPart = undefined;
+    if (part === undefined) this.onOpen(this.activeItem, event);
+    else this.onPart(this.activeItem, part);
   }
 
   #key(event) {
     if (event.altKey || event.ctrlKey || event.metaKey || event.target !== this.element) return;
+    this.#endQuiet();
     const place = this.active === null ? -1 : this.places.get(this.active);
     const page = Math.max(1, Math.floor(this.element.clientHeight / this.height) - 1);
     const moves = { ArrowDown: place + 1, ArrowUp: place - 1, PageDown: place + page, PageUp: place - page, Home: 0,
@@ -132,6 +153,45 @@ export class List {
     event.preventDefault();
   }
 }
+
+// The headings of a list, by which a person sorts it. A column is `{ id, label, keyOf, isReversed }`: `keyOf(item)` is a
+// number or a text, and `isReversed` is true if the first press sorts in descending order. A column without `keyOf` is
+// only a heading. `sort(items)` returns the items in the order of the column; ties keep their order.
+export function headings(columns, draw) {
+  let chosen = columns[0], isReversed = false;
+  const cells = columns.map(column => {
+    if (!column.keyOf) return el("span", { class: `to-${column.id}` }, column.label);
+    return el("button", { type: "button", class: `to-${column.id}`, onclick: () => {
+      isReversed = chosen === column ? !isReversed : column.isReversed === true;
+      chosen = column;
+      show();
+      draw();
+    } });
+  });
+  const show = () => columns.forEach((column, index) => {
+    if (!column.keyOf) return;
+    const isChosen = column === chosen;
+    cells[index].replaceChildren(column.label, ...(isChosen
+      ? [sign(isReversed ? " ▼" : " ▲"), el("span.unseen", texts.common.sorted(isReversed))] : []));
+  });
+  const sort = items => {
+    const keys = new Map(items.map(item => [item, chosen.keyOf(item)]));
+    const order = isReversed ? -1 : 1;
+    return items.sort((one, other) => order * compare(keys.get(one), keys.get(other)));
+  };
+  show();
+  return { element: el("div.headings", { role: "group", "aria-label": texts.common.sort }, cells), sort,
+    get column() { return chosen.id; } };
+}
+
+// Numbers come before texts.
+function compare(one, other) {
+  if (typeof one !== typeof other) return typeof one === "number" ? -1 : 1;
+  return one < other ? -1 : one > other ? 1 : 0;
+}
+
+// The words of a search, which must all be in a text.
+export const wordsOf = text => text.toLowerCase().split(/\s+/).filter(Boolean);
 
 // A search field for a list. Arrow down and Enter focus the list. Escape empties the field, and then focuses the list.
 export function searchField(label, listOf, draw) {

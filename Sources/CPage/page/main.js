@@ -2,6 +2,8 @@
 import { Caller, get, hasToken, isToken, on, persist, setToken } from "./api.js";
 import { openReview, trayBar } from "./changes.js";
 import { ask, bdi, button, el, openDialog, say, sign } from "./dom.js";
+import { feedView } from "./feed.js";
+import { searchView } from "./search.js";
 import { serviceView } from "./service.js";
 import { suiteView } from "./suite.js";
 import { suitesView } from "./suites.js";
@@ -12,6 +14,12 @@ import { clock, refreshTimes } from "./words.js";
 const app = { tray: new Tray(), caller: null, go, link, review: () => openReview(app) };
 const main = document.getElementById("main");
 let view = null;
+const views = {
+  suites: [texts.common.suites, suitesView], search: [texts.search.title, searchView],
+  changes: [texts.feed.title, feedView], service: [texts.frame.service, serviceView],
+};
+// The name of a place that is not in a suite.
+const nameOf = ({ query }) => Object.keys(views).find(name => query.has(name)) || "suites";
 
 // The address of a view: `link("app", "player.volume")`, `link("app", null, { history: "" })`.
 function link(suite, key, query) {
@@ -49,7 +57,7 @@ function route() {
     if (!dialog.querySelector("[name=token]")) dialog.close();
   if (view?.follow?.(place)) return markPlace(place);
   view?.leave?.();
-  view = place.suite !== null ? suiteView(app, place) : place.query.has("service") ? serviceView(app) : suitesView(app);
+  view = place.suite !== null ? suiteView(app, place) : views[nameOf(place)][1](app, place);
   main.replaceChildren(view.element);
   markPlace(place);
   // The focus moves to the heading of a new view, so that a screen reader begins there. The browser announces the
@@ -59,11 +67,10 @@ function route() {
 }
 
 function markPlace(place) {
-  const what = place.suite ?? (place.query.has("service") ? texts.frame.service : texts.common.suites);
+  const what = place.suite ?? views[nameOf(place)][0];
   document.title = `${place.key !== null ? `${place.key} · ` : ""}${what} · settingsd`;
   for (const each of document.querySelectorAll("#bar nav a")) {
-    const isHere = each.dataset.place === (place.suite !== null ? "" : place.query.has("service") ? "service"
-      : "suites");
+    const isHere = place.suite === null && each.dataset.place === nameOf(place);
     if (isHere) each.setAttribute("aria-current", "page");
     else each.removeAttribute("aria-current");
   }
@@ -120,8 +127,9 @@ function drawBar() {
     button(texts.frame.skip, () => main.focus(), { class: "skip" }),
     el("a.brand", { href: "#/" }, sign("", "span.logo"), "settingsd"),
     el("nav", { "aria-label": texts.frame.places },
-      el("a", { href: "#/", "data-place": "suites" }, texts.common.suites),
-      el("a", { href: "#/?service", "data-place": "service" }, texts.frame.service)),
+      // The suites view has a button for the search.
+      Object.entries(views).filter(([name]) => name !== "search").map(([name, [label]]) => el("a", { "data-place": name,
+        href: name === "suites" ? "#/" : link(null, null, { [name]: "" }) }, label))),
     state, callerButton, button("?", showKeys, { class: "quiet", "aria-label": texts.frame.keyboard }));
 }
 

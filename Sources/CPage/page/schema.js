@@ -40,21 +40,46 @@ export function kindOf(schema, value) {
       if (schema["x-format"] === "color" || colour.test(schema.pattern || "")) return "colour";
       if (schema.format === "date-time" || schema.format === "date") return schema.format;
       return "text";
-    case "array": return isPlain(schema.items) ? "list" : "json";
-    case "object": return schema.properties && Object.keys(schema.properties).length <= 40 ? "form" : "json";
+    case "array": return hasMembers(schema.items) && !schema.prefixItems ? "list" : "json";
+    case "object": return [schema.properties, schema.additionalProperties, schema.patternProperties].some(hasMembers)
+      ? "form" : "json";
     default: return "json";
   }
 }
 
-const hasRules = schema => ["anyOf", "oneOf", "allOf", "not", "if"].some(name => name in schema);
+const hasMembers = value => typeof value === "object" && value !== null && Object.keys(value).length > 0;
 
-// True if the elements of a list have one simple type.
-function isPlain(items) {
-  const schema = resolve(items);
-  if (schema.enum) return true;
-  const known = types(schema);
-  return known.length === 1 && ["string", "integer", "number", "boolean"].includes(known[0]) && !schema.contentEncoding;
+// True if a form or a list can show a value. A large value is edited as JSON, because a browser is slow with thousands
+// of inputs.
+export function fitsForm(kind, value) {
+  if (value === undefined) return true;
+  if (typeOf(value) !== (kind === "list" ? "array" : "object")) return false;
+  let parts = 0;
+  const count = value => {
+    if (typeof value !== "object" || value === null || isNumber(value)) return parts += 1;
+    for (const each of Object.values(value)) if (count(each) > 500) break;
+    return parts += 1;
+  };
+  return count(value) <= 500;
 }
+
+// The schema of a member of an object; undefined if the schema does not name the member and allows no other members.
+export function memberSchema(schema, name) {
+  if (Object.hasOwn(schema.properties || {}, name)) return schema.properties[name];
+  const found = Object.entries(schema.patternProperties || {}).find(([pattern]) => matches(pattern, name));
+  if (found) return found[1];
+  return schema.additionalProperties === false ? undefined : schema.additionalProperties ?? {};
+}
+
+function matches(pattern, text) {
+  try {
+    return new RegExp(pattern, "u").test(text);
+  } catch {
+    return false;
+  }
+}
+
+const hasRules = schema => ["anyOf", "oneOf", "allOf", "not", "if"].some(name => name in schema);
 
 // The rules of a schema as short phrases.
 function rules(schema) {

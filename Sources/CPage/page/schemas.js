@@ -1,12 +1,13 @@
 // The schema of a suite: view, edit, check the effects, and apply.
-import { Problem, get, newKey, persist, send } from "./api.js";
-import { alarm, bdi, button, confirm, el, field } from "./dom.js";
+import { Problem, newKey, persist, send } from "./api.js";
+import { alarm, button, confirm, el, field, loading } from "./dom.js";
 import { readDraft, saveDraft, schemaDraft } from "./drafts.js";
-import { mistake, parse, print, requestDepth } from "./exact.js";
-import { changeList } from "./history.js";
-import { suitePath } from "./store.js";
+import { mistake, offsetOf, parse, print, requestDepth } from "./exact.js";
+import { tellCommit } from "./changes.js";
+import { changeList, mistakeList } from "./commits.js";
+import { noSchema, readSchema, suitePath } from "./store.js";
 import { texts } from "./texts.js";
-import { difference } from "./words.js";
+import { textDifference } from "./words.js";
 
 const beginning = print({
   $schema: "https://json-schema.org/draft/2020-12/schema", type: "object", additionalProperties: false,
@@ -14,20 +15,23 @@ const beginning = print({
     default: 0.5 } },
 }, 2);
 
-// The version of a suite without a schema.
-const none = { text: null, tag: null };
-
 export function schemaView(app, store, onDraft) {
   const target = suitePath(store.suite, "schema");
   // The version that the edited text is based on, and the version in force. Both are null until the daemon answers.
   let opened = null, current = null, reads = 0, isGone = false;
   const may = app.caller.may("schema", store.suite);
   const text = el("textarea.code.tall", { rows: 24, readonly: !may, oninput: () => {
-    place.fail("");
+    clearMistakes();
     report.replaceChildren();
     draw();
-  } });
+  }, onscroll: () => followScroll() });
   const place = field(texts.schemas.label, text, may ? texts.schemas.hint : texts.schemas.readOnly);
+  const numbers = el("pre.line-numbers", { "aria-hidden": "true" });
+  // The messages about mistakes, each below its line.
+  const messages = el("div.line-messages", { role: "alert", id: `${text.id}-lines` });
+  text.before(el("div.numbered", numbers, el("div.messages-view", messages)));
+  numbers.after(text);
+  text.setAttribute("aria-describedby", `${text.getAttribute("aria-describedby")} ${messages.id}`);
   const report = el("div.report", { "aria-live": "polite" });
   const failure = alarm();
   const news = el("p.notice", { hidden: true, role: "status" });
@@ -38,11 +42,52 @@ export function schemaView(app, store, onDraft) {
   const remove = button(texts.schemas.removeThis, () => drop(), { class: "danger" });
   const known = el("div.part-view", { hidden: true }, conflict, place,
     el("div.buttons", may && [checkButton, apply, revert], may && remove), report);
-  const element = el("div.scrolls", failure, news, known);
+  const wait = loading();
+  const element = el("div.scrolls", failure, news, wait, known);
 
   const textOf = version => version.text ?? (may ? beginning : "");
   const isEdited = () => text.value !== textOf(opened);
   const hasConflict = () => opened.tag !== current.tag;
+
+  function followScroll() {
+    numbers.scrollTop = text.scrollTop;
+    messages.style.transform = `translateY(${-text.scrollTop}px)`;
+  }
+
+  function drawNumbers(wrong = new Map()) {
+    const lines = text.value.split("\n").map((_, index) => index + 1);
+    numbers.replaceChildren(...wrong.size
+      ? lines.flatMap(line => [wrong.has(line) ? el("b", String(line)) : String(line), "\n"]) : [lines.join("\n")]);
+    followScroll();
+  }
+
+  function clearMistakes() {
+    place.fail("");
+    messages.replaceChildren();
+    drawNumbers();
+  }
+
+  // Shows messages at their lines, and selects the first place. A mistake is `{ words, at }`, with an offset.
+  function showMistakes(mistakes) {
+    const byLine = new Map();
+    for (const { words, at } of mistakes.slice(0, 50)) {
+      const line = text.value.slice(0, at).split("\n").length;
+      byLine.set(line, [...byLine.get(line) || [], words]);
+    }
+    messages.replaceChildren(...[...byLine].map(([line, words]) => {
+      const message = el("p.error", words.join("\n"));
+      message.style.setProperty("--line", line);
+      return message;
+    }));
+    text.setAttribute("aria-invalid", "true");
+    drawNumbers(byLine);
+    const { at } = mistakes[0];
+    text.focus();
+    text.setSelectionRange(at, Math.min(text.value.length, at + 1));
+    const [line] = byLine.keys();
+    text.scrollTop = Math.max(0, line - 4) * parseFloat(getComputedStyle(text).lineHeight);
+    followScroll();
+  }
 
   function draw() {
     apply.disabled = hasConflict() || text.value === current.text || !text.value.trim();
@@ -50,21 +95,16 @@ export function schemaView(app, store, onDraft) {
     checkButton.disabled = !text.value.trim();
     remove.hidden = current.text === null;
     known.hidden = false;
+    wait.remove();
     saveDraft(schemaDraft(store.suite), isEdited() ? { text: text.value, opened } : null);
     onDraft();
   }
 
   async function read() {
-    try {
-      const answer = await get(target, {}, { isText: true });
-      // A text area has only line feeds. A schema on one line is indented, so that a person can read it.
-      const isLine = !answer.body.trim().includes("\n");
-      const text = isLine ? `${print(parse(answer.body), 2)}\n` : answer.body.replace(/\r\n?/g, "\n");
-      return { text, tag: answer.tag };
-    } catch (error) {
-      if (["no_schema", "unknown_suite"].includes(error.code)) return none;
-      throw error;
-    }
+    const { text, tag } = await readSchema(store.suite);
+    // A text area has only line feeds. A schema on one line is indented, so that a person can read it.
+    const isLine = text && !text.trim().includes("\n");
+    return { text: isLine ? `${print(parse(text), 2)}\n` : text && text.replace(/\r\n?/g, "\n"), tag };
   }
 
   function showNews(words) {
@@ -77,9 +117,9 @@ export function schemaView(app, store, onDraft) {
     reads += 1;
     [opened, current] = [version, version];
     text.value = textOf(version);
+    clearMistakes();
     report.replaceChildren();
     conflict.hidden = true;
-    place.fail("");
     showNews(version.text === null ? texts.schemas.none : "");
     draw();
   }
@@ -92,6 +132,7 @@ export function schemaView(app, store, onDraft) {
     if (!draft || draft.text === text.value) return;
     opened = draft.opened;
     text.value = draft.text;
+    drawNumbers();
     showNews(texts.schemas.draft);
     drawConflict();
     draw();
@@ -116,11 +157,9 @@ export function schemaView(app, store, onDraft) {
   function drawConflict() {
     conflict.hidden = !hasConflict();
     if (conflict.hidden) return;
-    const change = version => difference({ value: opened.text ?? "", source: "stored" },
-      { value: version ?? "", source: "stored" });
     conflict.replaceChildren(el("p", el("strong", texts.schemas.changedWhileEditing)),
-      el("h3", texts.schemas.theirs), el("div", change(current.text)),
-      el("h3", texts.schemas.yours), el("div", change(text.value)),
+      el("h3", texts.schemas.theirs), el("div", textDifference(opened.text, current.text)),
+      el("h3", texts.schemas.yours), el("div", textDifference(opened.text, text.value)),
       el("div.buttons", button(texts.schemas.useTheirs, () => { open(current); text.focus(); }),
         button(texts.schemas.keepMine, () => {
           opened = current;
@@ -134,74 +173,67 @@ export function schemaView(app, store, onDraft) {
   // Shows the effects of the text, by a dry run. If `isToApply`, the person can then apply the text.
   async function check(isToApply) {
     report.replaceChildren();
-    const wrong = mistake(text.value, requestDepth);
-    if (wrong) return fail(wrong.words, wrong.at);
+    clearMistakes();
+    const checked = text.value;
+    const wrong = mistake(checked, requestDepth);
+    if (wrong) return showMistakes([wrong]);
+    let effects, hasConflicts = false;
     try {
-      const { body } = await send("PUT", target, { text: text.value, query: { dryRun: true } });
-      if (isGone) return;
-      report.append(el("p.notice.good",
-        body.changed === false ? texts.schemas.inForceAlready : body.changes.length
-        ? texts.schemas.fitsAndChanges
-        : texts.schemas.fitsUnchanged), changeList(body.changes || []));
-      if (isToApply) ask();
+      const { body } = await send("PUT", target, { text: checked, query: { dryRun: true } });
+      effects = [el("p.notice.good", body.changed === false ? texts.schemas.inForceAlready : body.changes.length
+        ? texts.schemas.fitsAndChanges : texts.schemas.fitsUnchanged), changeList(body.changes || [])];
     } catch (problem) {
       if (!(problem instanceof Problem)) throw problem;
-      if (problem.code === "schema_conflict") return conflicts(problem, isToApply);
-      const { line, column, errors } = problem.body;
-      const at = line ? text.value.split("\n").slice(0, line - 1).reduce((sum, each) => sum + each.length + 1,
-        0) + (column || 1) - 1 : undefined;
-      fail(problem.message, at);
-      report.append(el("ul.mistakes",
-        (errors || []).map(error => el("li", el("code", error.pointer || "/"), " ", error.detail))));
-    } finally {
-      report.scrollIntoView({ block: "nearest" });
+      const { errors, conflicts = [] } = problem.body;
+      hasConflicts = problem.code === "schema_conflict";
+      if (!hasConflicts && !errors?.length) return place.fail(problem.message);
+      if (!hasConflicts) {
+        return text.value === checked && showMistakes(errors.map(({ pointer = "", detail }) =>
+          ({ words: detail, at: offsetOf(pointer, checked) })));
+      }
+      effects = [el("p.notice.bad", texts.schemas.doNotFit), mistakeList(conflicts)];
     }
+    // The effects of a text that the person has edited since are not shown.
+    if (isGone || text.value !== checked) return;
+    if (isToApply) return ask(effects, hasConflicts);
+    report.append(...effects);
+    report.scrollIntoView({ block: "nearest" });
   }
 
-  function fail(words, at) {
-    place.fail(words);
-    text.focus();
-    if (at !== undefined) text.setSelectionRange(at, Math.min(text.value.length, at + 1));
-  }
-
-  function conflicts(problem, isToApply) {
-    const found = problem.body.conflicts || [];
-    report.append(el("p.notice.bad", texts.schemas.doNotFit),
-      el("ul.mistakes", found.map(conflict =>
-        el("li", conflict.key ? bdi(conflict.key, "strong") : texts.schemas.wholeSuite, ": ",
-        (conflict.errors || []).map(error => error.detail).join("; ")))));
-    if (isToApply) ask(true);
-  }
-
-  function ask(hasConflicts) {
+  // Shows what the text changes and its effects, and applies the text if the person agrees.
+  function ask(effects, hasConflicts) {
     const choice = el("select",
       texts.schemas.conflictChoices.map(([value, label]) => el("option", { value }, label)));
     const note = el("input", { dir: "auto" });
     const key = newKey();
     const applied = text.value;
-    confirm(texts.schemas.confirmApply,
-      [el("p", hasConflicts ? texts.schemas.someDoNotFit : texts.schemas.fits),
+    const dialog = confirm(texts.schemas.confirmApply,
+      [el("h3", texts.schemas.changes), el("div", textDifference(current.text, applied)),
+        el("h3", texts.schemas.effects), effects,
         hasConflicts && field(texts.schemas.conflictChoice, choice), field(texts.common.note, note)],
       texts.schemas.apply, hasConflicts ? "danger" : "primary", async () => {
         try {
-          const { tag } = await send("PUT", target, { text: applied, note: note.value.trim(), key,
+          const { tag, body } = await send("PUT", target, { text: applied, note: note.value.trim(), key,
             query: { onConflict: hasConflicts ? choice.value : undefined },
             match: opened.tag || undefined, noneMatch: opened.tag ? undefined : "*" });
           open({ text: applied, tag });
           showNews(texts.schemas.applied);
+          tellCommit(app, body.revision, texts.schemas.changed(store.suite));
         } catch (problem) {
           if (problem.code !== "precondition_failed") return problem.message;
           await readAgain();
           return texts.schemas.changedBeforeApply;
         }
       });
+    dialog.classList.add("wide");
   }
 
   function drop() {
     confirm(texts.schemas.confirmRemoval, el("p", texts.schemas.removal), texts.schemas.remove, "danger", async () => {
       try {
-        await send("DELETE", target, { match: current.tag });
-        open(none);
+        const { body } = await send("DELETE", target, { match: current.tag });
+        open(noSchema);
+        tellCommit(app, body.revision, texts.schemas.removed(store.suite));
       } catch (problem) {
         if (problem.code !== "precondition_failed") return problem.message;
         await readAgain();

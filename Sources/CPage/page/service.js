@@ -63,10 +63,8 @@ export function serviceView(app) {
     }
     facts.replaceChildren(...rows.flatMap(([name, value]) => [el("dt", name), el("dd", bdi(String(value)))]));
     conditions.replaceChildren(el("li",
-      word(ready.status === "ready",
-      ready.status === "ready" ? texts.service.ready : ready.detail || texts.service.notReady)),
-      ...Object.entries(ready.conditions
-        || {}).map(([name, state]) => el("li", word(["ok", "off"].includes(state), `${name}: ${state}`))));
+      ready.status === "ready" ? word("ok", texts.service.ready) : word("", ready.detail || texts.service.notReady)),
+      ...Object.entries(ready.conditions || {}).map(([name, state]) => el("li", word(state, `${name}: ${state}`))));
     if (!now) return charts.replaceChildren(el("p.notice", texts.service.noMetrics));
     const time = Date.now();
     if (last) {
@@ -95,8 +93,11 @@ export function serviceView(app) {
     leave: () => { isGone = true; clearTimeout(timer); } };
 }
 
-const word = (isGood, text) =>
-  el("span", { class: isGood ? "good" : "bad" }, sign(isGood ? "✓ " : "▲ "), text);
+// A part that is off is neither good nor bad.
+function word(state, text) {
+  const [kind, mark] = { ok: ["good", "✓ "], off: ["faint", "– "] }[state] || ["bad", "▲ "];
+  return el("span", { class: kind }, sign(mark), text);
+}
 
 // Reads the metrics without labels from the Prometheus text format.
 function figures(text) {
@@ -108,15 +109,23 @@ function figures(text) {
   return found;
 }
 
+// The upper end of a scale: 1, 2 or 5 times a power of ten.
+function ceiling(value) {
+  const step = 10 ** Math.floor(Math.log10(value));
+  return step * [1, 2, 5, 10].find(each => each * step >= value);
+}
+
 function chart(title, values, digits) {
-  const [width, height, top] = [600, 120, Math.max(1, ...values)];
+  const [width, height, top] = [600, 120, ceiling(Math.max(1, ...values))];
   const now = values.at(-1)?.toFixed(digits) ?? "…";
+  const minutes = most * interval / 60_000;
   const points = values.map((value, index) =>
-    `${(index + most - values.length) * width / (most - 1)},${height - 4 - value / top * (height - 12)}`).join(" ");
-  return el("figure.card",
-    el("figcaption", el("h2", title), el("strong", now),
-    el("span.faint", texts.service.last(most * interval / 60_000))),
-    el("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": texts.service.value(title, now),
-      preserveAspectRatio: "none" },
-      el("line.axis", { x1: 0, x2: width, y1: height - 3, y2: height - 3 }), el("polyline.curve", { points })));
+    `${(index + most - values.length) * width / (most - 1)},${height - value / top * height}`).join(" ");
+  const line = y => el("line.axis", { x1: 0, x2: width, y1: y, y2: y });
+  return el("figure.card", el("figcaption", el("h2", title), el("strong", now),
+    el("span.faint", texts.service.last(minutes))),
+  el("div.plot", el("span", String(top)), el("span", "0"), el("svg", { viewBox: `0 -2 ${width} ${height + 4}`,
+    role: "img", "aria-label": texts.service.value(title, now, top), preserveAspectRatio: "none" },
+  [0, height / 2, height].map(line), el("polyline.curve", { points })),
+  el("span", texts.service.ago(minutes)), el("span", texts.service.now)));
 }

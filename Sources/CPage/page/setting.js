@@ -1,25 +1,44 @@
 // The panel of a setting: its description, its editor, and its history.
-import { get, persist } from "./api.js";
+import { address, get, hasToken, persist } from "./api.js";
 import { choice, newSide } from "./changes.js";
-import { bdi, button, el, newID, paced, say } from "./dom.js";
+import { bdi, button, el, loading, newID, paced, say } from "./dom.js";
 import { makeEditor } from "./editors.js";
 import { print } from "./exact.js";
 import { resolve, summary } from "./schema.js";
-import { isSecret, present, suitePath } from "./store.js";
+import { isSecret, isStored, present, suitePath } from "./store.js";
 import { texts } from "./texts.js";
 import { held, sourceBadge, time } from "./words.js";
 
 // The content of an editor whose text is no value.
 const unclear = Symbol("unclear");
 
+// The head of a panel. A narrow screen shows the first button, and a wide screen the last.
+export const panelHead = (back, heading) => el("div.panel-head",
+  button("←", () => back(false), { class: "quiet back", "aria-label": texts.setting.back }), heading,
+  button("✕", () => back(false), { class: "quiet close", "aria-label": texts.setting.close }));
+
 export function settingPanel(app, store, key, { back }) {
   const { tray } = app;
   let editor = null, made = "", inEditor = unclear, isGone = false, pastOf = null;
-  const about = el("div.about"), place = el("div.editor"), state = el("div.edit-state"), past = el("div.past");
+  let isWhole = false;
+  const task = el("div.task"), place = el("div.editor"), state = el("div.edit-state"), about = el("div.about"),
+    past = el("div.past");
+  // A browser offers the clipboard only to pages of a secure origin.
+  const copied = el("span.faint", { role: "status" });
+  const copy = (label, textOf) => button(label, async () => {
+    const problem = await navigator.clipboard.writeText(textOf()).catch(error => error);
+    copied.textContent = problem?.message ?? texts.setting.copied;
+  });
+  const copyValue = copy(texts.setting.copyValue, () => {
+    const value = present(store.at(key));
+    return typeof value === "string" ? value : print(value);
+  });
+  const copies = el("div.buttons", copy(texts.setting.copyKey, () => key), copyValue, copy(texts.setting.copyCurl,
+    () => `curl ${hasToken() ? '-H "Authorization: Bearer $TOKEN" ' : ""}'`
+      + `${address(suitePath(store.suite, "keys", key)).replaceAll("'", "%27")}'`), copied);
   const heading = el("h2", { tabindex: -1, id: newID() }, bdi(key));
   const element = el("div.panel-body", { role: "group", "aria-labelledby": heading.id },
-    el("div.panel-head", button("←", () => back(false), { class: "quiet", "aria-label": texts.setting.back }),
-      heading), about, place, state, past);
+    panelHead(back, heading), task, place, state, about, navigator.clipboard && copies, past);
 
   function change(edit) {
     inEditor = "value" in edit ? edit.value : unclear;
@@ -57,12 +76,15 @@ export function settingPanel(app, store, key, { back }) {
   function drawAbout(setting) {
     const schema = resolve(setting.schema);
     const { title, description, deprecated } = schema;
+    const text = [title, description].filter(Boolean).join(". ");
+    const isLong = text.length > 180;
+    const focused = about.contains(document.activeElement);
     about.replaceChildren(...[
       el("p.facts", sourceBadge(setting.source), " ", setting.schema ? summary(schema) : texts.setting.noSchema),
       deprecated && el("p.notice", texts.setting.deprecated),
-      (title || description) && el("p", { dir: "auto" }, [title, description].filter(Boolean).join(". ")),
-      setting.source === "invalid"
-        && el("p.notice.bad", texts.setting.invalid),
+      text && el("p", { dir: "auto", class: isLong && !isWhole && "clamped" }, text),
+      isLong && button(isWhole ? texts.setting.less : texts.setting.more,
+        () => { isWhole = !isWhole; drawAbout(store.at(key)); }, { class: "link", "aria-expanded": String(isWhole) }),
       "default" in schema && el("p.facts", texts.setting.default,
         held({ value: schema.default, source: "default", isSecret: isSecret(setting) })),
       setting.modified && el("p.facts", setting.source === "stored" ? texts.setting.setAt : texts.setting.since,
@@ -71,24 +93,29 @@ export function settingPanel(app, store, key, { back }) {
         el("span.faint", texts.setting.revision(setting.revision))),
       isSecret(setting) && el("p.facts", texts.setting.secret),
     ].filter(Boolean));
+    if (focused) (about.querySelector("button") || heading).focus();
   }
 
   function drawState(setting) {
     const edit = tray.at(store.suite, key);
-    const focused = state.contains(document.activeElement) ? document.activeElement.dataset.act : null;
+    const focused = [task, state].some(each => each.contains(document.activeElement))
+      ? document.activeElement.dataset.act : null;
     const isLocked = resolve(setting.schema).readOnly === true;
     const mayUnlock = !setting.writable && isLocked && app.caller.may("override", store.suite, key)
       && app.caller.may("write", store.suite, key);
     const act = (id, label, onclick) => button(label, onclick, { "data-act": id });
-    state.replaceChildren(...[
+    task.replaceChildren(...[
       !setting.writable && !isUnlocked(setting)
         && el("p.notice", isLocked ? texts.setting.locked : texts.setting.noAccess),
       mayUnlock && !isUnlocked(setting)
         && act("unlock", texts.setting.unlock, () => { unlocked = setting.revision; update(); editor.focus(); }),
       edit?.other && choice(tray, edit),
+      setting.source === "invalid" && el("p.notice.bad", texts.setting.invalid),
+    ].filter(Boolean));
+    state.replaceChildren(...[
       edit && (tray.failure || tray.problem) && el("p.notice.bad", tray.failure || tray.problem),
       el("div.buttons", {},
-        (setting.source === "stored" || setting.source === "invalid") && (setting.writable || isUnlocked(setting))
+        isStored(setting) && (setting.writable || isUnlocked(setting))
           && !edit?.remove && act("reset",
           "default" in resolve(setting.schema) ? texts.setting.reset : texts.setting.remove,
           () => { tray.propose(setting, { remove: true }); say(texts.setting.willReset); }),
@@ -97,16 +124,18 @@ export function settingPanel(app, store, key, { back }) {
         edit && act("drop", texts.setting.drop, () => { tray.remove(edit); editor.focus(); })),
     ].filter(Boolean));
     if (edit && isUnlocked(setting) && !edit.overrides) tray.override(edit, true);
-    if (focused) (state.querySelector(`[data-act=${focused}]`) || heading).focus();
+    if (focused) (element.querySelector(`[data-act=${focused}]`) || heading).focus();
   }
 
   const drawPast = paced(30, async () => {
     const setting = store.at(key);
     if (isGone || pastOf === setting.revision || setting.revision === 0) return;
     pastOf = setting.revision;
+    if (!past.hasChildNodes()) past.replaceChildren(el("h3", texts.common.history), loading());
     const read = () => get(suitePath(store.suite, "history"), { key, limit: 6 });
     const answer = await persist(read, () => {}, () => isGone);
     if (answer) showPast(setting, answer.body.commits);
+    else past.querySelector(".loading")?.remove();
   });
 
   function showPast(setting, commits) {
@@ -132,6 +161,7 @@ export function settingPanel(app, store, key, { back }) {
     drawEditor(setting);
     drawAbout(setting);
     drawState(setting);
+    copyValue.hidden = isSecret(setting) || present(setting) === undefined;
     drawPast();
   }
 

@@ -1,9 +1,9 @@
 // The settings of a suite, kept up to date by the stream of commits.
-import { Problem, Watch, get, path, persist } from "./api.js";
+import { Problem, Watch, get, getAll, path, persist } from "./api.js";
 import { paced } from "./dom.js";
 import { resolve } from "./schema.js";
 
-const pageOfKeys = 5000;
+export const pageOfKeys = 5000;
 
 export const suitePath = (suite, ...rest) => `v1/suites/${path(suite, ...rest)}`;
 
@@ -35,23 +35,21 @@ export class Store {
   }
 
   async #load() {
-    const settings = new Map();
-    let cursor, after, body, newer;
+    let settings = new Map(), cursor, newer;
     this.meanwhile = [];
     try {
-      do {
-        const answer = await get(suitePath(this.suite, "keys"), { limit: pageOfKeys, after });
-        cursor ||= answer.cursor;
-        body = answer.body;
-        for (const setting of body.keys) settings.set(setting.key, setting);
-        after = body.next;
-      } while (after !== undefined);
-      this.revision = body.revision;
+      const { all, first, last } = await getAll(suitePath(this.suite, "keys"), "keys", { limit: pageOfKeys });
+      settings = new Map(all.map(setting => [setting.key, setting]));
+      cursor = first.cursor;
+      this.revision = last.body.revision;
       this.exists = true;
+      this.near = [];
     } catch (error) {
       if (!(error instanceof Problem) || error.code !== "unknown_suite") throw error;
       cursor = null;
       this.exists = false;
+      // The names of suites that may have been meant.
+      this.near = error.body.didYouMean || [];
     } finally {
       newer = this.meanwhile;
       this.meanwhile = null;
@@ -135,6 +133,22 @@ export class Store {
       || { suite: this.suite, key, value: null, source: "unset", revision: 0, writable: true, isNew: true };
   }
 }
+
+// Reads the text and the tag of a schema, at a moment or now.
+export async function readSchema(suite, at) {
+  try {
+    const { body, tag } = await get(suitePath(suite, "schema"), { at }, { isText: true });
+    return { text: body, tag };
+  } catch (error) {
+    if (["no_schema", "unknown_suite"].includes(error.code)) return noSchema;
+    throw error;
+  }
+}
+
+export const noSchema = { text: null, tag: null };
+
+// True if a setting has a stored value, valid or not.
+export const isStored = ({ source }) => ["stored", "invalid"].includes(source);
 
 // The value that an edit of a setting begins with: the effective value, or the stored value if that is invalid.
 export const present = setting =>

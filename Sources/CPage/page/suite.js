@@ -1,52 +1,87 @@
 // A suite: a tree of its settings by the dots in their names, and the panel of the open setting.
+import { absentSetting, absentSuite } from "./absent.js";
 import { persist } from "./api.js";
-import { alarm, ask, bdi, button, debounced, el, say, sign } from "./dom.js";
+import { compareView } from "./compare.js";
+import { alarm, ask, bdi, button, debounced, el, loading, paced, say, sign } from "./dom.js";
 import { hasSchemaDraft } from "./drafts.js";
+import { isNumber } from "./exact.js";
 import { historyView } from "./history.js";
-import { List, searchField } from "./list.js";
+import { List, headings, searchField, wordsOf } from "./list.js";
+import { cloneSuite, dropSuite } from "./manage.js";
+import { menu } from "./menu.js";
 import { resolve } from "./schema.js";
 import { schemaView } from "./schemas.js";
 import { settingPanel } from "./setting.js";
-import { Store, isSecret, stateOf } from "./store.js";
+import { Store, isSecret, present, stateOf } from "./store.js";
 import { texts } from "./texts.js";
 import { openImport, exportSuite } from "./transfer.js";
-import { rowsOf } from "./tree.js";
-import { brief, held, sourceBadge } from "./words.js";
+import { naturalOrder, rowsOf } from "./tree.js";
+import { brief, held, sourceBadge, time } from "./words.js";
 
 export function suiteView(app, first) {
   const { suite } = first;
-  let place = first, part = null, settings = null, isGone = false;
+  let place = first, part = null, settings = null, isGone = false, isCreating = false;
   const heading = el("h1", { tabindex: -1 }, bdi(suite));
   const tabs = el("nav.tabs", { "aria-label": texts.suite.parts });
   const failure = alarm();
-  const body = el("div.part-view");
-  const element = el("div.view", el("div.head", heading, tabs), failure, body);
+  // The address may be that of the link already, although the filter has been changed since.
+  const invalid = el("a.mark.bad", { href: app.link(suite, null, { show: "invalid" }), hidden: true, onclick: event => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    app.go(suite, null, { show: "invalid" });
+  } });
+  const body = el("div.part-view", loading());
+  const actions = menu(texts.manage.actions(suite), () => [
+    [texts.manage.clone, () => cloneSuite(app, store, failure.tell)],
+    [texts.manage.drop, () => dropSuite(app, store, failure.tell)]]);
+  const head = el("div.head", heading, app.caller.may("schema", suite) && actions, tabs, invalid);
+  const element = el("div.view", head, failure, body);
+  const countInvalid = paced(200, () => {
+    const number = [...store.settings.values()].filter(({ source }) => source === "invalid").length;
+    invalid.textContent = texts.suite.invalid(number);
+    invalid.hidden = !number;
+  });
   const store = new Store(suite, (keys, isWhole) => {
     app.tray.compare(store);
+    countInvalid();
+    actions.hidden = !store.exists;
+    if (part && part.name !== partOf(place)) draw();
     for (const each of new Set([part, settings])) each?.change(keys, isWhole);
   });
 
-  const partOf = ({ query }) => query.has("history") ? "history" : query.has("schema") ? "schema" : "settings";
+  const tabOf = ({ query }) => ["history", "compare", "schema"].find(name => query.has(name)) || "settings";
+
+  // A suite that does not exist has no settings and no schema until the person decides to create the suite.
+  function partOf(place) {
+    const name = tabOf(place);
+    const isMeant = store.exists || name === "history" || isCreating || place.query.has("create")
+      || hasSchemaDraft(suite) || app.tray.all.some(edit => edit.suite === suite);
+    return isMeant ? name : "absent";
+  }
 
   function drawTabs() {
-    const name = partOf(place);
+    const name = tabOf(place);
     const label = hasSchemaDraft(suite) ? texts.suite.edited : texts.common.schema;
     if (tabs.dataset.shown === `${name} ${label}`) return;
     tabs.dataset.shown = `${name} ${label}`;
     tabs.replaceChildren(...[["settings", texts.common.settings, {}],
-      ["history", texts.common.history, { history: "" }], ["schema", label, { schema: "" }]].map(([id, label, query]) =>
+      ["history", texts.common.history, { history: "" }], ["compare", texts.compare.title, { compare: "" }],
+      ["schema", label, { schema: "" }]].map(([id, label, query]) =>
       el("a", { href: app.link(suite, null, query), "aria-current": id === name ? "page" : null }, label)));
   }
 
   function draw() {
     const name = partOf(place);
+    actions.hidden = !store.exists;
     drawTabs();
     if (part?.name === name) return part.follow?.(place);
     // Keeps the part with the settings, so that it keeps its search, its closed groups and its scroll position.
     if (part === settings) settings?.pause();
     else part?.leave();
-    part = name === "history" ? historyView(app, store, place) : name === "schema" ? schemaView(app, store, drawTabs)
-      : settings || settingsPart(app, store, place);
+    if (place.query.has("create")) isCreating = true;
+    part = name === "absent" ? absentSuite(app, store, () => { isCreating = true; draw(); })
+      : name === "history" ? historyView(app, store, place) : name === "compare" ? compareView(app, store, place)
+      : name === "schema" ? schemaView(app, store, drawTabs) : settings || settingsPart(app, store, place);
     part.name = name;
     body.replaceChildren(part.element);
     if (name !== "settings") return;
@@ -59,6 +94,7 @@ export function suiteView(app, first) {
     if (!isOpen) return;
     app.tray.onCommit = changes => store.apply(changes);
     app.tray.compare(store);
+    countInvalid();
     draw();
     if (!document.activeElement?.matches("input, button, a")) part.focus?.();
   }
@@ -72,7 +108,12 @@ export function suiteView(app, first) {
       if (store.isLoaded) draw();
       return true;
     },
-    leave: () => { isGone = true; for (const each of new Set([part, settings])) each?.leave(); store.close(); },
+    leave: () => {
+      isGone = true;
+      countInvalid.cancel();
+      for (const each of new Set([part, settings])) each?.leave();
+      store.close();
+    },
   };
 }
 
@@ -89,31 +130,50 @@ function searched(setting) {
   return text;
 }
 
+const sourceOrder = ["invalid", "stored", "default", "unset"];
+
+function valueOrder(setting) {
+  const value = isSecret(setting) ? undefined : present(setting);
+  return isNumber(value) ? Number(value) : naturalOrder(brief(value, 60));
+}
+
+const switchSign = isOn => el("span.toggle", { "data-part": "switch", "data-on": isOn && "", "aria-hidden": "true" });
+
 function settingsPart(app, store, first) {
   const { tray } = app;
   const closed = new Set();
-  let panel = null, key = null, isDrawn = false;
-  const search = searchField(texts.suite.search, () => list, draw);
-  const filter = el("select", { "aria-label": texts.suite.show, onchange: () => draw() },
+  let panel = null, key = null, last = null, isDrawn = false;
+  const search = searchField(texts.suite.search, () => list, () => { draw(); keepAddress(); });
+  const filter = el("select", { "aria-label": texts.suite.show, onchange: () => { draw(); keepAddress(); } },
     texts.suite.filters.map(([value, label]) => el("option", { value }, label)));
   const total = el("p.count", { "aria-live": "polite" });
   const list = new List({
     label: texts.suite.label(store.suite), role: "tree", itemRole: "treeitem", row, describe, onOpen: open,
-    onSide: turn,
+    onSide: turn, onPart: ({ setting }) => toggle(store.at(setting.key)),
     onKey: (event, item) => {
-      if (event.key === "Escape" && key !== null) { app.go(store.suite); return true; }
+      if (event.key === "Escape" && key !== null) { openKey(null); return true; }
       const setting = item?.setting && store.at(item.setting.key);
       if (!setting || !setting.writable) return false;
-      const now = tray.at(setting.suite, setting.key);
-      if (event.key === " " && typeof setting.value === "boolean") {
-        const value = now && "value" in now ? now.value : setting.value;
-        tray.propose(setting, { value: !value });
-        say(texts.suite.turned(setting.key, !value));
-        return true;
-      }
+      if (event.key === " " && typeof setting.value === "boolean") { toggle(setting); return true; }
       if (event.key === "Delete") { tray.propose(setting, { remove: true }); return true; }
       return false;
     },
+  });
+  const columns = headings([
+    { id: "name", label: texts.suite.setting, keyOf: ({ key }) => naturalOrder(key) },
+    { id: "note", label: texts.suite.description },
+    { id: "now", label: texts.setting.value, keyOf: valueOrder },
+    { id: "source", label: texts.suite.source, keyOf: ({ source }) => sourceOrder.indexOf(source) },
+    { id: "changed", label: texts.suite.changed, keyOf: ({ modified = "" }) => modified, isReversed: true },
+  ], draw);
+  // The address has the search and the filter, so that a person can send the view to another person.
+  const query = () => Object.fromEntries(
+    [["search", search.value.trim()], ["show", filter.value]].filter(([, value]) => value));
+  const openKey = (key, more) => app.go(store.suite, key, { ...query(), ...more });
+  const keepAddress = debounced(250, () => {
+    // The address may be that of another view already.
+    if (location.hash.split("?")[0] === app.link(store.suite, key))
+      history.replaceState(null, "", app.link(store.suite, key, query()));
   });
   const mayWrite = app.caller.may("write", store.suite);
   const more = el("div.tools", search, filter,
@@ -122,11 +182,13 @@ function settingsPart(app, store, first) {
     button(texts.suite.export, () => exportSuite(store)));
   const empty = el("div.empty", { hidden: true });
   const side = el("section.panel", { "aria-label": texts.suite.setting, hidden: true });
-  const element = el("div.columns", el("div.column", el("div.subhead", more, total), empty, list.element), side);
+  const element = el("div.columns", el("div.column", el("div.subhead", more, total), empty,
+    el("div.table", columns.element, list.element)), side);
 
   function describe(item) {
     const edit = item.setting && tray.at(store.suite, item.setting.key);
-    return { "aria-level": item.level, "aria-posinset": item.place, "aria-setsize": item.total,
+    return { href: item.setting && app.link(store.suite, item.setting.key),
+      "aria-level": item.level, "aria-posinset": item.place, "aria-setsize": item.total,
       "aria-expanded": item.group ? String(item.isOpen) : null,
       class: ["row", item.group && "is-group", edit && "is-edited",
         item.setting && store.isFresh(item.setting.key) && "is-fresh",
@@ -134,7 +196,7 @@ function settingsPart(app, store, first) {
   }
 
   function row(item) {
-    const name = el("span.name", bdi(item.label));
+    const name = el("span.name", { title: item.setting?.key }, bdi(item.label));
     if (item.group) {
       name.prepend(sign(item.isOpen ? "▾" : "▸", "span.caret"));
       return [name, el("span.keys-count", texts.common.settingCount(item.size))];
@@ -142,30 +204,46 @@ function settingsPart(app, store, first) {
     const { setting } = item;
     const edit = tray.at(store.suite, setting.key);
     const { title, description, deprecated, readOnly } = resolve(setting.schema);
-    const note = [deprecated && texts.suite.deprecated, title, description].filter(Boolean).join(" ");
+    const note = [title, description].filter(Boolean).join(": ");
+    const value = edit && "value" in edit ? edit.value : setting.value;
+    const isSwitch = typeof value === "boolean" && setting.writable && !isSecret(setting);
     return [
-      el("span.name-and-note", name, note && bdi(note, "span.note")),
-      edit ? el("span.now", edit.mistake ? texts.suite.noValueYet : edit.remove ? texts.suite.reset : edit.isSecret
-        ? texts.suite.newSecret : held({ value: edit.value }, { onOneLine: true }),
+      name, el("span.note", { title: note, dir: "auto" }, deprecated && [el("span.mark", texts.suite.deprecated), " "],
+        title && el("b", title), title && description && " ", description),
+      // A person presses Space in place of this switch, so that screen readers need not know it.
+      edit ? el("span.now", isSwitch && switchSign(value), edit.mistake ? texts.suite.noValueYet
+        : edit.remove ? texts.suite.reset : edit.isSecret ? texts.suite.newSecret
+          : held({ value: edit.value }, { onOneLine: true }),
         el("span.mark", edit.other ? texts.suite.conflict : edit.errors.length || edit.mistake ? texts.suite.refused
           : texts.suite.isEdited))
-        : el("span.now", held(stateOf(setting), { onOneLine: true }),
+        : el("span.now", isSwitch && switchSign(value), held(stateOf(setting), { onOneLine: true }),
           (readOnly || !setting.writable) && el("span.mark", texts.suite.locked)),
-      sourceBadge(setting.source),
+      sourceBadge(setting.source), el("span.changed", time(setting.modified)),
     ];
   }
 
+  function toggle(setting) {
+    const edit = tray.at(setting.suite, setting.key);
+    const value = !(edit && "value" in edit ? edit.value : setting.value);
+    tray.propose(setting, { value });
+    say(texts.suite.turned(setting.key, value));
+  }
+
   function draw() {
-    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const words = wordsOf(search.value);
     const kind = filter.value;
     const isWanted = setting => words.every(word => searched(setting).includes(word))
       && (!kind || (kind === "edited" ? tray.at(store.suite, setting.key) : setting.source === kind));
     const all = [...store.settings.values()];
     for (const edit of tray.edits.values())
       if (edit.suite === store.suite && !store.settings.has(edit.key)) all.push(store.at(edit.key));
-    const found = (words.length || kind ? all.filter(isWanted) : all).sort((one, other) => one.key < other.key ? -1
-      : 1);
-    const rows = rowsOf(found, group => words.length > 0 || !closed.has(group));
+    const isTree = columns.column === "name";
+    const found = words.length || kind ? all.filter(isWanted) : all;
+    if (!isTree) found.sort((one, other) => naturalOrder(one.key) < naturalOrder(other.key) ? -1 : 1);
+    columns.sort(found);
+    const rows = isTree ? rowsOf(found, group => words.length > 0 || !closed.has(group))
+      : found.map((setting, index) => ({ id: `k:${setting.key}`, setting, label: setting.key, level: 1,
+        place: index + 1, total: found.length }));
     for (const item of rows) {
       item.stamp = item.group ? `${item.isOpen} ${item.size} ${item.place} ${item.total}` : stamp(item);
     }
@@ -173,11 +251,11 @@ function settingsPart(app, store, first) {
     const stored = all.filter(setting => setting.source === "stored").length;
     total.textContent = found.length === all.length ? texts.suite.total(all.length, stored)
       : texts.common.found(found.length, texts.common.settingCount(all.length));
-    list.element.hidden = !rows.length;
+    list.element.parentElement.hidden = !rows.length;
     empty.hidden = rows.length > 0;
     if (!rows.length) {
       empty.replaceChildren(...(all.length ? [el("p", texts.suite.noMatch)]
-        : [el("h2", store.exists ? texts.suite.none : texts.suite.noSuite),
+        : [el("h2", texts.suite.none),
         ...(mayWrite ? [el("p", texts.suite.begin),
           button(texts.suite.add, addSetting, { class: "primary" })] : [])]));
     }
@@ -214,7 +292,7 @@ function settingsPart(app, store, first) {
     if (item.group) return turn(item, item.isOpen ? -1 : 1);
     const isKey = event.type === "keydown";
     wantsFocus = isKey || isNarrow();
-    app.go(store.suite, item.setting.key);
+    openKey(item.setting.key);
   }
 
   let wantsFocus = false;
@@ -223,19 +301,33 @@ function settingsPart(app, store, first) {
   const isListSeen = () => list.element.getClientRects().length > 0;
 
   function pause() {
+    keepAddress.cancel();
     panel?.leave();
     panel = key = null;
   }
 
+  const isKnown = place => store.settings.has(place.key) || place.query.has("create")
+    || tray.at(store.suite, place.key);
+
   function show(place) {
-    const isOther = place.key !== key || !panel;
+    const isOther = place.key !== key || !panel || panel.isAbsent;
+    const hasFocus = side.contains(document.activeElement);
     key = place.key;
+    last = place;
+    if (["search", "show"].some(name => place.query.has(name))) {
+      const [text, shown] = ["search", "show"].map(name => place.query.get(name) || "");
+      if (search.value.trim() !== text) search.value = text;
+      filter.value = shown;
+      draw();
+    } else keepAddress();
     if (isOther) {
       panel?.leave();
-      panel = key === null ? null : settingPanel(app, store, key, { back: isStaying => {
-        if (!isStaying || !isListSeen()) app.go(store.suite);
+      const back = isStaying => {
+        if (!isStaying || !isListSeen()) openKey(null);
         list.element.focus();
-      } });
+      };
+      panel = key === null ? null : isKnown(place) ? settingPanel(app, store, key, { back })
+        : absentSetting(app, store, key, { back, create: () => { wantsFocus = true; openKey(key, { create: "" }); } });
       side.hidden = !panel;
       side.replaceChildren(...(panel ? [panel.element] : []));
       element.classList.toggle("has-panel", Boolean(panel));
@@ -246,7 +338,7 @@ function settingsPart(app, store, first) {
       if (key !== null) list.activate(`k:${key}`);
     }
     if (panel && wantsFocus) panel.focus();
-    else if (!panel) list.element.focus({ preventScroll: true });
+    else if (!panel && hasFocus) list.element.focus({ preventScroll: true });
     wantsFocus = false;
   }
 
@@ -256,7 +348,7 @@ function settingsPart(app, store, first) {
         return texts.suite.badKey;
       close();
       wantsFocus = true;
-      app.go(store.suite, name);
+      openKey(name, { create: "" });
     });
   }
 
@@ -264,19 +356,25 @@ function settingsPart(app, store, first) {
   tray.listeners.add(ofTray);
   element.addEventListener("keydown", event => {
     if (event.key === "Escape" && side.contains(event.target) && !event.defaultPrevented)
-      { event.preventDefault(); if (isListSeen()) list.element.focus(); else app.go(store.suite); }
+      { event.preventDefault(); if (isListSeen()) list.element.focus(); else openKey(null); }
   });
   const unmark = debounced(2600, () => soon());
   show(first);
   return {
     element,
-    focus: () => { if (first.key === null || !panel) list.element.focus({ preventScroll: true }); },
+    focus: () => { if (first.key === null || !panel) list.focusQuietly(); },
     follow: show, pause,
     change: keys => {
       soon();
       unmark();
+      if (panel?.isAbsent && isKnown(last)) show(last);
       panel?.update(keys);
     },
-    leave: () => { tray.listeners.delete(ofTray); panel?.leave(); unmark.cancel(); cancelAnimationFrame(frame); },
+    leave: () => {
+      tray.listeners.delete(ofTray);
+      panel?.leave();
+      for (const each of [unmark, keepAddress]) each.cancel();
+      cancelAnimationFrame(frame);
+    },
   };
 }

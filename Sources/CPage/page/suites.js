@@ -1,9 +1,10 @@
 // The list of suites, with the number of settings and the last commit of each.
-import { Watch, get, persist } from "./api.js";
-import { alarm, ask, bdi, button, el, paced } from "./dom.js";
-import { List, searchField } from "./list.js";
+import { Watch, get, getAll, pageOfSuites, persist } from "./api.js";
+import { alarm, ask, bdi, button, el, loading, paced } from "./dom.js";
+import { List, headings, searchField, wordsOf } from "./list.js";
 import { suitePath } from "./store.js";
 import { texts } from "./texts.js";
+import { naturalOrder } from "./tree.js";
 import { time } from "./words.js";
 
 export function suitesView(app) {
@@ -14,22 +15,34 @@ export function suitesView(app) {
   const total = el("p.count", { "aria-live": "polite" });
   const list = new List({
     label: texts.common.suites, role: "listbox", itemRole: "option", row,
-    describe: item => ({ "aria-posinset": item.place, "aria-setsize": item.total }),
-    onOpen: item => app.go(item.id),
+    describe: item => ({ href: app.link(item.id), "aria-posinset": item.place, "aria-setsize": item.total }),
+    onOpen: item => app.go(item.id), onPart: item => app.go(item.id, null, { show: "invalid" }),
   });
+  const columns = headings([
+    { id: "name", label: texts.suites.suite, keyOf: ({ suite }) => naturalOrder(suite) },
+    { id: "tag", label: texts.common.schema, keyOf: ({ hasSchema }) => hasSchema ? 0 : 1 },
+    { id: "keys-count", label: texts.common.settings, keyOf: ({ keyCount }) => keyCount, isReversed: true },
+    { id: "invalid", label: texts.suites.invalid, keyOf: ({ invalidCount = 0 }) => invalidCount, isReversed: true },
+    { id: "last", label: texts.suites.last, keyOf: ({ revision }) => revision, isReversed: true },
+  ], draw);
+  const wait = loading();
   const empty = el("div.empty", { hidden: true });
   const failure = alarm();
   const element = el("div.view", el("div.head", el("h1", { tabindex: -1 }, texts.common.suites), total,
-    el("div.tools", search, button(texts.suites.new, newSuite))), failure, empty, list.element);
+    el("div.tools", search, button(texts.search.label, () => app.go(null, null, { search: search.value.trim() })),
+      button(texts.suites.new, newSuite))), failure, wait, empty,
+    el("div.table.suites", { hidden: true }, columns.element, list.element));
 
   function row({ suite }) {
-    const { suite: name, keyCount, hasSchema } = suite;
+    const { suite: name, keyCount, invalidCount, hasSchema } = suite;
     const last = el("span.last");
     const commit = lastCommits.get(`${name} ${suite.revision}`);
     if (commit) last.append(...words(commit));
     else lookUp(suite, last);
     return [el("span.name", bdi(name)), el("span.tag", hasSchema ? texts.suites.schema : ""),
-      el("span.keys-count", texts.common.settingCount(keyCount)), last];
+      el("span.keys-count", texts.common.settingCount(keyCount)),
+      el("span.invalid", invalidCount ? el("span.mark.bad", { "data-part": "" }, texts.suite.invalid(invalidCount)) : ""),
+      last];
   }
 
   const words = commit => [time(commit.time), commit.by ? el("span.faint", texts.common.by, bdi(commit.by)) : ""];
@@ -51,14 +64,14 @@ export function suitesView(app) {
   }
 
   function draw() {
-    const wanted = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const wanted = wordsOf(search.value);
     const found = suites.filter(({ suite }) => wanted.every(word => suite.toLowerCase().includes(word)));
-    list.set(found.map((suite, index) =>
+    list.set(columns.sort(found).map((suite, index) =>
       ({ id: suite.suite, suite, stamp: `${suite.revision} ${suite.keyCount}`, place: index + 1,
       total: found.length })));
     total.textContent = wanted.length ? texts.common.found(found.length, texts.suites.total(suites.length))
       : texts.suites.total(suites.length);
-    list.element.hidden = !found.length;
+    list.element.parentElement.hidden = !found.length;
     empty.hidden = found.length > 0;
     if (!found.length) {
       empty.replaceChildren(...(wanted.length ? [el("p", texts.suites.noMatch)]
@@ -68,17 +81,11 @@ export function suitesView(app) {
   }
 
   async function load() {
-    const all = [];
-    let after, cursor;
-    do {
-      const answer = await get("v1/suites", { limit: 10_000, after });
-      cursor ||= answer.cursor;
-      all.push(...answer.body.suites);
-      after = answer.body.next;
-    } while (after !== undefined);
+    const { all, first } = await getAll("v1/suites", "suites", { limit: pageOfSuites });
     suites = all;
+    wait.remove();
     draw();
-    return cursor;
+    return first.cursor;
   }
 
   const read = () => persist(load, failure.tell, () => isGone);
@@ -88,7 +95,7 @@ export function suitesView(app) {
     const cursor = await read();
     if (cursor === undefined || isGone) return;
     watch = new Watch("v1/observe", { suitePrefix: "" }, cursor, event => { if (event !== "state") reload(); });
-    if (!document.activeElement?.matches("input, button, a")) list.element.focus({ preventScroll: true });
+    if (!document.activeElement?.matches("input, button, a")) list.focusQuietly();
   }
 
   function newSuite() {
@@ -96,7 +103,7 @@ export function suitesView(app) {
       const name = text.trim();
       if (!/^[\w-][\w.-]{0,127}$/.test(name)) return texts.suites.badName;
       close();
-      app.go(name);
+      app.go(name, null, { create: "" });
     });
   }
 

@@ -1,5 +1,21 @@
 // The tree of settings by the dots in their names.
 
+const orders = new Map();
+
+// A text by which names are sorted: `svc3` comes before `svc29`, and the names of a group are next to each other. Two
+// names have the same text only if they are the same.
+export function naturalOrder(name) {
+  let order = orders.get(name);
+  if (order === undefined) {
+    // A dot comes before all other characters. The number of digits comes before the digits.
+    order = name.replaceAll(".", "\0").replace(/0*(\d+)/g, (all, digits) =>
+      String.fromCharCode(48 + digits.length) + digits + String.fromCharCode(all.length - digits.length + 1));
+    if (orders.size > 50_000) orders.clear();
+    orders.set(name, order);
+  }
+  return order;
+}
+
 // The rows for sorted settings. Settings whose names share the text before a dot form a group.
 export function rowsOf(settings, isOpen) {
   const rows = [];

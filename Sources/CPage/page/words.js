@@ -1,6 +1,7 @@
 // Shows values, differences, sources and times.
 import { print, typeOf, isNumber } from "./exact.js";
 import { bdi, el, sign } from "./dom.js";
+import { changedLines, isBase64, markedTexts } from "./textdiff.js";
 import { texts } from "./texts.js";
 
 const sourceMarks = { stored: "●", default: "○", unset: "–", invalid: "▲" };
@@ -16,6 +17,8 @@ export function brief(value, most = 160) {
   if (value === null) return "null";
   if (typeof value === "boolean") return value ? texts.values.on : texts.values.off;
   if (isNumber(value)) return String(value);
+  if (typeof value === "string" && isBase64(value))
+    return texts.values.base64(value.slice(0, 12), bytes(value.replace(/=+$/, "").length * 3 >> 2));
   const text = typeof value === "string" ? value || texts.values.emptyText
     : !Object.keys(value).length ? Array.isArray(value) ? texts.values.emptyList
       : texts.values.emptyObject
@@ -57,29 +60,20 @@ export function difference(before, after) {
     const linesOf = value => value === "" && !asJSON ? [] : (asJSON ? print(value, 2) : plain(value)).split("\n");
     return [changedLines(linesOf(before.value), linesOf(after.value)), note];
   }
-  const side = state => [held({ ...state, isSecret: isHidden }, { asJSON }),
-    state.source === "default" ? el("span.faint", texts.values.default) : ""];
-  return [el("div.difference", el("del", el("span.unseen", texts.values.from), side(before)), sign("→", "span.arrow"),
-    el("ins", el("span.unseen", texts.values.to), side(after))), note];
+  const values = [before, after].map(state => held({ ...state, isSecret: isHidden }, { asJSON }));
+  if (!isHidden && hasValues && !isOtherType && ["string", "object", "array"].includes(typeOf(before.value))) {
+    const places = values.map(each => each.querySelector("bdi"));
+    const marked = markedTexts(...places.map(each => each.textContent));
+    marked?.forEach((nodes, index) => places[index].replaceChildren(...nodes));
+  }
+  const side = (kind, label, index, { source }) => el(kind, el("span.unseen", label), values[index],
+    source === "default" && el("span.faint", texts.values.default));
+  return [el("div.difference", side("del", texts.values.from, 0, before), sign("→", "span.arrow"),
+    side("ins", texts.values.to, 1, after)), note];
 }
 
-function changedLines(before, after) {
-  let start = 0, end = 0;
-  while (start < before.length && start < after.length && before[start] === after[start]) start += 1;
-  while (end < before.length - start && end < after.length - start
-    && before[before.length - 1 - end] === after[after.length - 1 - end]) end += 1;
-  const line = (kind, mark) => text => el(`${kind}.line`, `${mark} ${text}\n`);
-  const near = 2, most = 500;
-  const cut = (lines, make) => {
-    const changed = lines.slice(start, lines.length - end);
-    return [...changed.slice(0, most).map(make),
-      changed.length > most ? el("span.line.faint", texts.values.moreLines(changed.length - most)) : ""];
-  };
-  return el("pre.lines", { dir: "auto", tabindex: 0, "aria-label": texts.values.changedLines },
-    before.slice(Math.max(0, start - near), start).map(line("span", " ")), cut(before, line("del", "−")),
-    cut(after, line("ins", "+")),
-    before.slice(before.length - end, before.length - end + near).map(line("span", " ")));
-}
+// Shows the lines of two stored texts that differ. A text that does not exist is null.
+export const textDifference = (...both) => difference(...both.map(text => ({ value: text ?? "", source: "stored" })));
 
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 const exactTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
@@ -92,8 +86,11 @@ function ago(instant) {
   return unit === "second" ? texts.values.justNow : relative.format(Math.round(seconds / size), unit);
 }
 
+// The local time and UTC.
+const exactTimes = instant => `${exactTime.format(new Date(instant))}\n${instant.replace("T", " ").replace("Z", " UTC")}`;
+
 export const time = instant =>
-  instant ? el("time", { datetime: instant, title: exactTime.format(new Date(instant)) }, ago(instant)) : "";
+  instant ? el("time", { datetime: instant, title: exactTimes(instant) }, ago(instant)) : "";
 
 // Updates relative times, because "just now" does not stay true.
 export function refreshTimes() {

@@ -66,14 +66,17 @@ public struct SuiteListing: Equatable, Sendable {
         public var suite: SuiteName
         /// The number of keys that have a stored value or that the schema lists.
         public var keyCount: Int64
+        /// The number of keys with a stored value that the schema does not allow; 0 if an older daemon sent the listing.
+        public var invalidCount: Int64
         /// The last commit that changed the suite or its schema.
         public var revision: Revision
         /// True if the suite has a schema.
         public var hasSchema: Bool
 
-        package init(suite: SuiteName, keyCount: Int64, revision: Revision, hasSchema: Bool) {
+        package init(suite: SuiteName, keyCount: Int64, invalidCount: Int64, revision: Revision, hasSchema: Bool) {
             self.suite = suite
             self.keyCount = keyCount
+            self.invalidCount = invalidCount
             self.revision = revision
             self.hasSchema = hasSchema
         }
@@ -111,12 +114,14 @@ extension SuiteListing.Entry: JSONBody {
     package init(_ reader: ObjectReader) throws(BodyError) {
         self.init(
             suite: try reader.required("suite"), keyCount: try reader.required("keyCount"),
-            revision: try reader.required("revision"), hasSchema: try reader.required("hasSchema"))
+            invalidCount: try reader.optional("invalidCount") ?? 0, revision: try reader.required("revision"),
+            hasSchema: try reader.required("hasSchema"))
     }
 
     package func writeMembers(to writer: inout JSONWriter) {
         writer.member("suite", suite)
         writer.member("keyCount", keyCount)
+        writer.member("invalidCount", invalidCount)
         writer.member("revision", revision)
         writer.member("hasSchema", hasSchema)
     }

@@ -155,10 +155,11 @@ extension Suite {
         return !readLimits.allows(.secrets, on: name, .all)
     }
 
-    /// The number of keys that a caller may read.
-    package func keyCount(for readLimits: Grants?) -> Int {
-        guard let readLimits, !readLimits.canReadAll(of: id) else { return keyCount }
-        return keys(prefix: "", after: nil, limit: .max).records.count { readLimits.canRead(id, $0.key) }
+    /// The number of keys that a caller may read, and the number of these keys with an invalid stored value.
+    package func counts(for readLimits: Grants?) -> (keys: Int, invalid: Int) {
+        guard let readLimits, !readLimits.canReadAll(of: id) else { return (keyCount, invalidCount) }
+        let readable = keys(prefix: "", after: nil, limit: .max).records.filter { readLimits.canRead(id, $0.key) }
+        return (readable.count, readable.count { $0.valueSource == .invalid })
     }
 
     /// True if the value of a record (the stored value of a key) is a secret that a caller may not read.

@@ -32,6 +32,8 @@ package struct Suite: TreeElement {
     package private(set) var removed: RemovedKeys
     /// The number of keys that have a stored value, even if the schema does not allow it, or that the schema lists.
     package private(set) var keyCount = 0
+    /// The number of keys with a stored value that the schema does not allow.
+    package private(set) var invalidCount = 0
     /// The approximate number of bytes of memory that the suite takes, including its schema and its tombstones.
     package var size: Int { sizeWithoutTombstones + removed.size }
     private var sizeWithoutTombstones: Int
@@ -128,8 +130,10 @@ extension Suite {
         if isListed || record.valueSource != .unset {
             removed.remove(record.key)
             sizeWithoutTombstones += record.size
+            if record.valueSource == .invalid { invalidCount += 1 }
             if let replaced = records.set(record) {
                 sizeWithoutTombstones -= replaced.size
+                if replaced.valueSource == .invalid { invalidCount -= 1 }
             } else if !isListed {
                 keyCount += 1
             }
@@ -137,6 +141,7 @@ extension Suite {
             if let replaced = records.remove(record.key.text.utf8Span.span) {
                 sizeWithoutTombstones -= replaced.size
                 if replaced.valueSource != .unset { keyCount -= 1 }
+                if replaced.valueSource == .invalid { invalidCount -= 1 }
             }
             removed.add(record)
         }
@@ -154,7 +159,7 @@ extension Suite {
             sizeWithoutTombstones -= record.size
             removed.add(record)
         }
-        updateKeyCount()
+        updateCounts()
     }
 
     /// Sets `isSecret` in the records of the keys that a schema declares secret. Their values stay secret under later
@@ -178,7 +183,7 @@ extension Suite {
         self.schemaRevision = schemaRevision
         self.records = records
         self.removed = removed
-        updateKeyCount()
+        updateCounts()
         sizeWithoutTombstones += schema?.schema.memorySize ?? 0
         records.forEach { record in
             sizeWithoutTombstones += record.size
@@ -186,12 +191,13 @@ extension Suite {
         }
     }
 
-    private mutating func updateKeyCount() {
-        var count = schema?.schema.keys.count ?? 0
+    private mutating func updateCounts() {
+        var (keys, invalid) = (schema?.schema.keys.count ?? 0, 0)
         records.forEach { record in
-            if !lists(record.key) { count += 1 }
+            if !lists(record.key) { keys += 1 }
+            if record.valueSource == .invalid { invalid += 1 }
             return true
         }
-        keyCount = count
+        (keyCount, invalidCount) = (keys, invalid)
     }
 }

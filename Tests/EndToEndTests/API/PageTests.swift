@@ -66,7 +66,7 @@ struct PageTests {
     }
 
     @Test
-    func `index.html has no inline script or style, and loads only files that exist, of at most 180 kB together`()
+    func `index.html has no inline script or style, and loads only files that exist, of at most 250 kB together`()
         throws
     {
         let daemon = try TestDaemon()
@@ -88,7 +88,7 @@ struct PageTests {
             }
         }
         #expect(seen.count > 15)
-        #expect(bytes <= 180_000)
+        #expect(bytes <= 250_000)
     }
 
     @Test(

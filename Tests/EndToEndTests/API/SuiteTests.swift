@@ -33,6 +33,19 @@ struct SuiteTests {
             "With a schema", given: [Samples.schema, "PUT app/keys/x-more 1"], "GET /v1/suites", 200, nil,
             #"{"suites":[{"suite":"app","keyCount":8,"hasSchema":true,"revision":$2}]}"#),
         Row(
+            "With a value that the schema does not allow",
+            given: [
+                "PUT app/keys/a 5", "PUT app/keys/b 1",
+                #"PUT app/schema?onConflict=keep {"additionalProperties":{"maximum":3}}"#,
+            ], "GET /v1/suites", 200, nil, #"{"suites":[{"suite":"app","keyCount":2,"invalidCount":1}]}"#),
+        Row(
+            "With a value that is valid again",
+            given: [
+                "PUT app/keys/a 5", "PUT app/keys/b 5",
+                #"PUT app/schema?onConflict=keep {"additionalProperties":{"maximum":3}}"#, "PUT app/keys/a 3",
+                "DELETE app/keys/b",
+            ], "GET /v1/suites", 200, nil, #"{"suites":[{"suite":"app","keyCount":1,"invalidCount":0}]}"#),
+        Row(
             "An empty suite stays", given: ["PUT app/keys/a 1", "DELETE app/keys/a"], "GET /v1/suites", 200, nil,
             #"{"suites":[{"suite":"app","keyCount":0,"revision":$2,"hasSchema":false}]}"#),
     ]

@@ -58,9 +58,10 @@ struct SuiteBodiesTests {
     func listings() throws {
         try expectRoundTrip(#"{"suites":[],"revision":0}"#, as: SuiteListing.self)
         let suites = try expectRoundTrip(
-            #"{"suites":[{"suite":"app","keyCount":3,"revision":21,"hasSchema":true}],"revision":40,"next":"app"}"#,
+            #"{"suites":[{"suite":"app","keyCount":3,"invalidCount":1,"revision":21,"hasSchema":true}],"revision":40,"next":"app"}"#,
             as: SuiteListing.self)
         #expect(suites.suites.first?.keyCount == 3)
+        #expect(suites.suites.first?.invalidCount == 1)
 
         let keys = try expectRoundTrip(
             #"{"suite":"app","revision":21,"keys":[{\#(Self.setting),"schema":{"type":"integer"},"writable":true},"#

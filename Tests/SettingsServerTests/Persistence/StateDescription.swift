@@ -17,7 +17,8 @@ struct StateDescription: Hashable, CustomStringConvertible {
         position = ["epoch \(state.epoch)", "revision \(state.revision)", "time \(state.time.milliseconds)"]
         var lines = ["last drop \(state.lastDropRevision)"]
         state.suites.forEach { suite in
-            lines.append("suite \(suite.id) \(suite.revision) schema \(suite.schemaRevision) keys \(suite.keyCount)")
+            let counts = "keys \(suite.keyCount) invalid \(suite.invalidCount)"
+            lines.append("suite \(suite.id) \(suite.revision) schema \(suite.schemaRevision) \(counts)")
             if let schema = suite.schema {
                 lines.append("schema \(schema.revision) \(schema.schema.document.text())")
             }

@@ -1,0 +1,117 @@
+// The comparison of a suite with another suite, or with itself at another moment.
+import { get, getAll } from "./api.js";
+import { changeList } from "./commits.js";
+import { alarm, bdi, button, el, field, newID, say } from "./dom.js";
+import { isSame } from "./exact.js";
+import { isSecret, isStored, pageOfKeys, suitePath } from "./store.js";
+import { texts } from "./texts.js";
+import { schemaDifference, undoDialogs } from "./undo.js";
+
+const mostSuggestions = 1000;
+
+async function settingsAt(suite, at) {
+  const { all } = await getAll(suitePath(suite, "keys"), "keys", { at, limit: pageOfKeys });
+  return new Map(all.map(setting => [setting.key, setting]));
+}
+
+// The changes from one suite to another, and the number of secrets whose values the caller may not read.
+async function compareSuites(from, to) {
+  const [one, other] = await Promise.all([settingsAt(...from), settingsAt(...to)]);
+  const changes = [];
+  let hidden = 0;
+  for (const key of new Set([...one.keys(), ...other.keys()])) {
+    const unset = { value: null, source: "unset" };
+    const [old, now] = [one.get(key) || unset, other.get(key) || unset];
+    if (old.value === undefined || now.value === undefined) { hidden += 1; continue; }
+    if (isSame(old.value, now.value) && (old.source === now.source || ![old.source, now.source].some(source =>
+      ["unset", "invalid"].includes(source)))) continue;
+    changes.push({ key, old: old.value, oldSource: old.source, new: now.value, source: now.source,
+      secret: isSecret(old) || isSecret(now) });
+  }
+  return { changes: changes.sort((a, b) => a.key < b.key ? -1 : 1), hidden };
+}
+
+export function compareView(app, store, first) {
+  const { suite } = store;
+  let isGone = false, turn = 0;
+  const suites = el("datalist", { id: newID() });
+  const from = el("input", { list: suites.id, placeholder: suite });
+  const at = el("input", { placeholder: texts.compare.now });
+  const to = el("input", { placeholder: texts.compare.now });
+  const failure = alarm("p.error");
+  const result = el("section.comparison", { hidden: true });
+  const dialogs = undoDialogs(app, suite, () => isGone, () => compare());
+  const isOther = () => ![suite, ""].includes(from.value.trim());
+  const goBack = app.caller.may("write", suite) && button(texts.compare.goBackToFrom,
+    () => dialogs.restore(at.value.trim(), {}, failure.show), { hidden: true });
+  const form = el("form.compare", { onsubmit: event => {
+    event.preventDefault();
+    const query = { compare: from.value.trim(), from: at.value.trim(), to: to.value.trim() };
+    const link = app.link(suite, null, Object.fromEntries(Object.entries(query).filter(([name, text]) =>
+      text || name === "compare")));
+    if (location.hash === link) compare(true);
+    else location.hash = link;
+  }, oninput: () => offerGoBack() }, field(texts.compare.from, from), field(texts.compare.at, at),
+  field(texts.compare.to, to), suites, el("button.primary", { type: "submit" }, texts.compare.compare), goBack,
+  el("p.hint", texts.compare.hint), failure);
+  const element = el("div.scrolls", form, result);
+
+  function offerGoBack() {
+    if (goBack) goBack.hidden = isOther() || !at.value.trim();
+  }
+
+  async function compare(isAsked) {
+    const mine = turn += 1;
+    const [one, other] = [[isOther() ? from.value.trim() : suite, at.value.trim() || undefined],
+      [suite, to.value.trim() || undefined]];
+    failure.tell();
+    result.hidden = true;
+    if (one.join() === other.join()) return failure.tell(isAsked ? texts.compare.same : "");
+    try {
+      const found = isOther() ? await compareSuites(one, other)
+        : (await get(suitePath(suite, "diff"), { from: one[1] ?? store.revision, to: other[1] })).body;
+      const schemas = await schemaDifference(one, other);
+      if (isGone || mine !== turn) return;
+      show(one, other, found, schemas);
+    } catch (error) {
+      if (!isGone && mine === turn) failure.show(error.message);
+    }
+  }
+
+  function show(one, other, { changes, hidden }, schemas) {
+    const isCopy = isOther();
+    const hasValue = ({ oldSource }) => oldSource === "stored" || isCopy && oldSource === "default";
+    // Only the present suite can get values. An edit of a secret would show its value.
+    const mayUse = change => !other[1] && !change.secret && change.oldSource !== "invalid"
+      && store.at(change.key).writable && app.caller.may("write", suite, change.key)
+      && (hasValue(change) || isStored(change));
+    const useAll = all => {
+      for (const change of all)
+        app.tray.propose(store.at(change.key), hasValue(change) ? { value: change.old } : { remove: true });
+      say(texts.compare.willUse(all.length));
+    };
+    const usable = changes.filter(mayUse);
+    result.replaceChildren(el("h2", { tabindex: -1 }, texts.compare.differences(texts.compare.place(...one),
+      texts.compare.place(...other), changes.length)),
+    hidden ? el("p.faint", texts.compare.hidden(hidden)) : "",
+    Array.isArray(schemas) ? el("details", el("summary", texts.compare.schemas), schemas) : "",
+    changeList(changes, { name: key => el("a", { href: app.link(suite, key) }, bdi(key)),
+      action: change => mayUse(change)
+        && button(texts.compare.use(isCopy), () => useAll([change]), texts.compare.useKey(isCopy, change.key)) }),
+    usable.length > 1 ? el("div.buttons",
+      button(texts.compare.useAll(isCopy, usable.length), () => useAll(usable))) : "");
+    result.hidden = false;
+    result.querySelector("h2").focus();
+  }
+
+  function follow(place) {
+    [from.value, at.value, to.value] = ["compare", "from", "to"].map(name => place.query.get(name) || "");
+    offerGoBack();
+    compare();
+  }
+
+  get("v1/suites", { limit: mostSuggestions }).then(({ body }) =>
+    suites.append(...body.suites.map(each => el("option", { value: each.suite }))), () => {});
+  follow(first);
+  return { element, follow, change: () => {}, leave: () => { isGone = true; } };
+}

@@ -1,0 +1,38 @@
+// A button that opens a menu of actions.
+import { button, el, newID } from "./dom.js";
+
+// `items()` returns the actions, `[label, act]` each; an item that is false is left out.
+export function menu(label, items) {
+  const item = ([text, act]) => button(text, () => { list.hidePopover(); act(); }, { role: "menuitem", tabindex: -1 });
+  const list = el("div.menu", { popover: "auto", role: "menu", "aria-label": label, id: newID(),
+  onbeforetoggle: event => {
+    if (event.newState === "open") list.replaceChildren(...items().filter(Boolean).map(item));
+  }, ontoggle: event => {
+    if (event.newState === "closed") return list.replaceChildren();
+    place();
+    list.firstChild.focus();
+    // The menu does not move with its button.
+    for (const event of ["resize", "scroll"])
+      addEventListener(event, () => list.hidePopover(), { once: true, capture: true });
+  }, onkeydown: event => {
+    const all = [...list.children], at = all.indexOf(document.activeElement);
+    const moves = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: -1 };
+    if (event.key === "Tab") list.hidePopover();
+    if (!(event.key in moves)) return;
+    event.preventDefault();
+    all.at(moves[event.key] % all.length).focus();
+  } });
+  const opener = button("⋯", null,
+    { class: "quiet", "aria-label": label, "aria-haspopup": "menu", popovertarget: list.id });
+
+  // Below the button, or above it if there is no room, and within the screen.
+  function place() {
+    const [from, size] = [opener.getBoundingClientRect(), list.getBoundingClientRect()];
+    const isLeft = getComputedStyle(opener).direction === "rtl";
+    const left = isLeft ? Math.min(from.left, innerWidth - size.width - 8) : Math.max(8, from.right - size.width);
+    list.style.left = `${left}px`;
+    list.style.top = `${from.bottom + size.height > innerHeight ? Math.max(0, from.top - size.height) : from.bottom}px`;
+  }
+
+  return el("span.menu-button", opener, list);
+}

@@ -1,0 +1,106 @@
+// Differences of two texts: the lines that differ, and the words that differ within a line.
+import { el } from "./dom.js";
+import { texts } from "./texts.js";
+
+// A table of more cells takes too long.
+const mostCells = 1_000_000;
+
+// The steps from one list to the other: `[kind, element]`, where the kind is "span" for an element of both lists, "del"
+// or "ins". Between the common ends of long lists, no element counts as common.
+export function steps(before, after) {
+  let start = 0, end = 0;
+  while (start < before.length && start < after.length && before[start] === after[start]) start += 1;
+  while (end < before.length - start && end < after.length - start
+    && before.at(-1 - end) === after.at(-1 - end)) end += 1;
+  const one = before.slice(start, before.length - end), other = after.slice(start, after.length - end);
+  const isSmall = one.length * other.length <= mostCells;
+  // The length of the longest common subsequence of the rests of both lists, by the beginnings of the rests.
+  const width = other.length + 1;
+  const table = new Uint16Array(isSmall ? (one.length + 1) * width : 0);
+  for (let i = one.length - 1; isSmall && i >= 0; i -= 1)
+    for (let j = other.length - 1; j >= 0; j -= 1)
+      table[i * width + j] = one[i] === other[j] ? table[(i + 1) * width + j + 1] + 1
+        : Math.max(table[(i + 1) * width + j], table[i * width + j + 1]);
+  const found = before.slice(0, start).map(each => ["span", each]);
+  for (let i = 0, j = 0; i < one.length || j < other.length;) {
+    if (isSmall && i < one.length && one[i] === other[j]) { found.push(["span", one[i]]); i += 1; j += 1; }
+    else if (j === other.length || i < one.length
+      && (!isSmall || table[(i + 1) * width + j] >= table[i * width + j + 1])) { found.push(["del", one[i]]); i += 1; }
+    else { found.push(["ins", other[j]]); j += 1; }
+  }
+  return [...found, ...before.slice(before.length - end).map(each => ["span", each])];
+}
+
+// Both texts as nodes, with a mark around the words that differ. Returns null if the texts have little in common.
+export function markedTexts(before, after) {
+  const words = text => text.match(/[\p{L}\p{N}]+|[^\p{L}\p{N}]/gu) || [];
+  const all = steps(words(before), words(after));
+  const length = kinds => all.filter(([kind, text]) => kinds.includes(kind) && /[\p{L}\p{N}]/u.test(text))
+    .reduce((sum, [, text]) => sum + text.length, 0);
+  if (length(["span"]) * 3 < length(["span", "del"])) return null;
+  return ["del", "ins"].map(side => {
+    const nodes = [];
+    for (const [kind, text] of all) {
+      if (kind !== "span" && kind !== side) continue;
+      const last = nodes.at(-1);
+      if (last?.kind === kind) last.text += text;
+      else nodes.push({ kind, text });
+    }
+    return nodes.map(({ kind, text }) => kind === "span" ? text : el("mark", text));
+  });
+}
+
+// True if a text is long and looks like the base64 of other content than text.
+export const isBase64 = text => text.length >= 80 && text.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(text)
+  && /[A-Z]/.test(text) && /[a-z]/.test(text) && /[+/=]/.test(text);
+
+// The part of a long line where it begins to differ from another line.
+function shortened(text, other = "") {
+  const [most, before] = isBase64(text) ? [60, 20] : [200, 60];
+  if (text.length <= most) return text;
+  let same = 0;
+  while (same < text.length && text[same] === other[same]) same += 1;
+  const from = Math.max(0, same - before);
+  return (from ? "…" : "") + text.slice(from, from + most) + (from + most < text.length ? "…" : "");
+}
+
+// Lines around a changed line, and changed lines of each side that are shown.
+const near = 2, most = 500;
+
+// The lines that differ, with two lines around each.
+export function changedLines(before, after) {
+  const all = steps(before, after);
+  const isNear = all.map(() => false);
+  all.forEach(([kind], index) => {
+    if (kind !== "span") isNear.fill(true, Math.max(0, index - near), index + near + 1);
+  });
+  const lines = [];
+  const shown = [0, 0];
+  let hidden = 0;
+  for (let index = 0; index < all.length; index += 1) {
+    if (!isNear[index]) {
+      if (isNear[index - 1] && isNear.indexOf(true, index) > 0) lines.push(el("span.line.faint", "⋯\n"));
+      continue;
+    }
+    // Removed lines come before the lines that replace them, and each pair has its words marked.
+    let end = index;
+    while (all[end]?.[0] !== "span" && end < all.length) end += 1;
+    const [removed, added] = ["del", "ins"].map(side =>
+      all.slice(index, end).filter(([kind]) => kind === side).map(([, text]) => text));
+    const marked = removed.length === added.length ? removed.map((text, line) => {
+      const both = [shortened(text, added[line]), shortened(added[line], text)];
+      return markedTexts(...both) || both;
+    }) : [];
+    for (const [kind, mark, side, group] of [["del", "−", 0, removed], ["ins", "+", 1, added]]) {
+      group.forEach((text, line) => {
+        shown[side] += 1;
+        if (shown[side] > most) hidden += 1;
+        else lines.push(el(`${kind}.line`, `${mark} `, marked[line]?.[side] || shortened(text), "\n"));
+      });
+    }
+    if (end > index) index = end - 1;
+    else lines.push(el("span.line", `  ${shortened(all[index][1])}\n`));
+  }
+  return el("pre.lines", { dir: "auto", tabindex: 0, "aria-label": texts.values.changedLines }, lines,
+    hidden > 0 && el("span.line.faint", texts.values.moreLines(hidden)));
+}

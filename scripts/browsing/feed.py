@@ -1,0 +1,148 @@
+"""The flows of a person who looks at several suites at the same time."""
+
+import concurrent.futures
+
+from browsing.api import API
+from browsing.editing import equal
+from browsing.person import Wrong
+
+ORDER = "[...document.querySelectorAll('.commits .commit')].map(each => each.querySelector('a').textContent + ' ' + Number(/revision (\\d+)/.exec(each.innerText)[1]))"
+
+TOP = "[...document.querySelectorAll('.tools input, .commit')].slice(0, 3).map(each => each.getBoundingClientRect().top)"
+
+
+def feed(trial, person):
+    """The changes of all suites are merged, newest first; filters are in the address; new commits wait behind a button."""
+    for number in range(40):
+        trial.api.put(f"noise{number % 10}", "a", number, "noise")
+    trial.api.send("PUT", "suites/mail/schema", {"type": "object", "additionalProperties": True, "properties": {"password": {"type": "string", "writeOnly": True}}})
+    trial.api.put("mail", "password", "s3cr3t", "a new password")
+    trial.api.send("POST", "transaction", {"do": [{"op": "set", "suite": "mail", "key": "host/name", "value": "one"}, {"op": "set", "suite": "net", "key": "port", "value": 25}]}, "release 7")
+    newest = trial.api.send("GET", "suites")["revision"]
+    person.visit(trial.origin)
+    person.click("Changes", "nav a")
+    person.until("document.querySelectorAll('.commit').length === 44", "all commits are listed")
+    shown = person.evaluate(ORDER)
+    equal("the newest commits", sorted(shown[:2]), [f"mail {newest}", f"net {newest}"])
+    revisions = [int(each.split()[1]) for each in shown]
+    equal("the order", revisions, sorted(revisions, reverse=True))
+    person.shows("hidden", ".commits")
+    person.hides("s3cr3t", "main")
+    # A new commit moves nothing, also on a narrow screen.
+    person.look(320, 640)
+    top = person.evaluate(TOP)
+    trial.api.put("net", "port", 26, "too slow")
+    person.shows("Show 1 new commit", ".newer")
+    equal("the list stays", [person.evaluate(ORDER), person.evaluate(TOP)], [shown, top])
+    person.look(1280, 800)
+    person.click("Show 1 new commit", "button")
+    person.shows("too slow", ".commits")
+    person.choose("Time", "Last hour", "main")
+    person.fill("Only notes with", "Release", "main")
+    person.until("document.querySelectorAll('.commit').length === 2", "the commits with the note")
+    person.until("location.hash === '#/?changes&since=hour&note=Release'", "the address has the filters")
+    trial.api.put("net", "other", 1, "not wanted")
+    trial.api.put("net", "other", 2, "release 8")
+    person.shows("Show 1 new commit", ".newer")
+    person.visit(trial.origin, "#/?changes&note=release%207")
+    person.until("document.querySelectorAll('.commit').length === 2", "the address sets the filters")
+    person.act(newest, "Undo…", "mail")
+    person.shows("The commit also changed net", "dialog")
+    person.click("Undo only in mail", "input", "dialog")
+    person.shows("host/name", "dialog")
+    person.click("Undo", "button", "dialog")
+    person.until("!document.querySelector('dialog')", "the undo is done")
+    equal("undone", trial.api.setting("mail", "host/name")["code"], "not_set")
+    person.click("port", "a", ".commits")
+    person.shows("26", ".panel")
+    person.visit(trial.origin, "#/?changes&by=nobody")
+    person.shows("No commits match.", "main")
+
+
+def long_feed(trial, person):
+    """The feed of many suites asks for few of them at a time, and goes on with a button."""
+    with concurrent.futures.ThreadPoolExecutor(8) as callers:
+        list(callers.map(lambda number: trial.api.put(f"suite{number:03}", "a", 1), range(100)))
+        trial.api.put("rare", "a", 1, "rare")
+        list(callers.map(lambda number: trial.api.put("busy", f"key{number}", 1), range(1500)))
+    person.visit(trial.origin, "#/?changes")
+    person.until("document.querySelectorAll('.commit').length === 50", "the first page")
+    count = "performance.getEntriesByType('resource').filter(each => each.name.includes('/history')).length"
+    if (requests := person.evaluate(count)) > 12:
+        raise Wrong(f"the first page took {requests} requests")
+    # A second press while the page reads is no request for one more page, and no commit is lost.
+    older = "document.querySelector('.scrolls > button:not([hidden])')"
+    person.evaluate(f"{older}.click(); {older}.click()")
+    person.until("document.querySelectorAll('.commit').length >= 100", "the second page")
+    newest = trial.api.send("GET", "suites")["revision"]
+    equal("the commits of two pages", person.evaluate(ORDER), [f"busy {newest - number}" for number in range(100)])
+    person.visit(trial.origin, "#/?changes&note=rare")
+    person.shows("searched back to", "main")
+    person.until(f"({older}?.click(), document.querySelector('.commit'))", "the feed goes on until the commit", within=30)
+    return f"{requests} requests for the first page"
+
+
+def feed_rights(trial, person):
+    """A caller sees the commits of the suites that it may read, filtered by caller, without Undo where it may not write."""
+    guarded = trial.guarded()
+    try:
+        API(guarded.origin, guarded.tokens["writer"]).put("app", "a", 1)
+        API(guarded.origin, guarded.tokens["keeper"]).put("app", "a", 2)
+        API(guarded.origin, guarded.tokens["writer"]).put("net", "b", 3)
+        person.visit(guarded.origin, "#/?changes&by=token:writer")
+        person.fill("Token", guarded.tokens["reader"], "dialog")
+        person.press("Enter")
+        person.until("document.querySelectorAll('.commit').length === 2", "the commits of one caller")
+        person.hides("token:keeper", ".commits")
+        person.click("Actions for revision 1 of app", "button", "main")
+        equal("the actions of a reader", person.evaluate("[...document.querySelectorAll('[role=menuitem]')].map(each => each.textContent)"), ["Compare with now"])
+        API(guarded.origin, guarded.tokens["keeper"]).put("app", "a", 4)
+        API(guarded.origin, guarded.tokens["writer"]).put("app", "a", 5)
+        person.shows("Show 1 new commit", ".newer")
+    finally:
+        guarded.stop()
+
+
+REQUESTS = "performance.getEntriesByType('resource').filter(each => each.name.includes('/keys')).length"
+
+
+def search(trial, person):
+    """The search finds keys, titles and descriptions in all suites, with few requests, and does not find a secret."""
+    trial.api.player("player")
+    trial.api.send("PUT", "suites/net/schema", {"type": "object", "additionalProperties": True, "properties": {"port": {"type": "integer", "title": "How loud the port is"}}})
+    trial.api.put("net", "slash/key", "correct horse")
+    for number in range(30):
+        trial.api.put(f"many{number:02}", "key", "volume")
+    person.visit(trial.origin)
+    person.fill("Search suites", "loud", "main")
+    person.click("Search settings in all suites", "button", "main")
+    person.shows("2 settings found; searched all 32 suites", "main")
+    equal("the settings", person.evaluate("[...document.querySelectorAll('section h2, section li')].map(each => each.querySelector('a').textContent)"), ["net", "port", "player", "player.volume"])
+    equal("the address", person.evaluate("location.hash"), "#/?search=loud")
+    requests = person.evaluate(REQUESTS)
+    for text in ("s", "sl", "sla", "slas", "slash"):
+        person.fill("Search settings in all suites", text, "main")
+    person.shows("1 setting found", "main")
+    equal("requests for more letters", person.evaluate(REQUESTS), requests)
+    person.until("location.hash === '#/?search=slash'", "the address follows")
+    person.click("slash/key", "a", "section")
+    person.shows("slash/key", ".panel h2")
+    person.visit(trial.origin, "#/?search=correct")
+    person.shows("0 settings found; searched all 32 suites", "main")
+    # The keys of a suite that changes are read again.
+    person.fill("Search settings in all suites", "fresh", "main")
+    person.shows("0 settings found; searched all", "main")
+    trial.api.put("net", "fresh", 1)
+    person.fill("Search settings in all suites", "fresh ", "main")
+    person.shows("1 setting found", "main")
+
+
+def long_search(trial, person):
+    """A search of many suites pauses, shows how far it is, and continues."""
+    with concurrent.futures.ThreadPoolExecutor(8) as callers:
+        list(callers.map(lambda number: trial.api.put(f"suite{number:03}", "wanted", 1), range(250)))
+    person.visit(trial.origin, "#/?search=wanted")
+    person.shows("200 settings found; searched 200 of 250 suites", "main")
+    person.click("Continue the search", "button")
+    person.shows("250 settings found; searched all 250 suites", "main")
+    person.until("![...document.querySelectorAll('.scrolls > button')].some(each => each.getClientRects().length)", "the search has an end")

@@ -1,0 +1,86 @@
+"""The flows of a person who takes a place or a value elsewhere: links, and copies."""
+
+from browsing.api import API, eventually
+from browsing.editing import equal, to_setting
+from browsing.person import CTRL, Wrong
+
+
+def links(trial, person):
+    """The rows of both lists are links; a click with Ctrl leaves the view, a plain click and the keyboard open the row in it."""
+    trial.api.player("links")
+    person.visit(trial.origin)
+    person.until("document.querySelector('a.row[href=\"#/links\"]')", "a suite is a link")
+    person.evaluate("window.stays = true")
+    person.evaluate("document.addEventListener('click', event => { window.isNative = !event.defaultPrevented; event.preventDefault(); })")
+
+    def click(selector, modifiers=0):
+        person.awaits(f"document.querySelector({selector!r}).scrollIntoView({{ block: 'center' }}); new Promise(requestAnimationFrame)")
+        x, y = person.evaluate(f"(box => [box.x + 40, box.y + box.height / 2])(document.querySelector({selector!r}).getBoundingClientRect())")
+        for event in ("mousePressed", "mouseReleased"):
+            person.call("Input.dispatchMouseEvent", type=event, x=x, y=y, button="left", clickCount=1, modifiers=modifiers)
+
+    click("a.row", CTRL)
+    equal("the browser handles the click with Ctrl, the view stays", person.evaluate("[window.isNative, location.hash]"), [True, ""])
+    click("a.row")
+    person.until("document.querySelector('.row[href=\"#/links/player.volume\"]')", "a setting is a link")
+    click(".row[href$=shuffle]", CTRL)
+    equal("the browser handles the click with Ctrl, the view stays", person.evaluate("[window.isNative, location.hash]"), [True, "#/links"])
+    click(".row[href$=shuffle]")
+    person.shows("player.shuffle", ".panel h2")
+    equal("the page was not loaded again", person.evaluate("window.stays"), True)
+    person.until("document.activeElement.matches('.list')", "the list has the focus after a click")
+    person.press("ArrowDown")
+    person.press("Enter")
+    person.shows("player.volume", ".panel h2")
+
+
+def filters(trial, person):
+    """The address has the search and the filter of a suite, and sets them; the panel and a look at the history keep them."""
+    trial.api.player("filters")
+    person.visit(trial.origin, "#/filters")
+    person.fill("Search settings", "player.", "main")
+    person.choose("Show", "Stored", "main")
+    person.until("location.hash === '#/filters?search=player.&show=stored'", "the address has the filters")
+    address = person.evaluate("location.hash")
+    person.visit(trial.origin, address)
+    person.shows("2 of 16 settings", ".count")
+    person.click("volume", ".row .name", "main")
+    person.shows("player.volume", ".panel h2")
+    equal("the address of the setting", person.evaluate("location.hash"), "#/filters/player.volume?search=player.&show=stored")
+    person.click("History", "nav a")
+    person.until("document.querySelector('.commit')", "the history")
+    person.click("Settings", "nav a")
+    person.shows("2 of 16 settings", ".count")
+    person.until(f"location.hash === '{address}'", "the address has the filters again")
+    person.fill("Search settings", "", "main")
+    person.until("location.hash === '#/filters?show=stored'", "an empty search is not in the address")
+
+
+def copies(trial, person):
+    """The panel copies the key, the value and a command without the token, but no secret."""
+    guarded = trial.guarded()
+    try:
+        owner = API(guarded.origin, guarded.tokens["owner"])
+        owner.player("app")
+        person.call("Browser.grantPermissions", origin=guarded.origin, permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
+        person.visit(guarded.origin, "#/app/look.theme")
+        person.fill("Token", guarded.tokens["owner"], "dialog")
+        person.press("Enter")
+
+        def copied(name):
+            person.awaits("navigator.clipboard.writeText('nothing')")
+            person.click(name, "button", ".panel")
+            read = "navigator.clipboard.readText()"
+            eventually(f"{name} fills the clipboard", lambda: person.awaits(read) != "nothing")
+            return person.awaits(read)
+
+        person.until("!document.querySelector('dialog')", "the token is accepted")
+        equal("the key", copied("Copy key"), "look.theme")
+        equal("the value", copied("Copy value"), "dark")
+        equal("the command", copied("Copy as curl"), f"curl -H \"Authorization: Bearer $TOKEN\" '{guarded.origin}/v1/suites/app/keys/look.theme'")
+        to_setting(person, "app", "account.password")
+        person.until("[...document.querySelectorAll('.panel button')].some(each => each.textContent === 'Copy key')", "the buttons are there")
+        if person.evaluate("[...document.querySelectorAll('.panel button')].some(each => each.textContent === 'Copy value' && each.getClientRects().length)"):
+            raise Wrong("a secret can be copied")
+    finally:
+        guarded.stop()
