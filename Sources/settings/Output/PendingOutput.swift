@@ -6,7 +6,9 @@ extension PendingDescription {
     func announcement(_ arguments: Arguments) -> [String] {
         let connection = arguments.quoted(["server", "token-file"])
         let time = deadline?.short ?? ""
-        func command(_ name: String, _ effect: String) -> String { "  settings \(name) \(id)\(connection)    \(effect)" }
+        func command(_ name: String, _ effect: String) -> String {
+            "  settings \(name) \(id)\(connection)    \(effect)"
+        }
         let keep = command("confirm", "keeps the change")
         switch kind {
         case .confirm:
