@@ -1,4 +1,5 @@
-// One module has the ready-made global, the other one of its own: `import let ExportingKit.Defaults` says which is meant.
+// SettingsClient declares the global `Defaults`, and ExportingKit declares a global with the same name. An additional
+// `import let ExportingKit.Defaults` would select the second global.
 import ExportingKit
 import SettingsClient
 

@@ -13,7 +13,7 @@ struct GrantTests {
         ("A-b_c.9:read,read", "A-b_c.9:read"),
     ]
 
-    @Test("A grant has the same text after parsing and writing", arguments: written)
+    @Test("A grant is written in its canonical form, which parses to the same grant", arguments: written)
     func form(text: String, canonical: String) throws {
         #expect(try Grant(text).description == canonical)
         #expect(try Grant(canonical) == Grant(text))

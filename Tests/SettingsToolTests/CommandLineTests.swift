@@ -275,6 +275,8 @@ struct CommandLineTests {
             "unix:/run/settingsd/socket", with: "unix:\(shell.directory.path)/socket"
         ).replacing("settings edit", with: "EDITOR=true settings edit")
             .replacing("--plan HASH", with: "--plan $(settings plan desired.json --hash)")
+            .replacing("p51", with: "$(settings set app launchCount +1 --confirm 1h --quiet)")
+            .replacing("p52", with: "$(settings set app launchCount +1 --effective 1h --quiet)")
         guard !line.hasPrefix("settings watch") else {
             let watch = try shell.start("exec \(adapted) >&2 --since \(try shell.cursor())")
             _ = try shell.run("settings set app theme dark; settings set app theme light")

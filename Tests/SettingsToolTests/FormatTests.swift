@@ -156,7 +156,7 @@ struct FormatTests {
         _ = try python(
             "plistlib.dump({'a': 1, 'big one': [{'x': 2**63}]}, open('big.plist', 'wb'), fmt=plistlib.FMT_BINARY)")
         let end = try shell.run("settings import app big.plist")
-        let message = ": big one: 9223372036854775808 is not an integer of 64 bits with a sign\n"
+        let message = ": big one: 9223372036854775808 is not a signed 64-bit integer\n"
         #expect(end.code == 1 && end.errors.hasSuffix(message), "\(end)")
     }
 
@@ -206,7 +206,8 @@ struct FormatTests {
     @Test(
         "A keyfile with a mistake is refused with its line",
         arguments: [
-            ("a=1", "line 1: the first group is missing"), ("[/]\n# x\nab", "line 3: expected [GROUP] or KEY=VALUE"),
+            ("a=1", "line 1: the file must begin with a group header"),
+            ("[/]\n# x\nab", "line 3: expected [GROUP] or KEY=VALUE"),
             ("[/x]\na=1", "line 1: '/x' is not a group"), ("[/]\na=1\n[/]\na=2", "line 4: a occurs twice"),
             ("[/]\na='x", "a quote is not closed"), ("[/]\na=1 2", "unexpected text after the value"),
             ("[/]\na=[1", "expected ',' or ']'"), ("[/]\na=nan", "'nan' is not a text in quotes"),

@@ -48,7 +48,8 @@ struct GrammarTests {
     /// A word for each placeholder of a usage line. The other placeholders are lists of the possible words.
     private static let samples = [
         "SUITE": "app", "KEY": "theme", "VALUE": "dark", "KEY=VALUE": "theme=dark", "FILE": "app.json", "PREFIX": "p",
-        "FILE|DIRECTORY": "desired.json", "REVISION": "1", "WHEN": "1", "FROM": "1", "TO": "1", "TEXT": "dark",
+        "FILE|DIRECTORY": "desired.json", "REVISION": "1", "ID": "p1", "WHEN": "1", "FROM": "1", "TO": "1",
+        "TEXT": "dark",
     ]
 
     /// The command lines that a usage line describes: without and with its optional operands.

@@ -250,7 +250,7 @@ struct WritingTests {
             ! settings: --if-unset and --if-revision exclude each other
             => 64
             $ settings set app theme=dark name=a --if-unset
-            ! settings: --if-revision and --if-unset guard one value, or parts of one value
+            ! settings: --if-revision and --if-unset need exactly one key; this command changes several keys
             => 64
             $ settings set app build 7
             ! settings: build of suite app is read-only; a caller with the right override can write it with --override
@@ -292,7 +292,7 @@ struct WritingTests {
             $ settings unset app '*' 2>&1 | grep -o "'settings unset app --all'"
             'settings unset app --all'
             $ settings unset app --prefix ''
-            ! settings: --prefix is empty; --all removes all
+            ! settings: --prefix is empty; use --all to remove all keys of the suite
             => 64
             $ settings unset app --drop --quiet; settings get app theme
             ! settings: there is no suite app

@@ -1,1 +1,2 @@
-"""The parts of scripts/check-page: a person at the page, the flows of that person, and axe-core."""
+"""The parts of scripts/check-page: a simulated person who uses the page, the tests that the person performs (flows), and
+the accessibility checker axe-core."""

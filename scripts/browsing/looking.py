@@ -81,7 +81,7 @@ def history(trial, person):
     person.act(revision, "Undo…")
     person.shows("These later changes are undone, too", "dialog")
     person.click("Cancel", "button", "dialog")
-    # What undoing would do is shown, and done to nothing else.
+    # The dialog shows the effects of the undo. If a value changes meanwhile, the undo is refused.
     trial.api.put(suite, "player.volume", 0.2)
     person.click("Show 1 new commit", "button")
     person.shows("0.2", ".commits")

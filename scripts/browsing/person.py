@@ -38,7 +38,7 @@ class Person(Chromium):
         self.look(1280, 800)
 
     def end(self):
-        """Ends a flow. An error of a script and a violated policy are failures, whatever the page shows."""
+        """Ends a flow. Raises Wrong if the page reported an error of a script, or a violation of its Content-Security-Policy."""
         if self.said:
             raise Wrong(f"the page reports: {self.said}")
         self.leaves = True
@@ -125,7 +125,7 @@ class Person(Chromium):
             self.call("Input.dispatchMouseEvent", type=event, x=x, y=y, button="left", clickCount=1)
 
     def choose(self, name, label, within="body"):
-        """Chooses an option as a person does, who types its first letters."""
+        """Chooses an option of a select element, and sends the event of a choice."""
         found = self._find(name, "select", within)
         self.evaluate(f"(each => {{ each.focus(); each.value = [...each.options].find(option => option.label === {json.dumps(label)}).value;"
                       f" each.dispatchEvent(new Event('change', {{ bubbles: true }})); }})({found})")
@@ -186,7 +186,7 @@ class Person(Chromium):
         self.call("DOM.setFileInputFiles", files=[str(path)], objectId=found)
 
     def visit(self, origin, place=""):
-        """Opens a place of the page anew, with the daemon's answers shown."""
+        """Loads an address of the page from the start, and waits for its heading or a dialog."""
         self.open("about:blank")
         self.open(f"{origin}/ui/{place}")
         self.until("document.querySelector('h1, dialog')", "the page is there")

@@ -88,6 +88,7 @@ class Administrator(Caller):
         changed = options(self.tokens)
         changed["limits"] |= {"requestsPerSecond": self.rng.choice((5_000, 20_000)), "idleSeconds": 20 + is_changed}
         changed["quotas"] = {"suites": 1_000 + is_changed, "totalBytes": (256 << 20) + is_changed}
+        # The daemon logs every request as slow.
         changed["slowRequestMs"] = 0
         self.configuration.write_text(json.dumps(changed))
         if is_changed:

@@ -91,7 +91,7 @@ public struct HistoryCommit: Equatable, Sendable {
     public var isDrop: Bool
     /// The changes of keys of the suite.
     public var changes: [Change]
-    /// The pending actions that the commit created, moved or ended.
+    /// The pending actions that the commit created or ended, or whose deadline it changed.
     package var pending: [PendingHistoryEvent] = []
     /// The settings that the commit, a revert, did not restore.
     package var kept: [KeptSetting] = []

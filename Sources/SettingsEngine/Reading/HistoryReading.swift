@@ -181,7 +181,7 @@ extension RecentPast {
         let changesSchema = suiteChanges.contains { $0.kind != .created && $0.kind != .dropped }
         let admitted = commit.changes.filter { $0.suite == historyQuery.suite && historyQuery.filter.admits($0.key) }
         let changes = state.shown(admitted, to: historyQuery.readLimits)
-        // A write of the first key also creates its suite. The page does not show the creation without a readable key.
+        // A write of the first key also creates its suite. Such a creation is shown only with a change that is shown.
         let changesSuite = suiteChanges.contains { $0.kind != .created || admitted.isEmpty }
         guard !changes.isEmpty || historyQuery.filter.isEverything && changesSuite else { return nil }
         var entry = HistoryCommit(
@@ -190,6 +190,7 @@ extension RecentPast {
         for event in commit.pending where event.concerns(historyQuery.suite) {
             entry.pending.append(PendingHistoryEvent(event))
             guard case .ended(let end) = event else { continue }
+            // The settings that the revert of a pending action did not restore.
             entry.kept += end.kept.filter { $0.suite == historyQuery.suite && $0.isShown(to: historyQuery.readLimits) }
         }
         return entry

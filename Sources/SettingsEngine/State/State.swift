@@ -112,7 +112,8 @@ package struct State: Sendable {
     /// The oldest revision at which a suite can still be read: the history has all later commits that affect the suite.
     package func oldestAvailable(of name: SuiteName) -> Revision {
         // If no commit of the history affects the suite, the suite is unchanged since its own revision, and can be read
-        // from there on.
+        // from there on. It can also be read from `oldestAvailableWithoutLog` on, because no later commit of a suite
+        // without commits in the history was evicted.
         if !history.hasCommits(of: name), let suite = suite(name) {
             return min(suite.revision, history.oldestAvailableWithoutLog)
         }

@@ -27,12 +27,14 @@ extension State {
             commitKeys: commitKeys, quotas: quotas)
         if let deadlines = request.deadlines { return try draft.decide(with: deadlines) }
         let decision = try draft.decideCommand()
+        // An undo or a drop also ends the pending actions that have nothing left to revert.
         return hasNoPendingActions ? decision : draft.endingPendingActions(with: decision)
     }
 }
 
 extension WriteDraft {
-    /// Decides the command of the request, without its deadlines.
+    /// Decides the command of the request, without the deadlines at which the daemon reverts the write or carries it
+    /// out.
     mutating func decideCommand() throws(Problem) -> WriteDecision {
         switch request.command {
         case .setting(let operation): return try writeSetting(operation)

@@ -166,8 +166,8 @@ extension InternationalHostName {
 /// The bidi rule of RFC 5893 section 2.
 ///
 /// The Swift library does not have the property Bidi_Class. The code recognises right-to-left letters by their block
-/// and marks by their category, and treats all other characters as left-to-right. For permitted characters, this agrees
-/// with Unicode except for unassigned characters.
+/// and marks by their category, lists numbers and neutral characters, and treats all other characters as left-to-right.
+/// This agrees with Unicode 17 for all permitted characters.
 extension InternationalHostName {
     private enum BidiClass {
         case leftToRight
@@ -220,8 +220,8 @@ extension InternationalHostName {
         for scalar in label {
             let combiningClass = scalar.properties.canonicalCombiningClass.rawValue
             guard combiningClass == 0 || previousClass <= combiningClass else { return false }
-            // A preceding mark of the same or a higher class, or a preceding starter, keeps a character from composing
-            // with the letter.
+            // A character composes with the last starter only if it follows the starter directly, or if all marks between
+            // them have a lower class.
             let isAdjacent = previousClass == 0 || previousClass < combiningClass
             if let starter, isAdjacent, !scalar.isASCII, composites.contains(String(starter) + String(scalar)) {
                 return false

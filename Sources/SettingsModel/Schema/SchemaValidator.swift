@@ -78,7 +78,8 @@ struct SchemaValidator {
         self.secretKeys = secretKeys
     }
 
-    /// Makes a validator for one of several values that share a budget. `steps` is what remains of the shared budget.
+    /// Makes a validator for one of several values. `steps` is the budget for this value, and `rest` is what remains of
+    /// the budget that all values share.
     init(
         nodes: [SchemaNode], mostFindings: Int = Self.mostListed, mostText: Int = Self.mostTextListed,
         secretKeys: Set<UTF8Text> = [], steps: Int, of rest: Int, patternSteps: Int = Self.mostPatternSteps

@@ -63,7 +63,8 @@ extension Arguments {
             throw .usage("--\(name) needs --confirm")
         }
         guard !has("interactive") || Terminal.canAsk else {
-            throw .usage("--interactive needs a terminal; 'settings confirm ID' keeps a change")
+            throw .usage(
+                "--interactive needs a terminal; without a terminal, omit it and run 'settings confirm ID' later")
         }
     }
 }

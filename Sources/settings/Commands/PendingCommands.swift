@@ -47,7 +47,7 @@ enum PendingCommands {
     private static let confirm = Command(
         name: "confirm", forms: [[identifier]], summary: "Keep a change that the daemon would revert.",
         details: "The command ends with 5 if the change was already kept or reverted.", options: options,
-        examples: ["settings confirm p51"]
+        examples: ["settings confirm p51", "settings confirm p51 --note 'works'"]
     ) { try perform(.confirm, $0) }
 
     private static let revert = Command(
@@ -56,18 +56,18 @@ enum PendingCommands {
             A setting that was changed again later keeps its value, and the command lists it. 'settings undo' reverts a change
             without a deadline.
             """,
-        options: options, examples: ["settings revert p51"]
+        options: options, examples: ["settings revert p51", "settings revert p51 --dry-run"]
     ) { try perform(.revert, $0) }
 
     private static let cancel = Command(
         name: "cancel", forms: [[identifier]], summary: "Drop a scheduled change.", options: options,
-        examples: ["settings cancel p52"]
+        examples: ["settings cancel p52", "settings cancel p52 --note 'postponed'"]
     ) { try perform(.cancel, $0) }
 
     private static let extend = Command(
         name: "extend", forms: [[identifier, Command.Operand("WHEN")]], summary: "Move the deadline of a change.",
         details: "WHEN is a time from now such as 10m, an instant such as 2026-12-02T09:00:00Z, or a day.",
-        options: options, examples: ["settings extend p51 10m"]
+        options: options, examples: ["settings extend p51 10m", "settings extend p51 1h30m"]
     ) { try perform(.extend(try Arguments.deadline($0.operands[1], of: "settings extend")), $0) }
 
     private static func perform(_ request: PendingRequest, _ arguments: Arguments) throws -> ExitCode {

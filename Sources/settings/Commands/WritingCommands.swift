@@ -144,7 +144,9 @@ enum WritingCommands {
             throw path.patternError(
                 "'settings unset \(suite) \(way)' removes these keys, and with --dry-run shows them")
         }
-        guard arguments["prefix"] != "" else { throw ToolError.usage("--prefix is empty; --all removes all") }
+        guard arguments["prefix"] != "" else {
+            throw ToolError.usage("--prefix is empty; use --all to remove all keys of the suite")
+        }
         var summary: WriteReport
         do {
             switch ways.first {
@@ -231,7 +233,8 @@ enum WritingCommands {
             if let only {
                 conditions += options.conditions(on: only)
             } else if options.ifMatch != nil || options.ifNoneMatch != nil {
-                throw ToolError.usage("--if-revision and --if-unset guard one value, or parts of one value")
+                throw ToolError.usage(
+                    "--if-revision and --if-unset need exactly one key; this command changes several keys")
             }
             (options.ifMatch, options.ifNoneMatch) = (nil, nil)
             return WriteReport(

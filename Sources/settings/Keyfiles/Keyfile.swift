@@ -22,7 +22,10 @@ enum Keyfile {
                 guard let equals = line.utf8.firstIndex(of: UInt8(ascii: "=")) else {
                     throw ToolError(.failed, "expected [GROUP] or KEY=VALUE")
                 }
-                guard let group else { throw ToolError(.failed, "the first group is missing, such as [/]") }
+                guard let group else {
+                    throw ToolError(
+                        .failed, "the file must begin with a group header such as [/], as 'dconf dump' writes it")
+                }
                 let key = try KeyName.named(group + trimmed(line[..<equals]))
                 guard keys.insert(key).inserted else { throw ToolError(.failed, "\(key) occurs twice") }
                 let value = try GVariantReader.read(String(line[line.utf8.index(after: equals)...]))

@@ -114,7 +114,7 @@ extension Problem {
     private static let options = [
         ("?override=locked", "--override"), ("\"force\":true", "--force"), ("?onConflict=skip", "--skip"),
         ("?onConflict=", "--on-conflict "), ("GET /v1/pending lists", "'settings pending' lists"),
-        ("Settings-Confirm:", "--confirm:"), ("Settings-Until:", "--until:"), ("Settings-Effective:", "--effective:"),
+        ("Settings-Confirm", "--confirm"), ("Settings-Until", "--until"), ("Settings-Effective", "--effective"),
         (
             "send the token as Authorization: Bearer TOKEN",
             "name a file that has the token with --token-file, or put the token into SETTINGS_TOKEN"

@@ -147,7 +147,7 @@ struct BinaryPropertyListReader {
         let bits = try bits(at: offset, size: size)
         if size == 8 { return Int64(bitPattern: UInt64(bits)) }
         guard let number = Int64(exactly: Int128(bitPattern: bits)) else {
-            throw ToolError(.failed, "\(bits) is not an integer of 64 bits with a sign")
+            throw ToolError(.failed, "\(bits) is not a signed 64-bit integer")
         }
         return number
     }

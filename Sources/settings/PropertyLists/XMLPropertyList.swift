@@ -181,13 +181,13 @@ struct XMLPropertyListReader {
         switch name {
         case "string": return .string(text)
         case "true", "false":
-            guard word.isEmpty else { throw error("<\(name)> has nothing in it") }
+            guard word.isEmpty else { throw error("<\(name)> must be empty") }
             return .bool(name == "true")
         case "integer":
             let digits = word.hasPrefix("+") ? word.dropFirst() : word[...]
             let isHexadecimal = digits.hasPrefix("0x") || digits.hasPrefix("0X")
             guard let number = isHexadecimal ? Int64(digits.dropFirst(2), radix: 16) : Int64(digits) else {
-                throw error("'\(Terminal.plain(word))' is not an integer of 64 bits with a sign")
+                throw error("'\(Terminal.plain(word))' is not a signed 64-bit integer")
             }
             return .integer(number)
         case "real":

@@ -102,7 +102,7 @@ struct IssueTests {
         }
     }
 
-    @Test("Without a server, getters return defaults and report the error, and other forms throw the error")
+    @Test("Without a server, getters and setters report the error, and async methods throw the error")
     func unreachable() async throws {
         let backend = NoBackend(suite: try SuiteName("nowhere"), reason: "nobody answers")
         let world = World { backend }

@@ -58,7 +58,7 @@ struct LoadingTests {
     }
 
     @Test
-    func `No write is sent while the suite is loaded`() async throws {
+    func `No write is sent while the suite is being loaded`() async throws {
         let defaults = world.adapter(writes: .background)
         backend.duringLoad {
             defaults.launchCount = 1

@@ -18,7 +18,7 @@ private struct Appearance {
     @SwiftyUserDefault(keyPath: \.ofProgram, in: Defaults) var ofProgram
 }
 
-/// Where a property cannot be.
+/// Places where `@Setting var` does not compile, so that a `Setting` constant is used.
 private final class Model: Sendable {
     static let theme = Setting(\.theme, in: shared)
     let volume = Setting(\.player.volume, in: shared)
@@ -60,7 +60,7 @@ struct SettingPropertyTests {
     }
 
     @Test(
-        "Without options, each read of a property returns the newest value, also while observed",
+        "A property returns the newest value without options, and with the options cached and observed together",
         arguments: BackendKind.allCases)
     func plain(_ kind: BackendKind) async throws {
         let world = try kind.world()
@@ -144,7 +144,8 @@ struct SettingPropertyTests {
         #expect(throws: Thrown.self) { try fail(&kept.$count.value) }
         #expect(throws: Thrown.self) { try fail(&defaults.launchCount) }
         #expect(!defaults.isSet(\.launchCount))
-        // The accessor is the compiler's. If this fails, the compiler ends it like one of ours, and `Setting` can say so.
+        // For `@Setting var`, the compiler makes the accessor, which stores the value even if the body throws. If this
+        // expectation fails, a newer compiler behaves like `$count.value`; then correct the documentation of `Setting`.
         #expect(throws: Thrown.self) { try fail(&kept.count) }
         #expect(defaults.launchCount == 5)
     }

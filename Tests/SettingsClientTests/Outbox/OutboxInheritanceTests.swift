@@ -12,7 +12,7 @@ struct OutboxInheritanceTests {
         world = try OutboxWorld()
     }
 
-    @Test("A program shows and sends the writes of an orphan before its own")
+    @Test("A program shows and sends the writes that an ended program left before its own writes")
     func inheritance() async throws {
         var first: OutboxWorld.Program? = world.program()
         first?.defaults.visits = 5
@@ -40,7 +40,7 @@ struct OutboxInheritanceTests {
         #expect(world["theme"] == "dark" && world.fileCount == 0 && world.drainIssues() == [])
     }
 
-    @Test("An adapter that is released while a write waits leaves no task")
+    @Test("An adapter that is released while a write waits is deallocated, and its write stays in the file")
     func goingAway() throws {
         var program: OutboxWorld.Program? = world.program(isAway: true)
         program?.defaults.launchCount = 1

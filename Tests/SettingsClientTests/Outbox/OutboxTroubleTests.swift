@@ -102,7 +102,7 @@ struct OutboxTroubleTests {
         program.link.comeBack()
         try await defaults.synchronize()
         #expect(world["issue of launchCount"] == "precondition_failed")
-        // While a setter of the very key waits behind others, of which many are refused.
+        // The handler writes the same key whose queued writes are being refused. This must not deadlock.
         let next = world.program { issue in
             if issue.attempt == .write { box.withLock({ $0 })?.launchCount = 77 }
         }

@@ -24,7 +24,7 @@ struct ManyTasksTests {
                         #expect(defaults["task\(task)"].int == round)
                         defaults.visits += 1
                     }
-                    // The same once more while others hold threads: this one is given back meanwhile.
+                    // `update` suspends instead of blocking, so its thread returns to the pool while setters of other tasks block theirs.
                     for _ in 0..<10 { try? await defaults.update(\.launchCount) { $0 += 1 } }
                 }
             }

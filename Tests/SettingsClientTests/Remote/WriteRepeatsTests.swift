@@ -71,7 +71,7 @@ struct WriteRepeatsTests {
         )
     }
 
-    @Test("A write is repeated after each failure, also with an unknown outcome", arguments: rows)
+    @Test("The error of an attempt decides if a write is repeated, and its outcome", arguments: rows)
     mutating func failures(_ row: Row) {
         var fresh = WriteRetries()
         #expect(kind(fresh.pause(after: row.error, using: &generator)) == row.first)

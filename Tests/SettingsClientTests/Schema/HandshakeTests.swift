@@ -53,7 +53,9 @@ struct HandshakeTests {
         let error = await #expect(throws: DefaultsError.self) { try await defaults.value(\.count) }
         #expect(error?.description == "count: the program stores an integer, the server a string")
         await #expect(throws: DefaultsError.self) { try await defaults.update(\.count) { $0 += 1 } }
-        #expect(try await defaults.value(\.volume) == 0.5, "an other limit is told, and the value is one for both")
+        #expect(
+            try await defaults.value(\.volume) == 0.5,
+            "a different limit is only reported, because both allow the value")
         #expect(world.drainIssues().map(\.key) == ["count", "player.volume"])
     }
 

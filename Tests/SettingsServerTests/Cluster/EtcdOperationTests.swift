@@ -54,7 +54,8 @@ struct EtcdOperationTests {
         }
         #expect(problem?.code == .insufficientStorage && problem?.outcome == .notDone, "\(String(describing: problem))")
         #expect(try node.value("a")?.string?.hasPrefix("\(last - 1)x") ?? false)
-        // Reads and lease renewals still succeed, so they do not show that etcd has no space.
+        // A refused condition only reads etcd. Reads and lease renewals succeed without space, so their success must not
+        // end the refusal of writes.
         #expect(try node.write(.set(.string("small")), to: "b", guards: [.exists]).problem?.code == .preconditionFailed)
         for _ in 0..<3 {
             node.performMaintenance()

@@ -11,7 +11,7 @@ struct ShippedConfigurationTests {
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
     @Test
-    func `The shipped file has every option but access with its default, in the order of the table`() throws {
+    func `The shipped file has every option but access with its default, in the order of the options`() throws {
         let text = try String(contentsOf: Self.root.appending(path: "config/settingsd.json"), encoding: .utf8)
         var options = try #require(Configuration().document.object)
         options["access"] = nil

@@ -90,7 +90,8 @@ package struct SnapshotReader {
         let lastDropRevision = try self.revision("lastDrop", of: head)
         // `lastDrop` is the last commit that deleted a suite. No commit after `historyFloor` is missing in the history.
         // If a suite has no log (the list of its commits), none of its commits after `historyBase` is missing. Of the
-        // commits up to `passed`, the history has only the commits that are among the newest commits of a suite.
+        // commits up to `passed`, the history has only the commits that are among the newest commits of a suite. `journal` is the
+        // revision at which the journal that continues the snapshot begins.
         let oldestAvailable = try self.revision("historyFloor", of: head)
         let oldestAvailableWithoutLog = try self.revision("historyBase", of: head)
         let (evictedThrough, journal) = (try self.revision("passed", of: head), try self.revision("journal", of: head))

@@ -283,6 +283,7 @@ extension PastView {
 extension Problem {
     /// The error if commits were evicted from memory and are not in a past file yet.
     fileprivate static var pastFileInProgress: Problem {
-        Problem(.overloaded, retryAfterMs: 1000, "the history is being written; try again")
+        Problem(
+            .overloaded, retryAfterMs: 1000, "old commits are being moved from memory to a file; try again in a second")
     }
 }
