@@ -131,7 +131,7 @@ struct FormatTests {
             ("<plist><dict><key>a</key><integer>1</integer><key>a</key><true/></dict></plist>", "'a' occurs twice"),
             ("<plist>\n<array/></plist>", "is not a dictionary"),
             ("<plist><dict><key>a</key>\n<integer>9223372036854775808</integer></dict></plist>", "line 2: '92233720"),
-            ("<plist><dict><key>a</key><integer>1 2</integer></dict></plist>", "'1 2' is not an integer of 64 bits"),
+            ("<plist><dict><key>a</key><integer>1 2</integer></dict></plist>", "'1 2' is not a signed 64-bit integer"),
             (
                 "<?xml version='1.0' encoding='ISO-8859-1'?><plist><dict/></plist>",
                 "the file declares the encoding ISO-8859-1, and the program reads UTF-8 only"
