@@ -98,7 +98,7 @@ extension DaemonClient {
     ///
     /// - Parameters:
     ///   - suite: the suite.
-    ///   - place: the cursor or the revision after which the changes begin. Nil to begin with the present state.
+    ///   - point: the cursor or the revision after which the changes begin. Nil to begin with the present state.
     ///   - keys: the observed keys. Without keys and prefixes, all keys are observed.
     ///   - prefixes: all keys that begin with one of these texts are observed, too.
     ///   - limit: the approximate maximum number of changes in one element.
@@ -119,7 +119,7 @@ extension DaemonClient {
     ///   - suites: the names of suites.
     ///   - suitePrefixes: all suites whose names begin with one of these texts are observed, too, also suites that are
     ///     created later.
-    ///   - place: the cursor or the revision after which the changes begin. Nil to begin with the present state.
+    ///   - point: the cursor or the revision after which the changes begin. Nil to begin with the present state.
     ///   - keys: the observed keys. Without keys and prefixes, all keys are observed.
     ///   - prefixes: all keys that begin with one of these texts are observed, too.
     ///   - limit: the approximate maximum number of changes in one element.

@@ -165,7 +165,7 @@ extension Endpoint where Output == SettingsObservation {
     ///
     /// - Parameters:
     ///   - suite: the suite.
-    ///   - place: the cursor or the revision after which the changes begin. Nil for the present state.
+    ///   - point: the cursor or the revision after which the changes begin. Nil for the present state.
     ///   - wait: the time for which the daemon waits for a change. The default is 30 seconds.
     ///   - keys: the observed keys. Without keys and prefixes, all keys are observed.
     ///   - prefixes: all keys that begin with one of these texts are observed, too.
@@ -186,7 +186,7 @@ extension Endpoint where Output == SettingsObservation {
     /// - Parameters:
     ///   - suites: the names of suites.
     ///   - suitePrefixes: all suites whose names begin with one of these texts are observed, too.
-    ///   - place: the cursor or the revision after which the changes begin. Nil for the present state.
+    ///   - point: the cursor or the revision after which the changes begin. Nil for the present state.
     ///   - wait: the time for which the daemon waits for a change. The default is 30 seconds.
     ///   - keys: the observed keys. Without keys and prefixes, all keys are observed.
     ///   - prefixes: all keys that begin with one of these texts are observed, too.

@@ -20,6 +20,15 @@ struct TransferTests {
         try shell.does("schema", "apply", "app", try shell.directory.file("schema.json", Self.schema))
     }
 
+    @Test("import of keys that the schema does not have names each key without a position in the request")
+    func importOfUnknownKeys() throws {
+        try applySchema()
+        _ = try shell.directory.file("app.env", "count=1\nSIZE=2\nNAMES=3\n")
+        let end = try shell.run("settings import app app.env")
+        #expect(end.code == 5 && !end.errors.contains("/"), "\(end)")
+        #expect(end.errors.contains("no key SIZE\n") && end.errors.contains("  NAMES: the schema"), "\(end)")
+    }
+
     @Test("export prints stored values in the order of their keys")
     func exportSorted() throws {
         try shell.does("set", "app", "b=2", "a={\"z\":1,\"y\":[]}", "c.d=text")

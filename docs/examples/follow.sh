@@ -1,5 +1,7 @@
 #!/bin/sh
 # Prints the state of the suite app, then each of its changes. Run it with: sh follow.sh
+# With access control, set the variable TOKEN. End the script with Ctrl-C, or with a signal to its process group, because
+# curl is a process of its own.
 # Each event has one line of JSON. --speed-time ends a connection on which nothing has arrived for a minute; the daemon sends
 # at least the cursor every 15 seconds.
 url=http://127.0.0.1:7070/v1/suites/app/observe
@@ -10,7 +12,8 @@ process() { # EVENT JSON: EVENT is state, reset, commit or missing
 
 while true; do
     last=$(cat cursor 2>/dev/null)
-    curl -sN --speed-limit 1 --speed-time 60 -H 'Accept: text/event-stream' ${last:+-H "Last-Event-ID: $last"} "$url" |
+    curl -fsSN --speed-limit 1 --speed-time 60 -H 'Accept: text/event-stream' ${last:+-H "Last-Event-ID: $last"} \
+        ${TOKEN:+-H "Authorization: Bearer $TOKEN"} "$url" |
         while read -r field value; do
             case $field in
                 event:) event=$value ;;

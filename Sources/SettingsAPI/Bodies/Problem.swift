@@ -2,7 +2,7 @@ public import SettingsModel
 
 /// The body of an error response (RFC 9457).
 ///
-/// The daemon makes problems from an ``ErrorCode``. A client also receives problems of newer servers and of proxies, so
+/// The daemon makes problems from an `ErrorCode`. A client also receives problems of newer servers and of proxies, so
 /// it stores the name of the code. It treats an unknown code according to the status.
 @dynamicMemberLookup
 public struct Problem: Error, Equatable, Sendable, CustomStringConvertible {

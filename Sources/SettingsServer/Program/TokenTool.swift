@@ -129,7 +129,7 @@ struct TokenTool {
 
     /// Makes a running daemon read the token file again. Prints `result`, and whether the daemon was notified.
     private func notifyDaemon(_ daemon: RunningProcess?, _ result: String) {
-        var next = "a daemon reads the token file when it starts"
+        var next = "no daemon was notified; for a daemon with another data directory, add --data DIR"
         if let process = daemon {
             next =
                 ProcessSignal.hangUp.send(to: process)

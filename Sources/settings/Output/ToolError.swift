@@ -165,7 +165,9 @@ extension Violation {
     /// The same, at a place in the value: a transaction names its operation before that, which the caller did not write.
     fileprivate var inValue: Violation {
         let tokens = pointer.tokens
-        guard tokens.count >= 3, tokens[0] == "do", Int(tokens[1]) != nil, tokens[2] == "value" else { return self }
+        guard tokens.count >= 3, tokens[0] == "do", Int(tokens[1]) != nil, ["value", "key"].contains(tokens[2]) else {
+            return self
+        }
         var violation = self
         violation.pointer = JSONPointer(Array(tokens.dropFirst(3)))
         return violation

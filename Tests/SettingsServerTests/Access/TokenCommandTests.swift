@@ -34,7 +34,7 @@ struct TokenCommandTests {
         #expect(
             first.errors
                 == "the token first was created; it cannot be shown again; "
-                + "a daemon reads the token file when it starts\n")
+                + "no daemon was notified; for a daemon with another data directory, add --data DIR\n")
         let daemon = try DaemonProcess(data: data, options: ["--access.tokens", file])
         _ = try daemon.process.line(containing: "info access control: on, 1 token, 0 users")
         let text = first.output.trimmingCharacters(in: .newlines)
