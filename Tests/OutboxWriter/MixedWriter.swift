@@ -74,7 +74,8 @@ extension DefaultsError {
     var isKept: Bool { if case .kept = self { true } else { false } }
 }
 
-/// Prints a line on standard error.
+/// Prints a line on standard error. The full stop at the end shows that the line is complete, although the writer may be
+/// killed.
 func say(_ text: String) {
     FileHandle.standardError.write(Data("\(text).\n".utf8))
 }

@@ -11,6 +11,7 @@ import { texts } from "./texts.js";
 import { Tray } from "./tray.js";
 import { clock, refreshTimes } from "./words.js";
 
+// The tray holds the edits that are not committed; its `check` asks the daemon whether it would accept them.
 const app = { tray: new Tray(), caller: null, go, link, review: () => openReview(app) };
 const main = document.getElementById("main");
 let view = null;

@@ -136,6 +136,8 @@ extension InPlaceOperation.Amount: ExpressibleByIntegerLiteral, ExpressibleByFlo
 extension InPlaceOperation {
     /// Applies the operation to an effective value. The result is a valid value: its nesting is at most
     /// `JSONValue.maximumDepth`, and its numbers are finite.
+    ///
+    /// - Parameter holdsIntegers: true if the schema demands integers, so that an added `2.0` counts as `2`.
     package func applied(to value: JSONValue, holdsIntegers: Bool = false) throws(OperationError) -> JSONValue {
         switch self {
         case .add(let amount):
@@ -178,7 +180,8 @@ extension InPlaceOperation {
         return .double(sum)
     }
 
-    /// Adds an integer and a double. Throws if rounding would lose the whole integer or the whole fraction.
+    /// Adds an integer and a double. If the double is integral, throws unless the sum is exact. Otherwise throws if the
+    /// rounded sum is integral, so that the fraction would be lost.
     private static func sum(_ integer: Int64, _ double: Double) throws(OperationError) -> Double {
         let sum = Double(integer) + double
         let isKept =

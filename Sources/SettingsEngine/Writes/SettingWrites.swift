@@ -3,7 +3,8 @@ internal import SettingsModel
 
 /// Writes of a single key: set, delete, or change in place. A draft is a write that is being decided: checked against
 /// the staged state (the newest state, with the commits that are not durable yet), to compute its commit or its
-/// refusal. A schema can lock keys, and make keys secret.
+/// refusal. A schema can lock keys, and make keys secret. `steps` is what remains of the budget of the request for
+/// validation against schemas; `readLimits` is the grants of a caller that may not read everything.
 extension WriteDraft {
     mutating func writeSetting(_ operation: Transaction.Operation) throws(Problem) -> WriteDecision {
         let suite = state.suite(operation.suite)

@@ -74,7 +74,8 @@ struct OutboxTroubleTests {
     }
 
     @Test
-    func `A counter by name that starts without a server is added to the server's value later`() async throws {
+    func `A program that starts without a server increments an untyped setting after the server is back`() async throws
+    {
         let program = world.program(isAway: true)
         #expect(program.defaults["n"].value == nil)
         #expect(world.drainIssues().map(\.attempt) == [.read])

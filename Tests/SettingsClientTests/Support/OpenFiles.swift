@@ -7,8 +7,8 @@ import TestSupport
 
 /// The locked files below a directory.
 ///
-/// A process that is being started has a copy of every descriptor for a moment, and with it the locks: who lets go of a
-/// file in that moment has to wait for it to be free.
+/// A process that is being started has a copy of every descriptor for a moment, and with the descriptors the locks. A
+/// file may therefore still be locked shortly after the client has closed it, so tests wait for the count.
 struct OpenFiles {
     let directory: String
 
@@ -18,6 +18,7 @@ struct OpenFiles {
         return names.count { name in
             guard name.hasSuffix(".outbox") else { return false }
             let file = try? OpenFile("\(directory)/\(name)", .writing, in: machine)
+            // False: another descriptor holds the lock. Nil: the file was removed.
             return (try? file?.lockIfNamed()) == false
         }
     }
