@@ -4,7 +4,7 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// What a watcher knows: the values of each suite, and their cursor.
+/// The knowledge of a watcher: the values of each suite, and their cursor.
 struct WatcherView: Equatable {
     var cursor: Cursor?
     var values: [SuiteName: [KeyName: JSONValue]] = [:]

@@ -101,7 +101,7 @@ def put(bench):
     for durability in ("always", "interval"):
         yield compared_loads(f"{OPERATIONS} operations {durability}, p50", microseconds, "p50",
                              loads[f"{durability}, transaction"], loads[f"{durability}, one client"], "one PUT",
-                             Required("<=", 15), "of one client; user and system time are those of the whole transaction")
+                             Required("<=", 15), "one client sends the transactions; user and system time are per transaction")
 
 
 def mixed(bench):

@@ -25,9 +25,9 @@ public struct SettingState: Equatable, Sendable {
     /// The violations of the stored value.
     public var errors: [Violation] = []
 
-    /// Whether the write changed anything; nil unless this is the answer to a write.
+    /// True if the write changed anything; nil if this is not the answer to a write.
     public var changed: Bool?
-    /// The state before the write; nil unless this is the answer to a write.
+    /// The state before the write; nil if this is not the answer to a write.
     public var previous: Previous?
     /// True if this is the answer to a dry run.
     public var isDryRun = false

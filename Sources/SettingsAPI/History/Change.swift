@@ -1,6 +1,6 @@
 public import SettingsModel
 
-/// What one commit changed in one setting. Journals, watchers and clients use this type.
+/// The change of one setting by one commit. Journals, watchers and clients use this type.
 ///
 /// The values are effective values: after the removal of a stored value, `new` is the default, or nil with the source
 /// ``Source/unset``.

@@ -1,6 +1,6 @@
 package import SettingsModel
 
-/// What one commit changed in a suite as a whole, in addition to the changes of its keys.
+/// The change of a suite as a whole by one commit. A commit also has a `Change` for each changed key.
 package struct SuiteChange: Equatable, Sendable {
     package enum Kind: Equatable, Sendable {
         /// The suite was created without a schema.

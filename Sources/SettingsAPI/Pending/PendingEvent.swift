@@ -3,7 +3,8 @@ package import SettingsModel
 /// A change of the pending actions by a commit.
 package indirect enum PendingEvent: Equatable, Sendable {
     case created(PendingAction)
-    /// The action has another deadline, or its scheduled write was carried out and it now reverts that commit.
+    /// The action has another deadline, or the daemon has carried out its scheduled write, and the action now reverts
+    /// the commit of this write.
     case moved(PendingAction)
     case ended(PendingEnd)
 

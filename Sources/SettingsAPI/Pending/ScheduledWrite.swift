@@ -2,8 +2,8 @@ package import SettingsModel
 
 /// A write that the daemon will carry out later, with its preconditions and the rights of its caller.
 package struct ScheduledWrite: Equatable, Sendable {
-    /// The operations. Several operations, and operations with conditions, are a transaction, whose operations are all
-    /// of the case `setting`.
+    /// The operations. If there are several operations or conditions, the write is a transaction, and each operation has
+    /// the case `setting`.
     package var operations: [ScheduledOperation]
     package var conditions: [Transaction.Condition]
     package let guards: [WriteGuard]

@@ -64,7 +64,8 @@ package struct PendingActions: Sendable {
         self.lastChange = lastChange
     }
 
-    /// Applies the events of a commit, and its effects on the actions that concern the suites that it creates.
+    /// Applies the events of a commit. If the commit creates a suite that a pending revert would restore, records that
+    /// the revert must not restore the suite.
     mutating func apply(_ kept: RetainedCommit) throws(CommitMismatch) {
         for event in kept.commit.pending {
             switch event {
@@ -130,7 +131,8 @@ extension PendingEntry {
 }
 
 extension State {
-    /// Returns the end of a pending action, and the commit that ended it; nil if the history no longer has the commit.
+    /// Returns the end of a pending action, and the commit that ended it. Returns nil if the action has not ended or
+    /// never existed, or if the history no longer has the commit.
     package func endOfPendingAction(_ id: PendingID) -> (end: PendingEnd, commit: Commit)? {
         guard id.revision <= revision else { return nil }
         var found: (PendingEnd, Commit)?

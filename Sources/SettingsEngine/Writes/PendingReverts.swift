@@ -4,8 +4,9 @@ internal import SettingsModel
 /// Carries out pending actions. A draft is a write that is being decided: checked against the staged state (the newest
 /// state, with the commits that are not durable yet), to compute its commit or its refusal.
 extension WriteDraft {
-    /// Carries out a pending action. The commit also ends the action, so the action is carried out exactly once.
-    /// Decides nothing if the action has ended, or if its deadline was moved.
+    /// Carries out a pending action. The same commit also ends the action, or makes the action revert a scheduled write
+    /// at its next deadline. Therefore each task of an action is carried out exactly once. Makes no commit if the action
+    /// has ended, or if its deadline was moved.
     func carryOut(_ id: PendingID, deadline: Timestamp) throws(Problem) -> WriteDecision {
         guard let entry = state.pending[id], entry.action.deadline == deadline else {
             let summary = WriteSummary(revision: state.revision, changed: false, changes: [])
@@ -17,10 +18,12 @@ extension WriteDraft {
         }
     }
 
-    /// Reverts the commit of a pending action: restores each setting and schema that no later commit changed. The end
-    /// of the action lists the other settings and schemas, with the reasons.
+    /// Reverts the commit of a pending action: restores each setting and schema that no later commit changed,
+    /// unless a schema does not allow a resulting value. The event that ends the action lists the settings and schemas
+    /// that were not restored, with the reasons.
     ///
-    /// The original write was within the limits, so the revert has no limits of its own, and overrides locks.
+    /// The daemon has checked the grants, the guards and the quotas of the original write. Therefore the revert ignores
+    /// grants, guards and quotas. The revert also overrides locks.
     func revert(_ entry: PendingEntry, by origin: CommitOrigin?) throws(Problem) -> WriteDecision {
         var request = request
         request.origin = origin
@@ -160,8 +163,8 @@ extension WriteDraft {
         }
     }
 
-    /// Returns the event that makes an action revert the commit of its scheduled write; nil if there is nothing to
-    /// revert.
+    /// Returns the event that makes an action revert the commit of its scheduled write; nil if the action has no
+    /// `until` time, or if the commit changed nothing.
     private func nextEvent(of action: PendingAction, after commit: Commit, until: Timestamp?) -> PendingEvent? {
         guard let until, !commit.changes.isEmpty || !commit.suiteChanges.isEmpty else { return nil }
         var next = action

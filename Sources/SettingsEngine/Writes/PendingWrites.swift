@@ -69,7 +69,8 @@ extension WriteDraft {
         guard state.size + entry.size <= max(quotas.totalBytes, state.size) else {
             var problem = Problem(
                 .insufficientStorage,
-                "cannot create a pending action: its data would exceed quotas.totalBytes, \(quotas.totalBytes) bytes; "
+                "cannot create a pending action: with its data, the stored data would exceed quotas.totalBytes, "
+                    + "\(quotas.totalBytes) bytes; "
                     + "end other pending actions, or raise quotas.totalBytes")
             problem.outcome = .notDone
             problem.limit = Int64(quotas.totalBytes)
@@ -175,7 +176,8 @@ extension WriteDraft {
     }
 
     /// Adds the ends of pending actions that the write makes pointless: an undo of a commit ends the action that would
-    /// revert it, and a drop of a suite ends the actions that concern this suite only.
+    /// revert the commit, unless the undo concerns only one of several suites. A drop of a suite ends the actions that
+    /// concern only this suite.
     func endingPendingActions(with decision: WriteDecision, except id: PendingID? = nil) -> WriteDecision {
         guard !request.isDryRun, decision.answer.remainder == nil else { return decision }
         var decision = decision

@@ -91,7 +91,7 @@ extension WriteDraft {
         let suite = try requireSuite(name)
         if let part = firstPart(of: suite) { return try removePart(part, of: suite) }
         try checkLocks(in: suite) { _ in true }
-        // Such a write is not split into parts, so its answer would list all keys.
+        // A dry run, and a write that must be one commit, are not split into parts, so the answer lists all keys.
         if request.isDryRun || request.takesOneCommit { try checkCount(suite.records.count) }
         try checkGuards(of: name)
         let changes = suite.records.elements.compactMap { record -> Change? in

@@ -327,7 +327,7 @@ extension Schema {
     }
 }
 
-/// What happens to stored values that a new schema does not allow.
+/// The treatment of stored values that a new schema does not allow.
 public enum ConflictPolicy: String, Hashable, Sendable {
     /// The daemon refuses the schema and lists the values.
     case refuse

@@ -8,15 +8,16 @@ internal import Synchronization
 /// Carries out the pending actions (reverts and scheduled writes) at their deadlines.
 ///
 /// The runner queues a write for each action that is due. The decide stage, which checks each write and computes its
-/// commit, decides that write like the write of a client: it does nothing if the action has ended or has another
-/// deadline, and otherwise the same commit has the effect and ends the action. So an action is carried out exactly once,
-/// even if several daemons share a commit log and each of them queues the write.
+/// commit, decides that write like the write of a client. It makes no commit if the action has ended or has another
+/// deadline. Otherwise one commit makes the changes of the action, and also ends the action or moves the action to its
+/// next deadline. Therefore each task of an action is carried out exactly once, even if several daemons share a commit
+/// log and each daemon queues the write.
 ///
 /// The runner measures the deadline of a `confirm` action with the monotonic clock, from the publication of the commit
 /// that set the deadline. It compares other deadlines with the wall clock, at least once a second, because the wall
 /// clock may be set. After a restart, the wall clock also determines the remaining time of a `confirm` action.
 ///
-/// Thread-safe. The state of the runner belongs to its queue.
+/// Thread-safe. A mutex protects the contents. Checks and the handling of results run on the queue of the runner.
 package final class PendingActionRunner: Sendable {
     package typealias CarriedOut = @Sendable (_ commit: RetainedCommit, _ description: String) -> Void
 
@@ -62,7 +63,8 @@ package final class PendingActionRunner: Sendable {
 
     /// - Parameters:
     ///   - past: makes a reader of past files, which a scheduled undo or restore may need; nil without past files.
-    ///   - carriedOut: called with each commit that carried out an action, on the queue of the runner.
+    ///   - carriedOut: called on the queue of the runner, with each commit that carried out an action or recorded the refusal
+    ///     of a scheduled write.
     package init(
         _ store: Store, past: (@Sendable (State) -> any PastReading)? = nil, log: Log,
         monotonic: MonotonicClock = .system, clock: @escaping @Sendable () -> Timestamp,
@@ -203,7 +205,7 @@ extension PendingActionRunner {
             }
             log.warning("cannot carry out pending action \(id): \(problem.detail); the daemon tries again")
         case .success:
-            // Without a commit, the action had ended, or another daemon carried it out.
+            // There is no commit if the action had ended, if its deadline was moved, or if another daemon carried it out.
             guard let commit = result.commit, let event = commit.commit.pending.first(where: { $0.id == id }) else {
                 return
             }
@@ -263,7 +265,7 @@ extension PendingEvent {
             case .refused:
                 return "pending action \(id) was refused: \(end.refusal?.detail ?? "unknown reason")"
             case .reverted:
-                let kept = end.kept.isEmpty ? "" : "; \(Plural.count(end.kept.count, "setting")) kept later values"
+                let kept = end.kept.isEmpty ? "" : "; \(end.kept.count) of its settings and schemas were not restored"
                 return "pending action \(id) was carried out: commit \(revision) reverted commit "
                     + "\(end.commit ?? .zero)\(kept)"
             default: return "pending action \(id) was carried out at revision \(revision)"

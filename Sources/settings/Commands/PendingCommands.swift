@@ -46,7 +46,7 @@ enum PendingCommands {
 
     private static let confirm = Command(
         name: "confirm", forms: [[identifier]], summary: "Keep a change that the daemon would revert.",
-        details: "The command ends with 5 if the change was already kept or reverted.", options: options,
+        details: "The command ends with the exit code 5 if the action has already ended.", options: options,
         examples: ["settings confirm p51", "settings confirm p51 --note 'works'"]
     ) { try perform(.confirm, $0) }
 
@@ -108,7 +108,7 @@ extension WriteReport {
         return .done
     }
 
-    /// Shows the time that is left until Enter is pressed or the daemon has reverted the change.
+    /// Shows the time before the deadline. Stops when the person presses Enter, when the input ends, or at the deadline.
     private func askPerson(
         _ pending: PendingDescription, until deadline: Timestamp, _ arguments: Arguments, _ client: DaemonClient
     ) throws -> ExitCode {
@@ -151,7 +151,10 @@ extension WriteReport {
             summary = try client.blocking.send(.perform(request, on: pending.id, WriteOptions.plain.repeatable())).body
         } catch {
             let cause = ToolError(describing: error)
-            let result = failure.isEmpty ? "the check succeeded, but the change was not confirmed" : failure
+            let result =
+                failure.isEmpty
+                ? "the check succeeded, but the change was not confirmed"
+                : "\(failure), and the change was not reverted"
             throw ToolError(cause.code, "\(result): \(cause.message)")
         }
         summary.printEnd(of: pending.id, arguments)

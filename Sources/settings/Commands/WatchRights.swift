@@ -2,7 +2,7 @@ import SettingsHTTP
 
 extension DaemonClient {
     /// Throws if the caller may not read one of the keys, the keys of one of the prefixes, or any suite. The daemon hides
-    /// such keys and suites, so the command would wait without an end. Returns false if the daemon does not answer.
+    /// keys and suites that the caller may not read, so the command would never end. Returns false if the daemon does not answer.
     func checkRights(to selection: SelectedSuites, _ prefixes: [String]) async throws -> Bool {
         do {
             for suite in selection.names ?? [] {

@@ -63,7 +63,7 @@ final class FlakyBackend: SuiteBackend {
         state.withLock { $0.isAway = false }
         while true {
             let delayed = state.withLock { state in
-                // What comes meanwhile is delivered after what was delayed.
+                // Notices that arrive meanwhile are delivered after the delayed notices.
                 if state.delayed.isEmpty { state.delaysNews = false }
                 defer { state.delayed = [] }
                 return state.delayed

@@ -4,7 +4,7 @@ import SettingsModel
 
 /// Suites as plain dictionaries with pending actions: the model for random tests of `PendingActions`.
 struct PendingModel {
-    /// What is to be done at a deadline.
+    /// The task at a deadline.
     enum Task {
         /// Reverts a commit. The suites before the commit, and the suites that were dropped by the commit and created
         /// again later.
