@@ -41,10 +41,11 @@ package final class APIHandler: RequestHandler {
     var isStopping = false
     var metrics = LoopMetrics()
     var accessLog = AccessLog()
-    /// The body of the last OpenFeature evaluation that was valid. An equal body is not parsed again.
-    var lastValidContext: [UInt8] = Array("{\"context\":{}}".utf8)
+    /// The body of the last OpenFeature evaluation that was valid; initially the shortest valid body. An equal body is
+    /// not parsed again.
+    var lastValidEvaluationBody: [UInt8] = Array("{\"context\":{}}".utf8)
     /// The number of refused credentials since the last log line about a refused credential, and the earliest time of
-    /// the next line.
+    /// the next line, in nanoseconds of the clock of the event loop.
     var refusedCredentials = (unlogged: 0, nextLine: UInt64(0))
     /// The callers of recently used tokens. A reload discards them, because it may change tokens and grants.
     var recentTokens = RecentTokens()
@@ -175,6 +176,7 @@ package final class APIHandler: RequestHandler {
         policies.access != nil && caller?.grants.list.isEmpty ?? true
     }
 
+    /// Runs work on the event loop in a later iteration.
     func runLater(_ work: @escaping @Sendable (APIHandler) -> Void) {
         mailbox.run(work)
     }

@@ -46,7 +46,8 @@ extension APIHandler {
                 head, bytes, user: exchange.user, recent: &recentTokens, identified: &current.caller)
         } catch {
             // `admit` has set `current.caller`, unless the token is unknown. If earlier requests of the connection are
-            // unanswered, `refuse` postpones the request, and only the last pass is logged and counted.
+            // unanswered, `refuse` postpones the request. The connection then passes the request to the handler again,
+            // and only the last refusal is logged and counted.
             if !exchange.hasEarlierRequests {
                 logIfUnauthorized(error, head, from: exchange.peer, named: current.caller?.name)
             }
@@ -63,7 +64,7 @@ extension APIHandler {
             return refuse(refusal, head, bytes, exchange, at: cursor(for: caller))
         }
         let handling = serve(head, bytes, body, exchange, from: caller)
-        // The connection passes a postponed request to the handler again. Only the last pass counts for the rate limit.
+        // The connection passes a postponed request to the handler again. The rate limit must count the request once.
         if case .afterEarlierRequests = handling { service.rateLimiter.returnToken(of: key, rate) }
         return handling
     }
@@ -100,7 +101,7 @@ extension APIHandler {
         guard let caller, let remaining = policies.access?.nanosecondsUntilExpiry(of: caller) else {
             return loop.now &+ wait
         }
-        // One millisecond later, so that the credential has certainly expired when the deadline passes.
+        // The deadline is a millisecond after the expiry, so that the credential has expired when the deadline passes.
         return loop.now &+ min(wait, remaining + 1_000_000)
     }
 }

@@ -41,7 +41,7 @@ extension APIHandler {
     /// Begins a response whose body is sent in pieces. Returns false for HEAD, and if the connection has closed. The
     /// metrics and the log of slow requests ignore the duration (`waitsForEvent`), because it depends on clients.
     @discardableResult
-    func begin(_ id: Ticket, _ response: Response) -> Bool {
+    func beginStreamedResponse(_ id: Ticket, _ response: Response) -> Bool {
         if current.id == id { current.timing.waitsForEvent = true }
         let entry = requests.entry(id)
         guard let response = countAndLog(response, to: id, entry) else { return false }

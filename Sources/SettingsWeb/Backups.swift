@@ -69,7 +69,8 @@ final class BackupTransfer: Sendable {
 
 extension APIHandler {
     /// Answers with a copy of all stored data in the format of a snapshot file. The copy is made from memory, because
-    /// the disk may be full or failing. Of the obstacles to writes, only a stop of the daemon prevents a backup.
+    /// the disk may be full or failing. While the daemon refuses writes, a backup is still possible, except while the
+    /// daemon stops.
     func backUp(_ request: APIRequest, _ exchange: Exchange) throws(Problem) -> Handling {
         let state = service.store.state
         // The cursor is valid only for the same `readLimits`: the grants of a caller that may not read everything.
@@ -83,7 +84,7 @@ extension APIHandler {
         }
         let (id, mailbox, backup) = (exchange.ticket, mailbox, BackupTransfer())
         setWaiting(id, for: .backup(backup))
-        begin(id, head)
+        beginStreamedResponse(id, head)
         service.backups.render(state, for: backup) { piece in
             mailbox.run { handler in
                 handler.loop.push(id, piece, isLast: false)

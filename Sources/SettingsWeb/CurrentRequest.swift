@@ -43,7 +43,7 @@ struct RequestTiming: BitwiseCopyable {
     let arrival: UInt64
     /// Nil until the route is known, and for a path that belongs to no resource.
     var route: RouteName?
-    /// True if the request waits or has waited for something that others do, such as a commit of another client. Then
-    /// the metrics leave out the duration of the request.
+    /// True if the request waits or has waited for an event that the daemon does not control, such as a commit of
+    /// another client. The metrics then leave out the duration of the request.
     var waitsForEvent = false
 }

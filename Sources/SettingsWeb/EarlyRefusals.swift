@@ -25,8 +25,8 @@ extension APIHandler {
         return refused(problem, head, bytes, from: peer)
     }
 
-    /// Decides whether the HTTP server receives the body of a request, and in the name of which client the request waits
-    /// if there is no memory for a large body.
+    /// Decides whether the HTTP server receives the body of a request, and for which client the request counts if it
+    /// has to wait for the memory of a large body.
     package func decision(
         beforeBodyOf head: RequestHead, _ bytes: Span<UInt8>, from peer: SocketAddress, _ user: PeerUser?
     ) -> BodyDecision {
@@ -34,7 +34,8 @@ extension APIHandler {
         if let problem = refusal(of: head, bytes, from: peer, user) {
             return .refuse(refused(problem, head, bytes, from: peer))
         }
-        // A caller without own grants has only the grants of all callers without a credential, so its address counts.
+        // A caller without grants of its own is not limited by its name, but by its Unix user or its address, like
+        // callers without a credential.
         if let caller = current.caller, caller.hasOwnGrants { return .receive(from: .caller(caller.name)) }
         guard policies.proxies.trusts(peer) else { return .receive(from: ClientKey(peer, user?.id)) }
         return .receive(from: ClientKey(policies.proxies.client(of: head, bytes, from: peer), nil))

@@ -113,7 +113,7 @@ extension State {
             } else {
                 body = schema.schema.text.map { Array($0.utf8) } ?? schema.schema.document.bytes()
             }
-            // The client gets the document byte for byte as it sent it.
+            // A schema without redaction is returned byte for byte as a client has sent it.
             return Response(verbatim: body, cursor: cursor, tag: tag)
         }
     }
@@ -181,9 +181,9 @@ extension Suite {
         return EntityTag(revision, digest: seesAndWritesAll ? nil : grants.digest)
     }
 
-    /// The cost of a page of keys. Every page visits all keys that the schema lists. The entry of each
-    /// key contains the schema of the key, with the definitions to which it refers: at most the schema of the suite
-    /// without `properties`. A rendered unit is one JSON value, or eight bytes of text.
+    /// The cost of a page of keys. Every page visits all keys that the schema lists. The entry of each key contains the
+    /// schema of the key, with the definitions to which it refers: at most the schema of the suite without
+    /// `properties`. A rendered unit is one JSON value, or eight bytes of text.
     fileprivate func listingCost(prefix: String, after: String?, limit: Int, within maximumCost: Cost) -> Cost {
         var meter = CostMeter(within: maximumCost)
         let document = schema?.schema.document

@@ -16,7 +16,7 @@ extension Service {
         let state = store.state
         var text = MetricsText()
         addRequests(loops, to: &text)
-        addWaiting(loops, to: &text)
+        addWatchersAndLogs(loops, to: &text)
         addStorageAndStatus(to: &text)
         // `peers` are the daemons that share a commit log in etcd; nil if the log is in local files.
         if let peers { addSharedLog(peers.metrics(), to: &text) }
@@ -59,7 +59,7 @@ extension Service {
             loops.slowIterations)
     }
 
-    private func addWaiting(_ loops: LoopMetrics, to text: inout MetricsText) {
+    private func addWatchersAndLogs(_ loops: LoopMetrics, to text: inout MetricsText) {
         text.addGauge("settingsd_watchers", "Requests that wait for a commit, such as long polls.", watchers.total)
         text.addGauge("settingsd_streams", "Open event streams.", loops.streams)
         text.addCounter("settingsd_wakeups_total", "Wake-ups of waiting requests by commits.", loops.wakeUps)
@@ -172,17 +172,17 @@ extension Service {
         for kind in PendingAction.Kind.allCases {
             text.addSample(actions, [("kind", kind.rawValue)], "\(counts[kind] ?? 0)")
         }
-        let carriedOut = pendingCounts()
+        let runnerCounts = pendingCounts()
         text.addCounter(
             "settingsd_pending_carried_out_total", "Pending actions that this daemon has carried out.",
-            carriedOut.carriedOut)
+            runnerCounts.carriedOut)
         text.addCounter(
             "settingsd_pending_refused_total", "Scheduled writes that were refused when they were due.",
-            carriedOut.refused)
+            runnerCounts.refused)
         text.addCounter(
             "settingsd_pending_failed_attempts_total",
             "Attempts to carry out a pending action that failed, and that the daemon repeats.",
-            carriedOut.failedAttempts)
+            runnerCounts.failedAttempts)
     }
 
     private func addProcess(to text: inout MetricsText) {

@@ -23,8 +23,8 @@ extension State {
         }
     }
 
-    /// Answers a read of a past version of the suite in the path. Always in the background, because the read may have
-    /// to undo the whole history, even for a small suite.
+    /// Answers a read of a past version of the suite in the path. The read always runs in the background, because it
+    /// may have to undo the whole history, even for a small suite.
     ///
     /// - Parameters:
     ///   - moment: a revision or a time.
@@ -95,6 +95,7 @@ extension State {
         }
     }
 
+    /// Answers with the differences between two versions of a suite, which the parameters `from` and `to` select.
     func difference(_ request: APIRequest, _ bytes: Span<UInt8>, _ source: PastSource?) throws(Problem) -> Rendering {
         let (name, readLimits) = (try request.suite(in: bytes), request.caller?.readLimits)
         guard let from = request.query.moment(.from) else {

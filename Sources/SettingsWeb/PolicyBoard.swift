@@ -33,6 +33,7 @@ package final class PolicyBoard: Sendable {
         }
     }
 
+    /// Removes the mailbox of a loop.
     func leave(_ mailbox: LoopMailbox) {
         state.withLock { $0.mailboxes.removeAll { $0 === mailbox } }
     }

@@ -74,8 +74,8 @@ extension APIHandler {
         let ifMatch = try request.ifMatch(in: bytes)
         let seconds = request.query.count(.wait) ?? 0
         let mayWait = seconds > 0 && !isStopping
-        // `readStateAndSubscribe` also subscribes to the publication of the next state. `readLimits` are the grants of a caller
-        // that may not read everything. Their digest in the cursor makes the cursor invalid with other grants.
+        // `readStateAndSubscribe` also subscribes to the publication of the next state. `readLimits` are the grants of
+        // a caller that may not read everything. Their digest in the cursor makes the cursor invalid with other grants.
         let state = mayWait ? notifier.readStateAndSubscribe().withGrantsDigest(of: request.caller?.readLimits) : state
         let result: ReadResult
         do throws(Problem) {
@@ -105,7 +105,7 @@ extension APIHandler {
             let observation = try WatchRequest(request, bytes)
             // The answer to a HEAD of an event stream has only a head.
             guard observation.isStream, request.method == .head else { return notifier.observe(observation, exchange) }
-            begin(exchange.ticket, WatchNotifier.head(at: state.cursor))
+            beginStreamedResponse(exchange.ticket, WatchNotifier.head(at: state.cursor))
             return .later
         } catch {
             return .answer(Response(toWatchRequest: error, of: request.route.resource, cursor: state.cursor))

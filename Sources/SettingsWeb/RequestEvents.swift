@@ -5,6 +5,7 @@ internal import SettingsAPI
 /// A ticket is the identifier of an unanswered request on its event loop. A `serverOperation` is a request that waits
 /// for another part of the daemon, for example for a reload of the configuration.
 extension APIHandler {
+    /// Handles the close of the connection of an unfinished request.
     package func closed(_ id: Ticket) {
         guard let request = requests[id] else { return }
         switch request {
@@ -57,7 +58,7 @@ extension APIHandler {
         if !remaining.isEmpty { runLater { $0.endRevokedRequests(among: remaining) } }
     }
 
-    /// The daemon is stopping. Answers all waiting requests, such as long polls. No further request may wait.
+    /// Handles the stop of the daemon: answers all waiting requests, such as long polls. No further request may wait.
     package func stopping() {
         isStopping = true
         for id in requests.ids {
@@ -72,7 +73,8 @@ extension APIHandler {
         }
     }
 
-    /// The client has closed its sending direction, but may still read. A waiting request is answered.
+    /// Handles a half-close: the client has closed its sending direction, but may still read. Answers a waiting
+    /// request.
     package func peerHalfClosed(_ id: Ticket) {
         guard let entry = requests.entry(id) else { return }
         switch entry.request {
@@ -83,7 +85,7 @@ extension APIHandler {
         }
     }
 
-    /// The kernel has accepted all bytes of a response that is sent in pieces.
+    /// Sends the next piece of a response, because the kernel has accepted all bytes of the pieces before.
     package func drained(_ id: Ticket) {
         switch requests[id] {
         case .stream(let watcher): notifier.sendNextPiece(to: watcher)

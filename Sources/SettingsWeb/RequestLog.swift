@@ -10,7 +10,7 @@ extension APIHandler {
     /// Counts a response. If the logging options require it, calls `copy` for a copy of the request, and logs the copy.
     func recordAnswer(_ response: borrowing Response, _ timing: RequestTiming, copy: () -> LoggedRequest?) {
         metrics.countAnswer(status: response.status, errorNumber: response.errorNumber)
-        // Only the access log shows the duration of a request that has waited for others, such as a long poll.
+        // Only the access log shows the duration of a request that has waited for an event, such as a long poll.
         guard !timing.waitsForEvent || policies.logging.access != .off else { return }
         let time = loop.clock.now() &- timing.arrival
         if let route = timing.route, !timing.waitsForEvent { metrics.addDuration(time, of: route) }

@@ -69,7 +69,7 @@ extension APIHandler {
             let mailbox = mailbox
             peers.findEndOfLog { end in mailbox.run { $0.setEnd(end, cursor, for: id) } }
         }
-        // Checks once more, because the revision may have been published after the state was read.
+        // The revision may have been published after the state was read, so the queue is checked again.
         runLater { $0.serveRequestsWhoseRevisionIsPublished() }
         return .laterBlockingNextRequest
     }

@@ -10,8 +10,8 @@ internal import SettingsStorage
 /// decides a write: it checks the write against the staged state (which includes commits that are not durable yet), and
 /// computes its commit or its refusal.
 extension APIHandler {
-    /// Handles a write request. A write that would take the event loop too long is first prepared in the background. The
-    /// handler collects all other writes, and queues them together, at the latest at the end of the loop iteration.
+    /// Handles a write request. A write that would take the event loop too long is first prepared in the background.
+    /// The handler collects all other writes, and queues them together, at the latest at the end of the loop iteration.
     func write(
         _ request: APIRequest, _ target: WriteTarget, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange,
         on state: State
@@ -208,7 +208,7 @@ extension WriteRequest {
         let time =
             PendingWrite.minimumTime + UInt64(cost.cost.microseconds * 1000) + UInt64(size) * Self.nanosecondsPerByte
         if isValidationCostly { return max(time, Self.costlyCheckTime) }
-        // The number of steps of a validation is not known before, so assume a costly write.
+        // The number of validation steps is unknown before the validation, so the estimate assumes a costly write.
         return cost.checksValues ? max(time, PendingWrite.costlyThreshold) : time
     }
 
@@ -248,6 +248,7 @@ extension LargeBody {
             case UInt8(ascii: ","), UInt8(ascii: ":"): memory += 48
             case UInt8(ascii: "["): memory += 64
             case UInt8(ascii: "{"): memory += 112
+            // An empty array or object takes no memory of its own.
             case UInt8(ascii: "]") where text[max(0, position - 1)] == UInt8(ascii: "["): memory -= 64
             case UInt8(ascii: "}") where text[max(0, position - 1)] == UInt8(ascii: "{"): memory -= 112
             default: break

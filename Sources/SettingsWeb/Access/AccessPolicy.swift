@@ -29,6 +29,7 @@ package struct AccessOptions: Sendable {
 ///
 /// A policy is immutable. A reload of the configuration creates a new policy.
 package final class AccessPolicy: Sendable {
+    /// True if `/metrics` needs no credential.
     let opensMetrics: Bool
     /// The callers by the SHA-256 digest of their token. `==` of `SHA256` takes constant time.
     private let tokens: [SHA256: Caller]
@@ -49,6 +50,7 @@ package final class AccessPolicy: Sendable {
         return "\(count(tokens.count, "token")), \(count(users.count, "user")), \(count(groups.count, "group"))"
     }
 
+    /// True if no caller has a grant.
     package var grantsNothing: Bool {
         tokens.isEmpty && users.isEmpty && groups.isEmpty && anonymous.grants.list.isEmpty
     }
@@ -104,13 +106,15 @@ package final class AccessPolicy: Sendable {
     /// How long before the expiry of a token the daemon warns, in milliseconds.
     private static let expiryNoticeMilliseconds: Int64 = 7 * 86_400_000
 
-    /// The next time at which a token expires; nil if no token does. Ignores tokens with a lifetime of a week or less.
+    /// The next time at which a token expires; nil if no token will expire. Ignores tokens with a lifetime of a week or
+    /// less.
     var nextExpiry: Timestamp? {
         let now = clock()
         return expiries.first { $0.time > now }?.time
     }
 
-    /// The warning about tokens that expire within a week; nil if none does. Ignores the same tokens as ``nextExpiry``.
+    /// The warning about tokens that expire within a week; nil if no token expires within a week. Ignores tokens with a
+    /// lifetime of a week or less.
     package var expiryWarning: String? {
         let now = clock()
         let end = Timestamp(milliseconds: now.milliseconds + Self.expiryNoticeMilliseconds)

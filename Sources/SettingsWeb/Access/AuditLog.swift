@@ -23,8 +23,8 @@ package final class AuditLog: Sendable {
         }
     }
 
-    /// The maximum memory of the commits whose lines are not written yet. The line of a commit with which the memory
-    /// would exceed the maximum is dropped, unless no other commit waits.
+    /// The maximum memory of the commits whose lines are not written yet. If a further commit would exceed the maximum,
+    /// the audit log drops the line of this commit, unless no other commit waits.
     private static let maximumWaitingBytes = 64 << 20
 
     private let path: String
@@ -76,7 +76,8 @@ package final class AuditLog: Sendable {
         let lines = try file.lastRevisions()
         let firstInFile = lines.min()
         // The record, as it was at the start, also has commits whose lines are in a file that a log rotation renamed.
-        // From the lowest revision in the current file on, the lines of that file count, and the record does not.
+        // For revisions from the lowest revision in the current file on, only a line in this file shows that a commit
+        // was audited. For lower revisions, the record shows it.
         let recorded = auditedRevisions?.initialRevisions ?? []
         let audited = recorded.filter { revision in firstInFile.map { revision < $0 } ?? true } + lines
         // All commits up to this revision have lines. A later commit may lack a line although the next commit has one.
@@ -223,7 +224,7 @@ extension OpenFile {
             var bytes = [UInt8](repeating: 0, count: size - start)
             let count = try read(at: start, into: &bytes)
             var lines = bytes[..<count].split(separator: UInt8(ascii: "\n"))
-            // The window may begin within a line.
+            // The bytes may begin within a line, which is dropped.
             if start > 0, !lines.isEmpty { lines.removeFirst() }
             let revisions = lines.compactMap { line in
                 (try? JSONValue(parsing: Array(line)))?["revision"]?.integer.flatMap { Revision($0) }

@@ -44,12 +44,12 @@ final class Caller: Sendable {
     }
 
     /// Throws 401 unless the caller has at least one grant.
-    func demandAny() throws(Problem) {
+    func demandAnyGrant() throws(Problem) {
         guard grants.list.isEmpty else { return }
         throw .unauthorized("the request needs a token; send the token as Authorization: Bearer TOKEN")
     }
 
-    /// Throws 403 or 401 unless the caller has a right on those keys of a suite that the scope selects.
+    /// Throws 403 or 401 unless the caller has the right on the keys of the suite that the scope selects.
     func demand(_ right: Rights, on suite: SuiteName, _ scope: Grants.Scope) throws(Problem) {
         do throws(Problem) {
             try grants.demand(right, on: suite, scope)
@@ -58,7 +58,7 @@ final class Caller: Sendable {
         }
     }
 
-    /// Throws 403 or 401 unless the caller has a right on the daemon itself, such as the right to read metrics.
+    /// Throws 403 or 401 unless the caller has the right, which concerns no suite, such as the right to read metrics.
     func demand(onService right: Rights) throws(Problem) {
         do throws(Problem) {
             try grants.demand(onService: right)

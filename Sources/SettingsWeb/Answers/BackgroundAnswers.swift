@@ -81,7 +81,7 @@ struct BackgroundAnswers {
         jobs.removeValue(forKey: key)?.requests ?? []
     }
 
-    /// Keeps an answer for requests that arrive while a connection is sending the answer.
+    /// Stores an answer for requests that arrive while a connection is still sending the answer.
     mutating func keep(_ answer: ComputedAnswer, for key: Key) {
         if case .request = key { return }
         if recentAnswers.count >= Self.maximumRecentAnswers {

@@ -74,7 +74,7 @@ extension Response {
         errorNumber = problem.code?.number ?? 0
     }
 
-    /// Makes the answer to a long poll. It varies with `Accept`, because `Accept` can request an event stream instead.
+    /// Makes the answer to a long poll. `Vary` names `Accept`, because `Accept` can request an event stream instead.
     init(toWatchRequest body: [UInt8], cursor: Cursor) {
         self.init(json: body, cursor: cursor)
         fields.append("Vary", "Accept")

@@ -64,7 +64,7 @@ extension Flag {
 }
 
 extension Response {
-    /// An error in the format for the path of the request: OpenFeature's format on the paths of its protocol.
+    /// The error answer to a request: in OpenFeature's format if the path belongs to OpenFeature's protocol.
     init(_ problem: Problem, to head: RequestHead, _ bytes: Span<UInt8>, cursor: Cursor?) {
         self.init(problem, cursor: cursor)
         guard let route = Route(head.path, in: bytes), route.resource.isOpenFeature else { return }
@@ -72,7 +72,8 @@ extension Response {
         setBody(EvaluationFailure(problem, ofFlag: key?.text), of: problem)
     }
 
-    /// The answer with an error to a client that requests OpenFeature's event stream, so it concerns no single flag.
+    /// The error answer to a request for OpenFeature's event stream. It names no flag, because a stream concerns all
+    /// flags.
     init(toFlagWatcher problem: Problem, cursor: Cursor?) {
         self.init(problem, cursor: cursor)
         setBody(EvaluationFailure(problem, ofFlag: nil), of: problem)

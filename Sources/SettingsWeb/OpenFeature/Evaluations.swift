@@ -20,10 +20,10 @@ extension APIHandler {
             let route = Route(head.path, in: bytes), route.resource == .evaluation,
             let found = findPlain(route, bytes), !(readLimits != nil && found.isSecret)
         else { return nil }
-        // Most programs send the same context with each request, so the last valid context is not parsed again.
-        if !body.hasSameBytes(as: lastValidContext.span) {
+        // Most programs send the same body with each request, so the last valid body is not parsed again.
+        if !body.hasSameBytes(as: lastValidEvaluationBody.span) {
             guard (try? EvaluationContext.check(body)) != nil else { return nil }
-            lastValidContext = body.withUnsafeBufferPointer { Array($0) }
+            lastValidEvaluationBody = body.withUnsafeBufferPointer { Array($0) }
         }
         let flag = Flag(found.suite, found.record, value: found.record.stored)
         // The cursor contains a digest of the grants, so that it is not valid for a caller with other grants.

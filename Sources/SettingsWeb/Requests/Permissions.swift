@@ -66,10 +66,10 @@ extension AccessPolicy {
             identified: &identified)
         switch requirement {
         case .nothing: break
-        case .anyGrant: try caller.demandAny()
+        case .anyGrant: try caller.demandAnyGrant()
         case .service(let right): try caller.demand(onService: right)
         case .suite(let right, let coversWholeSuite):
-            try caller.demandAny()
+            try caller.demandAnyGrant()
             guard let route else { break }
             let suite = try route.suiteName(in: bytes)
             let isKey = route.key != nil

@@ -118,7 +118,8 @@ extension APIRequest {
         return note
     }
 
-    /// Parses the fields `Settings-Confirm`, `Settings-Until` and `Settings-Effective`; nil if the request has none.
+    /// Parses the fields `Settings-Confirm`, `Settings-Until` and `Settings-Effective`; nil if the request has none of
+    /// these fields.
     private func parseDeadlines(in bytes: Span<UInt8>) throws(Problem) -> WriteRequest.Deadlines? {
         guard head.has(.settingsConfirm) || head.has(.settingsUntil) || head.has(.settingsEffective) else { return nil }
         guard route.resource != .pendingAction else {
@@ -159,7 +160,7 @@ extension APIRequest {
 
     private static func parsePendingID(_ id: KeyName) throws(Problem) -> PendingID {
         guard let id = PendingID(id.text) else {
-            throw Problem(.unknownPending, "there is no pending action \(id); an identifier is like p51")
+            throw Problem(.unknownPending, "there is no pending action \(id): an identifier has the form p51")
         }
         return id
     }
@@ -263,9 +264,9 @@ extension APIRequest {
         }
     }
 
-    /// Returns a digest of the parsed request: method, names, parameters, guards (preconditions), the body as JSON,
-    /// and deadlines.
-    /// The digest ignores formatting, such as spaces in the JSON, which may differ between attempts of a client.
+    /// Returns a digest of the parsed request: method, names, parameters, guards (preconditions), the body as JSON, and
+    /// deadlines. The digest ignores formatting, such as spaces in the JSON, which may differ between attempts of a
+    /// client.
     private func makeDigest(
         _ suite: SuiteName?, _ key: KeyName?, _ document: JSONValue?, _ format: BodyFormat,
         _ guards: [WriteGuard], _ deadlines: WriteRequest.Deadlines?
@@ -293,7 +294,7 @@ extension WriteRequest {
         guard let schema, case .setting(let operation) = command, case .set(let value) = operation.action,
             let key = schema.schema.key(operation.key.text)
         else { return false }
-        // Nil if the validation takes more steps.
+        // Nil if the validation takes more than the maximum steps.
         let isValid = key.allows(value, within: maximumSteps)
         if isValid == true { checkedAgainst = schema }
         return isValid == nil

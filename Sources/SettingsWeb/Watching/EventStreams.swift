@@ -46,7 +46,8 @@ extension WatchNotifier {
         let watcher = try register(
             exchange, answerKey, of: request.caller, after: revision, phase: .catchingUp, on: state)
         // For a caller that may not read everything, the epoch contains a digest of its grants. `state` has this epoch.
-        handler.begin(id, Self.head(at: service.store.state.cursor.withGrantsDigest(of: subject.readLimits)))
+        let cursor = service.store.state.cursor.withGrantsDigest(of: subject.readLimits)
+        handler.beginStreamedResponse(id, Self.head(at: cursor))
         push(EventText.opening, to: watcher)
         // The client needs a cursor to resume from after a reconnection, and no event contains one yet.
         if beginsLive { push(EventText.idField(state.cursor), to: watcher) }
@@ -130,7 +131,8 @@ extension WatchNotifier {
         handler.renderInBackground(rendering, key, for: watcher.id, of: watcher.client.key, mustAnswer: true)
     }
 
-    /// Tells the client that the suite does not exist, unless it knows (`isKnown`). The stream waits for the suite.
+    /// Tells the client that the suite does not exist, unless the client knows this already (`isKnown`). The stream
+    /// waits for the suite.
     private func sendMissingSuite(to watcher: Watcher, isKnown: Bool = false, on state: State) {
         let (subject, style) = (watcher.topic.subject, watcher.answerKind.style)
         watcher.revision = state.revision
@@ -213,7 +215,8 @@ extension WatchNotifier {
     }
 
     /// Sends new events to a live stream that was idle for the keep-alive interval, or only the cursor if there are no
-    /// new events. A cursor must follow the events up to it, because a client resumes after its last cursor.
+    /// new events. A cursor must not precede an event of a commit up to this cursor, because a client resumes after the
+    /// last cursor that it got.
     func sendKeepAlive(to watcher: Watcher) {
         guard !watcher.isCatchingUp else { return setKeepAlive(watcher) }
         let state = service.store.state.withGrantsDigest(of: watcher.topic.subject.readLimits)

@@ -90,7 +90,7 @@ struct TopicIndex {
         }
     }
 
-    /// Calls `body` with the topics that name the suite, and with the topics that name a prefix of its name.
+    /// Calls `body` with the topics that name the suite, and with the topics that name a prefix of the suite's name.
     private func forEachMatch(of suite: SuiteName, _ body: (SuiteTopics) -> Void) {
         if let topics = suites[suite] { body(topics) }
         suitePrefixes.forEachPrefix(of: suite.text, body)

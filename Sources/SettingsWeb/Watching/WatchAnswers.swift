@@ -24,8 +24,9 @@ extension WatchNotifier {
             case let finding: return try answer(request, finding, on: state, exchange)
             }
         } catch {
-            // The client resumes from the cursor. With a cursor after the evaluated state, it would miss commits.
-            // With the style `refetchRequests`, OpenFeature clients learn that they must evaluate flags again.
+            // The client resumes from the cursor. With a cursor after the evaluated state, it would miss commits. A
+            // request with the style `refetchRequests` is for OpenFeature's event stream, whose errors have another
+            // format.
             let resource = request.style == .refetchRequests ? Resource.evaluationEvents : .observation
             return .answer(Response(toWatchRequest: error, of: resource, cursor: state.cursor))
         }

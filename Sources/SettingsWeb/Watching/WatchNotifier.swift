@@ -46,6 +46,7 @@ final class WatchNotifier {
         index = TopicIndex(service.budget)
     }
 
+    /// Returns the published state, and subscribes the event loop to the next publication.
     func readStateAndSubscribe() -> State { service.store.watch(listener) }
 
     /// Makes a request a watcher. Throws 401 if the credential is no longer valid, 429 if there are too many watchers,
@@ -110,7 +111,8 @@ extension WatchNotifier {
             search = TopicSearch(state.history.commits(after: comparedRevision), upTo: state.revision)
             continueSearch()
         } else {
-            // The history lacks a commit, for example because the commit was too large. It may match any topic.
+            // The history lacks a commit, for example because the commit was too large. This commit may match any
+            // topic.
             wakeUp(index.allTopics, upTo: state.revision)
         }
     }
@@ -166,7 +168,7 @@ extension WatchNotifier {
                 // One evaluation may take a millisecond, so the clock is read after each evaluation.
                 if MonotonicClock.system.now() > deadline { break }
             }
-            // Answers without an evaluation take little time, so the clock is read after every 16th.
+            // An answer without an evaluation takes little time, so the clock is read after every 16 watchers.
             if count % 16 == 0, MonotonicClock.system.now() > deadline { break }
         }
         isWakeUpScheduled = true

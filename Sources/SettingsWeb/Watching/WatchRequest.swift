@@ -44,8 +44,8 @@ struct WatchRequest: Sendable {
         mergesByKey = query.flag(.latest)
     }
 
-    /// True if a long poll waits for the creation of a suite that does not exist: it has a revision to resume from or the
-    /// parameter `wait`, unless `wait` is 0.
+    /// True if a long poll waits for the creation of a suite that does not exist: if the request has the parameter
+    /// `since` or `wait`, unless `wait` is 0.
     var waitsForSuite: Bool { (wait != nil || since != nil) && wait != 0 }
 
     private static func subject(_ request: APIRequest, _ bytes: Span<UInt8>) throws(Problem) -> WatchSubject {
