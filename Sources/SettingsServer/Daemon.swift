@@ -30,10 +30,11 @@ package final class Daemon: Sendable {
     private let commitLog: any StorageLog
     /// The log of messages for operators.
     private let log: Log
-    /// In nanoseconds.
+    /// The maximum time for which a stop waits for the requests of open connections, in nanoseconds.
     private let stopTimeout: UInt64
     private let isStopping: StopFlag
     private let maintenanceTimer: RepeatingTimer
+    /// Returns freed memory to the operating system.
     private let trimTimer: RepeatingTimer
     private let watchdogTimer: RepeatingTimer?
     private let tokenExpiryTimer: RepeatingTimer
@@ -186,7 +187,7 @@ package final class Daemon: Sendable {
             tokenUsage.collect(from: policyBoard.policies.access)
         }
         self.manager = manager
-        watchdogTimer = Self.watchdog(manager, server, store, log)
+        watchdogTimer = Self.startWatchdog(manager, server, store, log)
         policies.logAccessControl(to: log)
         for address in addresses { log.info("listening on \(address.location)") }
         for address in addresses where !address.isLocal {
@@ -241,7 +242,7 @@ package final class Daemon: Sendable {
     }
 
     /// Starts to report to the watchdog of the service manager. Returns nil if the service manager has no watchdog.
-    private static func watchdog(
+    private static func startWatchdog(
         _ manager: ServiceManager?, _ server: HTTPServer, _ store: Store, _ log: Log
     ) -> RepeatingTimer? {
         guard let manager, let interval = manager.watchdogInterval else { return nil }

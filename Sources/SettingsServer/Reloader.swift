@@ -24,6 +24,7 @@ final class Reloader: Sendable {
     private let audit: AuditLog?
     private let tokenUsage: TokenUsage
     private let log: Log
+    /// Reads the configuration again.
     private let reread: @Sendable () throws(ConfigurationError) -> Configuration
     private let state: Mutex<State>
     private let hasLastReloadFailed = Atomic(false)
@@ -84,7 +85,7 @@ final class Reloader: Sendable {
     }
 
     /// Replaces the policies. Saves when each token of the old policy was last used, unless the token was removed.
-    private func install(_ policies: Policies) {
+    private func replacePolicies(_ policies: Policies) {
         let replaced = board.policies.access
         board.post(policies)
         tokenUsage.collect(from: replaced, keepingTokensOf: policies.access)
@@ -97,12 +98,13 @@ final class Reloader: Sendable {
             let renewed = try? AccessPolicy(rereadingTokensOf: access)
         else { return false }
         policies.access = renewed
-        install(policies)
+        replacePolicies(policies)
         policies.logAccessControl(to: log)
         return true
     }
 
-    /// Reloads all but the schemas. Returns the options that need a restart, and the schemas to set (nil: no folder).
+    /// Reloads everything except the schemas. Returns the options that need a restart, and the schemas to set; nil if
+    /// no folder with schemas is configured.
     private func reload() throws(ConfigurationError) -> (restartOptions: [String], schemas: [SchemaFile]?) {
         var configuration = try reread()
         let policies = try Policies(configuration)
@@ -123,7 +125,7 @@ final class Reloader: Sendable {
         service?.watchers.setLimits(configuration.watchers)
         service?.store.limits = configuration.writes
         service?.budget.update(limit: configuration.bufferBytes)
-        install(policies)
+        replacePolicies(policies)
         // A log rotation renames the audit file, and then asks for a reload.
         audit?.reopen()
         let note =
@@ -158,6 +160,7 @@ extension Policies {
         warnOfExpiry(log)
     }
 
+    /// Logs a warning if tokens expire soon.
     func warnOfExpiry(_ log: Log) {
         if let warning = access?.expiryWarning { log.warning(warning) }
     }

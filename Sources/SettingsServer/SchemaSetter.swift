@@ -15,7 +15,7 @@ final class SchemaSetter: Sendable {
     static let caller = "config"
     /// The maximum number of violations in a log line.
     private static let maximumLoggedViolations = 10
-    /// The time for which a write is retried while the write queue is full, in nanoseconds.
+    /// The nanoseconds for which `SchemaSetter` retries a write while the write queue is full.
     private static let retryDuration: UInt64 = 60_000_000_000
     private static let retryInterval = Duration.milliseconds(200)
 

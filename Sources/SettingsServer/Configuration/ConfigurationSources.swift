@@ -50,7 +50,7 @@ extension Configuration {
     /// A text with a line for each option: its name, its value and its source, in columns.
     package var listing: String {
         let rows = Option.all.map { [$0.name, $0.write(self).text(), source(of: $0.name)] }
-        // The column of values is 24 wide. A longer value moves the source in its row only.
+        // The column of values is 24 characters wide. A longer value shifts the source to the right in its row only.
         let widths = [rows.map { $0[0].count }.max() ?? 0, 24]
         return rows.map { row in
             zip(row, widths).map { $0 + String(repeating: " ", count: max(0, $1 - $0.count)) }.joined(separator: "  ")

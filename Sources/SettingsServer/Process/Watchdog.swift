@@ -23,7 +23,8 @@ package final class Watchdog: Sendable {
     /// Reports to the watchdog of the service manager.
     private let feed: @Sendable () -> Void
     private let log: Log
-    /// The indices of the parts that have not executed an iteration since the last report, and whether this is logged.
+    /// The indices of the parts that have not executed an iteration since the last report, and whether a log line has
+    /// reported this.
     private let pending = Mutex((parts: Set<Int>(), isLogged: false))
 
     package init(_ parts: [Part], _ log: Log, feed: @escaping @Sendable () -> Void) {

@@ -30,7 +30,7 @@ final class Lifecycle: @unchecked Sendable {
 
     /// Installs the signal handlers. They retain the object, so it exists until the process ends.
     ///
-    /// - Parameter stopSeconds: the time that a stop gives to open connections.
+    /// - Parameter stopSeconds: the maximum seconds that a stop waits for the requests of open connections.
     init(stopSeconds: Int, log: Log) {
         self.stopSeconds = stopSeconds
         self.log = log

@@ -32,7 +32,7 @@ struct TokenTool {
         let daemon = directory.flatMap { Self.daemon(of: $0) }
         // If root runs the command, continue as the owner of the directory of the token file, so that the daemon can
         // read a file that the command creates. If root owns this directory, `switchToOwner` changes nothing. The path
-        // may then be a symbolic link, so try the directory of the target next.
+        // of the token file may then be a symbolic link, so the loop continues with the directory of its target.
         for path in [file, TokenFile.followingLinks(file)] {
             try ProcessUser.switchToOwner(of: path.parentDirectory ?? ".")
         }
@@ -89,7 +89,7 @@ struct TokenTool {
         return name
     }
 
-    /// Parses a duration such as `90d`, and returns the time at which it ends.
+    /// Parses a duration such as `90d` from now on, and returns the time at which the duration ends.
     private static func end(of duration: String, from now: Timestamp) throws(ProgramError) -> Timestamp {
         let units: [(letter: String, seconds: Int64)] = [
             ("s", 1), ("m", 60), ("h", 3600), ("d", 86_400), ("w", 604_800),
