@@ -3,12 +3,13 @@ struct Command: Sendable {
     /// An option of a command.
     struct Option: Sendable {
         let name: String
-        /// The word for its value in the help, or the possible values with `|` between them; nil if it takes no value.
+        /// The placeholder for the value in the help, or the possible values with `|` between them; nil if the option
+        /// has no value.
         var value: String?
         let help: String
-        /// True if it may be given several times.
+        /// True if a command line may have the option several times.
         var isRepeatable = false
-        /// The letter of the short form.
+        /// The letter of the short form, such as `s` for `-s`; nil if there is none.
         let short: Character?
 
         init(
@@ -18,7 +19,7 @@ struct Command: Sendable {
             self.short = short
         }
 
-        /// True if a word before its value, or before `=`, is the option.
+        /// True if a word of the command line, without `=` and a value, is the option.
         func matches(_ word: some StringProtocol) -> Bool {
             word == "--\(name)" || short.map { word == "-\($0)" } ?? false
         }
@@ -30,7 +31,7 @@ struct Command: Sendable {
     let summary: String
     var details = ""
     var options: [Option] = []
-    /// Groups of options of which a command line may have one at most.
+    /// Groups of options. A command line may have at most one option of each group.
     var exclusive: [[String]] = []
     let examples: [String]
     let run: @Sendable (Arguments) async throws -> ExitCode
@@ -47,8 +48,8 @@ struct Command: Sendable {
         return placeholder.split(separator: "|").map(String.init)
     }
 
-    /// Throws if two options exclude each other, the command has no form with these operands, or a word is not one of its
-    /// choices.
+    /// Throws if two options exclude each other, if the command has no form with these operands, or if an operand or
+    /// the value of an option is not one of the allowed words.
     func validate(_ arguments: Arguments) throws(ToolError) {
         for group in exclusive {
             let given = group.filter(arguments.has)
@@ -64,10 +65,10 @@ struct Command: Sendable {
     }
 
     private static func validate(
-        _ word: String, as placeholder: String, of taker: String
+        _ word: String, as placeholder: String, of subject: String
     ) throws(ToolError) {
         guard let choices = choices(of: placeholder), !choices.contains(word) else { return }
-        throw .usage("\(taker) takes \(choices.alternatives), not '\(Terminal.plain(word))'")
+        throw .usage("\(subject) takes \(choices.alternatives), not '\(Terminal.plain(word))'")
     }
 
     /// Options that every command has.

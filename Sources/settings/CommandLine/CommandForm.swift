@@ -8,8 +8,8 @@ extension Command {
             case oneOrMore
         }
 
-        /// The word of the usage line, such as `SUITE` or `FILE|DIRECTORY`; for an operand with a few possible words, all of
-        /// them in lower case with `|` between them.
+        /// The placeholder in the usage line, such as `SUITE` or `FILE|DIRECTORY`; for an operand that must be one of a
+        /// few words, these words in lower case, separated by `|`.
         let placeholder: String
         let count: Count
 
@@ -36,11 +36,12 @@ extension Command {
         }
     }
 
-    /// A list of operands that a command takes. An array literal is a form without an option.
+    /// A form of the command line of a command: a list of operands, and the option that selects the form. An array
+    /// literal is a form without an option.
     struct Form: Sendable, ExpressibleByArrayLiteral {
         let operands: [Operand]
-        /// The name of the option that selects the form. A command line with this option must have the operands of a form
-        /// that the option selects.
+        /// The name of the option that selects the form. A command line with this option must have the operands of a
+        /// form that the option selects.
         let option: String?
 
         init(_ operands: [Operand], with option: String) {
@@ -51,12 +52,12 @@ extension Command {
             (self.operands, option) = (operands, nil)
         }
 
-        fileprivate func takes(_ count: Int) -> Bool {
-            let most = operands.last?.isRepeated ?? false ? Int.max : operands.count
-            return operands.count(where: \.isRequired) <= count && count <= most
+        fileprivate func accepts(operandCount count: Int) -> Bool {
+            let maximum = operands.last?.isRepeated ?? false ? Int.max : operands.count
+            return operands.count(where: \.isRequired) <= count && count <= maximum
         }
 
-        /// The operand at a position; nil behind the last operand.
+        /// The operand at a position; nil after the last operand.
         func operand(at position: Int) -> Operand? {
             if position < operands.count { return operands[position] }
             return operands.last?.isRepeated ?? false ? operands.last : nil
@@ -74,20 +75,22 @@ extension Command {
         }
     }
 
-    /// Lists of forms. The operands must be the operands of a form of each list: of the forms that each given option selects,
-    /// or without such an option of the other forms.
+    /// Returns a list of forms for each option of the command line that selects forms: the forms that the option
+    /// selects. Without such an option, returns one list: the forms that no option selects. The operands must match a
+    /// form of each list.
     func selectedForms(_ arguments: Arguments) -> [[Form]] {
         let given = Set(forms.compactMap(\.option).filter(arguments.has))
         guard !given.isEmpty else { return [forms.filter { $0.option == nil }] }
         return given.sorted().map { option in forms.filter { $0.option == option } }
     }
 
-    /// Returns the operands of the form of the command line. Throws if a selected list has no form with so many operands.
+    /// Returns the operands of the form of the command line. Throws if a list of `selectedForms` has no form that
+    /// accepts the number of operands.
     func validatedOperands(_ arguments: Arguments) throws(ToolError) -> [Operand] {
         let operands = arguments.operands
         var fitting: [Operand] = []
         for forms in selectedForms(arguments) {
-            guard let form = forms.first(where: { $0.takes(operands.count) }) else {
+            guard let form = forms.first(where: { $0.accepts(operandCount: operands.count) }) else {
                 let usage = "the usage is \(usages.map { "'\($0)'" }.alternatives)"
                 if let form = forms.first(where: { $0.operands.count > operands.count }) {
                     throw .usage("\(form.operands[operands.count].placeholder) is missing; \(usage)")
@@ -102,7 +105,7 @@ extension Command {
 }
 
 extension [String] {
-    /// The elements as alternatives of a sentence: `a, b or c`.
+    /// The elements as a list in a sentence: `a, b or c`.
     var alternatives: String {
         guard count > 1, let last else { return first ?? "" }
         return "\(dropLast().joined(separator: ", ")) or \(last)"

@@ -16,7 +16,7 @@ extension Command {
 }
 
 extension Arguments {
-    /// Adds the deadlines that the options give to the options of a write.
+    /// Copies the deadlines of the command line to the options of a write request.
     func addDeadlines(to options: inout WriteOptions) throws(ToolError) {
         options.confirm = try confirmTime()
         options.until = try deadline("until")
@@ -26,7 +26,7 @@ extension Arguments {
         }
     }
 
-    /// The deadline that an option gives.
+    /// Returns the deadline in the value of an option; nil if the command line does not have the option.
     private func deadline(_ name: String) throws(ToolError) -> PendingTime? {
         guard let text = self[name] else { return nil }
         return try Self.deadline(text, of: "--\(name)")
@@ -49,8 +49,8 @@ extension Arguments {
         return time
     }
 
-    /// The time span that a text gives, such as `90`, `90s` or `1h30m`; nil for any other text. The daemon counts whole
-    /// seconds.
+    /// Parses a time span such as `90`, `90s` or `1h30m`; nil for any other text. Rounds up, because the daemon counts
+    /// whole seconds.
     private static func span(_ text: String) -> PendingTime? {
         let seconds = Double(text) ?? milliseconds(of: text).map { $0 / 1000 }
         guard let seconds, (0...1e12).contains(seconds) else { return nil }

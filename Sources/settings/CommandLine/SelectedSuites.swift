@@ -1,14 +1,14 @@
 import SettingsAPI
 import SettingsHTTP
 
-/// The suites that a command is about, and the keys in these suites.
+/// The suites that a command reads, and the keys in these suites.
 struct SelectedSuites {
     /// Nil for all suites.
     let names: [SuiteName]?
     /// Empty for all keys.
     let keys: [KeyName]
 
-    /// True if the output must say which suite a line is about.
+    /// True if the command may print settings of more than one suite, so that each line must name its suite.
     var areSeveral: Bool { names?.count != 1 }
 }
 
@@ -20,7 +20,7 @@ extension Command {
 }
 
 extension Arguments {
-    /// The suites of the first operand, of `--suite` and of `--all`.
+    /// The suites that the first operand, `--suite` and `--all` select.
     func selectedSuites() throws(ToolError) -> SelectedSuites {
         if has("all") { return SelectedSuites(names: nil, keys: []) }
         let names = try SuiteName.named(operands.prefix(1) + all("suite"))
@@ -31,11 +31,11 @@ extension Arguments {
 extension CallerState {
     /// The patterns of the suites, or of the keys in suites, that the caller may read: `app`, `app.*/player.*`, `*`.
     var readablePatterns: [Substring] {
-        // Every other right includes the right to read.
-        let others: Set<Substring> = ["metrics", "reload", "admin"]
+        // Every right on suites includes the right to read.
+        let rightsOnDaemon: Set<Substring> = ["metrics", "reload", "admin"]
         return grants.compactMap { grant in
             let parts = grant.split(separator: ":")
-            guard parts.count == 2, !others.isSuperset(of: parts[1].split(separator: ",")) else { return nil }
+            guard parts.count == 2, !rightsOnDaemon.isSuperset(of: parts[1].split(separator: ",")) else { return nil }
             return parts[0]
         }
     }

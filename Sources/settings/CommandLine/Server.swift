@@ -32,7 +32,8 @@ extension Arguments {
     private func token(by deadline: ContinuousClock.Instant) throws(ToolError) -> AccessToken? {
         guard let token = givenToken else { return nil }
         do throws(TokenError) {
-            // The token is loaded before the first request, so that a wrong path is reported as an error of the command line.
+            // The token is loaded before the first request, so that a wrong path is reported as an error of the command
+            // line.
             try token.load(by: deadline)
         } catch {
             let code: ExitCode =

@@ -4,14 +4,14 @@ import SettingsModel
 
 /// A setting, or a part of its value, as a word of the command line names it: `theme`, `servers[0].port`.
 ///
-/// The key ends at the first `[`, so that a key may have dots. Each step into the value is in brackets; after a bracket, a
-/// member may also follow a dot. A name in quotation marks is a JSON string, in which any character may stand. A key that
-/// contains `[` or `=` is written `["a[b"]`.
+/// The key ends at the first `[`, so that a key may have dots. Each step into the value is in brackets; after a
+/// bracket, a member may also follow a dot. A name in quotation marks is a JSON string, which may contain any
+/// character. A key that contains `[` or `=` is written `["a[b"]`.
 struct SettingPath: CustomStringConvertible {
     let key: KeyName
-    /// The place in the value; the root for the whole value.
+    /// The location of the part in the value; the root for the whole value.
     let pointer: JSONPointer
-    /// The path as it was written.
+    /// The path as the command line has it.
     let description: String
 
     /// True for the whole value of the key.
@@ -34,8 +34,8 @@ struct SettingPath: CustomStringConvertible {
         return (path, rest.isEmpty ? nil : String(rest.dropFirst()))
     }
 
-    /// Reads a word that is a path, or a path with an operator and a value. Returns the path, and the rest of the word from
-    /// the operator on.
+    /// Reads a word that is a path, or a path with an operator and a value. Returns the path, and the rest of the word
+    /// from the operator on.
     static func split(
         _ word: String, before operators: [String]
     ) throws(ToolError) -> (path: SettingPath, rest: Substring) {
@@ -54,17 +54,17 @@ struct SettingPath: CustomStringConvertible {
     /// True if the path is probably meant as a pattern, such as `player.*`. A key of that name is written in brackets.
     var isPattern: Bool { isWhole && description.hasSuffix("*") }
 
-    /// The error of a command that takes no patterns.
+    /// Makes the error for a pattern in a command that accepts only keys.
     ///
-    /// - Parameter advice: what the caller can write instead.
+    /// - Parameter advice: a clause that names the command for a pattern.
     func patternError(_ advice: String) -> ToolError {
         .usage(
             "'\(Terminal.plain(description))' is a pattern, not a key; \(Terminal.plain(advice)); write "
                 + "'\(Terminal.plain(Self.quoted(key.text)))' for a key with this name")
     }
 
-    /// Returns the paths without duplicates. An element of an array follows the elements behind it, because its removal
-    /// moves these elements.
+    /// Returns the paths without duplicates, in an order in which the parts can be removed: the last elements of an
+    /// array come first, because the removal of an element changes the indexes of the elements after it.
     static func inOrderOfRemoval(_ paths: [SettingPath]) -> [SettingPath] {
         guard !paths.allSatisfy(\.isWhole) else { return paths }
         var ordered: [SettingPath] = []
@@ -74,7 +74,7 @@ struct SettingPath: CustomStringConvertible {
         return ordered
     }
 
-    /// True if the path is before another one in the order of keys, members and elements.
+    /// True if the path precedes another path in the order of keys, members and elements.
     private func precedes(_ other: SettingPath) -> Bool {
         let (steps, otherSteps) = ([key.text] + pointer.tokens, [other.key.text] + other.pointer.tokens)
         for (step, otherStep) in zip(steps, otherSteps) where step != otherStep {
@@ -86,7 +86,7 @@ struct SettingPath: CustomStringConvertible {
         return steps.count < otherSteps.count
     }
 
-    /// Returns the part of a value of the key. Throws if there is none.
+    /// Returns the part of a value at the path. Throws if the value has no such part.
     func part(of value: JSONValue, orEndWith code: ExitCode = .refused) throws(ToolError) -> JSONValue {
         do throws(OperationError) {
             return try value.found(at: pointer)
@@ -95,12 +95,12 @@ struct SettingPath: CustomStringConvertible {
         }
     }
 
-    /// The word that names a key as a whole.
+    /// Returns the word of the command line that names a whole key.
     static func word(for key: KeyName) -> String {
         key.text.contains { "[=".contains($0) } ? quoted(key.text) : key.text
     }
 
-    /// A name in brackets and quotation marks, where any character may stand.
+    /// Returns a name in brackets and quotation marks, which may contain any character.
     static func quoted(_ name: String) -> String { "[\(JSONValue.string(name).text())]" }
 }
 
@@ -108,7 +108,8 @@ extension KeyName {
     /// Reads a word that names a whole key.
     static func whole(_ word: String) throws(ToolError) -> KeyName { try whole(try SettingPath(word), word) }
 
-    /// The key of a path that a word has. Throws if the path leads to a part of the value.
+    /// Returns the key of a path. Throws if the path leads to a part of the value. `word` is the path for the error
+    /// message.
     static func whole(_ path: SettingPath, _ word: String) throws(ToolError) -> KeyName {
         guard path.isWhole else {
             throw .usage(
@@ -159,7 +160,7 @@ private struct SettingPathReader {
         return tokens
     }
 
-    /// Takes a name up to one of some characters, or up to an operator.
+    /// Removes and returns a name, which ends before one of the given characters or before an operator.
     private mutating func takeName(upTo ends: String) -> String {
         let start = rest
         while let byte = rest.first, !ends.utf8.contains(byte), !isAtOperator { rest.removeFirst() }

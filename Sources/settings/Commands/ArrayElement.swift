@@ -4,8 +4,9 @@ import SettingsModel
 
 /// The element of an array that a path leads through, with the value that the program read.
 ///
-/// Other callers may move the element to another position between the read and the write. A patch that tests the element
-/// cannot change the element that has taken its place.
+/// Other callers may move the element to another position between the read and the write. Therefore the patch first
+/// tests that the element at this position still has the value. The daemon refuses the patch if another element is
+/// there.
 struct ArrayElement {
     private let key: KeyName
     fileprivate let pointer: JSONPointer
@@ -15,7 +16,8 @@ struct ArrayElement {
         (self.key, self.pointer, self.value) = (key, pointer, value)
     }
 
-    /// Throws if an element of the first attempt has another value now, because the caller meant the first element.
+    /// Throws if an element has another value than in the first attempt, because the user meant the element of the
+    /// first attempt.
     ///
     /// - Parameters:
     ///   - first: the elements that the first attempt read; nil if this is the first attempt.
@@ -30,6 +32,7 @@ struct ArrayElement {
         first = first ?? present
     }
 
+    /// The value as text, cut after 100 characters.
     private var shown: String {
         let (text, limit) = (value.text(), 100)
         return Terminal.plain(text.count > limit ? "\(text.prefix(limit))…" : text)
@@ -44,23 +47,24 @@ extension ArrayElement: CustomStringConvertible {
 }
 
 extension SettingPath {
-    /// Returns the outermost element of an array that the path leads through. Nil if the path leads through no array, or
-    /// the element does not exist.
+    /// Returns the outermost element of an array that the path leads through. Nil if the path leads through no array,
+    /// or the element does not exist.
     private func element(in whole: JSONValue) -> ArrayElement? {
         for (position, token) in pointer.tokens.enumerated() where JSONPointer.arrayIndex(token) != nil {
             let parent = JSONPointer(Array(pointer.tokens.prefix(position)))
             guard whole[parent]?.array != nil else { continue }
-            let place = JSONPointer(Array(pointer.tokens.prefix(position + 1)))
-            return whole[place].map { ArrayElement(key, place, $0) }
+            let elementPointer = JSONPointer(Array(pointer.tokens.prefix(position + 1)))
+            return whole[elementPointer].map { ArrayElement(key, elementPointer, $0) }
         }
         return nil
     }
 
-    /// Returns a patch with the step. If the path leads through an array, the patch tests the element of the array first.
+    /// Returns a patch with the step. If the path leads through an array, the patch tests the element of the array
+    /// first.
     ///
     /// - Parameters:
     ///   - whole: the value of the key.
-    ///   - elements: gets the tested element.
+    ///   - elements: the array to which this method appends the tested element.
     func patch(_ step: JSONPatch.Step, of whole: JSONValue, testing elements: inout [ArrayElement]) -> JSONPatch {
         guard let element = element(in: whole) else { return JSONPatch([step]) }
         elements.append(element)
@@ -68,7 +72,7 @@ extension SettingPath {
     }
 }
 
-/// The operations that remove settings and parts of their values, for the present values.
+/// The operations that remove settings and parts of their values, made for the values that the initializer reads.
 struct RemovalOperations {
     private(set) var operations: [Transaction.Operation] = []
     private(set) var elements: [ArrayElement] = []

@@ -46,28 +46,30 @@ enum EditCommand {
                     file.remove()
                     throw ToolError(describing: refusal)
                 }
-                guard isEdited, isMistake(refusal), editsAgain(after: refusal) else {
-                    throw explained(refusal, of: document, in: file, arguments)
+                guard isEdited, isCorrectable(refusal), asksToEditAgain(after: refusal) else {
+                    throw errorWithAdvice(refusal, of: document, in: file, arguments)
                 }
             }
         }
     }
 
-    /// True if the person can correct the edited text so that it can be stored.
-    private static func isMistake(_ refusal: any Error) -> Bool {
+    /// True if the daemon may accept the text after the user has corrected it.
+    private static func isCorrectable(_ refusal: any Error) -> Bool {
         (refusal as? SettingsError)?.code != .preconditionFailed
             && [.failed, .refused, .unknown].contains(ToolError(describing: refusal).code)
     }
 
-    private static func editsAgain(after refusal: any Error) -> Bool {
+    /// Asks the user whether to edit the text again. Returns false if there is no terminal.
+    private static func asksToEditAgain(after refusal: any Error) -> Bool {
         let question =
             "settings: cannot store the edited text: \(ToolError(describing: refusal).message)\nedit again? [Y/n]"
         guard let answer = Terminal.answer(to: question) else { return false }
         return answer.isEmpty || answer.lowercased().hasPrefix("y")
     }
 
-    /// The error that tells where the edited text is, and how to go on with it.
-    private static func explained(
+    /// Makes the error for a refused text. The message names the file with the text, and the commands that show changes
+    /// of other callers and store the text.
+    private static func errorWithAdvice(
         _ refusal: any Error, of document: any EditedDocument, in file: TemporaryFile, _ arguments: Arguments
     ) -> ToolError {
         let (path, connection) = (EnvironmentFile.quoted(file.path), arguments.quoted(["server", "token-file"]))
@@ -106,23 +108,26 @@ enum EditCommand {
     }
 }
 
-/// The document that a person edits: the values of a suite, or one value, at a revision.
+/// The document that the user edits: the values of a suite, or one value, at a revision.
 private protocol EditedDocument {
     var suite: SuiteName { get }
-    /// The suite or the setting in a message.
+    /// The name of the suite or of the setting, for messages.
     var name: String { get }
+    /// `suite` or `setting`, for messages.
     var kind: String { get }
     /// The command that shows the changes by other callers since the document was read.
     var commandShowingChanges: String { get }
+    /// The text that the editor opens.
     var text: String { get }
+    /// The extension of the name of the edited file.
     var fileSuffix: String { get }
 
-    /// Stores the edited text, which differs from ``text``. Returns nil, and does nothing, if it changes nothing.
+    /// Stores the edited text, which differs from ``text``. Returns nil, and sends nothing, if the values are the same.
     func store(_ edited: [UInt8], _ options: WriteOptions) throws -> WriteReport?
 
     /// The command that stores a file with the edited text.
     ///
-    /// - Parameter options: the options of the command, each after a blank.
+    /// - Parameter options: the options of the command as text, each with a leading space.
     func command(storing path: String, _ options: String) -> String
 }
 
@@ -169,7 +174,7 @@ private struct EditedSetting: EditedDocument {
         var entry: KeyListing.Entry?
         do throws(SettingsError) {
             entry = try client.entry(of: key, in: suite)
-            // The refusal of this says if the key is unknown, and which are near.
+            // The error of this request says whether the key is unknown, and suggests similar keys.
             if entry == nil { _ = try client.blocking.send(.setting(key, in: suite)) }
         } catch {
             guard error.code == .notSet || error.code == .unknownSuite else { throw error }
@@ -215,8 +220,8 @@ private struct EditedSetting: EditedDocument {
 }
 
 extension Arguments {
-    /// The given options among some, as a command line repeats them. Leaves out a token file that is a pipe, because a
-    /// pipe can be read only once.
+    /// Returns the options with these names that the command line has, in the syntax of the shell, each with a leading
+    /// space. Omits a token file that is a pipe, because a pipe can be read only once.
     func quoted(_ names: [String]) -> String {
         names.filter(has).map { name in
             let value = self[name] ?? ""

@@ -65,14 +65,14 @@ enum GetCommand {
         return .done
     }
 
-    /// Prints the values, or the sources, of the keys that begin with a prefix. Prints nothing if a value cannot be read,
-    /// because a script would take the other values for all values.
+    /// Prints the values, or the sources, of the keys that begin with a prefix. If one value cannot be read, prints no
+    /// value, because a script would not notice that a value is missing.
     @inline(never)
     private static func printSettings(_ arguments: Arguments) throws -> ExitCode {
         let (suite, prefix) = (try arguments.suite(), arguments["prefix"] ?? "")
         let (client, moment) = (try arguments.client(), try arguments.moment("at"))
         var settings: [SettingState] = []
-        try client.eachPage(of: suite, prefix: prefix, at: moment, isOneMoment: true) { page in
+        try client.eachPage(of: suite, prefix: prefix, at: moment, atOneRevision: true) { page in
             settings += page.map(\.setting)
         }
         if arguments.has("source"), !settings.isEmpty {
@@ -82,7 +82,7 @@ enum GetCommand {
         if let setting = settings.first(where: { $0.isConcealed && $0.source.isStored }) {
             throw ToolError(concealed: setting.key, in: suite)
         }
-        // The refusal of this request describes the invalid value.
+        // The error of this request describes the invalid value.
         if let setting = settings.first(where: { $0.source == .invalid }) {
             try client.blocking.send(.setting(setting.key, in: suite, at: moment))
         }

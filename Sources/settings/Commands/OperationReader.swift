@@ -2,45 +2,48 @@ import SettingsAPI
 import SettingsHTTP
 import SettingsModel
 
-/// A reader of the operations that the words of `settings set` mean.
+/// Converts the operands of `settings set` to operations on settings.
 struct OperationReader {
     let client: DaemonClient
     let suite: SuiteName
     let arguments: Arguments
 
-    /// A path with the word that is its value; nil for `--toggle`.
+    /// A path, and the word for its value; with `--toggle`, the word is nil.
     struct Assignment {
         let path: SettingPath
         let word: String?
     }
 
-    /// The operations that the words mean for the present values of the suite.
+    /// The operations for the assignments, made for the present values of the suite.
     struct PreparedChange {
         fileprivate(set) var operations: [Transaction.Operation] = []
-        /// The keys that must still have no stored value.
+        /// The keys that had no stored value when they were read. The write must fail if one of them has a value now.
         fileprivate(set) var unsetKeys: [KeyName] = []
-        /// True if the operations are made of present values, and test that these are unchanged.
+        /// True if the operations depend on values that were read, and test that these values are unchanged.
         fileprivate(set) var dependsOnValues = false
         /// The elements of arrays that the operations test.
         fileprivate(set) var elements: [ArrayElement] = []
         var consistsOfPatches: Bool {
             operations.allSatisfy { if case .change(.patch) = $0.action { true } else { false } }
         }
-        /// The values that the program knows of keys, after the operations.
+        /// The values of keys after the operations, as far as the command knows them.
         fileprivate var values: [KeyName: JSONValue] = [:]
 
         /// Returns the action that stores the first value of a key.
-        fileprivate mutating func begin(_ key: KeyName, with value: JSONValue) -> Transaction.Operation.Action {
+        fileprivate mutating func setFirstValue(
+            of key: KeyName, to value: JSONValue
+        ) -> Transaction.Operation.Action {
             values[key] = value
             unsetKeys.append(key)
             return .set(value)
         }
     }
 
-    /// An error that says that another caller changed the suite between two reads. The caller of `change(_:)` tries again.
+    /// An error that says that another caller changed the suite between two reads. The caller of `change(_:)` tries
+    /// again.
     struct StaleRead: Error {}
 
-    /// The operation that an argument does on a value.
+    /// The change that an assignment makes to a value.
     private enum Edit {
         case set(JSONValue)
         case change(InPlaceOperation)
@@ -91,7 +94,7 @@ struct OperationReader {
     {
         let path = assignment.path
         if path.isWhole, !arguments.has("append"), !arguments.has("remove"), !arguments.has("merge") {
-            // The type of the value is known, so that the suite need not be asked.
+            // If an option gives the type of the value, the command need not read the schema.
             guard let word = assignment.word else { return .change(.toggle) }
             if let value = try typedValue(word) {
                 change.values[path.key] = value
@@ -108,8 +111,8 @@ struct OperationReader {
                 change.values[path.key] = value
                 return .set(value)
             case .change(let operation):
-                if whole == nil, let value = operation.beginning, try isUnset(path.key) {
-                    return change.begin(path.key, with: value)
+                if whole == nil, let value = operation.resultWithoutValue, try isUnset(path.key) {
+                    return change.setFirstValue(of: path.key, to: value)
                 }
                 change.values[path.key] = whole.flatMap { try? operation.applied(to: $0) }
                 return .change(operation)
@@ -130,11 +133,11 @@ struct OperationReader {
         return .change(.patch(patch))
     }
 
-    /// Returns what an assignment does to the value at its path.
+    /// Returns the edit that an assignment makes to the value at its path.
     ///
     /// - Parameters:
-    ///   - present: the value; nil if there is none.
-    ///   - schema: the schema of the value.
+    ///   - present: the present value at the path; nil if there is no value.
+    ///   - schema: the schema of the value; nil if the path has no schema.
     private func edit(_ assignment: Assignment, _ present: JSONValue?, _ schema: JSONValue?) throws -> Edit {
         let path = assignment.path
         guard let word = assignment.word else { return .change(.toggle) }
@@ -151,23 +154,23 @@ struct OperationReader {
         }
         let reader = ValueReader(path.description, schema)
         if arguments.has("append") || arguments.has("remove") {
-            // Without a schema, the present value says if it is a list or a text.
-            let isText = reader.takesAnything ? present?.string != nil : reader.takesText
+            // Without a schema, the present value shows whether the value is a list or a text.
+            let isText = reader.acceptsAnyType ? present?.string != nil : reader.acceptsTexts
             if isText, arguments.has("append") { return .change(.concat(word)) }
             let elements = ValueReader(path.description, ValueReader.schema(at: ["0"], in: schema))
             let typed = try typedValue(word)
             let element = try typed ?? elements.read(word)
             if arguments.has("append") { return .change(.append([element])) }
-            // Without a schema, the word 1 may be the number or the text.
-            return .remove(typed == nil && elements.takesAnything ? [element, .string(word)] : [element])
+            // Without a schema, the word 1 may mean the number 1 or the text 1. Both are removed.
+            return .remove(typed == nil && elements.acceptsAnyType ? [element, .string(word)] : [element])
         }
         if let value = try typedValue(word) { return .set(value) }
         let text = word.dropFirst()
         let amount: InPlaceOperation.Amount? =
             Int64(text).map { .integer($0) } ?? Double(text).flatMap { $0.isFinite ? .double($0) : nil }
-        if word.hasPrefix("+"), !reader.takesText, let amount {
+        if word.hasPrefix("+"), !reader.acceptsTexts, let amount {
             let isNumber = present.map { ["integer", "number"].contains($0.typeName) } ?? false
-            if !reader.takesAnything || isNumber { return .change(.add(amount)) }
+            if !reader.acceptsAnyType || isNumber { return .change(.add(amount)) }
             Terminal.warn("\(path) is stored as the text '\(word)', because the stored value is not a number")
         }
         return .set(try reader.read(word))
@@ -175,8 +178,8 @@ struct OperationReader {
 
     // MARK: Parts of values
 
-    /// Returns the patch that makes an edit at a path. It tests a value that the edit depends on, so that the daemon refuses
-    /// the patch if another caller has changed the value.
+    /// Returns the patch that makes an edit at a path. If the edit depends on a value, the patch tests this value, so
+    /// that the daemon refuses the patch if another caller has changed the value.
     private func patch(
         _ edit: Edit, _ path: SettingPath, of whole: JSONValue, testing elements: inout [ArrayElement]
     ) throws(ToolError) -> JSONPatch {
@@ -208,7 +211,8 @@ struct OperationReader {
         }
     }
 
-    /// Returns the action for a part of a key without a value: a member that is set begins an object.
+    /// Returns the action for an edit of a key without a value. Setting a member stores an object with this member.
+    /// Throws for any other edit.
     private func actionWithoutValue(
         _ edit: Edit, _ path: SettingPath, in change: inout PreparedChange
     ) throws -> Transaction.Operation.Action {
@@ -219,10 +223,11 @@ struct OperationReader {
             let part = path.isWhole ? "" : ", so \(path) does not exist"
             throw ToolError(.notSet, "\(path.key) of suite \(suite) is not set and has no default\(part)")
         }
-        return change.begin(path.key, with: .object([name: value]))
+        return change.setFirstValue(of: path.key, to: .object([name: value]))
     }
 
-    /// True if the key could have a value, but has none. Throws if the key is unknown, or its value is invalid.
+    /// True if the schema allows the key, but the setting has no value. Throws if the key is unknown, or its value is
+    /// invalid.
     private func isUnset(_ key: KeyName) throws(SettingsError) -> Bool {
         do throws(SettingsError) {
             _ = try client.blocking.send(.setting(key, in: suite))
@@ -235,18 +240,19 @@ struct OperationReader {
 
     // MARK: Values
 
-    /// The key as the suite lists it; nil where it does not.
+    /// Reads a setting with its schema. Returns nil if the list of keys does not have the key, if the suite does not
+    /// exist, or if the caller may not read the list.
     private func entry(of key: KeyName) throws -> KeyListing.Entry? {
         do throws(SettingsError) {
             return try client.entry(of: key, in: suite)
         } catch {
-            // A suite begins with its first setting.
+            // The write of the first setting creates the suite.
             if error.code == .unknownSuite || error.code == .forbidden { return nil }
             throw error
         }
     }
 
-    /// The value of a word if an option says its type.
+    /// Returns the value of a word if `--text` or `--json` gives its type; otherwise nil.
     private func typedValue(_ word: String) throws(ToolError) -> JSONValue? {
         if arguments.has("text") { return .string(word) }
         return arguments.has("json") ? try Self.json(word) : nil
@@ -272,8 +278,8 @@ struct OperationReader {
 }
 
 extension InPlaceOperation {
-    /// The value that comes of adding to nothing; nil if that has no meaning.
-    fileprivate var beginning: JSONValue? {
+    /// The result of the operation on a setting without a value; nil if the operation needs a value.
+    fileprivate var resultWithoutValue: JSONValue? {
         switch self {
         case .append(let elements): .array(elements)
         case .concat(let text): .string(text)

@@ -74,7 +74,7 @@ enum PendingCommands {
         let (id, options) = (try PendingID.named(arguments.operands[0]), try arguments.writeOptions())
         let client = try arguments.client()
         let summary = try client.blocking.send(.perform(request, on: id, options)).body
-        summary.printEnd(of: id, arguments)
+        summary.printOutcome(of: id, arguments)
         return .done
     }
 }
@@ -89,8 +89,8 @@ extension PendingID {
 }
 
 extension WriteSummary {
-    /// Prints the changes of a revert, and what became of the action.
-    fileprivate func printEnd(of id: PendingID, _ arguments: Arguments) {
+    /// Prints the changes of a revert, and the outcome or the new deadline of the action.
+    fileprivate func printOutcome(of id: PendingID, _ arguments: Arguments) {
         guard !arguments.has("quiet") || isDryRun else { return }
         for line in WriteReport(self).lines { print(line) }
         for line in pending?.outcomeLines ?? [] { print(line) }
@@ -100,15 +100,17 @@ extension WriteSummary {
 }
 
 extension WriteReport {
-    /// With `--interactive` or `--check`, waits for the decision about the pending action, and carries the decision out.
-    func decide(_ arguments: Arguments, _ client: DaemonClient) throws -> ExitCode {
-        guard let pending, let period = pending.deadline, pending.kind == .confirm else { return .done }
-        if arguments.has("interactive") { return try askPerson(pending, until: period, arguments, client) }
+    /// With `--interactive` or `--check`, waits for the decision about the pending action, and carries the decision
+    /// out.
+    func awaitDecision(_ arguments: Arguments, _ client: DaemonClient) throws -> ExitCode {
+        guard let pending, let deadline = pending.deadline, pending.kind == .confirm else { return .done }
+        if arguments.has("interactive") { return try askPerson(pending, until: deadline, arguments, client) }
         if let command = arguments["check"] { return try run(check: command, pending, arguments, client) }
         return .done
     }
 
-    /// Shows the time before the deadline. Stops when the person presses Enter, when the input ends, or at the deadline.
+    /// Shows the remaining time until the deadline. Confirms the change if the user presses Enter. Throws at the
+    /// deadline, or if the input ends.
     private func askPerson(
         _ pending: PendingDescription, until deadline: Timestamp, _ arguments: Arguments, _ client: DaemonClient
     ) throws -> ExitCode {
@@ -122,7 +124,7 @@ extension WriteReport {
             guard readLine() != nil else { break }
             try Terminal.show("")
             try client.blocking.send(.perform(.confirm, on: pending.id, WriteOptions.plain.repeatable()))
-                .body.printEnd(of: pending.id, arguments)
+                .body.printOutcome(of: pending.id, arguments)
             return .done
         }
         try Terminal.show("")
@@ -134,7 +136,7 @@ extension WriteReport {
         check command: String, _ pending: PendingDescription, _ arguments: Arguments, _ client: DaemonClient
     ) throws -> ExitCode {
         var shell = ShellCommand(command)
-        // The command may run `settings`, which then asks the same daemon.
+        // If the command runs `settings`, that program must use the same daemon.
         if let server = arguments["server"] { shell.variables[ServerAddress.variable] = server }
         shell.variables["SETTINGS_PENDING"] = pending.id.description
         try Terminal.flush()
@@ -157,7 +159,7 @@ extension WriteReport {
                 : "\(failure), and the change was not reverted"
             throw ToolError(cause.code, "\(result): \(cause.message)")
         }
-        summary.printEnd(of: pending.id, arguments)
+        summary.printOutcome(of: pending.id, arguments)
         guard failure.isEmpty else { throw ToolError(.failed, "\(failure), so the change was reverted") }
         return .done
     }

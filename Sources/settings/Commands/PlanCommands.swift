@@ -79,20 +79,20 @@ enum PlanCommands {
             throw error.tooManyOperations(plan.operations.count, plan.suites.count) ?? ToolError(describing: error)
         }
         report.print(arguments)
-        return try report.decide(arguments, plan.client)
+        return try report.awaitDecision(arguments, plan.client)
     }
 }
 
 /// The operations that give suites the values in files.
 private struct Plan {
-    /// The suites that the files describe, as they are.
+    /// The present values of the suites that the files describe.
     private(set) var suites: [StoredSuite] = []
     /// The settings that the files describe, for each suite.
     private var desired: [[StoredSetting]] = []
     private var prunes: Bool
     private(set) var overridesLocks: Bool
     private var schemas: [SuiteName: Schema] = [:]
-    /// One client, because a token from a pipe can be read only once.
+    /// All requests use one client, because a token from a pipe can be read only once.
     let client: DaemonClient
 
     init(_ arguments: Arguments) throws {
@@ -123,7 +123,7 @@ private struct Plan {
         }
     }
 
-    /// The plan, and the plan with each combination of the options that it lacks.
+    /// This plan with each combination of `--prune` and `--override` that includes the given options.
     var variants: [Plan] {
         [(false, false), (false, true), (true, false), (true, true)].map { morePrunes, moreOverrides in
             var plan = self
@@ -136,7 +136,7 @@ private struct Plan {
     /// Identifies the operations, the revisions of the suites, and whether the operations write locked keys.
     var hash: String {
         let override = overridesLocks ? "override\n" : ""
-        let places = suites.map { "\($0.suite) \($0.revision)\n" }.joined()
+        let revisions = suites.map { "\($0.suite) \($0.revision)\n" }.joined()
         let lines = operations.map { operation in
             switch operation.action {
             case .set(let value):
@@ -144,10 +144,10 @@ private struct Plan {
             case .delete, .change: "\(operation.suite) delete \(operation.key)\n"
             }
         }.joined()
-        return SHA256(Array((override + places + lines).utf8).span).hex
+        return SHA256(Array((override + revisions + lines).utf8).span).hex
     }
 
-    /// Returns all reasons why the daemon would refuse the operations; nil if it would not.
+    /// Returns an error with all reasons why the daemon would refuse the operations; nil if it would accept them.
     func refusal() -> ToolError? {
         let isLocked = { (operation: Transaction.Operation) in
             !overridesLocks && schemas[operation.suite]?.key(operation.key.text)?.isLocked ?? false
@@ -176,7 +176,7 @@ private struct Plan {
         return lines.isEmpty ? nil : ToolError(code, lines.joined(separator: "\n"))
     }
 
-    /// The plan for machines.
+    /// The plan as a JSON object, for `--json`.
     func summary(hasHash: Bool) -> JSONValue {
         let operations = operations.map { operation -> JSONValue in
             let isSecret = schemas[operation.suite]?.isSecret(operation.key.text) ?? false
@@ -209,7 +209,8 @@ private struct Plan {
 }
 
 extension SettingsError {
-    /// The error of a plan that the daemon refuses because the plan is too large for one commit; nil for another error.
+    /// Returns the error for a plan that is too large for one commit; nil if the daemon refused the plan for another
+    /// reason.
     ///
     /// The command does not split a plan, because other callers could see a part of the plan.
     fileprivate func tooManyOperations(_ count: Int, _ conditionCount: Int) -> ToolError? {

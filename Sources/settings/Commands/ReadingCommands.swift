@@ -33,7 +33,8 @@ enum ReadingCommands {
         var output = try ListOutput(
             arguments, columns: ListedSetting.columns, tableColumns: ListedSetting.tableColumns)
         try client.eachPage(of: suite, prefix: arguments.operands.count > 1 ? prefix : nil, at: moment) { page in
-            output.print(page.filter { !arguments.has("changed") || $0.differs }.map { ListedSetting(entry: $0) })
+            output.print(
+                page.filter { !arguments.has("changed") || $0.differsFromDefault }.map { ListedSetting(entry: $0) })
         }
         return .done
     }
@@ -59,7 +60,7 @@ enum ReadingCommands {
         let showsSecrets = try arguments.showsSecrets()
         let client = try arguments.client()
         guard let entry = try client.entry(of: key, in: suite) else {
-            // The refusal of this says if the key is unknown, and which are near.
+            // The error of this request says whether the key is unknown, and suggests similar keys.
             try client.blocking.send(.setting(key, in: suite))
             throw ToolError(.unknown, "\(suite) has no key \(key)")
         }
@@ -140,9 +141,10 @@ enum ReadingCommands {
 extension DaemonClient {
     /// Reads the keys of a suite page by page.
     ///
-    /// - Parameter isOneMoment: true to read all pages as of the first; else each is as new as can be.
+    /// - Parameter atOneRevision: true to read all pages at the revision of the first page; false to read each page
+    ///   from the newest state.
     func eachPage(
-        of suite: SuiteName, prefix: String? = nil, at moment: Moment? = nil, isOneMoment: Bool = false,
+        of suite: SuiteName, prefix: String? = nil, at moment: Moment? = nil, atOneRevision: Bool = false,
         _ body: ([KeyListing.Entry]) throws -> Void
     ) throws {
         var (moment, after) = (moment, KeyName?.none)
@@ -150,7 +152,7 @@ extension DaemonClient {
             let page = try blocking.send(.keys(of: suite, prefix: prefix, after: after, limit: 1000, at: moment))
             try body(page.keys)
             after = page.next
-            if isOneMoment { moment = moment ?? .revision(page.cursor.revision) }
+            if atOneRevision { moment = moment ?? .revision(page.cursor.revision) }
         } while after != nil
     }
 
@@ -166,7 +168,7 @@ extension DaemonClient {
         } while after != nil
     }
 
-    /// A setting with its schema; nil if the suite has no such key.
+    /// Reads a setting with its schema; nil if the suite has no key with this name.
     func entry(of key: KeyName, in suite: SuiteName) throws(SettingsError) -> KeyListing.Entry? {
         let page = try blocking.send(.keys(of: suite, prefix: key.text, limit: 1))
         return page.keys.first { $0.setting.key == key }
@@ -174,11 +176,13 @@ extension DaemonClient {
 }
 
 extension SettingState {
-    /// The value as a line shows it.
+    /// The value as text for a person: dots for a stored secret; without an effective value, the invalid stored value,
+    /// otherwise an empty text.
     var shown: String {
         isSecret && source.isStored ? "•••" : value?.text() ?? stored.map { $0.text() } ?? ""
     }
 
+    /// The setting as a JSON object, for `--json`.
     func summary(showsSecrets: Bool, description: String? = nil) -> JSONValue {
         .members([
             "suite": .string(suite.text), "key": .string(key.text),
@@ -190,8 +194,8 @@ extension SettingState {
 }
 
 extension KeyListing.Entry {
-    /// True if something is stored that is not the default.
-    var differs: Bool {
+    /// True if a stored value differs from the default, or is invalid.
+    var differsFromDefault: Bool {
         setting.source.isStored && (setting.value == nil || setting.value != schema?["default"])
     }
 }

@@ -129,7 +129,8 @@ enum SchemaCommands {
         return .setSchema(document, of: try arguments.suite(), onConflict: policy, options)
     }
 
-    /// Prints what applying a schema would change. The daemon lists the mistakes of a schema.
+    /// Prints the changes that applying a schema would make. If the schema has mistakes, throws the error of the
+    /// daemon, which lists them.
     private static func compare(_ arguments: Arguments) throws -> ExitCode {
         let (suite, document) = (try arguments.suite(), try InputFile.json(arguments.operands[1], arguments))
         let client = try arguments.client(timeout: .seconds(60))

@@ -2,7 +2,7 @@ import Platform
 import SettingsHTTP
 import SettingsModel
 
-/// Commands that take suites out to files and in again: `export`, `import`.
+/// Commands that write settings to files and store the settings of files: `export`, `import`.
 enum TransferCommands {
     static let all = [export, importing]
 
@@ -34,7 +34,8 @@ enum TransferCommands {
         ]
     ) { try exportSuites($0) }
 
-    /// Apart from the declaration: Swift 6.3.1 crashes where it optimises this in an asynchronous closure.
+    /// A function of its own, because the optimizer of Swift 6.3.1 crashes if the asynchronous closure of the
+    /// declaration contains this code.
     @inline(never)
     private static func exportSuites(_ arguments: Arguments) throws -> ExitCode {
         let (isAll, directory) = (arguments.has("all"), arguments["to"])
@@ -68,7 +69,7 @@ enum TransferCommands {
         return .done
     }
 
-    /// The suites to export, and the moment at which to read them.
+    /// Returns the suites to export, and the revision or the time of the values to export; nil for the present values.
     private static func exportedSuites(
         _ client: DaemonClient, _ arguments: Arguments
     ) throws -> (suites: [SuiteName], moment: Moment?) {
@@ -135,17 +136,18 @@ enum TransferCommands {
             stored?.operations(toStore: settings)
             ?? settings.map { Transaction.Operation(suite: suite, key: $0.key, .set($0.value)) }
         do {
-            return try PartedCommit(suite: suite, operations: operations, client: client)
+            return try SplitCommit(suite: suite, operations: operations, client: client)
                 .commit(options, from: stored?.revision, arguments)
         } catch let error as SettingsError where [.locked, .invalidValue, .unknownKey].contains(error.code) {
-            // The file may only repeat the values that the daemon refuses, as every export does.
+            // The daemon also refuses an operation that sets a locked key or an invalid value to its present value.
+            // Every export contains such values, so the command tries again without the operations that change nothing.
             for attempt in 0..<Attempts.maximum {
                 Attempts.pause(before: attempt)
                 let present = try stored ?? StoredSuite(suite, from: client)
                 let changes = present.effectiveOperations(of: operations, under: try client.schema(of: suite))
                 guard changes.count < operations.count else { throw error }
                 do {
-                    return try PartedCommit(suite: suite, operations: changes, client: client)
+                    return try SplitCommit(suite: suite, operations: changes, client: client)
                         .commit(options, from: present.revision, arguments)
                 } catch let conflict as SuiteConflict {
                     guard stored == nil else { throw conflict }
@@ -156,11 +158,12 @@ enum TransferCommands {
     }
 }
 
-extension PartedCommit {
-    /// Makes one commit, or several if one is more than the daemon takes, and prints the changes.
+extension SplitCommit {
+    /// Makes one commit, or several commits if the daemon does not accept all operations in one commit, and prints the
+    /// changes.
     ///
-    /// - Parameter last: what is done after several commits, with the revision of the suite. Returns a line to print. With
-    ///   this step, one commit is not tried.
+    /// - Parameter last: a step after the commits. It gets the revision of the suite, and returns a line to print. If
+    ///   it is not nil, the function does not try one commit first.
     func commit(
         _ options: WriteOptions, from start: Revision?, _ arguments: Arguments,
         last: ((Revision) throws -> String)? = nil
@@ -192,11 +195,11 @@ extension DaemonClient {
         var (all, concealed) = ([SuiteValues](), [String]())
         for suite in suites {
             var settings: [StoredSetting] = []
-            try eachPage(of: suite, prefix: arguments["prefix"], at: moment, isOneMoment: true) { page in
+            try eachPage(of: suite, prefix: arguments["prefix"], at: moment, atOneRevision: true) { page in
                 for entry in page {
                     let setting = entry.setting
                     guard arguments.has("defaults") || setting.source.isStored else { continue }
-                    guard !arguments.has("changed") || entry.differs else { continue }
+                    guard !arguments.has("changed") || entry.differsFromDefault else { continue }
                     guard !setting.isSecret || !arguments.has("without-secrets") else { continue }
                     if let value = setting.value ?? setting.stored {
                         settings.append(StoredSetting(key: setting.key, value: value))
@@ -216,7 +219,7 @@ extension DaemonClient {
         return all
     }
 
-    /// The schema of a suite; nil if there is none, or no suite yet.
+    /// Reads the schema of a suite; nil if the suite has no schema or does not exist.
     func schema(of suite: SuiteName, at moment: Moment? = nil) throws -> Schema? {
         do {
             return try Schema(stored: try blocking.send(.schema(of: suite, at: moment)).document)

@@ -49,7 +49,7 @@ enum WaitCommand {
 
         func holds(_ value: JSONValue?) -> Bool { matches(value) != isNegated }
 
-        /// True if a value is the one that the word stands for, as a text or as JSON.
+        /// True if the value equals the word, as a text or as JSON. Without a word, true for any value.
         private func matches(_ value: JSONValue?) -> Bool {
             guard let value else { return false }
             guard let word else { return true }
@@ -64,15 +64,15 @@ enum WaitCommand {
         private let conditions: [AwaitedValue]
         private let timeout: Duration?
         private let start = ContinuousClock.now
-        /// True after the conditions were compared with the state of the suite, or the daemon did not answer.
+        /// True after the conditions were compared with the state of the suite, or after a request got no answer.
         private let hasTried = Mutex(false)
 
         init(suite: SuiteName, conditions: [AwaitedValue], timeout: Duration?) {
             (self.suite, self.conditions, self.timeout) = (suite, conditions, timeout)
         }
 
-        /// The deadline of the first comparison. The daemon gets at least a second for it, so that a timeout of zero is a
-        /// test.
+        /// The deadline of the first comparison. The daemon has at least a second to answer, so that `--timeout 0`
+        /// tests the conditions once.
         var firstDeadline: ContinuousClock.Instant {
             start + max(.seconds(1), min(timeout ?? .seconds(10), .seconds(10)))
         }
@@ -92,7 +92,7 @@ enum WaitCommand {
         func run(_ client: DaemonClient) async throws -> ExitCode {
             if try await areMet(client) { return .done }
             var values: [KeyName: JSONValue] = [:]
-            for try await observation in client.changes(of: suite, keys: conditions.map(\.key)).tellingOfOutages {
+            for try await observation in client.changes(of: suite, keys: conditions.map(\.key)).warningOfOutages {
                 switch observation {
                 case .state(let state):
                     values = [:]
@@ -112,10 +112,11 @@ enum WaitCommand {
             if let timeout, ContinuousClock.now >= start + timeout { throw lateError(timeout) }
         }
 
-        /// Reads each setting once, so that a missing right is an error. True if the reads show that all conditions hold.
+        /// Reads each setting once, so that a missing right is an error. Returns true if the reads show that all
+        /// conditions hold.
         ///
-        /// Several settings may change between the reads, so the reads show this only for a single setting, or if there is
-        /// no suite.
+        /// Settings may change between two reads, so reads of several settings show nothing, unless the suite does not
+        /// exist. Then no setting has a value.
         private func areMet(_ client: DaemonClient) async throws -> Bool {
             var values: [KeyName: JSONValue]?
             for key in conditions.map(\.key) {
@@ -127,7 +128,7 @@ enum WaitCommand {
                     }
                     if conditions.count == 1 { values = setting.value.map { [key: $0] } ?? [:] }
                 } catch let error as SettingsError where error.code != .forbidden && error.code != .unauthorized {
-                    // Without a daemon, the other keys would wait for their timeouts, too.
+                    // If the daemon does not answer, each further read would wait for its timeout, too.
                     guard error.problem != nil else {
                         try checkTime()
                         return false

@@ -37,13 +37,13 @@ enum WatchingCommands {
     ) { arguments in
         let (selection, client) = (try arguments.selectedSuites(), try arguments.client())
         let (showsSecrets, start) = (try arguments.showsSecrets(), try arguments.cursor())
-        var output = JSONChanges(place: start, showsSecrets: showsSecrets)
-        // The daemon tells the observer of a list of suites about the creation of a suite, too.
+        var output = JSONChanges(cursor: start, showsSecrets: showsSecrets)
+        // The request has a list of suites even for one suite, because the daemon then also reports its creation.
         let changes = client.changes(
             of: selection.names ?? [], suitePrefixes: selection.names == nil ? [""] : [],
             since: start.map { .cursor($0) }, keys: selection.keys, prefixes: arguments.all("prefix"),
             latest: arguments.has("exec")
-        ).tellingOfOutages
+        ).warningOfOutages
         let prefixes = arguments.all("prefix")
         var areRightsChecked = try await client.checkRights(to: selection, prefixes)
         for try await observation in changes {
@@ -72,11 +72,12 @@ enum WatchingCommands {
     /// The largest value in an environment variable, in bytes. Linux limits a variable to 131,072 bytes.
     private static let maximumVariableSize = 100_000
 
-    /// Runs a shell command and waits for its end. Reports a failure, so that the next change still has its run.
+    /// Runs a shell command and waits for its end. A failure is a warning, so that the command also runs for later
+    /// changes.
     private static func run(_ command: String, for change: Change, server: String?) {
         var shell = ShellCommand(command)
         shell.variables = ["SETTINGS_SUITE": change.suite.text, "SETTINGS_KEY": change.key.text]
-        // The command may run `settings`, which then asks the same daemon.
+        // If the command runs `settings`, that program must use the same daemon.
         if let server { shell.variables[ServerAddress.variable] = server }
         var files: [MemoryFile] = []
         do {
@@ -100,16 +101,19 @@ enum WatchingCommands {
 }
 
 extension Observations {
-    /// The same, with a message when the daemon does not answer. It is asked until it does.
-    var tellingOfOutages: Observations {
-        var telling = self
-        telling.onOutage = { Terminal.warn("\(ToolError(describing: $0).message); trying until the daemon answers") }
-        return telling
+    /// The same observations, which print a warning when the daemon does not answer, and then try again until it
+    /// answers.
+    var warningOfOutages: Observations {
+        var observations = self
+        observations.onOutage = {
+            Terminal.warn("\(ToolError(describing: $0).message); trying until the daemon answers")
+        }
+        return observations
     }
 }
 
 extension Change {
-    /// Who made the change, and why, in parentheses.
+    /// The caller and the note of the change in parentheses; empty if the change has neither.
     fileprivate var reason: String {
         let words = [by.map { "by \($0)" }, note.map { Terminal.plain($0) }].compactMap(\.self)
         return words.isEmpty ? "" : " (\(words.joined(separator: ": ")))"

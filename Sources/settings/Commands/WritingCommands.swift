@@ -71,7 +71,8 @@ enum WritingCommands {
             } catch let error as SettingsError where error.code == .preconditionFailed {
                 guard !isGuarded, change.dependsOnValues || !conditions.isEmpty else { throw error }
             } catch let error as SettingsError where error.code == .invalidOperation {
-                // The patches fit the values that were read, so that another caller has changed the values.
+                // The patches matched the values that were read. So another caller has changed the values, and the loop
+                // reads them again.
                 guard !isGuarded, change.consistsOfPatches else { throw error }
             } catch let error as SettingsError where error.code == .unknownKey {
                 let keys = change.operations.map(\.key)
@@ -91,21 +92,22 @@ enum WritingCommands {
             Terminal.warn(advice)
         }
         do {
-            return try changes.decide(arguments, client)
+            return try changes.awaitDecision(arguments, client)
         } catch {
             throw ToolError(describing: error)
         }
     }
 
-    /// The most keys that advice looks at, and the most steps of a key. Each step takes a request.
-    private static let (mostAdvised, mostSteps) = (3, 5)
+    /// The maximum number of keys that `advice` examines, and the maximum number of steps of each key. Each step costs
+    /// a request.
+    private static let (maximumAdvisedKeys, maximumSteps) = (3, 5)
 
-    /// Returns a sentence with the right path if one of the keys, such as `servers.0.port`, looks like a part of the value of
-    /// another key.
+    /// Returns a sentence with the right path if one of the keys, such as `servers.0.port`, looks like a part of the
+    /// value of another key.
     private static func advice(for keys: [KeyName], in suite: SuiteName, _ client: DaemonClient) -> String? {
-        for key in keys.prefix(mostAdvised) {
+        for key in keys.prefix(maximumAdvisedKeys) {
             let steps = key.text.split(omittingEmptySubsequences: false) { "./".contains($0) }
-            for step in steps.dropLast().prefix(mostSteps) {
+            for step in steps.dropLast().prefix(maximumSteps) {
                 let parent = key.text[..<step.endIndex]
                 guard let name = try? KeyName(String(parent)),
                     let value = try? client.blocking.send(.setting(name, in: suite)).value,
@@ -166,8 +168,8 @@ enum WritingCommands {
         return .done
     }
 
-    /// Removes settings and parts of their values. If another caller changes a value between the read and the write, reads
-    /// again, and goes on if the paths still lead to the same elements of arrays.
+    /// Removes settings and parts of their values. If another caller changes a value between the read and the write,
+    /// reads the values again, and continues if the paths still lead to the same elements of arrays.
     private static func unset(
         _ paths: [SettingPath], in suite: SuiteName, _ client: DaemonClient, _ options: WriteOptions
     ) throws -> WriteReport {
@@ -185,7 +187,7 @@ enum WritingCommands {
         throw Attempts.exhausted("the value")
     }
 
-    /// Removes more values than the daemon removes in one commit.
+    /// Removes values in several commits, because the daemon does not remove so many values in one commit.
     private static func unsetInParts(
         _ suite: SuiteName, _ client: DaemonClient, _ options: WriteOptions, _ arguments: Arguments
     ) throws -> ExitCode {
@@ -193,12 +195,12 @@ enum WritingCommands {
         if let tag = options.ifMatch, tag != .tag(EntityTag(stored.revision)) {
             throw ToolError(.refused, "cannot change the suite \(suite): it is at revision \(stored.revision)")
         }
-        // The condition on the revision takes the place of the guard.
+        // The commits have a condition on the revision of the suite instead of the guard.
         var options = options
         options.ifMatch = nil
         let keys = (stored.settings.map(\.key) + stored.secrets).filter { $0.text.hasPrefix(arguments["prefix"] ?? "") }
         let operations = keys.map { Transaction.Operation(suite: suite, key: $0, .delete) }
-        let parts = PartedCommit(suite: suite, operations: operations, client: client)
+        let parts = SplitCommit(suite: suite, operations: operations, client: client)
         guard arguments.has("drop") else { return try parts.commit(options, from: stored.revision, arguments) }
         return try parts.commit(options, from: stored.revision, arguments) { revision in
             guard !options.isDryRun else { return dropLine(options) }
@@ -221,8 +223,10 @@ enum WritingCommands {
         "the suite \(options.isDryRun ? "would be" : "was") dropped"
     }
 
-    /// One operation, or patches of one value, go as the request that can be guarded by the setting's revision, several
-    /// operations as a transaction. A scheduled write is a transaction, too, because its answer is a summary.
+    /// Sends operations. One operation, or several patches of one value, become a request for the setting, whose guards
+    /// concern the setting. Several operations become a transaction. A write with conditions or `--effective` becomes a
+    /// transaction, too, because only a transaction has conditions, and because the answer to a scheduled write is a
+    /// summary.
     static func write(
         _ operations: [Transaction.Operation], if conditions: [Transaction.Condition] = [], in suite: SuiteName,
         _ client: DaemonClient, _ options: WriteOptions
@@ -249,7 +253,8 @@ enum WritingCommands {
         return WriteReport(try client.blocking.send(endpoint).body)
     }
 
-    /// The operation that does the same as some operations; nil if this takes a transaction.
+    /// Returns one operation with the effect of all operations; nil if there is no such operation, so that a
+    /// transaction is needed.
     private static func joined(_ operations: [Transaction.Operation]) -> Transaction.Operation? {
         guard operations.count > 1, let first = operations.first else { return operations.first }
         var steps: [JSONPatch.Step] = []
@@ -262,7 +267,7 @@ enum WritingCommands {
 }
 
 extension WriteOptions {
-    /// The guards as conditions of a transaction.
+    /// The guards `ifMatch` and `ifNoneMatch` as conditions of a transaction.
     fileprivate func conditions(on operation: Transaction.Operation) -> [Transaction.Condition] {
         var conditions: [Transaction.Condition] = []
         if case .tag(let tag) = ifMatch {

@@ -3,32 +3,34 @@ import Platform
 import SettingsHTTP
 import Synchronization
 
-/// A completion that finds the words which may stand where the cursor is, by the commands' declarations and from the daemon.
+/// Finds the words to which a shell can complete the word at its cursor: from the declarations of the commands, and
+/// from the daemon.
 ///
-/// The scripts of the shells run `settings complete WORDS…` for it, with the words behind the program's name up to the
-/// cursor. A line of its output is a word, a tab and the meaning of the word.
+/// The completion scripts of the shells run `settings complete WORDS…`, with the words between the name of the program
+/// and the cursor. Each line of the output is a word, a tab and the meaning of the word.
 struct Completion {
-    /// A word that may stand there.
+    /// A word that the shell may insert.
     struct Candidate: Sendable {
         let word: String
         var meaning = ""
     }
 
-    /// The line for a place where a file belongs, which shells find themselves.
+    /// The line that makes the shell complete the name of a file itself.
     private static let files = Candidate(word: "", meaning: "files")
     /// The time limit of a completion with all its requests and the name resolution.
     private static let patience = Duration.milliseconds(100)
+    /// The maximum number of keys that a completion reads.
     private static let limit = 500
 
     private let words: [String]
-    /// The word at the cursor, of which nothing may be there yet.
+    /// The part of the word before the cursor, which may be empty.
     private let begun: String
     private let command: Command
     private let arguments: Arguments
     private let deadline: ContinuousClock.Instant
 
-    /// Prints what may stand at the place of the last word. Mistakes, and a daemon that does not answer, are silent: no
-    /// message belongs into a line that a person types.
+    /// Prints the candidates for the last word. Prints no error message, because the message would appear within the
+    /// line that the user types.
     static func answer(_ words: [String], among commands: [Command]) -> ExitCode {
         let begun = words.last ?? ""
         for candidate in candidatesInTime(words, commands)
@@ -42,14 +44,14 @@ struct Completion {
         return .done
     }
 
-    /// The candidates that another thread has found by the deadline.
+    /// Passes candidates from the thread that finds them to the main thread.
     private final class Inbox: Sendable {
         let candidates = Mutex<[Candidate]?>(nil)
         let arrival = DispatchSemaphore(value: 0)
     }
 
-    /// Looks for candidates on another thread, because the resolver and the file system know of no deadline. If the thread
-    /// is late, returns the candidates that need no daemon.
+    /// Finds candidates on another thread, because name resolution and the file system have no timeout. If the thread
+    /// does not finish in time, returns the candidates that need no daemon.
     private static func candidatesInTime(_ words: [String], _ commands: [Command]) -> [Candidate] {
         let (inbox, deadline) = (Inbox(), ContinuousClock.now + patience)
         try? DetachedThread.start {
@@ -67,7 +69,7 @@ struct Completion {
         let (options, rest) = Tool.parts(of: Array(words.dropLast()))
         let begun = words.last ?? ""
         guard let name = rest.first else {
-            // The value of an option is no command.
+            // The word is the value of an option, not a command.
             if let option = Command.common.first(where: { $0.matches(options.last ?? "") }) {
                 return option.value == "FILE" ? [files] : []
             }
@@ -76,9 +78,9 @@ struct Completion {
             return names(commands) + [Candidate(word: "help", meaning: "Explain a command.")]
                 + ((try? list.suites()) ?? [])
         }
-        if name == "help" { return names(commands, behind: Array(rest.dropFirst())) }
+        if name == "help" { return names(commands, after: Array(rest.dropFirst())) }
         guard let (command, operands) = Tool.command(of: rest) else {
-            if Tool.isGroup(name) { return names(commands, behind: rest) }
+            if Tool.isGroup(name) { return names(commands, after: rest) }
             let words = options + rest.dropFirst()
             return begun.hasPrefix("-") ? try Completion(words, begun, ReadingCommands.list, deadline).options() : []
         }
@@ -86,7 +88,7 @@ struct Completion {
     }
 
     /// The words that may follow the first words of the name of a command.
-    private static func names(_ commands: [Command], behind words: [String] = []) -> [Candidate] {
+    private static func names(_ commands: [Command], after words: [String] = []) -> [Candidate] {
         var candidates: [Candidate] = []
         for command in commands {
             let name = command.words
@@ -103,7 +105,8 @@ struct Completion {
         _ words: [String], _ begun: String, _ command: Command, _ deadline: ContinuousClock.Instant
     ) throws {
         (self.words, self.begun, self.command, self.deadline) = (words, begun, command, deadline)
-        // The word before the cursor may want a value that is still to come.
+        // The last word may be an option whose value is the word at the cursor. Without its value, the option is an
+        // error.
         arguments =
             try (try? Arguments(self.words, for: command))
             ?? Arguments(self.words.dropLast(), for: command)
@@ -113,7 +116,7 @@ struct Completion {
         if let option = (command.options + Command.common).first(where: { $0.matches(words.last ?? "") }),
             let value = option.value
         {
-            return try found(for: value, at: [])
+            return try candidates(for: value, after: [])
         }
         if begun.hasPrefix("-") {
             let parts = begun.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -121,7 +124,7 @@ struct Completion {
             guard let value = (command.options + Command.common).first(where: { $0.matches(parts[0]) })?.value else {
                 return []
             }
-            return try found(for: value, at: []).map {
+            return try candidates(for: value, after: []).map {
                 $0.meaning == Self.files.meaning ? $0 : Candidate(word: "\(parts[0])=\($0.word)", meaning: $0.meaning)
             }
         }
@@ -130,9 +133,9 @@ struct Completion {
         for form in command.selectedForms(arguments).joined() {
             guard let operand = form.operand(at: operands.count) else { continue }
             let word = operand.placeholder
-            // A key is followed by its value, or by an equals sign where more pairs may follow.
+            // If another form has offered the keys already, do not offer the keys with an equals sign, too.
             if word == "KEY=VALUE", !candidates.isEmpty { continue }
-            candidates += try found(for: word, at: operands)
+            candidates += try self.candidates(for: word, after: operands)
         }
         var seen: Set<String> = []
         return candidates.filter { seen.insert($0.word).inserted }
@@ -143,9 +146,9 @@ struct Completion {
             .map { Candidate(word: "--\($0.name)", meaning: $0.help) }
     }
 
-    /// Finds the words that a word of a usage line stands for.
-    private func found(for place: String, at operands: [String]) throws -> [Candidate] {
-        switch place {
+    /// Finds the words for a placeholder of a usage line. `operands` are the operands before the word at the cursor.
+    private func candidates(for placeholder: String, after operands: [String]) throws -> [Candidate] {
+        switch placeholder {
         case "SUITE": return try suites()
         case "KEY": return try keys(word: SettingPath.word(for:))
         case "PREFIX": return try keys(word: \.text)
@@ -154,7 +157,7 @@ struct Completion {
             return try values(of: try .named(operands[1]), in: try arguments.suite())
         case "FILE", "FILE|DIRECTORY", "DIRECTORY": return [Self.files]
         default:
-            return (Command.choices(of: place) ?? []).map { Candidate(word: $0) }
+            return (Command.choices(of: placeholder) ?? []).map { Candidate(word: $0) }
         }
     }
 
@@ -184,7 +187,7 @@ struct Completion {
         }
     }
 
-    /// A key with its equals sign, or behind that its values.
+    /// Finds keys, each with an equals sign. If the word at the cursor has an equals sign, finds the values of its key.
     private func pairs() throws -> [Candidate] {
         guard let equals = begun.firstIndex(of: "=") else {
             return try keys(word: SettingPath.word(for:)).map { Candidate(word: "\($0.word)=", meaning: $0.meaning) }
@@ -199,7 +202,7 @@ struct Completion {
         guard let schema = try client().entry(of: key, in: suite)?.schema else { return [] }
         let values =
             schema["enum"]?.array ?? schema["const"].map { [$0] }
-            ?? (ValueReader(key, schema).takesTruth ? [.bool(true), .bool(false)] : [])
+            ?? (ValueReader(key, schema).acceptsBooleans ? [.bool(true), .bool(false)] : [])
         return values.map { Candidate(word: $0.bare) }
     }
 }

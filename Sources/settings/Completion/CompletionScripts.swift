@@ -1,4 +1,5 @@
-/// The command `completion`, with the scripts that it prints. Each script asks the program for the words that may follow.
+/// The command `completion`, with the scripts that it prints. Each script runs `settings complete` to find the possible
+/// words.
 enum CompletionCommands {
     static let all = [completion]
 
@@ -20,8 +21,8 @@ enum CompletionCommands {
 
     private static let scripts = ["bash": bash, "zsh": zsh, "fish": fish]
 
-    /// Bash takes words apart at `=` and `:`; they are put together again, and what is before the last such sign is left out
-    /// of what it gets.
+    /// Bash splits words at `=` and `:`. The script joins the parts again. Bash replaces only the part after the last
+    /// of these characters, so the script removes the part before it from each candidate.
     private static let bash = #"""
         # bash completion for settings
 
@@ -39,7 +40,7 @@ enum CompletionCommands {
             done
             local word=${words[${#words[@]} - 1]} before= quote=
             case $COMP_WORDBREAKS in *=*) before=${word%"${word##*[=:]}"} ;; esac
-            # Bash takes no word apart after an open quote, and quotes what it gets.
+            # After an open quote, Bash does not split words, and quotes the candidates itself.
             case $word in [\'\"]*) quote=${word:0:1} before= words[${#words[@]} - 1]=${word:1} ;; esac
             COMPREPLY=()
             while IFS= read -r line; do

@@ -1,11 +1,12 @@
 import SettingsHTTP
 import SettingsModel
 
-/// The form of `.env` files: a `KEY=value` a line, with the quotes of the shell.
+/// The format of `.env` files: a line `KEY=value` for each setting, quoted for the shell.
 ///
-/// A text has no JSON quotes, any other value is JSON. A text that a reader would take for another value is JSON.
+/// A text is written without the quotes of JSON, any other value as JSON. A text that would be read as another value is
+/// written as JSON, too.
 enum EnvironmentFile {
-    /// Returns the lines of settings. Throws an error that names each key whose value a line cannot represent.
+    /// Returns the lines for settings. Throws an error that names each key whose value a line cannot represent.
     static func text(of settings: [StoredSetting], schema: Schema?) throws(ToolError) -> String {
         var (text, problems) = ("", [String]())
         for setting in settings {
@@ -24,11 +25,12 @@ enum EnvironmentFile {
                 problems.append("  \(key): a line cannot represent the value")
             }
         }
-        try ToolError.check(problems, form: ".env")
+        try ToolError.requireNoProblems(problems, form: ".env")
         return text
     }
 
-    /// Reads the settings of lines, each value by the type that the schema names. Throws an error that lists all mistakes.
+    /// Reads the settings of a file. The schema decides the type of each value. Throws an error that lists all
+    /// mistakes.
     static func settings(of bytes: [UInt8], schema: Schema?) throws(ToolError) -> [StoredSetting] {
         let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
         guard let text = String(validating: bytes.dropFirst(bytes.starts(with: byteOrderMark) ? 3 : 0), as: UTF8.self)
@@ -52,15 +54,15 @@ enum EnvironmentFile {
         throw ToolError(first.code, errors.map(\.message).joined(separator: "\n  "))
     }
 
-    /// True if the text is a key that a line may have. The shell takes only keys without `.` and `-`.
+    /// True if a line may have the text as its key. The shell accepts only keys without `.` and `-`.
     static func isName(_ text: String) -> Bool {
         guard let first = text.utf8.first, !isDigit(first), !".-".utf8.contains(first) else { return false }
-        return text.utf8.allSatisfy(isOfName)
+        return text.utf8.allSatisfy(isNameByte)
     }
 
     private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
 
-    static func isOfName(_ byte: UInt8) -> Bool {
+    static func isNameByte(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "_"),
             UInt8(ascii: "."), UInt8(ascii: "-"):
@@ -69,15 +71,17 @@ enum EnvironmentFile {
         }
     }
 
-    /// The word as the shell reads it back.
+    /// Returns the word with quotes if the shell needs them to read the same word.
     static func quoted(_ word: String) -> String {
-        if word.utf8.allSatisfy({ isOfName($0) || "/:@%+,=".utf8.contains($0) }) { return word }
-        // By scalars: an apostrophe with an accent is one character, but two for the shell.
+        if word.utf8.allSatisfy({ isNameByte($0) || "/:@%+,=".utf8.contains($0) }) { return word }
+        // Scalars, not characters: an apostrophe with a combining accent is one `Character`, but the shell sees the
+        // apostrophe.
         return "'" + word.unicodeScalars.map { $0 == "'" ? "'\\''" : String($0) }.joined() + "'"
     }
 }
 
-/// A reader of the lines of a `.env` file. What the shell would expand or run is an error, as it is not done here.
+/// A reader of the lines of a `.env` file. Text that the shell would expand or run is an error, because this reader
+/// does neither.
 private struct EnvironmentLines {
     private var rest: Substring.UTF8View
     /// The number of the line that is read next.
@@ -171,7 +175,7 @@ private struct EnvironmentLines {
     }
 
     private mutating func takeName() -> String {
-        let name = rest.prefix(while: EnvironmentFile.isOfName)
+        let name = rest.prefix(while: EnvironmentFile.isNameByte)
         rest = rest.dropFirst(name.count)
         return String(decoding: name, as: UTF8.self)
     }
@@ -182,7 +186,7 @@ private struct EnvironmentLines {
         if rest.first == UInt8(ascii: "#") { rest = rest.drop { $0 != UInt8(ascii: "\n") } }
     }
 
-    /// True at a line end, also of Windows.
+    /// True at a line end: a line feed, or a carriage return and a line feed, as on Windows.
     private var isAtLineEnd: Bool {
         rest.first == UInt8(ascii: "\n") || rest.starts(with: [UInt8(ascii: "\r"), UInt8(ascii: "\n")])
     }

@@ -71,8 +71,8 @@ struct SuiteDirectory {
         return try self.suites().filter { !known.contains($0) }.map { ($0, file(of: $0)) }
     }
 
-    /// Replaces the file of a suite, unless the file has the same bytes already. Another process sees the old file or the
-    /// new file, and never a part of a file.
+    /// Replaces the file of a suite, unless the file has the same bytes already. Other processes see the old file or
+    /// the complete new file.
     func write(_ bytes: [UInt8], of suite: SuiteName) throws(ToolError) {
         let file = file(of: suite)
         guard (try? FileContents.read(file)) != bytes else { return }

@@ -1,7 +1,7 @@
 import SettingsHTTP
 import SettingsModel
 
-/// A form of the files that `export` writes and `import` reads.
+/// A format of the files that `export` writes and `import` reads.
 enum SuiteFile: String, CaseIterable {
     case json
     case env
@@ -15,14 +15,16 @@ enum SuiteFile: String, CaseIterable {
     /// The values that `--format` takes.
     static let names = allCases.map(\.rawValue).joined(separator: "|")
 
-    /// The form that `--format` names, which the parser has checked; else the form that the ending of a file says.
+    /// Finds the format that `--format` names, which the parser has checked; without a name, the format with the
+    /// extension of the file, or JSON.
     init(_ name: String?, path: String = "") {
         self = name.flatMap(Self.init) ?? Self.allCases.first { path.hasSuffix(".\($0.rawValue)") } ?? .json
     }
 
-    /// Returns a file of settings that are ordered by key. Throws if the form cannot hold one of them.
+    /// Returns the bytes of a file with settings, which are ordered by key. Throws if the format cannot represent a
+    /// setting.
     ///
-    /// - Parameter schema: reads the schema, for a form with other types than JSON.
+    /// - Parameter schema: reads the schema of the suite; called for formats with other types than JSON.
     func bytes(of settings: [StoredSetting], schema: () throws -> Schema? = { nil }) throws -> [UInt8] {
         switch self {
         case .json: Array((JSONValue.object(JSONObject(settings)).text(style: .pretty) + "\n").utf8)
@@ -35,7 +37,7 @@ enum SuiteFile: String, CaseIterable {
 
     /// Reads the settings of a file. Throws if a key occurs twice.
     ///
-    /// - Parameter schema: reads the schema, for a form without types.
+    /// - Parameter schema: reads the schema of the suite; called for a format without types.
     func settings(of bytes: [UInt8], from path: String, schema: () throws -> Schema?) throws -> [StoredSetting] {
         do {
             switch self {
@@ -45,7 +47,7 @@ enum SuiteFile: String, CaseIterable {
             case .env: return try EnvironmentFile.settings(of: bytes, schema: try schema())
             }
         } catch let error as ToolError {
-            // A bad name in a file is no mistake in the command line.
+            // An invalid name in a file is not an error of the command line.
             throw ToolError(
                 error.code == .usage ? .failed : error.code, "cannot read \(InputFile.name(path)): \(error.message)")
         }

@@ -3,18 +3,19 @@ import SettingsModel
 
 /// A reader of values in the text form of GVariant, which `dconf dump` and `gsettings get` print.
 ///
-/// JSON has fewer types: numbers lose their width, tuples and entries become arrays, variants their values, and the keys
-/// of dictionaries texts.
+/// JSON has fewer types: numbers lose their width, tuples and dictionary entries become arrays, variants become their
+/// values, and the keys of dictionaries become texts.
 struct GVariantReader {
     private static let keywords: [String: Character] = [
         "boolean": "b", "byte": "y", "int16": "n", "uint16": "q", "int32": "i", "uint32": "u", "handle": "h",
         "int64": "x", "uint64": "t", "double": "d", "string": "s", "objectpath": "o", "signature": "g",
     ]
-    private static let ofWord = ByteSet.lettersAndDigits.union("_+-.")
+    /// The bytes of a keyword or a number.
+    private static let wordBytes = ByteSet.lettersAndDigits.union("_+-.")
 
     private var rest: ArraySlice<UInt8>
 
-    /// Reads the one value of a text.
+    /// Reads a text that contains one value.
     static func read(_ text: String) throws(ToolError) -> JSONValue {
         var reader = GVariantReader(rest: Array(text.utf8)[...])
         let value = try reader.value(depth: 1)
@@ -57,7 +58,7 @@ struct GVariantReader {
     }
 
     private mutating func word(_ depth: Int) throws(ToolError) -> JSONValue {
-        let run = rest.prefix(while: Self.ofWord.contains)
+        let run = rest.prefix(while: Self.wordBytes.contains)
         let word = String(decoding: run, as: UTF8.self)
         if let letter = Self.keywords[word] {
             rest = rest[run.endIndex...]
@@ -101,7 +102,7 @@ struct GVariantReader {
 
     private mutating func array(_ depth: Int) throws(ToolError) -> JSONValue {
         let (values, hasVariants) = try list(closedBy: "]", depth)
-        // One number with a fraction makes doubles of all.
+        // All elements have one type: if one number is a double, all numbers are doubles.
         let isOfDoubles = values.contains { if case .double = $0 { true } else { false } }
         guard isOfDoubles, !hasVariants else { return .array(values) }
         return .array(values.map { $0.integer.map { .double(Double($0)) } ?? $0 })
@@ -115,7 +116,7 @@ struct GVariantReader {
         var (values, hasVariants) = ([JSONValue](), false)
         while !take(end) {
             guard values.isEmpty || take(",") else { throw error("expected ',' or '\(end)'") }
-            // A tuple of one has a comma behind it.
+            // A tuple with one element has a comma after the element.
             if end == ")", values.count == 1, take(end) { break }
             skipBlanks()
             if rest.first == UInt8(ascii: "<") { hasVariants = true }
@@ -165,7 +166,7 @@ struct GVariantReader {
         }
     }
 
-    /// Reads a text of bytes, in which `\377` is one.
+    /// Reads a byte string, in which an octal escape such as `\377` stands for a byte.
     private mutating func bytes() throws(ToolError) -> [UInt8] {
         let quote = rest.removeFirst()
         var bytes: [UInt8] = []
@@ -201,7 +202,7 @@ struct GVariantReader {
         return String(scalar).utf8
     }
 
-    /// Takes the next byte of a text off.
+    /// Removes and returns the next byte of a quoted text.
     private mutating func next() throws(ToolError) -> UInt8 {
         guard let byte = rest.popFirst() else { throw error("a quote is not closed") }
         return byte
@@ -213,7 +214,7 @@ struct GVariantReader {
 
     private mutating func skipBlanks() { rest = rest.drop { " \t\r\n".utf8.contains($0) } }
 
-    /// Takes a character off, with the blanks before it.
+    /// Skips blanks, then removes the character if it is next. Returns false if another character is next.
     private mutating func take(_ character: Unicode.Scalar) -> Bool {
         skipBlanks()
         guard rest.first == UInt8(ascii: character) else { return false }

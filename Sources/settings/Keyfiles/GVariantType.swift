@@ -7,21 +7,21 @@ indirect enum GVariantType: Equatable, Sendable {
     case array(GVariantType)
     case maybe(GVariantType)
     case tuple([GVariantType])
-    /// A key with its value, as dictionaries have them.
+    /// A key with its value: the element type of a dictionary.
     case entry(GVariantType, GVariantType)
 
     static let variant = GVariantType.basic("v")
-    /// The type of objects.
+    /// The type of a JSON object: a dictionary of variants with text keys.
     static let dictionary = GVariantType.array(.entry(.basic("s"), variant))
 
-    /// Reads the text of a type; nil if it is none.
+    /// Parses a type; nil if the text is not exactly one type.
     init?(_ text: String) {
         var rest = Substring(text)
         guard let type = GVariantType(taking: &rest), rest.isEmpty else { return nil }
         self = type
     }
 
-    /// Takes the text of a type off; nil if none begins there.
+    /// Removes a type from the beginning of the text, and parses it; nil if the text does not begin with a type.
     init?(taking text: inout Substring, depth: Int = 0) {
         guard depth < 64, let letter = text.popFirst() else { return nil }
         switch letter {
@@ -57,7 +57,8 @@ indirect enum GVariantType: Equatable, Sendable {
         }
     }
 
-    /// The integers of a letter; nil for one that stands for no integers.
+    /// The integers that the type with this letter can represent, limited to 64 bits with a sign; nil for other types
+    /// than integers.
     static func range(of letter: Character) -> ClosedRange<Int64>? {
         switch letter {
         case "y": 0...255
@@ -71,7 +72,8 @@ indirect enum GVariantType: Equatable, Sendable {
         }
     }
 
-    /// Returns a value that was read without its type as the type has it; nil if it is none of the type.
+    /// Converts a value that was read without a type to this type, for example an integer to a double; nil if the value
+    /// does not fit the type.
     func typed(_ value: JSONValue) -> JSONValue? {
         switch (self, value) {
         case (.basic("v"), _): value

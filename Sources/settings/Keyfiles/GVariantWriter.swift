@@ -7,8 +7,9 @@ enum GVariantWriter {
         plain(value, type).map { "@\(type.text) \($0)" }
     }
 
-    /// Returns the text of a value as the type that is next to it: an array of one type has that, any other has variants, and
-    /// an object is a dictionary of variants. Null is `nothing`.
+    /// Returns the text of a value with the most similar type: an array whose elements have one type is an array of
+    /// this type, any other array is an array of variants, and an object is a dictionary of variants. Null is
+    /// `nothing`. Nil if the value has no text.
     static func text(of value: JSONValue) -> String? {
         let type = type(of: value)
         guard let text = plain(value, type) else { return nil }
@@ -35,7 +36,8 @@ enum GVariantWriter {
         }
     }
 
-    /// True if the text of a value says its type by itself, as that of an empty array does not.
+    /// True if the text of a value shows its type. For example, the text of an empty array does not show the type of
+    /// its elements.
     private static func isEvident(_ value: JSONValue) -> Bool {
         switch value {
         case .array(let elements): !elements.isEmpty && elements.allSatisfy(isEvident)
@@ -45,12 +47,12 @@ enum GVariantWriter {
         }
     }
 
-    /// The text of a value where its type is known.
+    /// Returns the text of a value without its type; nil if the value does not have the type, or has no text.
     private static func plain(_ value: JSONValue, _ type: GVariantType) -> String? {
         switch (type, value) {
         case (.basic("v"), _): return text(of: value).map { "<\($0)>" }
         case (.basic("b"), .bool(let truth)): return truth ? "true" : "false"
-        // Other readers of GVariant refuse what is closer to zero.
+        // Other readers of GVariant refuse subnormal numbers, which are close to zero.
         case (.basic("d"), .double(let number)): return number.isSubnormal ? nil : "\(number)"
         case (.basic("s"), .string(let text)), (.basic("o"), .string(let text)), (.basic("g"), .string(let text)):
             return quoted(text)
@@ -73,7 +75,8 @@ enum GVariantWriter {
         }
     }
 
-    /// The text of the key of a dictionary, which in JSON is a text whatever its type.
+    /// Returns the text of the key of a dictionary. In JSON, the key is a text even if its type is, for example, an
+    /// integer.
     private static func key(_ name: String, _ type: GVariantType) -> String? {
         if let text = plain(.string(name), type) { return text }
         return (try? JSONValue(parsing: name)).flatMap { plain($0, type) }

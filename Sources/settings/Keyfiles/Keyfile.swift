@@ -1,10 +1,11 @@
 import SettingsHTTP
 import SettingsModel
 
-/// The form of `dconf dump` and `dconf load`: groups of `key=value`, with values in the text form of GVariant.
+/// The format of `dconf dump` and `dconf load`: groups of lines `key=value`, with values in the text form of GVariant.
 ///
-/// The group `[a/b]` with the key `c` is the setting `a/b/c`, a key of the group `[/]` one without a slash. A value is written as
-/// the type that is next to it, or as the one that `x-gvariant` in the schema of its key names, such as `u` or `(ss)`.
+/// The key `c` in the group `[a/b]` is the setting `a/b/c`. A key in the group `[/]` is a setting without a slash in
+/// its name. A value is written with the type that `x-gvariant` in the schema of its key names, such as `u` or `(ss)`;
+/// otherwise with the most similar type.
 enum Keyfile {
     /// Reads the settings of a file. Throws if a key occurs twice.
     static func settings(of bytes: [UInt8]) throws(ToolError) -> [StoredSetting] {
@@ -37,7 +38,7 @@ enum Keyfile {
         return settings
     }
 
-    /// The beginning of the names of settings in a group.
+    /// The prefix of the keys of settings in a group.
     private static func prefix(of group: Substring) throws(ToolError) -> String {
         if group == "/" { return "" }
         guard isPath(group) else {
@@ -57,7 +58,8 @@ enum Keyfile {
         return text
     }
 
-    /// Returns the file of settings. Throws an error that names each key whose value the file cannot represent.
+    /// Returns the text of a file with settings. Throws an error that names each key whose value the file cannot
+    /// represent.
     static func text(of settings: [StoredSetting], schema: Schema?) throws(ToolError) -> String {
         var (groups, problems): ([UTF8Text: String], [String]) = ([:], [])
         for setting in settings {
@@ -71,18 +73,19 @@ enum Keyfile {
             }
             groups[UTF8Text(group), default: ""] += "\(name)=\(text)\n"
         }
-        try ToolError.check(problems, form: "dconf")
+        try ToolError.requireNoProblems(problems, form: "dconf")
         return groups.sorted { $0.key < $1.key }.map { "[\($0.key.string)]\n\($0.value)" }.joined(separator: "\n")
     }
 
-    /// The text of a value that reads back as the same; nil if there is none.
+    /// Returns a text from which the reader reads the same value; nil if there is no such text.
     private static func text(of value: JSONValue, _ schema: JSONValue?) -> String? {
         let type = schema?["x-gvariant"]?.string.flatMap { GVariantType($0) }
         let texts = [type.flatMap { GVariantWriter.text(of: value, as: $0) }, GVariantWriter.text(of: value)]
         return texts.lazy.compactMap(\.self).first { (try? GVariantReader.read($0)) == value }
     }
 
-    /// The group and the name within it of a setting; nil if the form cannot represent the name.
+    /// Splits the key of a setting into its group and its name in the group; nil if the format cannot represent the
+    /// key.
     private static func parts(of key: String) -> (group: String, name: String)? {
         guard isPath(Substring(key)), !key.utf8.contains(where: { "=[]".utf8.contains($0) }) else { return nil }
         var path = key.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }

@@ -4,23 +4,24 @@ extension String {
         utf8.allSatisfy { $0 < 0x80 } ? utf8.count : reduce(0) { $0 + $1.displayWidth }
     }
 
-    /// Returns the longest beginning that takes at most a number of columns.
+    /// Returns the longest prefix that takes at most this number of columns.
     func prefix(ofWidth width: Int) -> Substring {
-        var room = width
+        var remainingColumns = width
         return prefix { character in
-            room -= character.displayWidth
-            return room >= 0
+            remainingColumns -= character.displayWidth
+            return remainingColumns >= 0
         }
     }
 
-    /// Returns the text with blanks up to a number of columns.
+    /// Returns the text with trailing spaces up to this number of columns.
     func padded(to width: Int) -> String {
         self + String(repeating: " ", count: max(0, width - displayWidth))
     }
 }
 
 extension Character {
-    /// The columns of the character on a terminal: two for East Asian characters and emoji, none for marks alone.
+    /// The columns of the character on a terminal: two for East Asian characters and emoji, zero for combining marks
+    /// without a base character.
     fileprivate var displayWidth: Int {
         unicodeScalars.reduce(0) { width, scalar in
             // An emoji presentation selector makes the character before it wide.

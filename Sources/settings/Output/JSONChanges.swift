@@ -3,31 +3,31 @@ import SettingsModel
 
 /// The lines of `watch --json`, each with the cursor from which a script continues after the line.
 struct JSONChanges {
-    /// The place after the last commit of which all lines are printed.
-    var place: Cursor?
+    /// The cursor of the last commit whose lines are all printed.
+    var cursor: Cursor?
     let showsSecrets: Bool
 
     mutating func lines(of observation: SettingsObservation, _ client: DaemonClient) throws -> [JSONValue] {
         switch observation {
         case .state(let state):
-            place = state.cursor
+            cursor = state.cursor
             return state.isReset ? [try line(of: state, client)] : []
         case .changes(let news):
             let lines = news.changes.indices.map { index in
                 let change = news.changes[index]
-                // Between two lines of one commit, the place is before the commit, so that none of its changes is
-                // missed.
+                // Until the last line of a commit, the cursor is still before the commit, so that a script that
+                // continues from it misses no change of the commit.
                 if index + 1 == news.changes.count || news.changes[index + 1].revision != change.revision {
-                    place = Cursor(epoch: news.cursor.epoch, revision: change.revision)
+                    cursor = Cursor(epoch: news.cursor.epoch, revision: change.revision)
                 }
-                return change.summary(showsSecrets: showsSecrets, cursor: place)
+                return change.summary(showsSecrets: showsSecrets, cursor: cursor)
             }
-            place = news.cursor
+            cursor = news.cursor
             return lines
         }
     }
 
-    /// The line that replaces the changes if the daemon no longer has the history of these changes.
+    /// Makes the line for a reset: the present values, because the daemon no longer has the changes after the cursor.
     private func line(of state: ObservedState, _ client: DaemonClient) throws -> JSONValue {
         var (values, secrets, missing) = (JSONObject(), JSONObject(), [SuiteName]())
         if case .several(_, missing: let names) = state.scope { missing = names }

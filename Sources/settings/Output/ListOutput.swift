@@ -1,6 +1,6 @@
 import SettingsHTTP
 
-/// A row of a list, in each form that a list is printed in.
+/// A row of a list, which can be printed in a table, as tab-separated fields or as JSON.
 protocol ListRow {
     /// The cells of a table for a person.
     var cells: [Table.Cell] { get }
@@ -29,7 +29,7 @@ struct ListOutput {
     private let showsSecrets: Bool
     private let columns: [String]
     private let tableColumns: [String]
-    private var isHeaderDue: Bool
+    private var mustPrintHeader: Bool
     private var table: Table
 
     /// - Parameters:
@@ -38,28 +38,28 @@ struct ListOutput {
     init(_ arguments: Arguments, columns: [String], tableColumns: [String]? = nil) throws(ToolError) {
         form = arguments.has("json") ? .json : arguments["format"] == "tsv" ? .tabSeparated : .table
         showsSecrets = try arguments.showsSecrets()
-        isHeaderDue = arguments.has("header")
+        mustPrintHeader = arguments.has("header")
         self.columns = columns
         self.tableColumns = tableColumns ?? columns
         table = Table(columns: self.tableColumns.count)
     }
 
-    /// Prints rows, and the header before the first of them.
+    /// Prints rows. With `--header`, the first call prints the names of the columns before its rows.
     mutating func print(_ rows: [some ListRow]) {
-        defer { isHeaderDue = false }
+        defer { mustPrintHeader = false }
         switch form {
         case .json:
             for row in rows { Swift.print(row.json(showsSecrets: showsSecrets).text()) }
         case .tabSeparated:
-            if isHeaderDue { Swift.print(columns.joined(separator: "\t")) }
+            if mustPrintHeader { Swift.print(columns.joined(separator: "\t")) }
             for row in rows { Swift.print(Self.line(of: row.fields)) }
         case .table:
             let header = tableColumns.map { Table.Cell($0.uppercased(), .faint) }
-            table.print((isHeaderDue ? [header] : []) + rows.map(\.cells))
+            table.print((mustPrintHeader ? [header] : []) + rows.map(\.cells))
         }
     }
 
-    /// The line of tab-separated output that has these fields.
+    /// Returns a line of tab-separated output with these fields.
     static func line(of fields: [String]) -> String { fields.map(escaped).joined(separator: "\t") }
 
     private static func escaped(_ field: String) -> String {

@@ -24,7 +24,8 @@ extension PendingDescription {
         }
     }
 
-    /// The end of the action in a sentence, and the settings that a revert kept.
+    /// A line with the outcome of an action that has ended, and a line for each setting that a revert did not change.
+    /// Empty if the action has not ended.
     var outcomeLines: [String] {
         guard let end else { return [] }
         let caller = end.by.map { " by \($0)" } ?? ""

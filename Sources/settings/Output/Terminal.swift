@@ -1,7 +1,7 @@
 import Platform
 import SettingsHTTP
 
-/// The terminal, or the file or pipe in its place.
+/// Output to the terminal, or to the file or pipe to which the output is redirected.
 enum Terminal {
     /// True if the output goes to a terminal that shows colours.
     static let hasColours: Bool = {
@@ -10,28 +10,28 @@ enum Terminal {
         return EnvironmentVariables.value(of: "TERM") != "dumb"
     }()
 
-    /// The columns of the terminal; nil if the output goes elsewhere, where nothing is cut.
+    /// The number of columns of the terminal; nil if standard output is not a terminal, so that no text is cut.
     static let width: Int? = {
         guard OutputDescriptor.standardOutput.isTerminal else { return nil }
         return OutputDescriptor.standardOutput.terminalWidth ?? 80
     }()
 
-    /// Prints a message for the person, after the text that was printed before.
+    /// Prints a message to standard error, after all text that was printed before.
     static func warn(_ message: String) {
         try? write("settings: \(message)\n", to: .standardError)
     }
 
-    /// Asks the person a question. Returns nil if no person is at a terminal, or the person ends the input.
+    /// Asks the user a question. Returns nil if there is no terminal, or if the user ends the input.
     static func answer(to question: String) -> String? {
         guard canAsk else { return nil }
         try? write("\(question) ", to: .standardError)
         return readLine()
     }
 
-    /// True if a person can answer a question at the terminal.
+    /// True if standard input and standard error are terminals, so that the user can answer a question.
     static var canAsk: Bool { FileContents.standardInputIsTerminal && OutputDescriptor.standardError.isTerminal }
 
-    /// Replaces the last line of the terminal of messages by a text; clears the line if the text is empty.
+    /// Replaces the last line of the terminal at standard error by a text. An empty text clears the line.
     static func show(_ text: String) throws(ToolError) {
         try write("\r\(text)\u{1B}[K", to: .standardError)
     }
@@ -41,7 +41,7 @@ enum Terminal {
         PollSet.wait(for: .readable, on: FileContents.standardInput, until: end)
     }
 
-    /// Writes bytes without changes. Text that was printed before comes out first.
+    /// Writes bytes without changes, after all text that was printed before.
     static func write(_ bytes: Span<UInt8>, to descriptor: OutputDescriptor) throws(ToolError) {
         try flush()
         do throws(OutputDescriptor.PartialWriteError) {
@@ -75,7 +75,7 @@ enum Terminal {
         return "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m"
     }
 
-    /// The text with escapes in place of line ends and of the characters that a terminal would act on.
+    /// Returns the text with escapes instead of line ends, tabs and characters that control a terminal.
     static func plain(_ text: String, except kept: Set<Unicode.Scalar> = []) -> String {
         guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
         return text.unicodeScalars.map { scalar in
@@ -88,8 +88,8 @@ enum Terminal {
         }.joined()
     }
 
-    /// The text for standard output: on a terminal, with the characters that a terminal would act on made visible, except
-    /// tabs and line ends; elsewhere unchanged, for scripts.
+    /// Returns the text for standard output. If standard output is a terminal, the text has escapes instead of
+    /// characters that control a terminal, except tabs and line ends. Otherwise the text is unchanged, for scripts.
     static func safe(_ text: String) -> String {
         OutputDescriptor.standardOutput.isTerminal ? plain(text, except: ["\n", "\t"]) : text
     }
@@ -104,17 +104,17 @@ enum Terminal {
     }
 }
 
-/// A table whose columns are aligned. It prints page by page, so that long lists need not be waited for.
+/// A table with aligned columns. A command prints a page of rows as soon as it has received the page.
 struct Table {
     private var widths: [Int]
-    /// The columns at the end of a line may be cut to the width of the terminal. Other columns are never cut.
+    /// The text between two columns.
     private let separator = "  "
 
     init(columns: Int) {
         widths = [Int](repeating: 0, count: columns)
     }
 
-    /// A cell with how it looks.
+    /// The text of a cell, with the style in which a terminal shows the text.
     struct Cell {
         let text: String
         var style: Terminal.Style?
@@ -125,12 +125,13 @@ struct Table {
         }
     }
 
-    /// Prints rows. Their columns are at least as wide as those before.
+    /// Prints rows. The columns are at least as wide as in the rows before. On a terminal, a longer text is cut: to
+    /// half the width of the terminal, and in the last column to the end of the line.
     mutating func print(_ rows: [[Cell]]) {
-        let most = Terminal.width.map { max(16, $0 / 2) } ?? .max
+        let maximumWidth = Terminal.width.map { max(16, $0 / 2) } ?? .max
         for row in rows {
             for (column, cell) in row.enumerated() where column < row.count - 1 {
-                widths[column] = min(max(widths[column], cell.text.displayWidth), most)
+                widths[column] = min(max(widths[column], cell.text.displayWidth), maximumWidth)
             }
         }
         for row in rows { Swift.print(line(row)) }
@@ -143,8 +144,8 @@ struct Table {
         for (column, cell) in row[...last].enumerated() {
             var text = cell.text
             if let width = Terminal.width, column == row.count - 1 || text.displayWidth > widths[column] {
-                let room = column == row.count - 1 ? max(8, width - used) : widths[column]
-                if text.displayWidth > room { text = text.prefix(ofWidth: max(1, room - 1)) + "…" }
+                let available = column == row.count - 1 ? max(8, width - used) : widths[column]
+                if text.displayWidth > available { text = text.prefix(ofWidth: max(1, available - 1)) + "…" }
             }
             let padded = column == last ? text : text.padded(to: widths[column])
             line += Terminal.styled(padded, cell.style) + (column == last ? "" : separator)
@@ -174,7 +175,7 @@ extension Change {
         isSecret ? Self.line(of: key) : Self.line(of: key, from: (old, oldSource), to: (new, source))
     }
 
-    /// The line of a change of a secret.
+    /// The line for a change of a secret, without the values.
     static func line(of key: KeyName) -> String { "\(Terminal.plain(key.text)): ••• → •••" }
 
     static func line(of key: KeyName, from old: (JSONValue?, Source), to new: (JSONValue?, Source)) -> String {

@@ -1,7 +1,7 @@
 import Platform
 import SettingsHTTP
 
-/// A code that the program ends with. Scripts tell outcomes apart by it.
+/// An exit code of the program. Scripts distinguish outcomes by the code.
 enum ExitCode: Int32, CaseIterable {
     case done = 0
     case failed = 1
@@ -14,7 +14,7 @@ enum ExitCode: Int32, CaseIterable {
     case late = 8
     case usage = 64
 
-    /// What the code says, for the help.
+    /// The meaning of the code, for the help.
     var meaning: String {
         switch self {
         case .done: "done"
@@ -31,12 +31,12 @@ enum ExitCode: Int32, CaseIterable {
     }
 }
 
-/// An error that says that another caller changed a suite after the program read it. Nothing was stored.
+/// The error that another caller changed a suite after the program had read the suite. The program has stored nothing.
 struct SuiteConflict: Error {
     let suite: SuiteName
 }
 
-/// An error that ends the program: what it prints, and the code that it ends with.
+/// An error that ends the program: the message that the program prints, and its exit code.
 struct ToolError: Error {
     let code: ExitCode
     let message: String
@@ -46,24 +46,24 @@ struct ToolError: Error {
         self.message = message
     }
 
-    /// Makes the error of output that cannot be written.
+    /// Makes the error for output that cannot be written.
     init(output cause: SystemError) {
         self.init(.failed, "cannot write the output: \(cause.reason)")
     }
 
-    /// Makes the error of a secret that the caller may not read.
+    /// Makes the error for a secret that the caller may not read.
     init(concealed key: KeyName, in suite: SuiteName) {
         self.init(.unauthorized, "\(suite) \(key) is a secret, which this caller may not read")
     }
 
-    /// An error of the command line.
+    /// Makes the error for an invalid command line.
     static func usage(_ message: String) -> ToolError {
         ToolError(.usage, message)
     }
 }
 
 extension ToolError {
-    /// Makes the error of any that a command throws.
+    /// Converts an error that a command has thrown.
     init(describing error: any Error) {
         switch error {
         case let error as ToolError: self = error
@@ -98,9 +98,9 @@ extension ExitCode {
         case .notSet: self = .notSet
         case .unknownKey where problem.errors.count > 1: self = .refused
         case .unknownSuite, .unknownKey, .noSchema, .historyGone, .unknownPending: self = .unknown
-        // The daemon has no code of its own for a revision of the future.
+        // The daemon has no separate error code for a revision that does not exist yet.
         case .badRequest where problem.detail.contains(" does not exist yet"): self = .unknown
-        // A quota has a limit, a full disk has none.
+        // The error for a quota has a limit, and the error for a full disk has no limit.
         case .insufficientStorage where problem.limit == nil: self = .unreachable
         case .unauthorized, .forbidden: self = .unauthorized
         case .shuttingDown, .overloaded, .behind, .tooManyRequests, .tooManyConnections: self = .unreachable
@@ -110,7 +110,7 @@ extension ExitCode {
 }
 
 extension Problem {
-    /// The ways out that the daemon names, and the options that take them.
+    /// Remedies in the messages of the daemon, with the words for the same remedy on the command line of this program.
     private static let options = [
         ("?override=locked", "--override"), ("\"force\":true", "--force"), ("?onConflict=skip", "--skip"),
         ("?onConflict=", "--on-conflict "), ("GET /v1/pending lists", "'settings pending' lists"),
@@ -128,9 +128,9 @@ extension Problem {
         if let first = self.errors.first, detail.hasPrefix(first.inValue.sentence) {
             lines = [first.inValue.sentence] + self.errors.dropFirst().map { "  \($0.inValue.sentence)" }
         } else {
-            // The detail may be about the first one.
+            // The detail may already contain the first violation.
             let rest = self.errors.first.map { detail.contains($0.detail) } ?? false ? 1 : 0
-            lines += self.errors.dropFirst(rest).map { "  \($0.inValue.place)\($0.detail)" }
+            lines += self.errors.dropFirst(rest).map { "  \($0.inValue.location)\($0.detail)" }
         }
         for conflict in self.conflicts {
             let key = conflict.key?.text ?? "the suite"
@@ -162,7 +162,8 @@ extension Problem.Current {
 }
 
 extension Violation {
-    /// The same, at a place in the value: a transaction names its operation before that, which the caller did not write.
+    /// The violation with a pointer into the value of the setting. For a transaction, the pointer of the daemon begins
+    /// with the operation, such as `/do/0/value`, but the user has not written the transaction.
     fileprivate var inValue: Violation {
         let tokens = pointer.tokens
         guard tokens.count >= 3, tokens[0] == "do", Int(tokens[1]) != nil, ["value", "key"].contains(tokens[2]) else {
@@ -173,8 +174,9 @@ extension Violation {
         return violation
     }
 
-    fileprivate var place: String {
-        let place = (key ?? "") + (pointer == .root ? "" : pointer.description)
-        return place.isEmpty ? "" : "\(place): "
+    /// The key and the location in its value, as the beginning of a line; empty for a violation without both.
+    fileprivate var location: String {
+        let location = (key ?? "") + (pointer == .root ? "" : pointer.description)
+        return location.isEmpty ? "" : "\(location): "
     }
 }

@@ -24,7 +24,8 @@ struct ValueReader {
         return []
     }
 
-    /// The schema of a part of a value, by `properties`, `additionalProperties` and `items`; nil if these say nothing of it.
+    /// Returns the schema of a part of a value, according to `properties`, `additionalProperties` and `items`; nil if
+    /// these keywords do not describe the part.
     ///
     /// - Parameter schema: the schema of the key, with the definitions that it refers to.
     static func schema(at tokens: [String], in schema: JSONValue?) -> JSONValue? {
@@ -38,22 +39,24 @@ struct ValueReader {
     }
 
     /// True if the schema names no type.
-    var takesAnything: Bool { types.isEmpty }
+    var acceptsAnyType: Bool { types.isEmpty }
 
-    /// True if the key takes `true` and `false`.
-    var takesTruth: Bool { types.contains("boolean") }
+    /// True if the schema allows `true` and `false`.
+    var acceptsBooleans: Bool { types.contains("boolean") }
 
-    /// True if a text is a value as it stands.
-    var takesText: Bool { types.contains("string") }
+    /// True if the schema allows texts.
+    var acceptsTexts: Bool { types.contains("string") }
 
-    /// Reads a value. Where the schema allows a text, the word is one, unless it is a value of another type that is allowed,
-    /// too. Without a schema, a word that is JSON is JSON.
+    /// Reads a value. If the word is JSON of a type that the schema allows, other than a text, it is this JSON value.
+    /// Otherwise it is a text if the schema allows texts. If the schema names no type, a word that is valid JSON is
+    /// JSON, and any other word is a text.
     func read(_ word: String) throws(ToolError) -> JSONValue {
         let json: JSONValue?
         do {
             json = try JSONValue(parsing: word)
         } catch {
-            // A word that only begins with a number is a text.
+            // JSON that cannot be stored, such as an integer that is too large, is an error. But a word that only
+            // begins like a number is a text.
             let isNumber = word.utf8.allSatisfy { "+-.0123456789Ee".utf8.contains($0) }
             guard !types.isEmpty || !error.isUnrepresentable || !isNumber && !"[{\"".contains(word.prefix(1)) else {
                 throw ToolError(
@@ -64,18 +67,18 @@ struct ValueReader {
             json = nil
         }
         if types.isEmpty { return json ?? .string(word) }
-        if let json, json.string == nil, takes(json) { return json }
-        if takesText { return .string(word) }
+        if let json, json.string == nil, accepts(json) { return json }
+        if acceptsTexts { return .string(word) }
         throw ToolError(.refused, "\(name) takes \(description), not '\(Terminal.plain(word))'")
     }
 
-    private func takes(_ value: JSONValue) -> Bool {
+    private func accepts(_ value: JSONValue) -> Bool {
         let type = value.typeName
         return types.contains(type) || type == "integer" && types.contains("number")
             || type == "number" && types.contains("integer")
     }
 
-    /// What is allowed, in words: the type with its bounds.
+    /// The allowed values in words: the types, with the bounds of the schema.
     var description: String {
         if let values = schema?["enum"]?.array { return "one of " + values.map { $0.text() }.joined(separator: ", ") }
         if let value = schema?["const"] { return "only \(value.text())" }
@@ -99,7 +102,7 @@ struct ValueReader {
 }
 
 extension JSONValue {
-    /// The name of the type as schemas have it.
+    /// The name that a JSON Schema has for the type.
     var typeName: String {
         switch self {
         case .null: "null"

@@ -49,7 +49,7 @@ struct WriteReport {
 }
 
 extension WriteSummary {
-    /// Prints the changes and the values that the write left out, and ends the command.
+    /// Prints the changes, and the values that a restore has skipped. Returns the exit code of the command.
     func report(_ arguments: Arguments) -> ExitCode {
         WriteReport(self).print(arguments)
         for conflict in skipped {

@@ -4,14 +4,16 @@ import SettingsModel
 /// A reader of binary property lists: `bplist00`, objects, the table of their offsets, and a trailer of 32 bytes.
 struct BinaryPropertyListReader {
     static let magic = Array("bplist00".utf8)
-    /// The most values that are read: few objects can name each other so often that no memory would do.
-    private static let mostValues = 20_000_000
+    /// The maximum number of values that are read. The objects of a small file can refer to each other so often that
+    /// the values would not fit into memory.
+    private static let maximumValues = 20_000_000
 
     private let bytes: [UInt8]
     /// The offset of each object.
     private var offsets: [Int] = []
     private var referenceSize = 1
-    private var left = Self.mostValues
+    /// The number of values that may still be read.
+    private var remainingValues = Self.maximumValues
 
     static func read(_ bytes: [UInt8]) throws(ToolError) -> JSONValue {
         var reader = BinaryPropertyListReader(bytes: bytes)
@@ -22,7 +24,7 @@ struct BinaryPropertyListReader {
 
     private mutating func root() throws(ToolError) -> JSONValue {
         let trailer = bytes.count - 32
-        guard trailer >= 8 else { throw Self.cut }
+        guard trailer >= 8 else { throw Self.truncated }
         let offsetSize = Int(bytes[trailer + 6])
         referenceSize = Int(bytes[trailer + 7])
         let (count, top) = (try number(at: trailer + 8, size: 8), try number(at: trailer + 16, size: 8))
@@ -36,10 +38,12 @@ struct BinaryPropertyListReader {
 
     private mutating func value(_ index: Int, depth: Int) throws(ToolError) -> JSONValue {
         guard offsets.indices.contains(index) else { throw ToolError(.failed, "object \(index) is missing") }
-        // Objects that hold themselves end here.
+        // The limit also ends the reading of an object that contains itself.
         guard depth <= PropertyList.maximumDepth else { throw ToolError(.failed, "the value is nested too deeply") }
-        left -= 1
-        guard left > 0 else { throw ToolError(.failed, "the file has more than \(Self.mostValues) values") }
+        remainingValues -= 1
+        guard remainingValues > 0 else {
+            throw ToolError(.failed, "the file has more than \(Self.maximumValues) values")
+        }
         let offset = offsets[index]
         let marker = try byte(at: offset)
         let low = Int(marker & 0x0F)
@@ -89,7 +93,7 @@ struct BinaryPropertyListReader {
                 do throws(ToolError) {
                     member = try value(element, depth: depth + 1)
                 } catch {
-                    // The message names the setting, and no key inside its value.
+                    // The message names the key of the setting, but no keys inside its value.
                     throw depth > 1 ? error : ToolError(error.code, "\(Terminal.plain(name)): \(error.message)")
                 }
                 guard object.append(JSONObject.Member(name: name, value: member)) else {
@@ -107,7 +111,7 @@ struct BinaryPropertyListReader {
         (0x5...0x7).contains(try byte(at: offsets[index]) >> 4)
     }
 
-    /// The position and the number of the parts of an object.
+    /// Returns the offset of the contents of an object, and the number of its bytes, UTF-16 units or elements.
     private func extent(at offset: Int) throws(ToolError) -> (start: Int, count: Int) {
         let low = Int(try byte(at: offset) & 0x0F)
         guard low == 0x0F else { return (offset + 1, low) }
@@ -119,7 +123,7 @@ struct BinaryPropertyListReader {
 
     private func content(at offset: Int, size: Int) throws(ToolError) -> ArraySlice<UInt8> {
         let (start, count) = try extent(at: offset)
-        guard start <= bytes.count, count <= (bytes.count - start) / size else { throw Self.cut }
+        guard start <= bytes.count, count <= (bytes.count - start) / size else { throw Self.truncated }
         return bytes[start..<(start + count * size)]
     }
 
@@ -133,16 +137,16 @@ struct BinaryPropertyListReader {
     }
 
     private func byte(at offset: Int) throws(ToolError) -> UInt8 {
-        guard bytes.indices.contains(offset) else { throw Self.cut }
+        guard bytes.indices.contains(offset) else { throw Self.truncated }
         return bytes[offset]
     }
 
     private func bits(at offset: Int, size: Int) throws(ToolError) -> UInt128 {
-        guard offset >= 0, offset <= bytes.count - size else { throw Self.cut }
+        guard offset >= 0, offset <= bytes.count - size else { throw Self.truncated }
         return bytes[offset..<(offset + size)].reduce(0) { $0 << 8 | UInt128($1) }
     }
 
-    /// Integers of up to four bytes have no sign.
+    /// Reads an integer. Integers of up to four bytes are unsigned, longer integers are signed.
     private func integer(at offset: Int, size: Int) throws(ToolError) -> Int64 {
         let bits = try bits(at: offset, size: size)
         if size == 8 { return Int64(bitPattern: UInt64(bits)) }
@@ -152,7 +156,7 @@ struct BinaryPropertyListReader {
         return number
     }
 
-    /// An offset, a reference or a count.
+    /// Reads an offset, a reference or a count.
     private func number(at offset: Int, size: Int) throws(ToolError) -> Int {
         guard let number = Int(exactly: try bits(at: offset, size: size)), number <= Int.max / 16 else {
             throw Self.damaged(at: offset)
@@ -160,7 +164,7 @@ struct BinaryPropertyListReader {
         return number
     }
 
-    private static let cut = ToolError(.failed, "the property list is cut short")
+    private static let truncated = ToolError(.failed, "the property list is cut short")
 
     private static func damaged(at offset: Int) -> ToolError {
         ToolError(.failed, "the property list is damaged at byte \(offset)")
@@ -169,14 +173,15 @@ struct BinaryPropertyListReader {
 
 /// A writer of binary property lists.
 struct BinaryPropertyListWriter {
-    /// An object, whose references are numbers of others.
+    /// An object of the file. Its number is its index in `objects`.
     private enum Object {
         case content([UInt8])
-        case container(UInt8, [Int])
+        /// An array or a dictionary, with the numbers of the objects that it contains.
+        case container(marker: UInt8, references: [Int])
     }
 
     private var objects: [Object] = []
-    /// The objects of texts, each of which is written once.
+    /// The numbers of the objects of texts. Each text is written once.
     private var texts: [UTF8Text: Int] = [:]
 
     /// Returns the whole file.
@@ -201,7 +206,8 @@ struct BinaryPropertyListWriter {
         return bytes
     }
 
-    /// Adds a value by the schemas of its parts. Returns the number of its object.
+    /// Adds a value, and returns the number of its object. The schema of a text, and `hints` (the schemas of the parts
+    /// of the value) decide which texts are dates or data.
     private mutating func add(_ value: JSONValue, _ hints: PropertyList.Hints, _ schema: JSONValue?) -> Int {
         let number = objects.count
         switch value {
@@ -218,7 +224,7 @@ struct BinaryPropertyListWriter {
         case .array(let elements):
             objects.append(.content([]))
             let references = elements.map { add($0, PropertyList.Hints(in: hints.elements), hints.elements) }
-            objects[number] = .container(0xA0, references)
+            objects[number] = .container(marker: 0xA0, references: references)
         case .object(let object):
             objects.append(.content([]))
             var references = object.map { add($0.name) }
@@ -226,7 +232,7 @@ struct BinaryPropertyListWriter {
                 let schema = hints.schema(member.name)
                 references.append(add(member.value, PropertyList.Hints(in: schema), schema))
             }
-            objects[number] = .container(0xD0, references)
+            objects[number] = .container(marker: 0xD0, references: references)
         }
         return number
     }
@@ -259,7 +265,7 @@ struct BinaryPropertyListWriter {
         (0..<size).reversed().map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
     }
 
-    /// The fewest bytes that hold a number, of the counts that all readers know.
+    /// The smallest of the sizes 1, 2, 4 and 8 that can represent a number. All readers support these sizes.
     private static func size(of number: Int) -> Int {
         number <= 0xFF ? 1 : number <= 0xFFFF ? 2 : number <= 0xFFFF_FFFF ? 4 : 8
     }

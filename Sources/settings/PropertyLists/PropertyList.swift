@@ -3,11 +3,12 @@ import SettingsModel
 
 /// A property list whose root is a dictionary of settings, as `defaults export` writes one: XML or binary.
 ///
-/// A date is a text of RFC 3339 among settings, and data is Base64. They become dates and data again where the schema of
-/// the key says `date-time` or `base64`, and where the text is the one that reading gives. Foundation is not used: it would
-/// make the program five times as large, and takes two spellings of é in keys for one.
+/// In settings, a date is a text in the format of RFC 3339, and data is a text in Base64. Such a text is written as a
+/// date or as data if the schema of the key has the format `date-time` or the encoding `base64`, and if reading the
+/// date or data gives the same text. The code does not use Foundation, because Foundation would make the program five
+/// times as large, and treats two Unicode spellings of é in keys as equal.
 enum PropertyList {
-    /// The most levels of arrays and dictionaries.
+    /// The maximum number of nested arrays and dictionaries.
     static let maximumDepth = JSONValue.maximumDepthAroundValues
 
     /// Reads the settings of a property list in either form.
@@ -18,14 +19,15 @@ enum PropertyList {
         return try StoredSetting.all(of: root)
     }
 
-    /// Returns a property list of settings. Throws an error that names each key whose value a property list cannot represent.
+    /// Returns a property list with settings. Throws an error that names each key whose value a property list cannot
+    /// represent.
     static func bytes(of settings: [StoredSetting], isBinary: Bool, schema: Schema?) throws(ToolError) -> [UInt8] {
         let problems = settings.compactMap { setting in
             problem(of: .object([setting.key.text: setting.value]), isBinary: isBinary).map {
                 "  \(setting.key): \($0)"
             }
         }
-        try ToolError.check(problems, form: "a property list")
+        try ToolError.requireNoProblems(problems, form: "a property list")
         let root = JSONValue.object(JSONObject(settings))
         let hints = Hints { name in schema?.key(name)?.document }
         guard isBinary else {
@@ -37,13 +39,13 @@ enum PropertyList {
         return writer.document(root, hints)
     }
 
-    /// The reason why a property list cannot hold a value; nil if it can.
+    /// The reason why a property list cannot represent a value; nil if it can represent the value.
     private static func problem(of value: JSONValue, isBinary: Bool) -> String? {
         switch value {
         case .null: "a property list has no null"
         case .bool, .integer, .double: nil
         case .string(let text):
-            isBinary || text.unicodeScalars.allSatisfy(XMLPropertyListWriter.canHold)
+            isBinary || text.unicodeScalars.allSatisfy(XMLPropertyListWriter.canRepresent)
                 ? nil : "XML cannot represent a character of the text; --format bplist can"
         case .array(let elements): elements.lazy.compactMap { problem(of: $0, isBinary: isBinary) }.first
         case .object(let object):
@@ -53,13 +55,14 @@ enum PropertyList {
         }
     }
 
-    /// The schemas of the members of a value.
+    /// The schemas of the parts of a value: of the members of an object, and of the elements of an array.
     struct Hints {
+        /// Returns the schema of the member with a name.
         let schema: (String) -> JSONValue?
 
         init(_ schema: @escaping (String) -> JSONValue?) { self.schema = schema }
 
-        /// The schemas in the schema of a value.
+        /// Takes the schemas of the parts from the schema of the value.
         init(in schema: JSONValue?) {
             self.init { name in
                 schema?["properties"]?[name] ?? schema?["additionalProperties"]
@@ -71,13 +74,13 @@ enum PropertyList {
         var elements: JSONValue?
     }
 
-    /// A text that stands for something that JSON has no type for.
+    /// The date or the data that a text represents, because JSON has no types for them.
     enum Special {
         /// Seconds since 2001.
         case date(Double)
         case data([UInt8])
 
-        /// Makes one where the schema says so, if reading gives the same text; else nil.
+        /// Nil unless the schema declares a date or data, and reading the date or data gives the same text.
         init?(_ text: String, _ schema: JSONValue?) {
             if schema?["format"] == "date-time", let seconds = PropertyListDate.seconds(of: text),
                 PropertyListDate.text(of: seconds)?.hasSameBytes(as: text) == true
@@ -92,9 +95,9 @@ enum PropertyList {
     }
 }
 
-/// The dates of property lists as texts.
+/// Conversion between the dates of property lists, which are seconds since 2001, and texts.
 enum PropertyListDate {
-    /// Returns the shortest text that reads back as the same number of seconds since 2001; nil outside the years 0 to 9999.
+    /// Returns the shortest text from which ``seconds(of:)`` reads the same number; nil outside the years 0 to 9999.
     static func text(of seconds: Double) -> String? {
         let whole = seconds.rounded(.down)
         guard (-63_113_904_000..<252_423_993_600).contains(whole) else { return nil }
@@ -115,7 +118,7 @@ enum PropertyListDate {
         return nil
     }
 
-    /// The seconds since 2001 of a text of RFC 3339.
+    /// Returns the seconds since 2001 of a text in the format of RFC 3339; nil for any other text.
     static func seconds(of text: String) -> Double? {
         guard let read = DateTimeSyntax(text) else { return nil }
         let fraction = Double("0." + String(decoding: read.time.fraction, as: UTF8.self) + "0") ?? 0
@@ -128,7 +131,7 @@ enum PropertyListDate {
     }
 }
 
-/// Base64 with padding, as the schema's `contentEncoding` has it.
+/// Base64 with padding, which the keyword `contentEncoding` of a schema requires.
 enum Base64 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
@@ -137,14 +140,14 @@ enum Base64 {
         for start in stride(from: 0, to: bytes.count, by: 3) {
             let group = bytes[start..<min(start + 3, bytes.count)]
             let bits = group.reduce(0) { $0 << 8 | Int($1) } << (8 * (3 - group.count))
-            for place in 0..<4 {
-                text.append(place <= group.count ? alphabet[bits >> (18 - 6 * place) & 63] : UInt8(ascii: "="))
+            for digit in 0..<4 {
+                text.append(digit <= group.count ? alphabet[bits >> (18 - 6 * digit) & 63] : UInt8(ascii: "="))
             }
         }
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The bytes of a text; nil if it is not Base64, or not the text that the bytes give.
+    /// Returns the bytes of a text; nil if the text is not Base64, or if encoding the bytes would give another text.
     static func bytes(of text: String) -> [UInt8]? {
         guard Base64Text.isValid(text) else { return nil }
         var (bytes, bits, count) = ([UInt8](), 0, 0)

@@ -1,13 +1,13 @@
 import SettingsHTTP
 import SettingsModel
 
-/// A writer of property lists in XML, with the names and indents that other programs write.
+/// A writer of property lists in XML, with the same header and the same indentation as other programs.
 struct XMLPropertyListWriter {
     private var text = ""
     private var indent = ""
 
-    /// True if XML 1.0 can hold a character.
-    static func canHold(_ scalar: Unicode.Scalar) -> Bool {
+    /// True if XML 1.0 can represent a character.
+    static func canRepresent(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x9, 0xA, 0xD: true
         case 0..<0x20, 0xFFFE, 0xFFFF: false
@@ -25,9 +25,11 @@ struct XMLPropertyListWriter {
         """
     }
 
-    /// Writes a value by the schemas of its parts.
+    /// Writes a value. The schemas decide which texts are dates or data.
     ///
-    /// - Parameter schema: its own.
+    /// - Parameters:
+    ///   - hints: the schemas of the parts of the value.
+    ///   - schema: the schema of the value itself.
     mutating func write(_ value: JSONValue, _ hints: PropertyList.Hints, _ schema: JSONValue? = nil) {
         switch value {
         case .null: break
@@ -55,7 +57,7 @@ struct XMLPropertyListWriter {
     private mutating func write(_ text: String, _ schema: JSONValue?) {
         switch PropertyList.Special(text, schema) {
         case .data: line("<data>\(text)</data>")
-        // Dates have no parts of seconds here.
+        // A date in XML has no fraction of a second. Without a fraction, the text has 20 bytes.
         case .date where text.utf8.count == 20: line("<date>\(text)</date>")
         default: line("<string>\(Self.escaped(text))</string>")
         }
@@ -79,7 +81,7 @@ struct XMLPropertyListWriter {
             case "&": escaped += "&amp;"
             case "<": escaped += "&lt;"
             case ">": escaped += "&gt;"
-            // A reader of XML takes it for a line end.
+            // A reader of XML would convert a carriage return to a line feed.
             case "\r": escaped += "&#13;"
             default: escaped.unicodeScalars.append(scalar)
             }
@@ -88,10 +90,11 @@ struct XMLPropertyListWriter {
     }
 }
 
-/// A reader of property lists in XML: of the elements that they have, not of any other XML.
+/// A reader of property lists in XML. It reads only the elements of property lists, not XML in general.
 struct XMLPropertyListReader {
     private var rest: ArraySlice<UInt8>
-    private let start: [UInt8]
+    /// The bytes of the whole file.
+    private let bytes: [UInt8]
 
     static func read(_ bytes: [UInt8]) throws(ToolError) -> JSONValue {
         if let encoding = declaredEncoding(of: bytes), !["UTF-8", "UTF8", "US-ASCII"].contains(encoding.uppercased()) {
@@ -119,7 +122,7 @@ struct XMLPropertyListReader {
     }
 
     private init(_ bytes: [UInt8]) {
-        start = bytes
+        self.bytes = bytes
         rest = bytes[...]
         if rest.starts(with: [0xEF, 0xBB, 0xBF]) { rest.removeFirst(3) }
     }
@@ -209,7 +212,7 @@ struct XMLPropertyListReader {
 
     // MARK: XML
 
-    /// Reads an opening tag. Its attributes mean nothing here.
+    /// Reads an opening tag, and ignores its attributes.
     private mutating func tag() throws(ToolError) -> (name: String, isEmpty: Bool) {
         try skipBetween()
         guard take("<") else { throw error("expected an element") }
@@ -239,7 +242,7 @@ struct XMLPropertyListReader {
                 text.append(UInt8(ascii: "\n"))
                 if rest.first == UInt8(ascii: "\n") { rest.removeFirst() }
             case UInt8(ascii: "<"):
-                rest = start[(rest.startIndex - 1)...]
+                rest = bytes[(rest.startIndex - 1)...]
                 if take("<![CDATA[") {
                     text += try taken(upTo: "]]>")
                 } else if take("<!--") {
@@ -281,7 +284,7 @@ struct XMLPropertyListReader {
         let begin = rest.startIndex
         while !rest.isEmpty {
             let here = rest.startIndex
-            if take(end) { return start[begin..<here] }
+            if take(end) { return bytes[begin..<here] }
             rest.removeFirst()
         }
         throw error("\(end) is missing")
@@ -294,7 +297,7 @@ struct XMLPropertyListReader {
     }
 
     private func error(_ message: String) -> ToolError {
-        let line = start[..<rest.startIndex].count { $0 == UInt8(ascii: "\n") } + 1
+        let line = bytes[..<rest.startIndex].count { $0 == UInt8(ascii: "\n") } + 1
         return ToolError(.failed, "line \(line): \(message)")
     }
 }

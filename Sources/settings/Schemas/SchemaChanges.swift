@@ -1,6 +1,6 @@
 import SettingsHTTP
 
-/// The changes of a schema as `schema diff` prints them: a line for each.
+/// The output of `schema diff` about the schema: a line for each change.
 struct SchemaChanges {
     private let changes: [SchemaComparison.Change]
     private let isJSON: Bool
@@ -15,7 +15,7 @@ struct SchemaChanges {
 }
 
 extension SchemaConflict {
-    /// The conflict for machines.
+    /// The conflict as a JSON object, for `--json`.
     var summary: JSONValue {
         .members([
             "conflict": true, "key": key.map { .string($0.text) }, "errors": .array(errors.map { .string($0.detail) }),
@@ -24,7 +24,8 @@ extension SchemaConflict {
 }
 
 extension SchemaComparison.Change {
-    /// True if the values of the change must not be shown: a schema of a secret, which has defaults and examples in it.
+    /// True if `old` and `new` must not be shown, because they may contain a secret: the whole schema of a secret key,
+    /// or its `default` or `examples`.
     private var isConcealed: Bool {
         guard isSecret, case .keyword(let name) = subject else { return isSecret }
         return ["default", "examples"].contains(name)

@@ -1,6 +1,6 @@
 import SettingsHTTP
 
-/// A table of the keys of a schema in Markdown, for people who look settings up.
+/// A Markdown table of the keys of a schema, as documentation of the settings.
 enum SchemaTable {
     static func text(of schema: Schema, titled title: String) -> String {
         var text = "# \(title)\n\n"
@@ -21,14 +21,14 @@ enum SchemaTable {
         return text
     }
 
-    /// The text between as many backticks as it takes.
+    /// Returns the text as Markdown code, between more backticks than any run of backticks in the text has.
     private static func code(_ text: String) -> String {
-        let most = text.split { $0 != "`" }.map(\.count).max() ?? 0
-        let (ticks, blank) = (String(repeating: "`", count: most + 1), most > 0 ? " " : "")
+        let longestRun = text.split { $0 != "`" }.map(\.count).max() ?? 0
+        let (ticks, blank) = (String(repeating: "`", count: longestRun + 1), longestRun > 0 ? " " : "")
         return ticks + blank + cell(text) + blank + ticks
     }
 
-    /// The text with the marks of Markdown taken as they are.
+    /// Returns the text with escapes before the characters that have a meaning in Markdown.
     private static func plain(_ text: String) -> String {
         cell(String(text.flatMap { "\\`*_<[".contains($0) ? ["\\", $0] : [$0] }))
     }

@@ -1,21 +1,23 @@
 import SettingsHTTP
 import SettingsModel
 
-/// A text of Swift that declares the keys of a schema, for programs that use the module SettingsClient.
+/// Swift code that declares the keys of a schema, for programs that use the module SettingsClient.
 ///
-/// What Swift has no type for is a `JSONValue`. Limits that keys have no words for are left to the daemon.
+/// A value without a matching Swift type is a `JSONValue`. The code omits limits that `DefaultsKey` cannot express; the
+/// daemon enforces them.
 struct SwiftKeys {
     private var declarations: [String] = []
     private var names: Set<String> = []
-    private var typeNames = Self.takenTypes
+    private var typeNames = Self.unavailableTypeNames
     private var needsFoundation = false
 
-    /// The types that a listed key's type would hide.
-    private static let takenTypes = words(
+    /// Names that a generated enumeration must not have, because it would hide the type with this name.
+    private static let unavailableTypeNames = words(
         """
         String Int Double Bool Data Date URL UUID Array Dictionary Optional JSONValue Self Type Any DefaultsKey DefaultsKeys
         DefaultsSerializable CaseIterable
         """)
+    /// The keywords of Swift.
     private static let reserved = words(
         """
         as associatedtype break case catch class continue default defer deinit do else enum extension fallthrough false
@@ -29,7 +31,7 @@ struct SwiftKeys {
 
     /// Returns the declarations of all listed keys.
     ///
-    /// - Parameter source: the place of the schema, for the first line.
+    /// - Parameter source: the suite or the file of the schema, for the comment in the first line.
     static func text(of schema: Schema, from source: String) -> String {
         var keys = SwiftKeys()
         for key in schema.keys { keys.declare(key.name, key.document) }
@@ -39,14 +41,14 @@ struct SwiftKeys {
     }
 
     private mutating func declare(_ name: String, _ schema: JSONValue) {
-        let property = Self.free(Self.word(name, before: "key"), in: &names)
+        let property = Self.unusedName(Self.camelCase(name, prefixIfDigit: "key"), in: &names)
         var declaration = ""
         for line in (schema["description"]?.string ?? schema["title"]?.string ?? "").split(separator: "\n") {
             declaration += "    /// \(Terminal.plain(String(line)))\n"
         }
         let form = form(of: schema, named: property)
         let literal = schema["default"].flatMap(form.literal)
-        // Without a default that Swift can write, the key is nil where nothing is stored.
+        // Without a default that has a Swift literal, the type is optional: the key is nil if no value is stored.
         let type = literal == nil ? form.type + "?" : form.type
         let arguments =
             [Self.quoted(name)] + (literal.map { ["defaultValue: \($0)"] } ?? []) + form.limits
@@ -56,19 +58,19 @@ struct SwiftKeys {
         declarations.append(form.declaration + declaration)
     }
 
-    /// A type of Swift, with the limits and literals of its keys.
+    /// The Swift type of a key, with the limits of the key and the literals of its values.
     private struct Form {
         let type: String
-        /// Limits as arguments.
+        /// The limits as arguments of the initializer of `DefaultsKey`.
         var limits: [String] = []
-        /// The declaration of the type, if it is one of the key's own.
+        /// The declaration of a type that is generated for the key; empty for any other type.
         var declaration = ""
-        /// Writes a value of the type; nil for one that has no text.
+        /// Returns the Swift literal of a value; nil if the value does not have the type or has no literal.
         var literal: (JSONValue) -> String?
     }
 
     private mutating func form(of schema: JSONValue, named name: String) -> Form {
-        if let values = schema["enum"]?.array { return listed(values, schema, name) }
+        if let values = schema["enum"]?.array { return enumeration(values, schema, name) }
         switch schema["type"]?.string {
         case "boolean": return Form(type: "Bool") { $0.bool.map { "\($0)" } }
         case "integer": return Form(type: "Int", limits: range(schema, ofIntegers: true)) { $0.integer.map { "\($0)" } }
@@ -111,7 +113,8 @@ struct SwiftKeys {
         return Form(type: "String", limits: limits, literal: quoted)
     }
 
-    /// The range of numbers as an argument. Swift has no range that leaves out its beginning.
+    /// Returns the range of numbers as an argument; no argument if Swift cannot express the range. For example, Swift
+    /// has no range that excludes its lower bound.
     private func range(_ schema: JSONValue, ofIntegers: Bool) -> [String] {
         func bound(_ keyword: String) -> String? {
             schema[keyword].flatMap { $0.integer.map { "\($0)" } ?? (ofIntegers ? nil : $0.number.map { "\($0)" }) }
@@ -122,7 +125,8 @@ struct SwiftKeys {
         }
         if !ofIntegers, schema["exclusiveMinimum"] != nil { return [] }
         let (upper, beyond) = (bound("maximum"), bound("exclusiveMaximum"))
-        // Of a negative upper bound, the operator and the sign would be one operator.
+        // A negative upper bound needs parentheses, because Swift would parse the range operator and the minus sign as
+        // one operator.
         let operand = { (text: String) in text.hasPrefix("-") ? "(\(text))" : text }
         switch (lower, upper, beyond) {
         case (nil, nil, nil): return []
@@ -133,8 +137,8 @@ struct SwiftKeys {
         }
     }
 
-    /// The form of listed values: texts are cases of an enumeration.
-    private mutating func listed(_ values: [JSONValue], _ schema: JSONValue, _ name: String) -> Form {
+    /// Returns the form for the keyword `enum`: texts become the cases of a Swift enumeration.
+    private mutating func enumeration(_ values: [JSONValue], _ schema: JSONValue, _ name: String) -> Form {
         let texts = values.compactMap(\.string)
         guard texts.count == values.count else {
             let integers = values.compactMap { $0.integer.map { "\($0)" } }
@@ -142,10 +146,10 @@ struct SwiftKeys {
             let allowed = "allowed: [\(integers.joined(separator: ", "))]"
             return Form(type: "Int", limits: [allowed]) { $0.integer.map { "\($0)" } }
         }
-        let type = Self.free(name.prefix(1).uppercased() + name.dropFirst(), in: &typeNames)
-        var (cases, taken, lines) = ([String: String](), Set<String>(), "")
+        let type = Self.unusedName(name.prefix(1).uppercased() + name.dropFirst(), in: &typeNames)
+        var (cases, used, lines) = ([String: String](), Set<String>(), "")
         for text in texts {
-            let word = Self.free(Self.word(text, before: "value"), in: &taken)
+            let word = Self.unusedName(Self.camelCase(text, prefixIfDigit: "value"), in: &used)
             cases[text] = Self.escaped(word)
             lines += "        case \(Self.escaped(word))" + (word == text ? "" : " = \(Self.quoted(text))") + "\n"
         }
@@ -155,10 +159,10 @@ struct SwiftKeys {
 
     // MARK: Words
 
-    /// The name in the form of Swift's: letters and digits, each part after the first with a capital letter.
+    /// Returns the name in lower camel case, with only the letters and digits of ASCII.
     ///
-    /// - Parameter prefix: stands before a digit.
-    private static func word(_ name: String, before prefix: String) -> String {
+    /// - Parameter prefix: is put before a name that begins with a digit.
+    private static func camelCase(_ name: String, prefixIfDigit prefix: String) -> String {
         let parts = name.split { !($0.isLetter || $0.isNumber) || !$0.isASCII }.map(String.init)
         var word =
             parts.first.map { first in
@@ -169,14 +173,14 @@ struct SwiftKeys {
         return word.first?.isNumber ?? false ? prefix + word : word
     }
 
-    /// Returns a name that is not taken, and takes it.
-    private static func free(_ name: String, in taken: inout Set<String>) -> String {
-        var (free, number) = (name, 2)
-        while !taken.insert(free).inserted {
-            free = "\(name)\(number)"
+    /// Returns the name, with a number at its end if the name is already used. Adds the result to the used names.
+    private static func unusedName(_ name: String, in used: inout Set<String>) -> String {
+        var (unused, number) = (name, 2)
+        while !used.insert(unused).inserted {
+            unused = "\(name)\(number)"
             number += 1
         }
-        return free
+        return unused
     }
 
     private static func escaped(_ name: String) -> String { reserved.contains(name) ? "`\(name)`" : name }

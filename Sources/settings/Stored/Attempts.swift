@@ -1,6 +1,6 @@
 import Platform
 
-/// The attempts of a command to make a change that it derives from stored values. An attempt fails if another caller changes
+/// The attempts of a command to make a change that depends on stored values. An attempt fails if another caller changes
 /// the values between the read and the write.
 enum Attempts {
     static let maximum = 20

@@ -1,7 +1,7 @@
 import SettingsHTTP
 import SettingsModel
 
-/// A setting as suites store it and files hold it.
+/// A key and its stored value, in a suite or in a file of `import` and `export`.
 struct StoredSetting {
     let key: KeyName
     let value: JSONValue
@@ -31,8 +31,8 @@ extension JSONObject {
 }
 
 extension ToolError {
-    /// Throws if there are problems, which each name a key that a form of files cannot hold.
-    static func check(_ problems: [String], form: String) throws(ToolError) {
+    /// Throws if there are problems. Each problem is a line about a key whose value a file format cannot represent.
+    static func requireNoProblems(_ problems: [String], form: String) throws(ToolError) {
         guard !problems.isEmpty else { return }
         let first = "cannot export to \(form): the form cannot represent these values; use --format json"
         throw ToolError(.failed, ([first] + problems).joined(separator: "\n"))

@@ -1,6 +1,6 @@
 import SettingsHTTP
 
-/// The stored values of a suite as they were at a revision, to be changed on that condition.
+/// The stored values of a suite at a revision. A write can require that the suite is still at this revision.
 struct StoredSuite {
     let suite: SuiteName
     /// Zero for a suite that does not exist.
@@ -28,10 +28,11 @@ struct StoredSuite {
         }
     }
 
-    /// Returns the operations that change the suite, with values as the daemon stores them.
+    /// Returns the operations without those that set the present value. The values are normalized as the daemon does
+    /// it, for example `1.0` to `1` for an integer key.
     ///
-    /// The daemon refuses to store a locked key and a value that the schema does not allow, even if the key has that value
-    /// already.
+    /// The daemon refuses to write a locked key, and a value that the schema does not allow, even if the key already
+    /// has this value.
     func effectiveOperations(
         of operations: [Transaction.Operation], under schema: Schema?
     ) -> [Transaction.Operation] {
@@ -49,7 +50,8 @@ struct StoredSuite {
     /// The condition that the suite is at the revision that was read.
     var isUnchanged: Transaction.Condition { .suite(suite, revision) }
 
-    /// The operations after which the suite stores exactly these settings, and the secrets that the caller may not read.
+    /// The operations after which the suite stores exactly these settings, and the secrets that the caller may not
+    /// read.
     ///
     /// - Parameter keepsOthers: true to remove no key.
     func operations(toStore wanted: [StoredSetting], keepsOthers: Bool = false) -> [Transaction.Operation] {

@@ -1,32 +1,33 @@
 import SettingsHTTP
 
-/// A write of more settings than the daemon takes in one commit, as several commits.
+/// A write of more settings than the daemon accepts in one commit. The write is split into several commits.
 ///
-/// Dry runs of all parts find refused values and changes by other callers before anything is stored. Each commit requires
-/// the revision that the previous part produced. If a part fails after the dry runs, the earlier parts stay stored, and the
-/// error says how many settings are committed.
-struct PartedCommit {
+/// Dry runs of all parts find refused values and changes by other callers before anything is stored. Each commit
+/// requires the revision that the previous commit produced. If a commit fails after the dry runs, the earlier commits
+/// remain, and the error contains the number of committed settings.
+struct SplitCommit {
     /// The maximum number of settings in a part, and the approximate maximum size of its request in bytes.
-    private static let (mostKeys, mostBytes) = (50_000, 8 << 20)
-    /// The maximum number of settings that are tried as one commit: the default limit of the daemon.
-    private static let mostAtOnce = 100_000
+    private static let (maximumKeys, maximumBytes) = (50_000, 8 << 20)
+    /// The maximum number of settings that the command tries to write in one commit: the default limit of the daemon.
+    private static let maximumAtOnce = 100_000
 
     let suite: SuiteName
     let operations: [Transaction.Operation]
     let client: DaemonClient
 
-    /// Makes one commit. Returns nil, and does nothing, if that is more than the daemon takes.
+    /// Makes one commit. Returns nil, and stores nothing, if the daemon does not accept so many operations in one
+    /// commit.
     ///
-    /// - Parameter start: the revision that the suite must be at; nil for any.
+    /// - Parameter start: the required revision of the suite; nil for any revision.
     func commitAtOnce(_ options: WriteOptions, from start: Revision?) throws -> WriteSummary? {
-        guard operations.count <= Self.mostAtOnce else { return nil }
+        guard operations.count <= Self.maximumAtOnce else { return nil }
         return try send(operations[...], at: start, options)
     }
 
-    /// Makes the commits and calls `report` with each; for a dry run only checks them. Returns the revision of the suite
-    /// after the last commit.
+    /// Makes the commits, and calls `report` with the summary of each commit; for a dry run, only checks the commits.
+    /// Returns the revision of the suite after the last commit.
     ///
-    /// - Parameter start: the revision that the suite must be at; nil for the one that it is at.
+    /// - Parameter start: the required revision of the suite; nil for its present revision.
     func commit(_ options: WriteOptions, from start: Revision?, report: (WriteSummary) -> Void) throws -> Revision {
         var revision = try start ?? presentRevision()
         let check = WriteOptions(isDryRun: true, overridesLocks: options.overridesLocks, note: options.note)
@@ -47,7 +48,8 @@ struct PartedCommit {
             let summary: WriteSummary
             do {
                 guard let sent = try send(operations[part], at: revision, options.repeatable()) else {
-                    // The daemon accepted the size of the part in the dry run.
+                    // The daemon accepted the size of this part in the dry run, so its limit must have changed since
+                    // then.
                     throw ToolError(
                         .refused,
                         "cannot make the commit: the daemon now allows fewer settings in one commit; run the command again"
@@ -74,20 +76,20 @@ struct PartedCommit {
         return revision
     }
 
-    /// Checks all operations with dry runs. Returns the parts that the daemon takes.
+    /// Checks all operations with dry runs. Returns the operations of each commit, as ranges that the daemon accepts.
     private func checked(
         at revision: Revision, _ options: WriteOptions, report: (WriteSummary) -> Void
     ) throws -> [Range<Int>] {
-        var (parts, start, most) = ([Range<Int>](), 0, Self.mostKeys)
+        var (parts, start, maximum) = ([Range<Int>](), 0, Self.maximumKeys)
         defer { Progress.clear() }
         while start < operations.count {
-            let part = self.part(from: start, most: most)
+            let part = self.part(from: start, atMost: maximum)
             guard let summary = try send(operations[part], at: revision, options) else {
                 guard part.count > 1 else {
                     throw ToolError(
                         .refused, "cannot store \(operations[start].key): the value is larger than the daemon allows")
                 }
-                most = part.count / 2
+                maximum = part.count / 2
                 continue
             }
             report(summary)
@@ -98,17 +100,19 @@ struct PartedCommit {
         return parts
     }
 
-    private func part(from start: Int, most: Int) -> Range<Int> {
+    /// Returns the range of the next part: at most `maximum` operations, and about `maximumBytes` bytes.
+    private func part(from start: Int, atMost maximum: Int) -> Range<Int> {
         var (end, size) = (start, 0)
-        while end < operations.count, end - start < most, size < Self.mostBytes {
-            if case .set(let value) = operations[end].action { size += 16 * value.extent(upTo: Self.mostBytes) }
+        while end < operations.count, end - start < maximum, size < Self.maximumBytes {
+            if case .set(let value) = operations[end].action { size += 16 * value.extent(upTo: Self.maximumBytes) }
             size += 64 + operations[end].key.text.utf8.count
             end += 1
         }
         return start..<end
     }
 
-    /// Commits some of the operations. Returns nil, and does nothing, if the daemon does not take so many operations.
+    /// Commits some of the operations. Returns nil, and stores nothing, if the daemon does not accept so many
+    /// operations.
     private func send(
         _ part: ArraySlice<Transaction.Operation>, at revision: Revision?, _ options: WriteOptions
     ) throws -> WriteSummary? {
