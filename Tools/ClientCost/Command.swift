@@ -1,21 +1,24 @@
 import SettingsClient
 
-/// What the command line asks for.
+/// The command line of `client-cost`: a measurement with its arguments.
 struct Command {
     static let usage = """
         usage: client-cost reads MILLISECONDS [PART] | decodes | writes PORT ROUNDS | memory ADAPTERS [PORT] |
                            keys COUNT
 
-        Measures what the Swift client costs its program, and prints figures as JSON.
+        Measures the time and memory that the Swift client costs its program. Prints a JSON object on each line.
 
-          reads MILLISECONDS [PART]   nanoseconds a read, for so long each way: on one thread, beside another that reads
-                                      another key, and beside one that reads the same; of reads with PART in their names
-          decodes                     how often a Codable value is decoded while it is read at each of its revisions
-          writes PORT ROUNDS          microseconds a set through the daemon on PORT of 127.0.0.1, and those of a bare
-                                      exchange of the same bytes; in ROUNDS rounds of 50 each
-          memory ADAPTERS [PORT]      resident bytes an adapter, with a suite of its own in memory or at that daemon
-          keys COUNT                  seconds for the first reads of so many keys that are made for them, and for the
-                                      second; resident bytes kept for each
+          reads MILLISECONDS [PART]   nanoseconds per read: on one thread, while a second thread reads another key, and
+                                      while a second thread reads the same key. Each of the three measurements takes
+                                      MILLISECONDS. With PART, only the reads whose names contain PART
+          decodes                     how often the client decodes a Codable value that is read many times after each
+                                      of its changes
+          writes PORT ROUNDS          microseconds for setting a value at the daemon on 127.0.0.1:PORT, and for sending
+                                      the same bytes without the client, in ROUNDS rounds of 50 writes each
+          memory ADAPTERS [PORT]      resident bytes per adapter. Each adapter has its own suite: in memory, or at the
+                                      daemon on 127.0.0.1:PORT
+          keys COUNT                  seconds for the first and for the second reads of COUNT keys, each constructed for
+                                      its read, and the resident bytes that remain per key
         """
 
     private let words: [String]
@@ -27,7 +30,7 @@ struct Command {
     func run() throws {
         switch words.first {
         case "reads" where words.count == 2 || words.count == 3:
-            try reads(milliseconds: number(1, 1...10_000), part: words.count == 3 ? words[2] : "")
+            try measureReads(milliseconds: number(1, 1...10_000), part: words.count == 3 ? words[2] : "")
         case "decodes" where words.count == 1:
             let decoding = try Decoding()
             write(["revisions": .integer(Int64(decoding.revisions)), "decodes": .integer(Int64(decoding.decodes))])
@@ -54,11 +57,12 @@ struct Command {
         return value
     }
 
-    private func reads(milliseconds: Int, part: String) throws {
+    private func measureReads(milliseconds: Int, part: String) throws {
         Read.prepare()
-        // What is made at the first read is made before any is timed.
+        // The first read of a key creates objects that later reads use. It must not be timed.
         for read in Read.all { _ = read.body() }
         for read in Read.all where part.isEmpty || read.name.contains(part) {
+            // A read of another key: of `launchCount` for reads of `theme`, otherwise of `theme`.
             let other = read.name.contains("theme") ? Read.all[0] : Read.all[3]
             let timing = try ReadTiming(read, other: other, milliseconds: milliseconds)
             write([

@@ -2,10 +2,12 @@ import ClientCostKeys
 import SettingsClient
 import Synchronization
 
-/// How often a Codable value is decoded while it is read many times at each of its revisions, by its path, as a member
-/// and by its key.
+/// Counts how often the client decodes a Codable value that is read many times after each of its changes: by key path,
+/// as a member of the adapter, and by key.
 struct Decoding {
+    /// The number of changes of the value.
     let revisions = 200
+    /// The number of times that the value was decoded.
     let decodes: Int
 
     init() throws {
@@ -16,7 +18,7 @@ struct Decoding {
             for _ in 0..<100 {
                 guard Defaults[\.window]?.width == width, Defaults.window?.width == width,
                     Defaults[key: key]?.width == width
-                else { throw CostFailure("a read did not see what was written before") }
+                else { throw CostFailure("a read returned another value than the last written value") }
             }
         }
         decodes = Window.decodes.load(ordering: .relaxed) - before

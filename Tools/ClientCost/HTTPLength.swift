@@ -1,9 +1,10 @@
-/// How long a message is, by its head.
+/// The length of an HTTP message, from the field `Content-Length` of its head.
 enum HTTPLength {
     private static let headEnd = Array("\r\n\r\n".utf8)
     private static let field = Array("content-length: ".utf8)
 
-    /// Nil while the head is not whole.
+    /// Returns the length of the head and the body of the message at the beginning of `bytes`; nil while the head is
+    /// incomplete.
     static func of(_ bytes: ArraySlice<UInt8>) -> Int? {
         guard let body = bytes.end(of: headEnd) else { return nil }
         guard let number = bytes[..<body].end(of: field, ignoringCase: true) else { return body - bytes.startIndex }
@@ -17,7 +18,7 @@ enum HTTPLength {
 }
 
 extension ArraySlice<UInt8> {
-    /// Where some bytes end for the first time.
+    /// Returns the index after the first occurrence of the bytes; nil if they do not occur.
     func end(of wanted: [UInt8], ignoringCase: Bool = false) -> Int? {
         let mask: UInt8 = ignoringCase ? 0x20 : 0
         var start = startIndex

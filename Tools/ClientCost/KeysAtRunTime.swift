@@ -3,11 +3,13 @@ import Glibc
 import SettingsClient
 import SettingsClientTesting
 
-/// What keys cost whose names are made while the program runs: each is made for its read.
+/// The cost of keys with names that the program builds at run time. Each key is constructed for its read.
 struct KeysAtRunTime {
-    /// Seconds for all.
+    /// The seconds in which each key is read for the first time.
     let firstReads: Double
+    /// The seconds in which each key is read for the second time.
     let secondReads: Double
+    /// The resident memory that remains for each key after its first read.
     let bytesPerKey: Int
 
     init(count: Int) throws {
@@ -26,7 +28,9 @@ struct KeysAtRunTime {
         let duration = clock.measure {
             for number in 0..<count { sum += defaults[key: DefaultsKey<Int>("k.\(number)", defaultValue: number)] }
         }
-        guard sum == count * (count - 1) / 2 else { throw CostFailure("a read gave another value than the default") }
+        guard sum == count * (count - 1) / 2 else {
+            throw CostFailure("a read returned another value than the default")
+        }
         return duration / .seconds(1)
     }
 }

@@ -3,15 +3,16 @@ import Glibc
 import SettingsClient
 import SettingsClientTesting
 
-/// How much memory an adapter takes that has read and written some keys, and follows its suite.
+/// The resident memory of an adapter that has read and written some keys, and follows the changes of its suite.
 struct Memory {
     let bytesPerAdapter: Int
+    /// The number of adapters that are created before the measurement.
     private static let warmUp = 20
 
     init(port: UInt16?, adapters count: Int) throws {
         var adapters: [DefaultsAdapter<DefaultsKeys>] = []
         adapters.reserveCapacity(Self.warmUp + count)
-        // What all share is made with the first ones.
+        // The first adapters create the objects that all adapters share.
         for number in 0..<Self.warmUp { adapters.append(try Self.adapter(port, number)) }
         let before = try Self.residentBytes()
         for number in 0..<count { adapters.append(try Self.adapter(port, Self.warmUp + number)) }
@@ -30,22 +31,22 @@ struct Memory {
         defaults.window = Window(title: "The window", width: 800, height: 600)
         let read = defaults.volume + Double(defaults.player.equalizer.bands.count)
         guard defaults.theme == .light, defaults.username == nil, defaults[key: LooseKeys.bass] == 0, read == 0.5 else {
-            throw CostFailure("an adapter begins with another value than the default")
+            throw CostFailure("a new adapter has another value than the default")
         }
         return defaults
     }
 
-    /// Resident memory of this program, as the kernel counts it.
+    /// Returns the resident memory of this process.
     static func residentBytes() throws -> Int {
-        guard let file = fopen("/proc/self/statm", "r") else { throw CostFailure("the kernel does not say") }
+        guard let file = fopen("/proc/self/statm", "r") else { throw CostFailure("cannot open /proc/self/statm") }
         defer { fclose(file) }
         var line = [CChar](repeating: 0, count: 256)
-        let pages = line.withUnsafeMutableBufferPointer { room in
-            fgets(room.baseAddress, Int32(room.count), file).flatMap { text in
+        let pages = line.withUnsafeMutableBufferPointer { buffer in
+            fgets(buffer.baseAddress, Int32(buffer.count), file).flatMap { text in
                 Int(String(cString: text).split(separator: " ")[1])
             }
         }
-        guard let pages else { throw CostFailure("the kernel says something else") }
+        guard let pages else { throw CostFailure("cannot read the resident memory from /proc/self/statm") }
         return pages * sysconf(Int32(_SC_PAGESIZE))
     }
 }

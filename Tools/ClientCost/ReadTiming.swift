@@ -2,41 +2,47 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// How long a read takes.
+/// The median duration of a read in nanoseconds.
 struct ReadTiming {
-    /// Nanoseconds a read, on one thread alone.
+    /// The duration while no other thread reads.
     let alone: Double
-    /// The same while another thread reads another key all the time.
+    /// The duration while a second thread reads another key.
     let besideOther: Double
-    /// The same while another thread reads the same.
+    /// The duration while a second thread reads the same key.
     let besideSame: Double
 
-    /// Reads in one batch: long enough for the clock's own cost to vanish, short enough that hardly any is interrupted.
+    /// The number of reads in a batch, which is timed as a whole. Reading the clock takes a negligible part of this
+    /// time, and most batches are not interrupted.
     private static let batch = 2000
-    /// Reads after which the other thread says how far it is.
+    /// The number of reads after which the second thread increments its counter.
     private static let step = 50
 
-    /// A sink for results, so that the optimiser does not remove the reads.
+    /// The sum of all results. It is stored, so that the optimizer does not remove the reads.
     private static let sink = Atomic(0)
 
     init(_ read: Read, other: Read, milliseconds: Int) throws {
         alone = try Self.median(of: read, milliseconds)
-        besideOther = try Self.median(of: read, milliseconds, beside: Other(other))
-        besideSame = try Self.median(of: read, milliseconds, beside: Other(read))
+        besideOther = try Self.median(of: read, milliseconds, beside: ReadingThread(other))
+        besideSame = try Self.median(of: read, milliseconds, beside: ReadingThread(read))
     }
 
-    /// The median of batches over some time. Beside another thread only those count during which both had a core: this
-    /// one was not interrupted, and the other read at least a quarter as often.
-    private static func median(of read: Read, _ milliseconds: Int, beside other: Other? = nil) throws -> Double {
+    /// Returns the median of the batches in a period of time. With a second thread, a batch counts only if both threads
+    /// ran during the batch: this thread was not interrupted, and the second thread made at least a quarter as many
+    /// reads.
+    private static func median(of read: Read, _ milliseconds: Int, beside other: ReadingThread? = nil) throws -> Double
+    {
         defer { other?.stop() }
         var figures: [Double] = []
         let end = monotonicNanoseconds() + milliseconds * 1_000_000
+        // After another minute, the measurement fails.
         let latest = end + 60_000_000_000
         while monotonicNanoseconds() < end || figures.count < 100 {
             let before = (steps: other?.steps ?? 0, interruptions: interruptions())
             let figure = time(read.body, count: batch)
             if let other, (other.steps - before.steps) * step < batch / 4 || interruptions() > before.interruptions {
-                if monotonicNanoseconds() > latest { throw CostFailure("two threads do not get to run at once") }
+                if monotonicNanoseconds() > latest {
+                    throw CostFailure("cannot measure: two threads do not run at the same time on this machine")
+                }
                 continue
             }
             figures.append(figure)
@@ -44,14 +50,15 @@ struct ReadTiming {
         return figures.sorted()[figures.count / 2]
     }
 
-    /// How often another program got the core of this thread. Waiting for something is none.
+    /// Returns how often the kernel has taken the core from this thread. Voluntary waits do not count.
     private static func interruptions() -> Int {
         var usage = rusage()
-        // Of this thread alone: the name for it is a GNU extension.
+        // 1 is `RUSAGE_THREAD`, a GNU extension that Swift does not import.
         getrusage(__rusage_who_t(1), &usage)
         return usage.ru_nivcsw
     }
 
+    /// Returns the nanoseconds per read.
     @inline(never)
     private static func time(_ read: @Sendable () -> Int, count: Int) -> Double {
         var sum = 0
@@ -62,25 +69,26 @@ struct ReadTiming {
         return Double(spent) / Double(count)
     }
 
-    /// Another thread that reads all the time.
-    private final class Other: Sendable {
+    /// A second thread that reads without pause until ``stop()``.
+    private final class ReadingThread: Sendable {
         private let count = Atomic(0)
-        private let isOver = Atomic(false)
+        private let isStopped = Atomic(false)
         private let group = DispatchGroup()
 
         init(_ read: Read) {
             DispatchQueue.global().async(group: group) { [self] in
-                while !isOver.load(ordering: .acquiring) {
+                while !isStopped.load(ordering: .acquiring) {
                     _ = time(read.body, count: step)
                     count.wrappingAdd(1, ordering: .relaxed)
                 }
             }
         }
 
+        /// The number of completed steps of ``ReadTiming/step`` reads.
         var steps: Int { count.load(ordering: .relaxed) }
 
         func stop() {
-            isOver.store(true, ordering: .releasing)
+            isStopped.store(true, ordering: .releasing)
             group.wait()
         }
     }

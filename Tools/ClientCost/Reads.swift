@@ -2,16 +2,16 @@ import ClientCostKeys
 import SettingsClient
 import SettingsClientTesting
 
-// It reads as in programs.
+// The name has a capital letter, as in the programs of users.
 // swift-format-ignore: AlwaysUseLowerCamelCase
-/// The settings that are read, as a program has them: one global.
+/// The settings that the measurements read: one global variable, as in the programs of users.
 let Defaults = DefaultsAdapter.inMemory(keyStore: DefaultsKeys())
 
-/// One way to read a setting. Each is a function of its own that is not inlined, so that nothing of a read is shared
-/// with the next, or moved out of the loop around it.
+/// One way to read a setting. Each way is a function that is not inlined, so that the optimizer neither shares work
+/// between reads nor moves work out of the loop.
 struct Read: Sendable {
     let name: String
-    /// True if Swift counts references to the value, or to a part of it.
+    /// True if the value, or a part of it, has a reference count, which each read changes.
     var isCounted = false
     let body: @Sendable () -> Int
 
@@ -32,14 +32,14 @@ struct Read: Sendable {
         Read(name: "[key:], length and pattern", isCounted: true, body: nicknameByKey),
         Read(name: "[key:], allowed values", isCounted: true, body: modeByKey),
         Read(name: "[key:], long name", body: bassByKey),
-        Read(name: "[key:], made for the read", body: countByFreshKey),
-        Read(name: "[key:], made for the read, limits", body: volumeByFreshKey),
+        Read(name: "[key:], constructed for the read", body: countByConstructedKey),
+        Read(name: "[key:], constructed for the read, limits", body: volumeByConstructedKey),
         Read(name: "Setting.value", body: countBySetting),
         Read(name: "a variable of the program", isCounted: true, body: variable),
     ]
 
-    /// Stores what is read. Text is made at run time, and is too long to stand within a string: what the compiler makes of
-    /// a literal needs no counting.
+    /// Stores the values that are read. Texts are built at run time, and are too long to be stored inside a `String`,
+    /// because literals and short texts have no reference count.
     static func prepare() {
         let number = CommandLine.arguments.count
         Defaults.launchCount = 42
@@ -56,18 +56,18 @@ struct Read: Sendable {
     }
 }
 
-/// What a read is for: a value that the reader holds while it does something.
+/// Uses a value that was read, so that the reader retains the value for the duration of a call.
 @inline(never) private func use<Value>(_ value: Value) -> Int { MemoryLayout.size(ofValue: value) }
 
 private let countSetting = Setting(\.launchCount, in: Defaults)
 
-/// A list in memory, handed out without being looked for: beside it is seen what a read adds. It goes through an array, or
-/// the compiler would find that nothing needs counting.
+/// An array variable, which is the baseline for reads of settings. The read calls a closure in an array. Otherwise the
+/// optimizer would remove the reference counting.
 private let list = Array(1...CommandLine.arguments.count)
-private let handers: [@Sendable () -> [Int]] = CommandLine.arguments.map { _ in { list } }
+private let listReaders: [@Sendable () -> [Int]] = CommandLine.arguments.map { _ in { list } }
 
 @inline(never) private func countBySetting() -> Int { countSetting.value }
-@inline(never) private func variable() -> Int { use(handers[0]()) }
+@inline(never) private func variable() -> Int { use(listReaders[0]()) }
 @inline(never) private func countByPath() -> Int { Defaults[\.launchCount] }
 @inline(never) private func countAsMember() -> Int { Defaults.launchCount }
 @inline(never) private func volumeByPath() -> Int { Int(Defaults[\.volume] * 4) }
@@ -84,5 +84,5 @@ private let handers: [@Sendable () -> [Int]] = CommandLine.arguments.map { _ in 
 @inline(never) private func nicknameByKey() -> Int { use(Defaults[key: LooseKeys.nickname]) }
 @inline(never) private func modeByKey() -> Int { use(Defaults[key: LooseKeys.mode]) }
 @inline(never) private func bassByKey() -> Int { Defaults[key: LooseKeys.bass] }
-@inline(never) private func countByFreshKey() -> Int { Defaults[key: DefaultsKeys().launchCount] }
-@inline(never) private func volumeByFreshKey() -> Int { Int(Defaults[key: DefaultsKeys().volume] * 4) }
+@inline(never) private func countByConstructedKey() -> Int { Defaults[key: DefaultsKeys().launchCount] }
+@inline(never) private func volumeByConstructedKey() -> Int { Int(Defaults[key: DefaultsKeys().volume] * 4) }

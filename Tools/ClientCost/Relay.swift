@@ -1,25 +1,25 @@
 import Foundation
 import Synchronization
 
-/// A port that hands on to another what it receives, and remembers what clients sent.
+/// A TCP proxy that records the bytes that clients send to a server.
 final class Relay: Sendable {
     let port: UInt16
-    /// What each connection brought.
+    /// The bytes that the client of each connection has sent.
     private let sent = Mutex<[[UInt8]]>([])
 
     init(to server: UInt16) throws {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard listener >= 0, withLoopback(0, { bind(listener, $0, $1) }) == 0, listen(listener, 16) == 0 else {
-            throw CostFailure("no port to listen on")
+            throw CostFailure("cannot listen on a port of 127.0.0.1")
         }
         var address = sockaddr_in()
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
         let isNamed = withUnsafeMutablePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(listener, $0, &size) == 0 }
         }
-        guard isNamed else { throw CostFailure("a port that listens has no name") }
+        guard isNamed else { throw CostFailure("cannot find out the port of a listening socket") }
         port = UInt16(bigEndian: address.sin_port)
-        // Threads and sockets last as long as the program, which asks for one write.
+        // The threads and sockets remain until the program ends, because the program uses one relay for one write.
         Thread.detachNewThread { [self] in
             while true {
                 let client = accept(listener, nil, nil)
@@ -29,14 +29,14 @@ final class Relay: Sendable {
                     return sent.count - 1
                 }
                 Thread.detachNewThread { [self] in
-                    Self.carry(from: client, to: server) { bytes in sent.withLock { $0[connection] += bytes } }
+                    Self.copy(from: client, to: server) { bytes in sent.withLock { $0[connection] += bytes } }
                 }
-                Thread.detachNewThread { Self.carry(from: server, to: client) { _ in } }
+                Thread.detachNewThread { Self.copy(from: server, to: client) { _ in } }
             }
         }
     }
 
-    /// The request that brought a text.
+    /// Returns the recorded request that contains a text.
     func request(with text: String) throws -> [UInt8] {
         for bytes in sent.withLock({ $0 }) {
             var rest = bytes[...]
@@ -46,15 +46,16 @@ final class Relay: Sendable {
                 rest = rest.dropFirst(length)
             }
         }
-        throw CostFailure("no request brought \(text)")
+        throw CostFailure("no recorded request contains \(text)")
     }
 
-    private static func carry(from source: Int32, to target: Int32, _ note: ([UInt8]) -> Void) {
+    /// Copies bytes until the source ends, and calls `record` with them.
+    private static func copy(from source: Int32, to target: Int32, _ record: ([UInt8]) -> Void) {
         var buffer = [UInt8](repeating: 0, count: 65536)
         while true {
             let count = recv(source, &buffer, buffer.count, 0)
             guard count > 0 else { break }
-            note(Array(buffer.prefix(count)))
+            record(Array(buffer.prefix(count)))
             guard send(target, buffer, count, Int32(MSG_NOSIGNAL)) == count else { break }
         }
         shutdown(target, Int32(SHUT_WR))

@@ -1,20 +1,23 @@
 import ClientCostKeys
 import SettingsClient
 
-/// How long a set takes beside a bare exchange of the same bytes, in alternating rounds on one thread.
+/// The time to set a value with the Swift client, compared with the time to send the same bytes without the client. The
+/// two alternate in rounds on one thread.
 ///
-/// The bytes are what the client itself sends, taken down on their way to the daemon. From request to request the value and
-/// the name of the write differ; and bare ones go to a suite of their own, which has no observer, while what the
-/// adapter sets goes to its own observer, which is a part of what it costs.
+/// A `Relay` records the bytes that the client sends. Each request has another value and another `Idempotency-Key`. The
+/// requests without the client are for a separate suite, which nobody observes. The adapter observes its own suite,
+/// because this is a part of the cost of the client.
 struct Writes {
-    /// Microseconds, medians.
+    /// The median time to set a value, in microseconds.
     let set: Double
+    /// The median time of an exchange without the client, in microseconds.
     let exchange: Double
 
     private static let callsPerRound = 50
-    /// Numbers of one length.
+    /// The first value. All values have the same number of digits.
     private static let first = 1_000_001
     private static let suite = "client-cost"
+    /// The suite of the requests without the client.
     private static let bareSuite = "client-bare"
 
     init(port: UInt16, rounds: Int) throws {
@@ -28,7 +31,7 @@ struct Writes {
                 number += 1
                 let start = monotonicNanoseconds()
                 defaults.launchCount = number
-                // The first round opens connections.
+                // The first round is not measured, because it opens the connections.
                 if round > 0 { times.set.append(monotonicNanoseconds() - start) }
             }
             for _ in 0..<Self.callsPerRound {
@@ -40,11 +43,14 @@ struct Writes {
             }
         }
         let last = try Self.adapter(port, suite: Self.bareSuite).launchCount
-        guard last == number else { throw CostFailure("\(number) was written last, and \(last) is there") }
+        guard last == number else {
+            throw CostFailure("the last written value is \(number), but the daemon has \(last)")
+        }
         set = Self.median(times.set)
         exchange = Self.median(times.exchange)
     }
 
+    /// Returns the median of times in nanoseconds, in microseconds.
     private static func median(_ times: [Int]) -> Double {
         Double(times.sorted()[times.count / 2]) / 1000
     }
@@ -56,6 +62,7 @@ struct Writes {
             log: DefaultsLog { _, message, _ in fatalError(message) })
     }
 
+    /// Records a write of the client, and makes a template for the suite of the requests without the client.
     private static func template(_ port: UInt16) throws -> RequestTemplate {
         let relay = try Relay(to: port)
         try adapter(relay.port).launchCount = first

@@ -1,4 +1,5 @@
-// What the Swift client costs: `client-cost` without arguments says what it measures.
+// Measures the time and memory that the Swift client costs its program. `client-cost` without arguments prints the
+// usage.
 
 import Glibc
 import SettingsClient

@@ -1,13 +1,13 @@
 package import SettingsClient
 package import Synchronization
 
-// The keys of a program, in a module of their own as larger programs have them. What is measured is compiled elsewhere.
+// The keys are in a separate module, as in larger programs. The target ClientCost contains the measured reads.
 
 package enum Theme: String, CaseIterable, DefaultsSerializable {
     case light, dark, system
 }
 
-/// A value that travels by `Codable`, and counts how often it is made from what is stored.
+/// A Codable value that counts how often it is decoded.
 package struct Window: Codable, Hashable, DefaultsSerializable {
     package var title: String
     package var width: Int
@@ -59,7 +59,7 @@ package struct EqualizerKeys: DefaultsKeyStore {
     package init() {}
 }
 
-/// Keys that are made once, for `[key:]`.
+/// Keys that are constructed once, for reads with `[key:]`.
 package enum LooseKeys {
     package static let launchCount = DefaultsKey<Int>("launchCount", defaultValue: 0)
     package static let volume = DefaultsKey<Double>("volume", defaultValue: 0.5, in: 0...1)

@@ -1,8 +1,9 @@
 import SettingsModel
 
-/// Settings as programs have them: flags, counts, fractions, words, sentences, lists and small objects.
+/// Settings that are typical of programs: flags, counts, fractions, words, sentences, lists and small objects.
 enum TypicalSettings {
-    /// Returns a document of groups of settings, the same each time, whose compact text has at least so many bytes.
+    /// Returns a document with groups of settings. Its compact text has at least `size` bytes, and is the same in each
+    /// run.
     static func document(ofAtLeast size: Int) -> JSONValue {
         var groups = JSONObject()
         var written = 0

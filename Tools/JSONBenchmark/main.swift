@@ -1,5 +1,5 @@
-// Parsing and writing typical settings, side by side with Foundation's JSONSerialization, interleaved in one run.
-// Prints the median time of each and their ratio. `swift run -c release json-benchmark [ROUNDS]`.
+// Compares the speed of parsing and writing typical settings with Foundation's JSONSerialization. The two alternate in
+// each round. Prints the median times and their ratio. Usage: `swift run -c release json-benchmark [ROUNDS]`.
 
 import Foundation
 import SettingsModel
@@ -10,7 +10,7 @@ func median(_ values: [Double]) -> Double {
     values.sorted()[values.count / 2]
 }
 
-/// Returns the seconds for one call, measured over so many calls that reading the clock does not count.
+/// Returns the mean seconds of a call. With many calls, the time to read the clock is negligible.
 func secondsPerCall(_ calls: Int, _ body: () throws -> Void) rethrows -> Double {
     let clock = ContinuousClock()
     let start = clock.now
@@ -19,6 +19,7 @@ func secondsPerCall(_ calls: Int, _ body: () throws -> Void) rethrows -> Double 
     return (Double(spent.components.seconds) + Double(spent.components.attoseconds) / 1e18) / Double(calls)
 }
 
+/// Prints a line with the median times of both implementations, and how many times as fast ours is.
 func compare(_ label: String, bytes: Int, ours: () throws -> Void, theirs: () throws -> Void) rethrows {
     let calls = max(1, 4_000_000 / bytes)
     var ourTimes: [Double] = []
@@ -41,7 +42,9 @@ for (name, size) in [("1 KB", 1_000), ("1 MB", 1_000_000)] {
     let bytes = document.bytes()
     let data = Data(bytes)
     let foundation = try JSONSerialization.jsonObject(with: data)
-    guard try JSONValue(parsing: bytes) == document else { fatalError("the document does not read back equal") }
+    guard try JSONValue(parsing: bytes) == document else {
+        fatalError("the parsed document differs from the written document")
+    }
 
     try compare("parse \(name)", bytes: bytes.count) {
         _ = try JSONValue(parsing: bytes)

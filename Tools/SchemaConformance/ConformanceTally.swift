@@ -1,19 +1,23 @@
 import SettingsModel
 
-/// A tally that counts how the groups of a test suite were judged.
+/// Compares the schema compiler and the validator with the groups of a test suite, and counts the results. A group is a
+/// schema with tests.
 struct ConformanceTally {
-    /// An error about a file that is not a file of groups.
+    /// The error for a file that does not contain an array of groups.
     struct NotATestFile: Error, CustomStringConvertible {
         let description: String
     }
 
-    private var agreeing = 0
+    /// The number of tests with the expected result.
+    private var agreeingTests = 0
     private var groups = 0
-    private var refused: [String] = []
-    private var stricter: [String] = []
+    /// The groups whose schemas have keywords that the compiler does not support.
+    private var unsupported: [String] = []
+    /// The groups whose schemas have a default that the schema itself does not allow, which only our compiler refuses.
+    private var invalidDefaults: [String] = []
     private var failures: [String] = []
 
-    /// Judges every group of a file.
+    /// Compares every group of a file.
     mutating func add(_ file: String, _ content: JSONValue) throws(NotATestFile) {
         for group in content.array ?? [] {
             guard let name = group["description"]?.string, let schema = group["schema"],
@@ -21,33 +25,33 @@ struct ConformanceTally {
             else { throw NotATestFile(description: "a group without description, schema or tests") }
             groups += 1
             do {
-                judge("\(file): \(name)", try KeySchema(schema), tests)
+                runTests("\(file): \(name)", try KeySchema(schema), tests)
             } catch {
-                judgeRefusal("\(file): \(name)", error)
+                addRefusal("\(file): \(name)", error)
             }
         }
         if content.array == nil { throw NotATestFile(description: "not an array of groups") }
     }
 
-    /// Adds a file that could not be read.
-    mutating func unreadable(_ reason: String) {
+    /// Counts a file that could not be read as a failure.
+    mutating func addUnreadableFile(_ reason: String) {
         failures.append(reason)
     }
 
-    /// True if there was a group, and each agreed or was refused for a reason that the suite allows.
-    var isSound: Bool {
+    /// True if there is at least one group, and each group has the expected results or an expected refusal.
+    var isConforming: Bool {
         failures.isEmpty && groups > 0
     }
 
-    /// The result for people.
+    /// A text with the refused groups, the failures and the counts.
     var report: String {
         var lines: [String] = []
-        lines += section("Refused, as they use what schemas for settings do not have", refused)
-        lines += section("Refused, as a default does not fit its own schema", stricter)
+        lines += section("Refused, because the schema has keywords that settingsd does not support", unsupported)
+        lines += section("Refused, because the schema does not allow its own default", invalidDefaults)
         lines += section("FAILED", failures)
         lines.append(
-            "\(groups) groups: \(groups - refused.count - stricter.count) compiled, \(agreeing) tests agree; "
-                + "\(refused.count + stricter.count) refused; \(failures.count) failures")
+            "\(groups) groups: \(groups - unsupported.count - invalidDefaults.count) compiled, \(agreeingTests) tests agree; "
+                + "\(unsupported.count + invalidDefaults.count) refused; \(failures.count) failures")
         return lines.joined(separator: "\n")
     }
 
@@ -55,7 +59,8 @@ struct ConformanceTally {
         entries.isEmpty ? [] : ["\(title):"] + entries.map { "  \($0)" } + [""]
     }
 
-    private mutating func judge(_ name: String, _ schema: KeySchema, _ tests: [JSONValue]) {
+    /// Runs the tests of a group.
+    private mutating func runTests(_ name: String, _ schema: KeySchema, _ tests: [JSONValue]) {
         for test in tests {
             guard let data = test["data"], let expected = test["valid"]?.bool else {
                 failures.append("\(name): a test without data or valid")
@@ -63,19 +68,20 @@ struct ConformanceTally {
             }
             let violations = schema.violations(of: data)
             if violations.isEmpty == expected, schema.allows(data) == expected {
-                agreeing += 1
+                agreeingTests += 1
             } else {
                 let found = violations.first?.sentence ?? "valid"
-                failures.append("\(name): \(test["description"] ?? "") should be \(expected), but: \(found)")
+                failures.append("\(name): \(test["description"] ?? "") expected valid: \(expected), found: \(found)")
             }
         }
     }
 
-    private mutating func judgeRefusal(_ name: String, _ error: SchemaError) {
+    /// Counts a refused group as expected or as a failure.
+    private mutating func addRefusal(_ name: String, _ error: SchemaError) {
         if error.problems.contains(where: \.isUnsupported) {
-            refused.append("\(name): \(error.problems.map(\.detail).joined(separator: "; "))")
+            unsupported.append("\(name): \(error.problems.map(\.detail).joined(separator: "; "))")
         } else if error.problems.allSatisfy({ $0.keyword == "default" }) {
-            stricter.append("\(name): \(error.problems.map(\.detail).joined(separator: "; "))")
+            invalidDefaults.append("\(name): \(error.problems.map(\.detail).joined(separator: "; "))")
         } else {
             failures.append("\(name): \(error)")
         }

@@ -1,11 +1,12 @@
-// Holds the schema compiler and validator against the official JSON Schema Test Suite.
+// Compares the schema compiler and the validator with the official JSON Schema Test Suite.
 //
 //     schema-conformance DIR
 //
-// Reads every .json file below DIR (groups of a schema with tests, as in the suite's draft2020-12 folder). Each group
-// must either compile and agree with all its tests, or be refused: for something that schemas for settings do not
-// have, or for a default that its own schema does not allow. Prints what was refused and why; exits 1 if any test
-// disagrees or any group is refused for another reason.
+// Reads every .json file below DIR. A file contains groups, which are schemas with tests, as in the folder draft2020-12
+// of the test suite. The compiler may refuse a schema with keywords that settingsd does not support, or with a default
+// that the schema itself does not allow. All tests of any other schema must have the expected results. The program
+// prints the refused groups with the reasons. It exits with 1 if a test has another result, or if a schema is refused
+// for another reason.
 
 import Foundation
 import SettingsModel
@@ -22,8 +23,8 @@ for file in files.filter({ $0.pathExtension == "json" }).sorted(by: { $0.path() 
         let groups = try JSONValue(parsing: [UInt8](Data(contentsOf: file)), maximumDepth: 256)
         try tally.add(file.lastPathComponent, groups)
     } catch {
-        tally.unreadable("\(file.lastPathComponent): \(error)")
+        tally.addUnreadableFile("\(file.lastPathComponent): \(error)")
     }
 }
 print(tally.report)
-exit(tally.isSound ? 0 : 1)
+exit(tally.isConforming ? 0 : 1)

@@ -1,4 +1,4 @@
-/// The least of an answer's head that tells where the answer ends.
+/// The parts of the head of an answer that are needed to find the end of the answer.
 struct AnswerHead {
     enum Body {
         case length(Int)
@@ -6,17 +6,20 @@ struct AnswerHead {
     }
 
     let status: Int
+    /// The index of the first byte after the head.
     let bodyStart: Int
     let body: Body
 
-    /// Nil while the head is not whole.
+    /// Nil while the head is incomplete.
     init?(_ bytes: Span<UInt8>) throws(LoadFailure) {
         var start = 0
         var status: Int?
         var body: Body?
         while let end = bytes.position(of: UInt8(ascii: "\n"), from: start) {
             if end - start <= 1 {
-                guard let status, let body else { throw LoadFailure("an answer does not tell where it ends") }
+                guard let status, let body else {
+                    throw LoadFailure("an answer has neither Content-Length nor Transfer-Encoding")
+                }
                 self.status = status
                 self.bodyStart = end + 1
                 self.body = body
@@ -34,7 +37,8 @@ struct AnswerHead {
         return nil
     }
 
-    /// Where the answer ends, which may be after all that is there; nil if that is not known yet.
+    /// Returns the index of the end of the answer, which may be greater than the number of received bytes; nil if more
+    /// bytes are needed to find the end.
     func end(_ bytes: Span<UInt8>) throws(LoadFailure) -> Int? {
         guard case .chunked = body else {
             guard case .length(let length) = body else { return nil }

@@ -1,69 +1,77 @@
 import CLinux
 import Glibc
 
-/// A connection and the one answer that is being received on it.
+/// A connection with at most one request in flight, and the answer to this request.
 ///
-/// The beginning of an answer is kept until the next is begun; of a long one the rest is counted and dropped.
+/// A buffer stores the beginning of the answer until the next request. The bytes of the answer that do not fit into the
+/// buffer are counted and dropped.
 struct Channel {
     enum Received {
-        case nothing
-        /// The head is there, and it was not before.
+        /// The answer is still incomplete, and its head was not completed by this call.
+        case incomplete
+        /// This call has completed the head of the answer.
         case head
+        /// The answer is complete.
         case answer
-        /// The server closed the connection.
+        /// The server has closed the connection.
         case end
     }
 
     let socket: Int32
     private let buffer: UnsafeMutableBufferPointer<UInt8>
+    /// The number of bytes of the answer in the buffer.
     private var filled = 0
+    /// The number of bytes of the answer that were dropped.
     private var dropped = 0
     private(set) var head: AnswerHead?
-    /// When the last bytes of the answer arrived at the socket.
+    /// The time at which the kernel received the last bytes of the answer, in seconds of the wall clock.
     private(set) var arrival = 0.0
 
-    init(to port: UInt16, from host: UInt32, room: Int) throws(LoadFailure) {
+    /// - Parameter bufferSize: the maximum number of bytes of an answer that are stored.
+    init(to port: UInt16, from host: UInt32, bufferSize: Int) throws(LoadFailure) {
         socket = try connectedSocket(to: port, from: host)
-        buffer = .allocate(capacity: room)
+        buffer = .allocate(capacity: bufferSize)
     }
 
-    /// Frees what it has; it cannot be used any more.
-    func discard() {
-        close(socket)
+    /// Closes the connection and frees the buffer. The channel must not be used afterwards.
+    func close() {
+        Glibc.close(socket)
         buffer.deallocate()
     }
 
-    /// The answer, as far as it was kept.
+    /// Calls the body with the stored beginning of the answer.
     func withBytes<Result>(_ body: (Span<UInt8>) -> Result) -> Result {
         body(UnsafeBufferPointer(rebasing: buffer[..<filled]).span)
     }
 
     var text: String { String(decoding: buffer[..<filled], as: UTF8.self) }
 
-    /// Sends a request; what was answered before is forgotten.
+    /// Sends a request. Drops the previous answer.
     mutating func send(_ request: [UInt8]) throws(LoadFailure) {
         (filled, dropped, head) = (0, 0, nil)
         let sent = Glibc.send(socket, request, request.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
-        guard sent == request.count else { throw systemFailure("a request could not be sent") }
+        guard sent == request.count else { throw systemFailure("cannot send a request") }
     }
 
-    /// Takes what has arrived. Returns after each `recv` that emptied the socket, without asking whether there is more:
-    /// that will be reported.
+    /// Receives the bytes that have arrived. A `recv` that returns fewer bytes than requested has emptied the socket.
+    /// The method then returns without a further `recv`, because epoll reports further bytes.
+    ///
+    /// - Parameter scratch: a buffer for bytes that are dropped.
     mutating func receive(_ scratch: UnsafeMutableBufferPointer<UInt8>) throws(LoadFailure) -> Received {
         let hadHead = head != nil
         while true {
             let isFull = filled == buffer.count
-            let room = isFull ? scratch : UnsafeMutableBufferPointer(rebasing: buffer[filled...])
-            let (count, arrival) = received(from: socket, into: room)
+            let target = isFull ? scratch : UnsafeMutableBufferPointer(rebasing: buffer[filled...])
+            let (count, arrival) = received(from: socket, into: target)
             guard count > 0 else {
-                if count < 0, errno == EAGAIN { return .nothing }
+                if count < 0, errno == EAGAIN { return .incomplete }
                 if count == 0 { return .end }
                 throw systemFailure("recv")
             }
             self.arrival = arrival
             if isFull { dropped += count } else { filled += count }
             if try isComplete() { return .answer }
-            if count < room.count { return head != nil && !hadHead ? .head : .nothing }
+            if count < target.count { return head != nil && !hadHead ? .head : .incomplete }
         }
     }
 
@@ -71,10 +79,10 @@ struct Channel {
         let bytes = UnsafeBufferPointer(rebasing: buffer[..<filled]).span
         if head == nil { head = try AnswerHead(bytes) }
         guard let end = try head?.end(bytes) else {
-            if filled == buffer.count { throw LoadFailure("an answer of unknown length is over \(filled) bytes") }
+            if filled == buffer.count { throw LoadFailure("an answer without a length has more than \(filled) bytes") }
             return false
         }
-        guard end >= filled + dropped else { throw LoadFailure("more came than one answer") }
+        guard end >= filled + dropped else { throw LoadFailure("the server sent more bytes than one answer") }
         return end == filled + dropped
     }
 }

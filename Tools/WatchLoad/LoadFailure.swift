@@ -1,4 +1,4 @@
-/// Why nothing could be measured.
+/// The reason why a measurement is impossible or not valid.
 struct LoadFailure: Error {
     let reason: String
 

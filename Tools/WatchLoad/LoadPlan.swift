@@ -1,26 +1,26 @@
-/// What the command line asks for.
+/// The command line of `watch-load`.
 struct LoadPlan {
     static let usage = """
         usage: watch-load SERVER PORT WATCHERS [KEYS [WAIT]]
 
-        Watches KEYS keys (default: 1) at a SERVER on 127.0.0.1:PORT with WATCHERS connections, each with one request in
-        flight. SERVER is settingsd, asked to wait for WAIT seconds (default: 300), or etcd with its v2 API, which waits
-        as it likes. Says {"prepared":true} once the keys are there, then takes commands, a line each:
+        Watches KEYS keys (default: 1) of a server on 127.0.0.1:PORT with WATCHERS connections, each with one request in
+        flight. SERVER is settingsd or etcd. The long polls of settingsd wait WAIT seconds (default: 300). etcd (v2 API)
+        chooses its own time. The program stores a value for each key, and prints {"prepared":true}. Then it reads
+        commands from standard input, one on each line, and ends at the end of standard input:
 
-          watch       connects all watchers, {"waiting":WATCHERS} once the server holds the requests of all. From then on
-                      each watcher that is answered asks again at once
-          wake COUNT  puts COUNT times, to one key after another, each time a value that was not there;
-                      {"seconds":[...]}, from sending each PUT until the last watcher of its key had its whole answer.
-                      They ask again after the last, and the next PUT is sent when all wait
-          count       {"answers":COUNT} that watchers had since they came to wait
-
-        It ends with its standard input.
+          watch       connects all watchers. Prints {"waiting":WATCHERS} when the server has received the requests of all
+                      watchers. From then on, each watcher sends its next request after each answer
+          wake COUNT  sends COUNT PUTs with new values, each to the next key. Prints {"seconds":[...]}: for each PUT, the
+                      time until the last watcher of its key has its complete answer. These watchers send their next
+                      requests after the last answer, and the next PUT is sent when all watchers wait again
+          count       prints {"answers":COUNT}: the number of answers to the watchers since the command watch
         """
 
     let server: ServerKind
     let port: UInt16
     let watchers: Int
     let keys: Int
+    /// The seconds that a long poll of settingsd waits.
     let wait: Int
 
     init(_ words: [String]) throws(LoadFailure) {

@@ -1,8 +1,9 @@
 import CLinux
 import Glibc
 
-/// Which descriptors have something to read, by the names they were added under.
+/// An epoll set. It reports which descriptors are readable, by the number that the caller chose for each descriptor.
 final class Readiness {
+    /// The maximum number of descriptors that one call of `wait` reports.
     private static let capacity = 512
 
     private let descriptor: Int32
@@ -20,10 +21,10 @@ final class Readiness {
         events.deallocate()
     }
 
-    func add(_ file: Int32, name: Int) throws(LoadFailure) {
+    func add(_ file: Int32, number: Int) throws(LoadFailure) {
         var event = epoll_event()
         event.events = EPOLLIN.rawValue
-        event.data.u64 = UInt64(name)
+        event.data.u64 = UInt64(number)
         guard epoll_ctl(descriptor, EPOLL_CTL_ADD, file, &event) == 0 else { throw systemFailure("epoll_ctl") }
     }
 
@@ -31,7 +32,8 @@ final class Readiness {
         _ = epoll_ctl(descriptor, EPOLL_CTL_DEL, file, nil)
     }
 
-    /// How many are ready, after at most so many milliseconds; -1 is for as long as it takes.
+    /// Waits until a descriptor is readable, at most `milliseconds`; -1 for no limit. Returns the number of readable
+    /// descriptors, whose numbers the subscript returns.
     func wait(_ milliseconds: Int32) throws(LoadFailure) -> Int {
         while true {
             let count = epoll_wait(descriptor, events, Int32(Self.capacity), milliseconds)
@@ -40,6 +42,7 @@ final class Readiness {
         }
     }
 
+    /// The number of the readable descriptor at a position.
     subscript(position: Int) -> Int {
         Int(events[position].data.u64)
     }

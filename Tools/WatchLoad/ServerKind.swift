@@ -1,30 +1,33 @@
-/// The servers that can be watched, and how each is spoken to.
+/// The servers that can be watched, with the requests of each.
 enum ServerKind: String {
     case settingsd
     case etcd
 
-    /// A request that is answered at once, with which a connection shows that it was accepted.
+    /// A request that the server answers at once. The answer shows that the server has accepted the connection.
     var greeting: [UInt8] { plainGet(self == .settingsd ? "/healthz" : "/version") }
 
-    /// The request for the cursor from which watchers begin; nil for etcd, whose watchers begin at the current revision.
+    /// The request for the cursor from which watchers begin; nil for etcd, whose watchers begin at the current
+    /// revision.
     var cursorRequest: [UInt8]? { self == .settingsd ? plainGet("/v1") : nil }
 
-    /// Answers that tell how many wait. etcd needs none: it sends the head of an answer when it begins to wait.
-    var waiting: [UInt8]? { self == .settingsd ? plainGet("/metrics") : nil }
+    /// The request for the number of waiting watchers. Nil for etcd, which sends the head of an answer when a watcher
+    /// begins to wait.
+    var waitingCountRequest: [UInt8]? { self == .settingsd ? plainGet("/metrics") : nil }
 
-    /// What stands before the number in such an answer.
+    /// The text before the number of waiting watchers in the answer to `waitingCountRequest`.
     static let waitingMetric = Array("\nsettingsd_watchers ".utf8)
-    /// What stands before the cursor in the body of an answer, and what after it.
+    /// The texts before and after the cursor in the body of an answer.
     static let cursorMember = (before: Array("\"cursor\":\"".utf8), after: UInt8(ascii: "\""))
 
-    /// The request that waits for a change of a key: these bytes before the cursor, `watchEnd` after it.
-    func watch(key: Int) -> [UInt8] {
+    /// The beginning of the request that waits for a change of a key. The cursor and `watchEnd` follow.
+    func watchStart(key: Int) -> [UInt8] {
         switch self {
         case .settingsd: Array("GET /v1/suites/app/observe?key=watched-\(key)&since=".utf8)
         case .etcd: Array("GET /v2/keys/app/watched-\(key)?wait=true".utf8)
         }
     }
 
+    /// The end of the request that waits for a change, after the cursor.
     func watchEnd(wait: Int) -> [UInt8] {
         Array(((self == .settingsd ? "&wait=\(wait)" : "") + Self.headEnd).utf8)
     }

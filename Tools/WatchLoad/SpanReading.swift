@@ -8,7 +8,7 @@ extension Span<UInt8> {
         return nil
     }
 
-    /// Where `text` ends for the first time.
+    /// Returns the index after the first occurrence of `text`; nil if it does not occur.
     func end(of text: [UInt8]) -> Int? {
         let text = text.span
         var position = 0
@@ -21,7 +21,7 @@ extension Span<UInt8> {
         return nil
     }
 
-    /// True if a field of this name, in small letters and with its colon, stands at `start`.
+    /// True if a header field begins at `start` and has this name. The name ends with its colon. Ignores case.
     func hasName(_ name: StaticString, at start: Int) -> Bool {
         name.withUTF8Buffer { name in
             guard start + name.count <= count else { return false }
@@ -30,7 +30,7 @@ extension Span<UInt8> {
         }
     }
 
-    /// The number at `start`, after spaces.
+    /// Parses the decimal number at `start`, after optional spaces; nil if there is no digit.
     func decimal(from start: Int) -> Int? {
         number(from: start, radix: 10)
     }

@@ -1,19 +1,19 @@
 import CLinux
 import Glibc
 
-/// An error that names the call's reason.
-func systemFailure(_ what: String) -> LoadFailure {
-    LoadFailure("\(what): \(String(cString: strerror(errno)))")
+/// Returns an error with the operation that failed, and the reason in `errno`.
+func systemFailure(_ operation: String) -> LoadFailure {
+    LoadFailure("\(operation): \(String(cString: strerror(errno)))")
 }
 
-/// Seconds of the monotonic clock.
+/// Returns the time of the monotonic clock in seconds.
 func monotonicSeconds() -> Double {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     return seconds(time)
 }
 
-/// Seconds of the clock of the kernel's receive time stamps.
+/// Returns the time of the wall clock in seconds. The time stamps of received bytes have the same clock.
 func wallClockSeconds() -> Double {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
@@ -22,20 +22,20 @@ func wallClockSeconds() -> Double {
 
 private func seconds(_ time: timespec) -> Double { Double(time.tv_sec) + Double(time.tv_nsec) / 1e9 }
 
-/// Has the next bytes acknowledged together with the next request rather than at once, as they are for a client that asks
-/// again as soon as it is answered.
-func acknowledgeLate(_ socket: Int32) {
-    var isQuick: Int32 = 0
-    setsockopt(socket, Int32(IPPROTO_TCP), TCP_QUICKACK, &isQuick, socklen_t(MemoryLayout<Int32>.size))
+/// Makes the kernel acknowledge the next received bytes together with the next request instead of at once. This is
+/// usual for a client that sends its next request immediately after an answer.
+func delayAcknowledgement(_ socket: Int32) {
+    var isImmediate: Int32 = 0
+    setsockopt(socket, Int32(IPPROTO_TCP), TCP_QUICKACK, &isImmediate, socklen_t(MemoryLayout<Int32>.size))
 }
 
-/// Takes what has arrived, without waiting. Tells how many bytes that were, as `recv` does, and when the last of them came,
-/// which the kernel has noted: reading them late gives the same.
+/// Receives bytes that have arrived, without waiting. Returns the result of `recvmsg`, and the time at which the last
+/// of the bytes arrived. The kernel records this time at the arrival, so a late call does not change it.
 func received(
-    from socket: Int32, into room: UnsafeMutableBufferPointer<UInt8>
+    from socket: Int32, into buffer: UnsafeMutableBufferPointer<UInt8>
 ) -> (count: Int, arrival: Double) {
     withUnsafeTemporaryAllocation(byteCount: 64, alignment: MemoryLayout<cmsghdr>.alignment) { control in
-        var part = iovec(iov_base: room.baseAddress, iov_len: room.count)
+        var part = iovec(iov_base: buffer.baseAddress, iov_len: buffer.count)
         return withUnsafeMutablePointer(to: &part) { part in
             var message = msghdr()
             (message.msg_iov, message.msg_iovlen) = (part, 1)
@@ -50,21 +50,23 @@ func received(
     }
 }
 
-/// Lets the process have as many open files as it may.
-func raiseOpenFiles(toHold needed: Int) throws(LoadFailure) {
+/// Raises the limit of open files of the process to the hard limit. Throws if the hard limit is less than `needed`.
+func raiseOpenFileLimit(toHold needed: Int) throws(LoadFailure) {
     var limit = rlimit()
     let files = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
     guard getrlimit(files, &limit) == 0 else { throw systemFailure("getrlimit") }
     limit.rlim_cur = limit.rlim_max
     guard setrlimit(files, &limit) == 0 else { throw systemFailure("setrlimit") }
     guard limit.rlim_max >= needed else {
-        throw LoadFailure("\(limit.rlim_max) files may be open (ulimit -Hn), and \(needed) are needed")
+        throw LoadFailure(
+            "the limit of open files (ulimit -Hn) is \(limit.rlim_max), and \(needed) are needed; raise the limit")
     }
 }
 
-/// A connection from `host`, which is an address in the host's byte order, to `port` of 127.0.0.1.
+/// Connects to `port` of 127.0.0.1 from `host`, which is an IPv4 address in the byte order of the machine.
 ///
-/// Closing it resets it, so that runs leave nothing behind in the kernel that the next would pay for.
+/// A close resets the connection, so that no connections in the state TIME_WAIT remain that would slow down the next
+/// run.
 func connectedSocket(to port: UInt16, from host: UInt32) throws(LoadFailure) -> Int32 {
     let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     guard socket >= 0 else { throw systemFailure("socket") }
@@ -74,13 +76,15 @@ func connectedSocket(to port: UInt16, from host: UInt32) throws(LoadFailure) -> 
     set(Int32(IPPROTO_TCP), TCP_NODELAY, Int32(1))
     set(SOL_SOCKET, SO_LINGER, linger(l_onoff: 1, l_linger: 0))
     set(SOL_SOCKET, SO_TIMESTAMPNS, Int32(1))
-    // The port is chosen at `connect`, when it need be unlike others to the same peer only.
+    // The kernel chooses the local port in `connect`. There, the port must differ only from the ports of other
+    // connections to the same server. In `bind`, it would have to differ from all ports of the address.
     set(Int32(IPPROTO_IP), IP_BIND_ADDRESS_NO_PORT, Int32(1))
     try perform("bind", socket, bind, host, 0)
     try perform("connect", socket, connect, INADDR_LOOPBACK, port)
     return socket
 }
 
+/// Calls `bind` or `connect` with an address. `name` is the name of the call for the error.
 private func perform(
     _ name: String, _ socket: Int32, _ call: (Int32, UnsafePointer<sockaddr>, socklen_t) -> Int32, _ host: UInt32,
     _ port: UInt16

@@ -1,12 +1,16 @@
 import Glibc
 
-/// Many watchers and one writer, all in one thread.
+/// Many watchers and one writer on one thread. The watchers are connections that wait for changes. The writer has a
+/// separate connection, the control channel.
 final class WatchLoad {
     private enum Phase {
+        /// The watcher has sent a request that the server answers at once, and has no answer yet.
         case greeting
+        /// The watcher has sent a request that waits for a change.
         case asking
-        /// The head of an answer is there, which is how etcd begins to wait.
+        /// The head of the answer has arrived. etcd sends the head when it begins to wait.
         case waiting
+        /// The watcher has a complete answer, and has not sent its next request.
         case answered
     }
 
@@ -15,179 +19,195 @@ final class WatchLoad {
         var phase = Phase.greeting
     }
 
-    /// How many connections may be between being opened and their first answer, so that the server's queue of those it
-    /// has not accepted never fills.
-    private static let opening = 128
-    /// So many source addresses share the watchers: the ports of one, or what a server allows one, might not do for all.
+    /// The maximum number of connections without a first answer, so that the server's queue of new connections does not
+    /// fill.
+    private static let maximumGreetings = 128
+    /// The number of source addresses of the watchers. One address may not have enough ports, and a server may limit
+    /// the number of connections of one address.
     private static let addresses = 32
-    /// Metrics are the longest answer that is read whole.
-    private static let controlRoom = 1 << 16
-    /// Seconds in which anything that is waited for has to happen.
+    /// The buffer of the control channel, in bytes. It must hold the metrics, which are the longest answer.
+    private static let controlBufferSize = 1 << 16
+    /// The maximum number of seconds to wait for any event.
     private static let patience = 60.0
 
-    /// Seconds for each watcher that is woken, after which their answers are taken. Until then they gather in the
-    /// sockets, where the kernel notes when they come: it is the server that is measured, and a client that takes them
-    /// meanwhile takes the server's processors.
-    private static let rest = 20e-6
+    /// The seconds for each watcher that the program waits before it receives the answers to a PUT. Meanwhile, the
+    /// answers stay in the sockets, and the kernel records when they arrive. If the program received them earlier, it
+    /// would use the processors that the measured server needs.
+    private static let pausePerWatcher = 20e-6
 
     private let plan: LoadPlan
     private let readiness: Readiness
+    /// A buffer for bytes that are dropped.
     private let scratch = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 1 << 16)
-    private let watchRequests: [[UInt8]]
+    /// The beginning of the request of a watcher for each key, before the cursor.
+    private let watchStarts: [[UInt8]]
+    /// The end of the request of a watcher, after the cursor.
     private let watchEnd: [UInt8]
+    /// A buffer in which the request of a watcher is built.
     private var request: [UInt8] = []
+    /// The cursor of the first request of each watcher.
     private var cursor: [UInt8] = []
 
     private var watchers: [Watcher] = []
     private var control: Channel
+    /// True if the last request on the control channel has its answer.
     private var isControlAnswered = true
     private var input = CommandInput()
 
+    /// The number of watchers whose connections the server has accepted.
     private var greeted = 0
+    /// The number of watchers whose requests the server has received.
     private var waiting = 0
+    /// The number of answers to the watchers since all of them began to wait.
     private var answers = 0
+    /// The last stored value. Each PUT stores the next number.
     private var value = 10_000_000
 
-    /// The key whose watchers are being woken, how many of them have no answer yet, and when the last
-    /// had it.
-    private var woken: Int?
+    /// The key that was changed and whose watchers have no answer yet; nil while the program does not measure.
+    private var changedKey: Int?
+    /// The number of watchers of the changed key that have no answer yet.
     private var unanswered = 0
+    /// The time of the last answer about the changed key, in seconds of the wall clock.
     private var lastAnswer = 0.0
 
     init(_ plan: LoadPlan) throws(LoadFailure) {
         self.plan = plan
-        try raiseOpenFiles(toHold: plan.watchers + 16)
+        try raiseOpenFileLimit(toHold: plan.watchers + 16)
         readiness = try Readiness()
-        watchRequests = (0..<plan.keys).map(plan.server.watch)
+        watchStarts = (0..<plan.keys).map(plan.server.watchStart)
         watchEnd = plan.server.watchEnd(wait: plan.wait)
-        control = try Channel(to: plan.port, from: INADDR_LOOPBACK, room: Self.controlRoom)
+        control = try Channel(to: plan.port, from: INADDR_LOOPBACK, bufferSize: Self.controlBufferSize)
         watchers.reserveCapacity(plan.watchers)
         request.reserveCapacity(1024)
-        try readiness.add(control.socket, name: plan.watchers)
-        try readiness.add(STDIN_FILENO, name: plan.watchers + 1)
+        // The number of a watcher is its index. The control channel and standard input have the next numbers.
+        try readiness.add(control.socket, number: plan.watchers)
+        try readiness.add(STDIN_FILENO, number: plan.watchers + 1)
     }
 
-    /// Has all watchers wait, then does what the commands say until there are no more.
+    /// Stores a value for each key, and executes the commands on standard input until its end.
     func run() throws(LoadFailure) {
         for key in 0..<plan.keys { try exchange(nextPut(key)) }
-        if let question = plan.server.cursorRequest {
-            try exchange(question)
+        if let request = plan.server.cursorRequest {
+            try exchange(request)
             try appendCursor(of: control, to: &cursor)
         }
-        say("{\"prepared\":true}")
+        printLine("{\"prepared\":true}")
         var nextKey = 0
         while true {
             while let words = input.next() {
                 switch (words.first, words.count) {
                 case ("watch", 1):
-                    try openAll()
-                    try awaitWaiting()
+                    try connectWatchers()
+                    try awaitWaitingWatchers()
                     answers = 0
-                    say("{\"waiting\":\(plan.watchers)}")
+                    printLine("{\"waiting\":\(plan.watchers)}")
                 case ("count", 1):
-                    say("{\"answers\":\(answers)}")
+                    printLine("{\"answers\":\(answers)}")
                 case ("wake", 2):
                     var seconds: [Double] = []
                     for _ in 0..<(Int(words[1]) ?? 0) {
                         seconds.append(try wake(nextKey))
                         nextKey = (nextKey + 1) % plan.keys
                     }
-                    say("{\"seconds\":\(seconds)}")
+                    printLine("{\"seconds\":\(seconds)}")
                 default:
-                    throw LoadFailure("not a command: \(words.joined(separator: " "))")
+                    throw LoadFailure("unknown command: \(words.joined(separator: " "))")
                 }
             }
             if input.hasEnded { return }
-            try pump(-1)
+            try handleEvents(within: -1)
         }
     }
 
-    private func openAll() throws(LoadFailure) {
+    private func connectWatchers() throws(LoadFailure) {
         let began = monotonicSeconds()
         while greeted < plan.watchers {
-            while watchers.count < min(plan.watchers, greeted + Self.opening) {
+            while watchers.count < min(plan.watchers, greeted + Self.maximumGreetings) {
                 let host = INADDR_LOOPBACK + UInt32(watchers.count % Self.addresses)
-                var channel = try Channel(to: plan.port, from: host, room: 2048)
-                try readiness.add(channel.socket, name: watchers.count)
+                var channel = try Channel(to: plan.port, from: host, bufferSize: 2048)
+                try readiness.add(channel.socket, number: watchers.count)
                 try channel.send(plan.server.greeting)
                 watchers.append(Watcher(channel: channel))
             }
-            try pump(100)
-            try checkPatience(since: began, "were connected", greeted)
+            try handleEvents(within: 100)
+            try checkPatience(since: began, "watchers were connected", greeted)
         }
     }
 
-    /// Returns when the server holds every watcher's request, so that no PUT finds one still under way.
-    private func awaitWaiting() throws(LoadFailure) {
+    /// Waits until the server has received the requests of all watchers, so that each watcher waits when a PUT changes
+    /// its key.
+    private func awaitWaitingWatchers() throws(LoadFailure) {
         let began = monotonicSeconds()
         while true {
-            if let question = plan.server.waiting {
-                try exchange(question)
+            if let request = plan.server.waitingCountRequest {
+                try exchange(request)
                 let number = control.withBytes { answer in
                     answer.end(of: ServerKind.waitingMetric).flatMap { answer.decimal(from: $0) }
                 }
-                guard let number else { throw LoadFailure("the server does not tell how many watch") }
+                guard let number else { throw LoadFailure("the metrics of the server have no number of watchers") }
                 waiting = number
             }
             if waiting == plan.watchers { return }
-            try pump(1)
-            try checkPatience(since: began, "came to wait", waiting)
+            try handleEvents(within: 1)
+            try checkPatience(since: began, "watchers waited", waiting)
         }
     }
 
-    /// Puts to a key; returns the seconds until the last of its watchers had its whole answer.
+    /// Changes a key. Returns the seconds from the PUT until the last watcher of the key has its complete answer.
     private func wake(_ key: Int) throws(LoadFailure) -> Double {
         let put = nextPut(key)
-        let mine = stride(from: key, to: plan.watchers, by: plan.keys)
-        for index in mine {
-            // To tell this program of what comes would be a part of the server's `send`; so would be acknowledgements.
+        let watchersOfKey = stride(from: key, to: plan.watchers, by: plan.keys)
+        for index in watchersOfKey {
+            // On the loopback interface, `send` of the server would include the time to notify epoll and to
+            // acknowledge.
             readiness.remove(watchers[index].channel.socket)
-            acknowledgeLate(watchers[index].channel.socket)
+            delayAcknowledgement(watchers[index].channel.socket)
         }
-        (woken, unanswered, lastAnswer) = (key, mine.underestimatedCount, 0)
+        (changedKey, unanswered, lastAnswer) = (key, watchersOfKey.underestimatedCount, 0)
         let (patienceBegan, began) = (monotonicSeconds(), wallClockSeconds())
         try control.send(put)
         isControlAnswered = false
         while unanswered > 0 || !isControlAnswered {
-            usleep(UInt32(max(1000, Double(unanswered) * Self.rest * 1e6)))
-            for index in mine where watchers[index].phase != .answered { try receive(index) }
-            try pump(0)
-            try checkPatience(since: patienceBegan, "have no answer", unanswered)
+            usleep(UInt32(max(1000, Double(unanswered) * Self.pausePerWatcher * 1e6)))
+            for index in watchersOfKey where watchers[index].phase != .answered { try receive(index) }
+            try handleEvents(within: 0)
+            try checkPatience(since: patienceBegan, "watchers had no answer", unanswered)
         }
-        woken = nil
+        changedKey = nil
         let digits = Array(String(value).utf8)
-        for index in mine {
+        for index in watchersOfKey {
             guard watchers[index].channel.withBytes({ $0.end(of: digits) }) != nil else {
-                throw LoadFailure("a watcher's answer does not tell of the value that was put")
+                throw LoadFailure("the answer to a watcher does not contain the new value")
             }
-            try readiness.add(watchers[index].channel.socket, name: index)
+            try readiness.add(watchers[index].channel.socket, number: index)
             try watch(index)
         }
-        try awaitWaiting()
+        try awaitWaitingWatchers()
         return lastAnswer - began
     }
 
-    /// A PUT of a value that was not there before.
+    /// Returns a PUT with a value that was never stored before.
     private func nextPut(_ key: Int) -> [UInt8] {
         value += 1
         return plan.server.put(key: key, value: value)
     }
 
-    /// One request over the connection that watches nothing.
+    /// Sends a request on the control channel, and waits for the answer.
     private func exchange(_ request: [UInt8]) throws(LoadFailure) {
         let began = monotonicSeconds()
         try control.send(request)
         isControlAnswered = false
         while !isControlAnswered {
-            try pump(100)
-            try checkPatience(since: began, "requests were answered", 0)
+            try handleEvents(within: 100)
+            try checkPatience(since: began)
         }
     }
 
-    /// Sends a watcher's request: after the cursor of the answer it had, or the one to begin with.
+    /// Sends the next request of a watcher, with the cursor of its last answer. The first request has the initial
+    /// cursor.
     private func watch(_ index: Int) throws(LoadFailure) {
         request.removeAll(keepingCapacity: true)
-        request += watchRequests[index % plan.keys]
+        request += watchStarts[index % plan.keys]
         if plan.server.cursorRequest != nil {
             if watchers[index].phase == .greeting {
                 request += cursor
@@ -201,23 +221,23 @@ final class WatchLoad {
     }
 
     private func appendCursor(of channel: Channel, to bytes: inout [UInt8]) throws(LoadFailure) {
-        let isThere = channel.withBytes { answer in
+        let isFound = channel.withBytes { answer in
             let member = ServerKind.cursorMember
             guard let start = answer.end(of: member.before), let end = answer.position(of: member.after, from: start)
             else { return false }
             for position in start..<end { bytes.append(answer[position]) }
             return true
         }
-        guard isThere else { throw LoadFailure("no cursor in the beginning of an answer") }
+        guard isFound else { throw LoadFailure("the beginning of an answer does not contain a cursor") }
     }
 
-    /// Takes whatever arrives within so many milliseconds.
-    private func pump(_ milliseconds: Int32) throws(LoadFailure) {
+    /// Waits for answers and commands, at most `milliseconds`, and handles them; -1 for no limit.
+    private func handleEvents(within milliseconds: Int32) throws(LoadFailure) {
         for position in 0..<(try readiness.wait(milliseconds)) {
-            let name = readiness[position]
-            if name < plan.watchers {
-                try receive(name)
-            } else if name == plan.watchers {
+            let number = readiness[position]
+            if number < plan.watchers {
+                try receive(number)
+            } else if number == plan.watchers {
                 try receiveControl()
             } else {
                 input.read()
@@ -228,10 +248,10 @@ final class WatchLoad {
 
     private func receive(_ index: Int) throws(LoadFailure) {
         switch try watchers[index].channel.receive(scratch) {
-        case .nothing: return
-        case .end: throw LoadFailure("the server closed a watcher's connection")
+        case .incomplete: return
+        case .end: throw LoadFailure("the server closed the connection of a watcher")
         case .head:
-            guard watchers[index].phase == .asking, plan.server.waiting == nil else { return }
+            guard watchers[index].phase == .asking, plan.server.waitingCountRequest == nil else { return }
             watchers[index].phase = .waiting
             waiting += 1
         case .answer:
@@ -243,7 +263,7 @@ final class WatchLoad {
             if watchers[index].phase == .waiting { waiting -= 1 }
             watchers[index].phase = .answered
             answers += 1
-            guard index % plan.keys == woken else { return try watch(index) }
+            guard index % plan.keys == changedKey else { return try watch(index) }
             unanswered -= 1
             lastAnswer = max(lastAnswer, watchers[index].channel.arrival)
         }
@@ -251,16 +271,18 @@ final class WatchLoad {
 
     private func receiveControl() throws(LoadFailure) {
         switch try control.receive(scratch) {
-        case .nothing, .head: return
+        case .incomplete, .head: return
         case .answer:
             try checkStatus(control)
             isControlAnswered = true
         case .end:
-            // Servers close connections that are not used for long, as while watchers are only to wait.
-            guard isControlAnswered else { throw LoadFailure("the server closed a connection instead of answering") }
-            control.discard()
-            control = try Channel(to: plan.port, from: INADDR_LOOPBACK, room: Self.controlRoom)
-            try readiness.add(control.socket, name: plan.watchers)
+            // Servers close idle connections. The control channel is idle while the watchers only wait.
+            guard isControlAnswered else {
+                throw LoadFailure("the server closed the control channel without an answer")
+            }
+            control.close()
+            control = try Channel(to: plan.port, from: INADDR_LOOPBACK, bufferSize: Self.controlBufferSize)
+            try readiness.add(control.socket, number: plan.watchers)
         }
     }
 
@@ -270,13 +292,20 @@ final class WatchLoad {
         }
     }
 
-    private func checkPatience(since began: Double, _ what: String, _ count: Int) throws(LoadFailure) {
+    /// Throws if the maximum time to wait is over. The message contains the number of watchers in a state.
+    private func checkPatience(since began: Double, _ state: String, _ count: Int) throws(LoadFailure) {
         guard monotonicSeconds() - began < Self.patience else {
-            throw LoadFailure("after \(Int(Self.patience)) s, \(count) of \(plan.watchers) \(what)")
+            throw LoadFailure("after \(Int(Self.patience)) s, \(count) of \(plan.watchers) \(state)")
         }
     }
 
-    private func say(_ line: String) {
+    private func checkPatience(since began: Double) throws(LoadFailure) {
+        guard monotonicSeconds() - began < Self.patience else {
+            throw LoadFailure("the server did not answer a request within \(Int(Self.patience)) s")
+        }
+    }
+
+    private func printLine(_ line: String) {
         let bytes = Array((line + "\n").utf8)
         _ = write(STDOUT_FILENO, bytes, bytes.count)
     }

@@ -1,4 +1,5 @@
-// Watchers by the thousand, to be measured: `watch-load` without arguments says how to use it.
+// Connects thousands of watchers to a server, and measures their notification. `watch-load` without arguments prints
+// the usage.
 
 import Glibc
 

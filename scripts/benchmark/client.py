@@ -21,7 +21,7 @@ RUN_TIME_KEYS = 50_000
 READ_MILLISECONDS_PER_SECOND = 10
 # Names of reads in the output of client-cost. These two have no limit: the first is the baseline, and the second mostly
 # measures the construction of the key.
-VARIABLE, CONSTRUCTED_KEY_WITH_LIMITS = "a variable of the program", "[key:], made for the read, limits"
+VARIABLE, CONSTRUCTED_KEY_WITH_LIMITS = "a variable of the program", "[key:], constructed for the read, limits"
 SETUP = ("client-cost: release build; the keys and the reads are in different modules, and no read is inlined; times are "
          "medians")
 
@@ -49,8 +49,9 @@ def reads(bench):
                for number, measured in enumerate(rounds[0])}
     counted = {measured["read"] for measured in rounds[0] if measured["isCounted"]}
     remarks = {"Defaults[\\.libraries], array": f"a read of an array variable takes {show_all(medians.pop(VARIABLE))}",
-               "[key:], made for the read": f"for a key with limits {show_all(medians.pop(CONSTRUCTED_KEY_WITH_LIMITS))}, "
-                                            "most of it for constructing the key"}
+               "[key:], constructed for the read":
+                   f"for a key with limits {show_all(medians.pop(CONSTRUCTED_KEY_WITH_LIMITS))}, most of it for "
+                   "constructing the key"}
     for name, figures in medians.items():
         limit = MAX_READ_BY_KEY_NANOSECONDS if name.startswith("[key:]") else MAX_READ_NANOSECONDS
         on_two_threads = max(figures[figure] for figure in ("besideOther", "besideSame")
