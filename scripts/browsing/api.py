@@ -1,4 +1,4 @@
-"""Another caller of the daemon, and the settings with which flows begin."""
+"""The API of the daemon for flows, as a caller other than the page uses it, and the settings with which flows begin."""
 
 import json
 import time
@@ -32,7 +32,7 @@ SCHEMA = {
 
 
 class API:
-    """Requests of another caller. A request that fails raises an error."""
+    """Sends requests as a caller other than the page. A request that fails raises an error."""
 
     def __init__(self, origin, token=None):
         self.origin, self.token = origin, token
@@ -50,6 +50,7 @@ class API:
         return self.send("PUT", f"suites/{suite}/keys/{urllib.parse.quote(key, safe='')}", value, note)
 
     def setting(self, suite, key):
+        """The setting, or the problem that the daemon answered, such as `not_set`."""
         try:
             return self.send("GET", f"suites/{suite}/keys/{urllib.parse.quote(key, safe='')}")
         except urllib.error.HTTPError as error:
@@ -59,7 +60,7 @@ class API:
         return self.setting(suite, key).get("value")
 
     def player(self, suite):
-        """A suite with a schema, and some of its settings set."""
+        """Creates a suite with a schema and some stored values."""
         self.send("PUT", f"suites/{suite}/schema", SCHEMA, "first schema")
         self.put(suite, "player.volume", 0.7, "too quiet in the car")
         self.put(suite, "player.shuffle", True)
@@ -71,6 +72,7 @@ class API:
 
 
 def eventually(what, condition, within=15):
+    """Polls until a function returns true. Raises TimeoutError with the words `what` after `within` seconds."""
     end = time.monotonic() + within
     while not condition():
         if time.monotonic() > end:

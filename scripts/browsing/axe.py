@@ -1,4 +1,5 @@
-"""Accessibility: axe-core, and screens of any width in either direction of text. axe-core is one file of a package of PyPI."""
+"""The flows that test accessibility: axe-core in every view, narrow and wide screens, right-to-left text, zoom, and forced
+colours. axe-core is one file of a package of PyPI."""
 
 import json
 import pathlib
@@ -30,8 +31,8 @@ def script():
     return kept.read_text()
 
 
-def inspect(person, axe, what):
-    """Raises an error that lists the violations in the current view."""
+def inspect(person, axe, view):
+    """Raises an error that lists the violations in the current view, whose name is in the error."""
     # Rows that fade in have other colours for a moment.
     person.evaluate("document.getAnimations().forEach(each => each.finish())")
     if not person.evaluate("'axe' in window"):
@@ -39,13 +40,15 @@ def inspect(person, axe, what):
     found = person.awaits(f"axe.run(document, {json.dumps(RULES)}).then(result => result.violations.map("
                           "each => `${each.id}: ${each.help}: ${each.nodes.slice(0, 3).map(node => node.html.slice(0, 200) + ' ' + node.failureSummary).join('; ')}`))")
     if found:
-        raise Wrong(f"axe-core about {what}:\n  " + "\n  ".join(found))
+        raise Wrong(f"axe-core about {view}:\n  " + "\n  ".join(found))
 
 
-PLACES = ["", "#/{0}", "#/{0}/player.volume", "#/{0}/library.server", "#/{0}/library.folders", "#/{0}/rules", "#/{0}/account.password", "#/{0}?history", "#/{0}?schema", "#/{0}?compare=long", "#/{0}?compare&from=5", "#/{0}/player.volum", "#/?service", "#/none", "#/nested", "#/nested/sources", "#/nested/labels", "#/?changes", "#/?search=volume"]
+# The addresses of the inspected views. {0} stands for the suite that `_settings` makes.
+ADDRESSES = ["", "#/{0}", "#/{0}/player.volume", "#/{0}/library.server", "#/{0}/library.folders", "#/{0}/rules", "#/{0}/account.password", "#/{0}?history", "#/{0}?schema", "#/{0}?compare=long", "#/{0}?compare&from=5", "#/{0}/player.volum", "#/?service", "#/none", "#/nested", "#/nested/sources", "#/nested/labels", "#/?changes", "#/?search=volume"]
 
 
 def _settings(trial):
+    """Creates suites with long values, forms, right-to-left text and an invalid value."""
     suite = "accessible"
     trial.api.player(suite)
     trial.api.put(suite, "look.greeting", "مرحبا بك")
@@ -53,29 +56,30 @@ def _settings(trial):
     trial.api.send("PUT", "suites/nested/schema", FORMS)
     trial.api.put("nested", "sources", [{"url": "a", "auth": {"tls": {"options": {"verify": True}}}}, {"url": "b" * 100}])
     trial.api.put("nested", "labels", {"one": 1, "x-two": "w" * 100})
-    # The labels become an invalid value.
+    # This schema makes the value of `labels` invalid.
     labels = {**FORMS["properties"]["labels"], "maxProperties": 1}
     trial.api.send("PUT", "suites/nested/schema?onConflict=keep", {**FORMS, "properties": {**FORMS["properties"], "labels": labels}})
     return suite
 
 
-def _visit(trial, person, place):
+def _visit(trial, person, address):
+    """Opens a view on a usual screen, and waits for its content."""
     person.look(1280, 800, less_motion=True)
-    person.visit(trial.origin, place)
-    person.until("document.querySelector('.list .row, .empty:not([hidden]), .commits .commit, .results .card, .comparison:not([hidden]), textarea, .curve')", f"{place} is drawn")
+    person.visit(trial.origin, address)
+    person.until("document.querySelector('.list .row, .empty:not([hidden]), .commits .commit, .results .card, .comparison:not([hidden]), textarea, .curve')", f"{address} has its content")
 
 
 def screens(trial, person):
     """No view is wider than its screen, in either direction of text."""
     suite = _settings(trial)
-    for place in [*PLACES, "#/long", "#/long/" + "k" * 200]:
-        _visit(trial, person, place.format(suite))
+    for address in [*ADDRESSES, "#/long", "#/long/" + "k" * 200]:
+        _visit(trial, person, address.format(suite))
         for width, height in ((320, 640), (768, 1024), (3840, 2160)):
             person.look(width, height)
             for side in ("ltr", "rtl"):
                 person.evaluate(f"document.documentElement.dir = '{side}'")
                 if (wide := person.evaluate("document.documentElement.scrollWidth")) > width:
-                    raise Wrong(f"{place} is {wide} wide on a screen of {width}, {side}")
+                    raise Wrong(f"{address} is {wide} px wide on a screen of {width} px, {side}")
 
 
 def zoomed(trial, person):
@@ -89,13 +93,13 @@ def zoomed(trial, person):
     person.until("document.querySelector('dialog.review')", "the review opens")
     for part in (".edits .difference", ".buttons .primary"):
         person.until(f"""(each => {{ each.scrollIntoView(); const box = each.getBoundingClientRect();
-            return box.height > 15 && each.contains(document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2)); }})(document.querySelector('dialog.review {part}'))""", f"{part} can be seen")
-    # Another view closes the dialog of this one.
+            return box.height > 15 && each.contains(document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2)); }})(document.querySelector('dialog.review {part}'))""", f"{part} is visible")
+    # When another view opens, the dialog of this view closes.
     person.evaluate("location.hash = '#/'")
     person.until("!document.querySelector('dialog')", "the review closes when another view opens")
     person.look(1280, 800)
     person.evaluate(f"location.hash = '#/{suite}/player.shuffle'")
-    person.until("document.querySelector('.editor .switch')", "the switch is there")
+    person.until("document.querySelector('.editor .switch')", "the switch appears")
     person.call("Emulation.setEmulatedMedia", features=[{"name": "forced-colors", "value": "active"}, {"name": "prefers-reduced-motion", "value": "reduce"}])
     box = person.evaluate("(box => ({ x: box.x, y: box.y, width: box.width, height: box.height, scale: 1 }))(document.querySelector('.editor .switch').getBoundingClientRect())")
     pictures = set()
@@ -121,10 +125,10 @@ def dark(trial, person):
 
 def _inspect_views(trial, person, width, dark):
     suite = _settings(trial)
-    for place in PLACES:
-        _visit(trial, person, place.format(suite))
+    for address in ADDRESSES:
+        _visit(trial, person, address.format(suite))
         person.look(width, 800, dark=dark, less_motion=True)
-        inspect(person, script(), place or "the suites")
+        inspect(person, script(), address or "the suites")
 
 
 def decisions(trial, person):
@@ -151,13 +155,13 @@ def decisions(trial, person):
         person.look(1280, 800, dark=dark, less_motion=True)
         inspect(person, script(), f"the message about a commit in {'dark' if dark else 'light'}")
     person.visit(trial.origin, f"#/{suite}?schema")
-    person.until("document.querySelector('textarea.code')?.value.includes('crossfade')", "the schema is there")
+    person.until("document.querySelector('textarea.code')?.value.includes('crossfade')", "the editor has the schema")
     text = person.evaluate("document.querySelector('textarea.code').value")
     for old, new, button, there in (('"number"', '"numbr"', "Check", ".line-messages .error"),
                                     ('"maximum": 12', '"maximum": 11', "Apply schema…", "dialog .lines")):
         person.fill("JSON Schema", text.replace(old, new), "main")
         person.click(button, "button", "main")
-        person.until(f"document.querySelector('{there}')", f"{there} is there")
+        person.until(f"document.querySelector('{there}')", f"{there} appears")
         for dark in (False, True):
             person.look(1280, 800, dark=dark, less_motion=True)
             inspect(person, script(), f"{there} in {'dark' if dark else 'light'}")

@@ -11,12 +11,13 @@ EDITOR = ".editor"
 
 
 def equal(what, found, wanted):
+    """Raises Wrong with the words `what` if the values differ."""
     if found != wanted:
         raise Wrong(f"{what}: found {found!r}, not {wanted!r}")
 
 
 def to_setting(person, suite, key):
-    """Goes to a setting of the suite that is shown, by its address."""
+    """Opens the panel of a setting by a change of the address, without a reload of the page."""
     person.evaluate(f"location.hash = '#/{suite}/' + encodeURIComponent({json.dumps(key)})")
     person.until(f"document.querySelector('.panel h2')?.textContent === {json.dumps(key)}", f"the setting {key} is open")
 
@@ -45,7 +46,7 @@ def editors(trial, person):
     person.hides("must match", EDITOR)
     at("look.accent")
     person.fill("Value", "#ff8800", EDITOR)
-    person.until("document.querySelector('input[type=color]').value === '#ff8800'", "the well shows the colour")
+    person.until("document.querySelector('input[type=color]').value === '#ff8800'", "the colour field shows the colour")
     at("library.lastScan")
     person.evaluate("(each => { each.value = '2026-03-01T12:30:15'; each.dispatchEvent(new Event('input')); })(document.querySelector('input[type=datetime-local]'))")
     at("library.folders")
@@ -93,7 +94,7 @@ def editors(trial, person):
 
 
 def nothing_lost(trial, person):
-    """An editor keeps what a person does not change: lines of a secret, digits of a time, the value before a change of type."""
+    """An editor keeps what a person does not change: lines of a secret, digits of a time, the text after a change of type."""
     suite = "nothing_lost"
     trial.api.send("PUT", f"suites/{suite}/schema", {"type": "object", "additionalProperties": True, "properties": {
         "key": {"type": "string", "writeOnly": True}, "time": {"type": "string", "format": "date-time"}, "size": {"type": "integer", "default": 5}}})
@@ -109,7 +110,7 @@ def nothing_lost(trial, person):
     to_setting(person, suite, "free")
     for kind in ("Object", "Text"):
         person.choose("Type", kind, EDITOR)
-    person.until("document.querySelector('.editor textarea').value === 'words'", "the text is there again")
+    person.until("document.querySelector('.editor textarea').value === 'words'", "the editor has the text again")
     to_setting(person, suite, "size")
     person.fill("Value", "9223372036854775808", EDITOR)
     person.shows("between −9223372036854775808 and 9223372036854775807", EDITOR)
@@ -143,8 +144,8 @@ def open_suite(trial, person):
         if fill:
             person.fill("Value", fill, EDITOR, "input:not([type=range]), textarea")
     person.commit()
-    equal("what is stored", trial.api.send("GET", "suites/fresh?raw"), {"a.number": 7, "a.text": "words", "b": False, "c/d": {"x": 1}})
-    person.until("document.querySelectorAll('.row').length >= 5", "the rows are there")
+    equal("the stored values", trial.api.send("GET", "suites/fresh?raw"), {"a.number": 7, "a.text": "words", "b": False, "c/d": {"x": 1}})
+    person.until("document.querySelectorAll('.row').length >= 5", "the settings have rows")
 
 
 def conflicts(trial, person):
@@ -162,7 +163,7 @@ def _conflicts(trial, person, other):
         each.visit(trial.origin, f"#/{suite}/player.volume")
         each.fill("Value", "0.3" if each is person else "0.4", EDITOR)
         each.shows("1 edit", "#tray")
-    other.commit("the other one")
+    other.commit("the other person")
     person.shows("1 edit, 1 conflict", "#tray")
     person.shows("Theirs\n0.4\nYours\n0.3", ".conflict")
     person.press("Enter", CTRL)
@@ -172,8 +173,8 @@ def _conflicts(trial, person, other):
     person.leave()
     equal("nothing was overwritten before", trial.api.value(suite, "player.volume"), 0.4)
     person.commit()
-    equal("mine", trial.api.value(suite, "player.volume"), 0.3)
-    # One that the page has not heard of yet, since its stream is held up.
+    equal("the value of this person", trial.api.value(suite, "player.volume"), 0.3)
+    # A conflict that the page does not know of before the commit, because its stream is blocked.
     person.fill("Value", "0.6", EDITOR)
     person.shows("1 edit", "#tray")
     person.call("Network.setBlockedURLs", urls=["*observe*"])
@@ -186,7 +187,7 @@ def _conflicts(trial, person, other):
     person.call("Network.setBlockedURLs", urls=[])
     person.click("Take theirs", "button", "dialog.review")
     person.until("document.querySelector('#tray').hidden", "the edit is gone")
-    equal("theirs", trial.api.value(suite, "player.volume"), 0.9)
+    equal("the value of the other caller", trial.api.value(suite, "player.volume"), 0.9)
 
 
 def lost(trial, person):
@@ -206,18 +207,18 @@ def lost(trial, person):
         eventually("the daemon has answered", lambda: person.evaluate("true") and person.paused)
         person.call("Fetch.failRequest", requestId=person.paused.pop(), errorReason="ConnectionReset")
         person.call("Fetch.disable")
-        equal("it is done", trial.api.value(suite, "player.volume"), value)
+        equal("the committed value", trial.api.value(suite, "player.volume"), value)
         if not has_stream:
             person.shows("The answer to the commit was lost", "dialog.review")
             person.click("Commit 1 change", "button", "dialog.review")
-        person.until("!document.querySelector('dialog') && document.querySelector('#tray').hidden", "the edit is known to be done")
+        person.until("!document.querySelector('dialog') && document.querySelector('#tray').hidden", "the page knows that the edit is committed")
     person.call("Network.setBlockedURLs", urls=[])
     commits = trial.api.send("GET", f"suites/{suite}/history?key=player.volume&limit=3")["commits"]
-    equal("each is done once", [commit["changes"][0]["new"] for commit in commits], [0.3, 0.2, 0.85])
+    equal("each change is committed once", [commit["changes"][0]["new"] for commit in commits], [0.3, 0.2, 0.85])
 
 
 def resetting(trial, person):
-    """A setting is reset to its default, an edit is dropped, and a locked setting is unlocked for one change."""
+    """A setting is reset to its default, an edit is dropped, and a locked setting is unlocked for a single change."""
     suite = "resetting"
     trial.api.player(suite)
     person.visit(trial.origin, f"#/{suite}/player.volume")
@@ -240,7 +241,7 @@ def resetting(trial, person):
 
 
 def files(trial, person):
-    """An import shows its effects first, and an export has the stored values."""
+    """An import shows its effects before it adds edits, and an export has the stored values."""
     suite = "files"
     trial.api.player(suite)
     path = trial.folder / "settings.json"
@@ -249,7 +250,7 @@ def files(trial, person):
     path.write_text('{"player.volume": 0.1,\n "look.theme" "light"}')
     person.give("File", path, "dialog")
     person.shows("line 2", "dialog")
-    path = trial.folder / "mended.json"
+    path = trial.folder / "corrected.json"
     path.write_text(json.dumps({"player.volume": 0.1, "look.theme": "dark", "library.folders": ["/a"], "account.password": "from a file"}))
     person.give("File", path, "dialog")
     person.shows("3 settings to set, 0 to reset, 1 unchanged", "dialog")
@@ -259,16 +260,17 @@ def files(trial, person):
         raise Wrong("the page shows a secret")
     person.leave()
     person.commit("imported")
-    equal("imported", trial.api.value(suite, "library.folders"), ["/a"])
+    equal("the imported value", trial.api.value(suite, "library.folders"), ["/a"])
     person.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(trial.folder))
     person.click("Export", "button", "main")
-    kept = trial.folder / f"{suite}.json"
-    eventually("the file is saved", lambda: kept.exists() and kept.read_text().endswith("}"))
-    equal("exported", json.loads(kept.read_text()), trial.api.send("GET", f"suites/{suite}?view=stored&raw"))
+    saved = trial.folder / f"{suite}.json"
+    eventually("the file is saved", lambda: saved.exists() and saved.read_text().endswith("}"))
+    equal("the exported file", json.loads(saved.read_text()), trial.api.send("GET", f"suites/{suite}?view=stored&raw"))
 
 
 def exactness(trial, person):
-    """Editing and importing keep numbers, the order of members and line ends. A file that cannot be kept is refused with the place."""
+    """Editing and importing keep numbers, the order of members and line ends. A file that the daemon could not store exactly is refused
+    with the line and the column of the reason."""
     suite, raw = "exactness", lambda key: trial.text(f"/v1/suites/exactness/keys/{key}?raw")
     text = '{"b":1,"10":1.0,"9":{"z":9007199254740993,"1":2.5}}'
     trial.api.put(suite, "whole", 1)
@@ -324,13 +326,13 @@ def keyboard(trial, person):
     person.until("document.activeElement.matches('[role=tree]')", "Enter opens the suite")
     selected = "document.querySelector('[aria-selected=true]')"
     person.press("End")
-    person.until(f"{selected}?.innerText.startsWith('rules')", "End is the last setting")
+    person.until(f"{selected}?.innerText.startsWith('rules')", "End selects the last setting")
     person.press("ArrowUp")
     person.press("ArrowUp")
     person.press("Space")
     person.shows("1 edit", "#tray")
     person.press("ArrowLeft")
-    person.until(f"{selected}?.innerText.includes('player')", "the arrow leads to the group")
+    person.until(f"{selected}?.innerText.includes('player')", "the arrow selects the group")
     person.press("ArrowLeft")
     person.until(f"{selected}?.getAttribute('aria-expanded') === 'false'", "the group closes")
     person.press("ArrowRight")
@@ -350,7 +352,7 @@ def keyboard(trial, person):
     person.until("!document.querySelector('dialog')", "Enter commits")
     equal("the value", trial.api.value(suite, "player.volume"), 0.45)
     equal("the switch", trial.api.value(suite, "player.shuffle"), False)
-    person.until("document.activeElement.matches('[role=tree]')", "the focus is where it was")
+    person.until("document.activeElement.matches('[role=tree]')", "the focus is in the list again")
     person.press("Escape")
     person.until("!document.querySelector('.panel:not([hidden])')", "Escape closes the setting")
     person.press("?")

@@ -1,4 +1,4 @@
-"""The flows in which the daemon refuses a request or does not answer, and in which the person leaves with edits."""
+"""The flows in which the daemon refuses a request or does not answer, and in which a person leaves the page with edits."""
 
 import json
 
@@ -21,7 +21,7 @@ def failed_commit(trial, person):
     with person.answering("*/v1/transaction", 507, body):
         person.click("Commit 1 change", "button", "dialog.review")
         person.shows("The commit failed: the disk is full", "dialog.review")
-    # Longer than the dry run after an edit takes to begin and to end.
+    # This wait is longer than the dry run after an edit takes to begin and to end.
     person.awaits("new Promise(done => setTimeout(done, 800))")
     person.shows("The commit failed: the disk is full", "dialog.review")
     person.leave()
@@ -39,7 +39,7 @@ def failed_commit(trial, person):
 
 
 def drafts(trial, person):
-    """Edits and the text of a schema outlast a reload, and the browser asks before. A secret is not kept."""
+    """The browser asks before a reload with edits. The edits and the text of a schema are kept, but no edit of a secret."""
     suite = "drafts"
     trial.api.player(suite)
     person.visit(trial.origin, f"#/{suite}/player.volume")
@@ -76,7 +76,7 @@ def drafts(trial, person):
 
 
 def unknown(trial, person):
-    """A view that is opened while the daemon does not answer claims nothing, and recovers."""
+    """A view that is opened while the daemon does not answer does not claim that there is nothing, and recovers."""
     suite = "unknown"
     trial.api.player(suite)
     person.visit(trial.origin, f"#/{suite}")
@@ -90,14 +90,14 @@ def unknown(trial, person):
         trial.start()
         person.until(has_recovered, f"{part} recovers")
         person.hides("The daemon does not answer", "main")
-    for place, has_recovered in (("#/", "suites"), (f"#/{suite}", "15 settings")):
+    for address, name in (("#/", suite), (f"#/{suite}", "volume")):
         person.visit(trial.origin, "#/?service")
         person.shows("Live", "#state")
         trial.daemon.kill()
-        person.evaluate(f"location.hash = '{place}'")
+        person.evaluate(f"location.hash = '{address}'")
         person.shows("The daemon does not answer", "main .notice")
         trial.start()
-        person.shows(suite if place == "#/" else "volume", ".list")
+        person.shows(name, ".list")
     person.visit(trial.origin, f"#/{suite}")
     row(person, "volume", "0.85")
     with person.answering("*/schema", 403, json.dumps({"status": 403, "code": "forbidden", "detail": "token:x lacks the right schema"})):
@@ -120,9 +120,9 @@ def refused_undo(trial, person):
         trial.api.put(suite, "n", value)
         trial.api.put(suite, "n", 1)
     person.visit(trial.origin, f"#/{suite}?history")
-    person.until("document.querySelectorAll('.commit').length > 15", "the commits are there")
+    person.until("document.querySelectorAll('.commit').length > 15", "the commits are listed")
     person.act(revision, "Undo…")
-    person.until("document.querySelector('.commit .error:not([hidden])')", "the reason is there")
+    person.until("document.querySelector('.commit .error:not([hidden])')", "the reason appears at the commit")
     text, is_seen = person.evaluate("(each => { const box = each.getBoundingClientRect(); return [each.innerText,"
                                     " box.height > 0 && box.top >= 0 && box.bottom <= innerHeight]; })(document.querySelector('.commit .error:not([hidden])'))")
     if not is_seen or "must be at most 10 (got 50)" not in text or "?" in text or '"' in text:
@@ -130,7 +130,7 @@ def refused_undo(trial, person):
     person.click("Compare", "a", "nav.tabs")
     person.fill("From moment", "99999", "main")
     person.click("Go back to From…", "button", "main")
-    person.until("document.querySelector('.compare .error:not([hidden])')", "the reason is at the form")
+    person.until("document.querySelector('.compare .error:not([hidden])')", "the reason appears at the form")
 
 
 def schema_undo(trial, person):
@@ -155,7 +155,7 @@ def schema_undo(trial, person):
         person.shows(text, "dialog")
     person.until("/from 16 → to invalid/.test(document.querySelector('dialog').innerText.replace(/\\s+/g, ' '))", "the value becomes invalid")
     person.click("Undo", "button", "dialog")
-    person.until("!document.querySelector('dialog')", "it is undone")
+    person.until("!document.querySelector('dialog')", "the commit is undone")
     equal("the schema", trial.api.send("GET", f"suites/{suite}/schema"), schema(10))
     equal("the value", trial.api.setting(suite, "n")["code"], "invalid_stored")
 

@@ -6,13 +6,15 @@ from browsing.api import API
 from browsing.editing import equal
 from browsing.person import Wrong
 
+# The suite and the revision of each listed commit, from top to bottom.
 ORDER = "[...document.querySelectorAll('.commits .commit')].map(each => each.querySelector('a').textContent + ' ' + Number(/revision (\\d+)/.exec(each.innerText)[1]))"
 
+# The vertical positions of the first filters and commits.
 TOP = "[...document.querySelectorAll('.tools input, .commit')].slice(0, 3).map(each => each.getBoundingClientRect().top)"
 
 
 def feed(trial, person):
-    """The changes of all suites are merged, newest first; filters are in the address; new commits wait behind a button."""
+    """The changes of all suites are merged, newest first; filters are in the address; new commits are shown after a click."""
     for number in range(40):
         trial.api.put(f"noise{number % 10}", "a", number, "noise")
     trial.api.send("PUT", "suites/mail/schema", {"type": "object", "additionalProperties": True, "properties": {"password": {"type": "string", "writeOnly": True}}})
@@ -28,7 +30,7 @@ def feed(trial, person):
     equal("the order", revisions, sorted(revisions, reverse=True))
     person.shows("hidden", ".commits")
     person.hides("s3cr3t", "main")
-    # A new commit moves nothing, also on a narrow screen.
+    # A new commit moves no part of the list, even on a narrow screen.
     person.look(320, 640)
     top = person.evaluate(TOP)
     trial.api.put("net", "port", 26, "too slow")
@@ -39,7 +41,7 @@ def feed(trial, person):
     person.shows("too slow", ".commits")
     person.choose("Time", "Last hour", "main")
     person.fill("Only notes with", "Release", "main")
-    person.until("document.querySelectorAll('.commit').length === 2", "the commits with the note")
+    person.until("document.querySelectorAll('.commit').length === 2", "only the commits with the note are listed")
     person.until("location.hash === '#/?changes&since=hour&note=Release'", "the address has the filters")
     trial.api.put("net", "other", 1, "not wanted")
     trial.api.put("net", "other", 2, "release 8")
@@ -52,7 +54,7 @@ def feed(trial, person):
     person.shows("host/name", "dialog")
     person.click("Undo", "button", "dialog")
     person.until("!document.querySelector('dialog')", "the undo is done")
-    equal("undone", trial.api.setting("mail", "host/name")["code"], "not_set")
+    equal("the problem of the setting after the undo", trial.api.setting("mail", "host/name")["code"], "not_set")
     person.click("port", "a", ".commits")
     person.shows("26", ".panel")
     person.visit(trial.origin, "#/?changes&by=nobody")
@@ -60,25 +62,25 @@ def feed(trial, person):
 
 
 def long_feed(trial, person):
-    """The feed of many suites asks for few of them at a time, and goes on with a button."""
+    """The feed of many suites reads the history of few suites at a time, and continues with a button."""
     with concurrent.futures.ThreadPoolExecutor(8) as callers:
         list(callers.map(lambda number: trial.api.put(f"suite{number:03}", "a", 1), range(100)))
         trial.api.put("rare", "a", 1, "rare")
         list(callers.map(lambda number: trial.api.put("busy", f"key{number}", 1), range(1500)))
     person.visit(trial.origin, "#/?changes")
-    person.until("document.querySelectorAll('.commit').length === 50", "the first page")
+    person.until("document.querySelectorAll('.commit').length === 50", "the first page is listed")
     count = "performance.getEntriesByType('resource').filter(each => each.name.includes('/history')).length"
     if (requests := person.evaluate(count)) > 12:
         raise Wrong(f"the first page took {requests} requests")
-    # A second press while the page reads is no request for one more page, and no commit is lost.
+    # A second click while the page reads does not request another page, and no commit is missing.
     older = "document.querySelector('.scrolls > button:not([hidden])')"
     person.evaluate(f"{older}.click(); {older}.click()")
-    person.until("document.querySelectorAll('.commit').length >= 100", "the second page")
+    person.until("document.querySelectorAll('.commit').length >= 100", "the second page is listed")
     newest = trial.api.send("GET", "suites")["revision"]
     equal("the commits of two pages", person.evaluate(ORDER), [f"busy {newest - number}" for number in range(100)])
     person.visit(trial.origin, "#/?changes&note=rare")
     person.shows("searched back to", "main")
-    person.until(f"({older}?.click(), document.querySelector('.commit'))", "the feed goes on until the commit", within=30)
+    person.until(f"({older}?.click(), document.querySelector('.commit'))", "the feed continues until the commit", within=30)
     return f"{requests} requests for the first page"
 
 
@@ -92,7 +94,7 @@ def feed_rights(trial, person):
         person.visit(guarded.origin, "#/?changes&by=token:writer")
         person.fill("Token", guarded.tokens["reader"], "dialog")
         person.press("Enter")
-        person.until("document.querySelectorAll('.commit').length === 2", "the commits of one caller")
+        person.until("document.querySelectorAll('.commit').length === 2", "only the commits of one caller are listed")
         person.hides("token:keeper", ".commits")
         person.click("Actions for revision 1 of app", "button", "main")
         equal("the actions of a reader", person.evaluate("[...document.querySelectorAll('[role=menuitem]')].map(each => each.textContent)"), ["Compare with now"])
@@ -103,6 +105,7 @@ def feed_rights(trial, person):
         guarded.stop()
 
 
+# How many requests the page has sent for the keys of suites.
 REQUESTS = "performance.getEntriesByType('resource').filter(each => each.name.includes('/keys')).length"
 
 
@@ -138,11 +141,11 @@ def search(trial, person):
 
 
 def long_search(trial, person):
-    """A search of many suites pauses, shows how far it is, and continues."""
+    """A search of many suites pauses after 200 suites, shows their number, and continues with a button."""
     with concurrent.futures.ThreadPoolExecutor(8) as callers:
         list(callers.map(lambda number: trial.api.put(f"suite{number:03}", "wanted", 1), range(250)))
     person.visit(trial.origin, "#/?search=wanted")
     person.shows("200 settings found; searched 200 of 250 suites", "main")
     person.click("Continue the search", "button")
     person.shows("250 settings found; searched all 250 suites", "main")
-    person.until("![...document.querySelectorAll('.scrolls > button')].some(each => each.getClientRects().length)", "the search has an end")
+    person.until("![...document.querySelectorAll('.scrolls > button')].some(each => each.getClientRects().length)", "a finished search has no button")

@@ -1,4 +1,4 @@
-"""The flows of a person who takes a place or a value elsewhere: links, and copies."""
+"""The flows of a person who opens links in other tabs, shares addresses, or copies values."""
 
 from browsing.api import API, eventually
 from browsing.editing import equal, to_setting
@@ -35,7 +35,7 @@ def links(trial, person):
 
 
 def filters(trial, person):
-    """The address has the search and the filter of a suite, and sets them; the panel and a look at the history keep them."""
+    """The address has the search and the filter of a suite, and sets them. They stay when a panel or the history opens."""
     trial.api.player("filters")
     person.visit(trial.origin, "#/filters")
     person.fill("Search settings", "player.", "main")
@@ -48,7 +48,7 @@ def filters(trial, person):
     person.shows("player.volume", ".panel h2")
     equal("the address of the setting", person.evaluate("location.hash"), "#/filters/player.volume?search=player.&show=stored")
     person.click("History", "nav a")
-    person.until("document.querySelector('.commit')", "the history")
+    person.until("document.querySelector('.commit')", "the history is listed")
     person.click("Settings", "nav a")
     person.shows("2 of 16 settings", ".count")
     person.until(f"location.hash === '{address}'", "the address has the filters again")
@@ -68,6 +68,7 @@ def copies(trial, person):
         person.press("Enter")
 
         def copied(name):
+            """Clicks the button and returns the text of the clipboard."""
             person.awaits("navigator.clipboard.writeText('nothing')")
             person.click(name, "button", ".panel")
             read = "navigator.clipboard.readText()"
@@ -79,7 +80,7 @@ def copies(trial, person):
         equal("the value", copied("Copy value"), "dark")
         equal("the command", copied("Copy as curl"), f"curl -H \"Authorization: Bearer $TOKEN\" '{guarded.origin}/v1/suites/app/keys/look.theme'")
         to_setting(person, "app", "account.password")
-        person.until("[...document.querySelectorAll('.panel button')].some(each => each.textContent === 'Copy key')", "the buttons are there")
+        person.until("[...document.querySelectorAll('.panel button')].some(each => each.textContent === 'Copy key')", "the panel has its buttons")
         if person.evaluate("[...document.querySelectorAll('.panel button')].some(each => each.textContent === 'Copy value' && each.getClientRects().length)"):
             raise Wrong("a secret can be copied")
     finally:

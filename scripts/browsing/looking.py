@@ -1,4 +1,4 @@
-"""The flows of a person who looks: suites, live changes, history, schemas, the service, and access."""
+"""The flows of a person who reads what the page shows: suites, live changes, history, schemas, the service, and access."""
 
 import json
 import time
@@ -32,7 +32,7 @@ def suites(trial, person):
 
 
 def live(trial, person):
-    """A change of another caller is shown and marked. The page says that the daemon is away, and misses no change."""
+    """A change of another caller is shown and marked. The page says that it is offline, and later shows every change."""
     suite = "live"
     trial.api.player(suite)
     person.visit(trial.origin, f"#/{suite}/player.volume")
@@ -41,9 +41,9 @@ def live(trial, person):
     person.until("document.querySelector('.editor input.number').value === '0.11'", "the editor follows")
     person.shows("from elsewhere", ".panel")
     trial.api.put(suite, "feature.new", True)
-    person.until("document.querySelector('.is-fresh')", "what changed is marked")
+    person.until("document.querySelector('.is-fresh')", "the changed setting is marked")
     if person.evaluate("(list => list.scrollWidth > list.clientWidth)(document.querySelector('.list'))"):
-        raise Wrong("the mark of what changed makes the list too wide")
+        raise Wrong("the mark of the changed setting makes the list too wide")
     person.until("[...document.querySelectorAll('.row')].some(row => row.innerText.startsWith('new'))", "a new key has a row")
     to_setting(person, suite, "player.crossfade")
     person.fill("Value", "7", EDITOR)
@@ -53,18 +53,18 @@ def live(trial, person):
     trial.api.put(suite, "player.volume", 0.12)
     trial.api.put(suite, "look.theme", "light")
     person.shows("Live", "#state")
-    person.until("[...document.querySelectorAll('.row')].some(row => /^volume[^]*0\\.12/.test(row.innerText))", "what was written meanwhile is there")
+    person.until("[...document.querySelectorAll('.row')].some(row => /^volume[^]*0\\.12/.test(row.innerText))", "the row has the value that was written while the page was offline")
     person.shows("1 edit", "#tray")
     trial.daemon.kill()
     person.shows("Offline", "#state")
     trial.start()
     person.shows("Live", "#state")
     person.commit()
-    equal("an edit from before", trial.api.value(suite, "player.crossfade"), 7)
+    equal("the edit from before the daemon stopped", trial.api.value(suite, "player.crossfade"), 7)
 
 
 def history(trial, person):
-    """The history of a suite and of a key: undo, comparison, put back."""
+    """In the history of a suite and of a key, a person undoes commits, compares revisions and puts values back."""
     suite = "history"
     trial.api.player(suite)
     person.visit(trial.origin, f"#/{suite}?history")
@@ -75,8 +75,8 @@ def history(trial, person):
     person.shows("0.85", "dialog")
     person.fill("Note", "too loud", "dialog")
     person.click("Undo", "button", "dialog")
-    person.until("!document.querySelector('dialog')", "it is undone")
-    equal("undone", trial.api.value(suite, "player.volume"), 0.7)
+    person.until("!document.querySelector('dialog')", "the commit is undone")
+    equal("the value after the undo", trial.api.value(suite, "player.volume"), 0.7)
     person.shows("too loud")
     person.act(revision, "Undo…")
     person.shows("These later changes are undone, too", "dialog")
@@ -88,15 +88,15 @@ def history(trial, person):
     for value in (0.2, 0.3):
         person.act(revision, "Undo…")
         person.shows("These later changes are undone, too", "dialog")
-        person.until(f"[...document.querySelectorAll('dialog .dialog-body > .changes .difference')].some(each => each.innerText.replace(/\\s+/g, ' ') === 'from {value} → to 0.7')", "what it would do is shown")
+        person.until(f"[...document.querySelectorAll('dialog .dialog-body > .changes .difference')].some(each => each.innerText.replace(/\\s+/g, ' ') === 'from {value} → to 0.7')", "the dialog shows the effect of the undo")
         if value == 0.2:
             trial.api.put(suite, "player.volume", 0.3)
         person.click("Undo anyway", "button", "dialog")
         if value == 0.2:
             person.shows("was changed elsewhere", "dialog")
             person.leave()
-    person.until("!document.querySelector('dialog')", "it is undone")
-    equal("undone all the same", trial.api.value(suite, "player.volume"), 0.7)
+    person.until("!document.querySelector('dialog')", "the commit is undone in spite of the later changes")
+    equal("the value after the second undo", trial.api.value(suite, "player.volume"), 0.7)
     person.fill("Only this key, or player.*", "look.theme", "main")
     person.hides("too loud", ".commits")
     person.shows("easier on the eyes", ".commits")
@@ -107,18 +107,19 @@ def history(trial, person):
     person.click("Put back look.theme", "button", ".comparison")
     person.shows("1 edit", "#tray")
     person.commit()
-    equal("put back", trial.api.setting(suite, "look.theme")["source"], "default")
+    equal("the source of the value that was put back", trial.api.setting(suite, "look.theme")["source"], "default")
     to_setting(person, suite, "player.volume")
     person.shows("too quiet in the car", ".past")
     person.click(f"Put back the value of revision {revision}", "button", ".past")
     person.commit()
-    equal("put back", trial.api.value(suite, "player.volume"), 0.85)
+    equal("the value that was put back", trial.api.value(suite, "player.volume"), 0.85)
     person.click("Full history", "a", ".past")
-    person.until("document.querySelector('.commits') && document.querySelector('input[type=search]').value === 'player.volume'", "the history of the key")
+    person.until("document.querySelector('.commits') && document.querySelector('input[type=search]').value === 'player.volume'", "the history shows the commits of the key")
 
 
 def restoring(trial, person):
-    """A person goes back to a revision or a time after a look at the effects. A value that the schema no longer allows is skipped."""
+    """A person sees the effects before a suite goes back to a revision or a time. A value that the schema no longer allows is
+    skipped."""
     suite = "restoring"
     trial.api.player(suite)
     then = trial.api.send("GET", f"suites/{suite}?view=stored&raw")
@@ -137,8 +138,8 @@ def restoring(trial, person):
     person.act(revision, "Go back to here…")
     person.fill("Note", "as it was", "dialog")
     person.click("Go back", "button", "dialog")
-    person.until("!document.querySelector('dialog')", "it is done")
-    equal("restored", trial.api.send("GET", f"suites/{suite}?view=stored&raw"), then)
+    person.until("!document.querySelector('dialog')", "the suite went back")
+    equal("the restored values", trial.api.send("GET", f"suites/{suite}?view=stored&raw"), then)
     person.shows("as it was", ".commits")
     trial.api.put(suite, "player.volume", 0.1)
     trial.api.put(suite, "look.theme", "light")
@@ -151,12 +152,12 @@ def restoring(trial, person):
     person.shows("does not allow", "dialog")
     person.shows("player.volume: must be at most 0.5", "dialog .mistakes")
     person.click("Go back", "button", "dialog")
-    person.until("!document.querySelector('dialog')", "the rest is done")
-    equal("the rest", trial.api.send("GET", f"suites/{suite}?view=stored&raw"), {**then, "player.volume": 0.1})
+    person.until("!document.querySelector('dialog')", "the other values went back")
+    equal("the values without the refused value", trial.api.send("GET", f"suites/{suite}?view=stored&raw"), {**then, "player.volume": 0.1})
 
 
 def schemas(trial, person):
-    """A schema is checked with its mistakes and conflicts, and applied."""
+    """A check shows the mistakes of a schema and the values that it would refuse. A person applies it and keeps such values."""
     suite = "schemas"
     trial.api.player(suite)
     person.visit(trial.origin, f"#/{suite}?schema")
@@ -180,18 +181,18 @@ def schemas(trial, person):
     person.fill("Note", "quieter", "dialog")
     person.click("Apply schema", "button", "dialog")
     person.shows("The schema is applied", "main")
-    equal("kept", trial.api.setting(suite, "player.volume")["code"], "invalid_stored")
+    equal("the problem of the kept value", trial.api.setting(suite, "player.volume")["code"], "invalid_stored")
     to_setting(person, suite, "player.volume")
     person.shows("▲ invalid", ".panel")
     person.shows("must be at most 0.5 (got 0.85)", EDITOR)
     person.fill("Value", "0.4", EDITOR)
     person.commit()
-    equal("mended", trial.api.value(suite, "player.volume"), 0.4)
+    equal("the corrected value", trial.api.value(suite, "player.volume"), 0.4)
     equal("the new default", trial.api.value(suite, "player.crossfade"), 9)
 
 
 def service(trial, person):
-    """The service view has readiness, version and charts with scales. A part that is off has no tick."""
+    """The service view has readiness, version and charts with scales. A part of the daemon that is off has no check mark."""
     person.visit(trial.origin, "#/?service")
     person.shows("Ready: the daemon accepts writes")
     person.shows(json.loads(trial.text("/v1"))["version"])
@@ -201,8 +202,8 @@ def service(trial, person):
     person.until("document.querySelectorAll('.curve').length === 2", "there are two charts")
     equal("the scales", person.evaluate("[...document.querySelectorAll('.plot')].map(each => [...each.querySelectorAll('span')].map(label => label.textContent))"),
           [["1", "0", "3 min ago", "now"]] * 2)
-    person.until("[...document.querySelectorAll('li')].some(each => each.innerText === '✓ storage: ok')", "a part that is well has a tick")
-    person.until("[...document.querySelectorAll('li')].some(each => each.innerText === '– audit: off')", "a part that is off has none")
+    person.until("[...document.querySelectorAll('li')].some(each => each.innerText === '✓ storage: ok')", "a part that works has a check mark")
+    person.until("[...document.querySelectorAll('li')].some(each => each.innerText === '– audit: off')", "a part that is off has no check mark")
 
 
 HACK = "window.hacked = true"
@@ -217,8 +218,8 @@ def injection(trial, person):
         trial.api.put(suite, f"list{index}", [text, {text: text}], text)
     properties = {text: {"type": "string", "title": text, "description": text, "default": text, "enum": [text, "b"]} for text in NASTY}
     trial.api.send("PUT", "suites/injection2/schema", {"type": "object", "additionalProperties": {"description": NASTY[0]}, "properties": properties}, NASTY[0])
-    for place in ["", "#/injection", "#/injection2", "#/injection?history", "#/injection2?schema", "#/injection/" + urllib.parse.quote(NASTY[0], safe=""), "#/%3Cscript%3E", "#/%zz"]:
-        person.visit(trial.origin, place)
+    for address in ["", "#/injection", "#/injection2", "#/injection?history", "#/injection2?schema", "#/injection/" + urllib.parse.quote(NASTY[0], safe=""), "#/%3Cscript%3E", "#/%zz"]:
+        person.visit(trial.origin, address)
         person.shows("settingsd")
     for name in ("injection", "injection2"):
         for text in NASTY:
@@ -232,7 +233,7 @@ def injection(trial, person):
     to_setting(person, "injection", "__proto__")
     person.fill("Value", "changed", EDITOR)
     person.commit()
-    equal("a key as any other", trial.api.value("injection", "__proto__"), "changed")
+    equal("the key __proto__", trial.api.value("injection", "__proto__"), "changed")
     if person.evaluate("window.hacked || document.querySelector('img, main script, main b, iframe')"):
         raise Wrong("a value became code or markup")
 
@@ -246,7 +247,7 @@ def many(trial, person):
     rows = person.evaluate("document.querySelectorAll('.row').length")
     if not 5 < rows < 80:
         raise Wrong(f"{rows} rows are in the document")
-    # The best of three runs, since other processes take their turns, too.
+    # The fastest of three runs counts, because other processes may slow a run down.
     times = person.evaluate("""(search => Array.from({ length: 3 }, () => ['i', 'it', 'item', 'item1', 'item12', ''].map(text => {
         const begun = performance.now();
         search.value = text;
@@ -263,11 +264,11 @@ def many(trial, person):
       }))(document.querySelector('.list'))""")
     slowest, scroll = max(map(min, zip(*times))), sorted(scrolls)[len(scrolls) // 4]
     if slowest > 400 or scroll > 30:
-        raise Wrong(f"a search took {slowest:.0f} ms, a turn of scrolling {scroll:.1f} ms")
+        raise Wrong(f"a search took {slowest:.0f} ms, a step of scrolling {scroll:.1f} ms")
     person.evaluate("document.querySelector('.list').focus()")
     person.press("End")
-    person.until("document.querySelector('[aria-selected=true]')?.innerText.includes('item24')", "End is the last of all")
-    return f"a letter of a search takes at most {slowest:.0f} ms, a turn of scrolling {scroll:.1f} ms"
+    person.until("document.querySelector('[aria-selected=true]')?.innerText.includes('item24')", "End selects the last setting")
+    return f"a letter of a search takes at most {slowest:.0f} ms, a step of scrolling {scroll:.1f} ms"
 
 
 def first_view(trial, person):
@@ -308,7 +309,7 @@ def tokens(trial, person):
         person.shows("Enter a token", "dialog")
         person.fill("Token", guarded.tokens["reader"], "dialog")
         person.press("Enter")
-        person.until("!document.querySelector('dialog')", "the token is taken")
+        person.until("!document.querySelector('dialog')", "the token is accepted")
         person.shows("You may not change this setting", ".panel")
         person.shows("token:reader", "#bar")
         if guarded.tokens["reader"] in person.evaluate("JSON.stringify(localStorage) + document.cookie + location.href"):
@@ -320,16 +321,17 @@ def tokens(trial, person):
         person.shows("no longer valid", "dialog")
         person.fill("Token", guarded.tokens["writer"], "dialog")
         person.press("Enter")
-        person.until("!document.querySelector('dialog')", "another token is taken")
+        person.until("!document.querySelector('dialog')", "another token is accepted")
         person.fill("Value", "2", EDITOR)
         person.commit()
-        equal("by", API(guarded.origin, guarded.tokens["writer"]).setting("app", "a")["by"], "token:writer")
+        equal("the caller of the commit", API(guarded.origin, guarded.tokens["writer"]).setting("app", "a")["by"], "token:writer")
     finally:
         guarded.stop()
 
 
 def rights(trial, person):
-    """A person overrides a lock with the right to it, edits of other keys wait, and the history shows one caller."""
+    """A person with the right to it overrides a lock, while edits of other keys wait. The history shows the commits of one
+    caller."""
     guarded = trial.guarded()
     try:
         owner = API(guarded.origin, guarded.tokens["owner"])
@@ -354,7 +356,7 @@ def rights(trial, person):
         person.commit()
         equal("the other key", owner.value("app", "free"), 3)
         person.evaluate("location.hash = '#/app?history'")
-        person.until("document.querySelectorAll('.commit').length === 4", "all commits are there")
+        person.until("document.querySelectorAll('.commit').length === 4", "all commits are listed")
         person.fill("Only this caller", "token:keeper", "main")
         person.until("document.querySelectorAll('.commit').length === 2", "the commits of one caller")
         person.hides("token:owner", ".commits")
@@ -363,7 +365,8 @@ def rights(trial, person):
 
 
 def daemons(trial, person):
-    """Of two daemons that share their settings each is shown, a change reaches the other daemon, and a daemon that is behind is marked."""
+    """The service view shows both daemons that share their settings, a change reaches the other daemon, and a daemon that is
+    behind is marked."""
     etcd, one, two = trial.shared()
     try:
         person.visit(two.origin, "#/?service")
@@ -371,7 +374,7 @@ def daemons(trial, person):
             person.shows(f":{each.port}", "main")
         person.visit(two.origin, "#/shared")
         API(one.origin).put("shared", "a", 42)
-        person.until("[...document.querySelectorAll('.row')].some(row => row.innerText.includes('42'))", "the change has come")
+        person.until("[...document.querySelectorAll('.row')].some(row => row.innerText.includes('42'))", "the change of the other daemon is shown")
         person.visit(two.origin, "#/?service")
         etcd.kill()
         person.shows("Behind by", "#state")

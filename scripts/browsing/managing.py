@@ -31,7 +31,7 @@ def compact_history(trial, person):
         person.click(button, "button", "main")
         equal(button, person.evaluate(shown), number)
     person.until("document.activeElement.matches('.changes li')", "the focus goes to the changes that appeared last")
-    # The menu is for the keyboard, too.
+    # The menu can be used with the keyboard.
     person.evaluate(f"{ROWS}[1].querySelector('[aria-haspopup]').focus()")
     person.press("Enter")
     person.until("document.activeElement.textContent === 'Undo…'", "the first action has the focus")
@@ -40,13 +40,13 @@ def compact_history(trial, person):
     equal("the last action", person.evaluate("document.activeElement.textContent"), "Compare with now")
     person.press("Escape")
     person.until("document.activeElement.matches('[aria-haspopup]') && !document.querySelector('[role=menuitem]')", "Escape closes the menu")
-    # A key is meant exactly; a star stands for any end.
+    # The filter takes an exact key, or the beginning of keys and a star.
     person.fill("Only this key, or player.*", "group.key", "main")
-    person.until(f"{ROWS}.length === 2", "the commits of the key")
+    person.until(f"{ROWS}.length === 2", "only the commits of the key are listed")
     equal("a suggestion", person.evaluate("document.querySelector('datalist option').value"), "group.key")
     person.until(f"location.hash === '#/{suite}?history&key=group.key'", "the address has the filter")
     person.fill("Only this key, or player.*", "group.*", "main")
-    person.until(f"{ROWS}.length === 4", "the commits of the group")
+    person.until(f"{ROWS}.length === 4", "only the commits of the group are listed")
     person.act(trial.api.setting(suite, "group.key")["revision"], "Go back to here…")
     person.shows("group.key000", "dialog")
     person.hides("other", "dialog .changes")
@@ -81,28 +81,29 @@ def comparing(trial, person):
     person.click("The schemas differ", "summary", ".comparison")
     person.shows("− ", ".comparison .lines")
     person.shows("player.speed", ".comparison .lines")
-    equal("what can be copied", person.evaluate("[...document.querySelectorAll('.comparison li button')].map(each => each.getAttribute('aria-label'))"),
+    equal("the values that can be copied", person.evaluate("[...document.querySelectorAll('.comparison li button')].map(each => each.getAttribute('aria-label'))"),
           ["Copy feature.sync", "Copy look.greeting", "Copy player.speed", "Copy player.volume"])
     person.click("Copy player.volume", "button", ".comparison")
     person.shows("1 edit", "#tray")
     person.click("Copy look.greeting", "button", ".comparison")
     person.click("Copy feature.sync", "button", ".comparison")
     person.commit("from staging")
-    equal("copied", [trial.api.value("production", key) for key in ("player.volume", "look.greeting", "feature.sync")], [0.2, "Hello", None])
+    equal("the copied values", [trial.api.value("production", key) for key in ("player.volume", "look.greeting", "feature.sync")], [0.2, "Hello", None])
     # The same suite at an earlier moment.
     revision = trial.api.setting("production", "player.volume")["revision"]
     person.visit(trial.origin, f"#/production?compare&from={revision - 1}")
     person.shows(f"production at {revision - 1} → production now: 3 differences", ".comparison")
     person.click("Put back all 3", "button", ".comparison")
     person.commit()
-    equal("put back", [trial.api.value("production", key) for key in ("player.volume", "look.greeting", "feature.sync")], [0.85, "Good evening", True])
+    equal("the values that were put back", [trial.api.value("production", key) for key in ("player.volume", "look.greeting", "feature.sync")], [0.85, "Good evening", True])
     person.visit(trial.origin, "#/production?compare")
     person.click("Compare", "button", "main")
     person.shows("Choose another suite, or another moment", ".compare > .error")
 
 
 def cloning(trial, person):
-    """A person clones a suite with its schema and its secrets, and is told what the clone lacks; a name in use is refused."""
+    """A person clones a suite with its schema and its secrets. The dialog lists the values that the clone will lack, and
+    refuses a name in use."""
     trial.api.player("original")
     trial.api.put("taken", "a", 1)
     schema = trial.api.send("GET", "suites/original/schema")
@@ -118,7 +119,7 @@ def cloning(trial, person):
     person.press("Enter")
     person.shows("exists already", "dialog")
     equal("the other suite", trial.api.send("GET", "suites/taken?raw"), {"a": 1})
-    # If the daemon refuses the values, the dialog says what there is, and another name begins again.
+    # If the daemon refuses the values, the dialog says what it has created. With another name the clone starts again.
     with person.answering("*/v1/transaction", 507, json.dumps({"status": 507, "detail": "the disk is full"})):
         person.fill("Name of the new suite", "half", "dialog")
         person.press("Enter")
@@ -146,7 +147,7 @@ def cloning(trial, person):
 
 
 def dropping(trial, person):
-    """A person drops a suite after typing its name, not a suite that changed meanwhile, and undoes the drop."""
+    """A person drops a suite after typing its name, unless the suite changed meanwhile, and undoes the drop."""
     trial.api.player("old")
     stored = trial.api.send("GET", "suites/old?view=stored&raw")
 
@@ -167,27 +168,28 @@ def dropping(trial, person):
     person.press("Enter")
     person.shows("was changed elsewhere", "dialog")
     person.leave()
-    equal("the suite is there", trial.api.value("old", "player.crossfade"), 3)
+    equal("a value of the suite that was not dropped", trial.api.value("old", "player.crossfade"), 3)
     open_dialog("old")
     person.until("location.hash === '#/old?history' && !document.querySelector('dialog')", "the history is shown")
     person.shows("Suite dropped", ".commits")
     person.shows("old is dropped", "#toast")
     person.until("document.querySelector('#tray').hidden", "the edits of the suite are gone")
     person.until("!document.querySelector('[aria-label=\"Actions for old\"]').getClientRects().length", "a suite that does not exist has no actions")
-    equal("dropped", trial.api.send("GET", "suites")["suites"], [])
+    equal("the suites after the drop", trial.api.send("GET", "suites")["suites"], [])
     person.click("Settings", "a", "nav.tabs")
     person.shows("There is no suite old", "main")
     person.click("History", "a", "nav.tabs")
-    person.until("document.querySelector('.commit')", "the history is there")
+    person.until("document.querySelector('.commit')", "the history is listed")
     revision = person.evaluate("Number(/revision (\\d+)/.exec(document.querySelector('.commit').innerText)[1])")
     person.act(revision, "Undo…")
     person.click("Undo", "button", "dialog")
     person.until("!document.querySelector('dialog')", "the drop is undone")
-    equal("back", trial.api.send("GET", "suites/old?view=stored&raw"), {**stored, "player.crossfade": 3})
+    equal("the values after the undo", trial.api.send("GET", "suites/old?view=stored&raw"), {**stored, "player.crossfade": 3})
 
 
 def dead_ends(trial, person):
-    """A mistyped suite or key says so and suggests names; the person creates a suite or a setting only on purpose."""
+    """For a mistyped suite or key the page says that it does not exist and suggests names. A person creates a suite or a
+    setting only by a button."""
     trial.api.player("com.example.player")
     for part in ("", "?schema", "?compare"):
         person.visit(trial.origin, f"#/com.exmaple.player{part}")
@@ -207,8 +209,8 @@ def dead_ends(trial, person):
     person.choose("Type", "Switch", EDITOR)
     person.click("Value", "input[role=switch]", EDITOR)
     person.commit()
-    equal("created", trial.api.value("com.example.player", "feature.fresh"), True)
-    # A setting that another caller creates opens.
+    equal("the created setting", trial.api.value("com.example.player", "feature.fresh"), True)
+    # When another caller creates the setting, its editor opens.
     person.evaluate("location.hash = '#/com.example.player/feature.later'")
     person.shows("There is no setting feature.later", ".panel")
     trial.api.put("com.example.player", "feature.later", True)
@@ -223,7 +225,7 @@ def dead_ends(trial, person):
 
 
 def undo_everywhere(trial, person):
-    """A commit over two suites is undone in one of them or in both, as the person chooses, and not over later changes."""
+    """A person undoes a commit of two suites in one of them or in both. Later changes are not overwritten."""
     def commit(value):
         answer = trial.api.send("POST", "transaction", {"do": [{"op": "set", "suite": suite, "key": "a", "value": value} for suite in ("mail", "net")]})
         return answer["revision"]

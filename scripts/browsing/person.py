@@ -22,8 +22,14 @@ class Wrong(Exception):
 
 
 class Person(Chromium):
+    """A browser, and the actions of a person in it. A control is found by the name that a screen reader would read."""
+
     def __enter__(self):
+        # What the page reported: errors of scripts and unexpected dialogs. The hosts that it sent requests to. The
+        # identifiers of the requests whose answers are held (see `holding`).
         self.said, self.hosts, self.paused = [], set(), []
+        # Whether the person accepts to leave the page when the browser asks, how often the browser has asked, and the
+        # answer that the page gets instead of the daemon's (see `answering`).
         self.leaves, self.questions, self.answer = False, 0, None
         super().__enter__()
         self.call("Log.enable")
@@ -73,13 +79,14 @@ class Person(Chromium):
                 self.said.append(f"a dialog opened: {parameters['message']}")
 
     def look(self, width, height, dark=False, less_motion=False):
+        """Sets the size of the screen in CSS pixels, and the person's preferences for colours and motion."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         self.call("Emulation.setEmulatedMedia", features=[
             {"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
             {"name": "prefers-reduced-motion", "value": "reduce" if less_motion else "no-preference"}])
 
     def until(self, condition, what, within=15):
-        """Polls until a condition of the page holds, since a browser does not report when it is done."""
+        """Polls until a JavaScript condition holds. Raises Wrong with the words `what` after `within` seconds."""
         end = time.monotonic() + within
         while not self.evaluate(f"!!({condition})"):
             if time.monotonic() > end:
@@ -88,16 +95,18 @@ class Person(Chromium):
             time.sleep(0.02)
 
     def shows(self, text, within="body"):
+        """Waits until the text appears in the element that the selector `within` finds."""
         self.until(f"document.querySelector({json.dumps(within)})?.innerText.includes({json.dumps(text)})", f"{within} shows {text!r}")
 
     def hides(self, text, within="body"):
+        """Waits until the text is not in the element that the selector `within` finds."""
         self.until(f"!document.querySelector({json.dumps(within)})?.innerText.includes({json.dumps(text)})", f"{within} no longer shows {text!r}")
 
     def awaits(self, script):
-        """The value of a promise."""
+        """Runs a script that returns a promise, waits for the promise, and returns its value."""
         answer = self.call("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)
         if "exceptionDetails" in answer:
-            raise Wrong(f"the page says: {answer['exceptionDetails']}")
+            raise Wrong(f"the script failed: {answer['exceptionDetails']}")
         return answer["result"].get("value")
 
     def _find(self, name, kind, within):
@@ -107,11 +116,11 @@ class Person(Chromium):
 
     def click(self, name, kind="button, a, summary, input, .row", within="body"):
         found = self._find(name, kind, within)
-        place = (f"(each => {{ each.scrollIntoView({{ block: 'nearest' }}); const box = each.getBoundingClientRect();"
-                 f" return [box.x + box.width / 2, box.y + box.height / 2]; }})({found})")
+        center = (f"(each => {{ each.scrollIntoView({{ block: 'nearest' }}); const box = each.getBoundingClientRect();"
+                  f" return [box.x + box.width / 2, box.y + box.height / 2]; }})({found})")
         before = None
-        # What is still being laid out is waited for, as a person would.
-        while (now := self.awaits(f"new Promise(done => requestAnimationFrame(() => done({place})))")) != before:
+        # An element may still move while the page is laid out. Like a person, the click waits until it stays in place.
+        while (now := self.awaits(f"new Promise(done => requestAnimationFrame(() => done({center})))")) != before:
             before = now
         self.click_at(*now)
 
@@ -125,12 +134,13 @@ class Person(Chromium):
             self.call("Input.dispatchMouseEvent", type=event, x=x, y=y, button="left", clickCount=1)
 
     def choose(self, name, label, within="body"):
-        """Chooses an option of a select element, and sends the event of a choice."""
+        """Chooses the option with this label in the select element `name`."""
         found = self._find(name, "select", within)
         self.evaluate(f"(each => {{ each.focus(); each.value = [...each.options].find(option => option.label === {json.dumps(label)}).value;"
                       f" each.dispatchEvent(new Event('change', {{ bubbles: true }})); }})({found})")
 
     def fill(self, name, text, within="body", kind="input, textarea"):
+        """Replaces the text of a field."""
         self.evaluate(f"(each => {{ each.focus(); each.select(); }})({self._find(name, kind, within)})")
         self.type(text)
 
@@ -141,6 +151,7 @@ class Person(Chromium):
             self.press("Delete")
 
     def press(self, key, modifiers=0):
+        """Presses a key of KEYS, or the key of a character."""
         code = KEYS.get(key) or ord(key.upper())
         text = {"Enter": "\r", "Space": " "}.get(key, key if len(key) == 1 else None)
         event = {"key": " " if key == "Space" else key, "code": key, "windowsVirtualKeyCode": code, "modifiers": modifiers}
@@ -149,7 +160,8 @@ class Person(Chromium):
 
     @contextlib.contextmanager
     def holding(self, pattern):
-        """Holds up answers of addresses that match; what it gives waits for so many of them."""
+        """Holds the answers to requests whose addresses match the pattern. Yields a function that waits until a number of
+        answers are held and returns their identifiers. `let` passes an answer on to the page."""
         self.paused.clear()
         self.call("Fetch.enable", patterns=[{"urlPattern": pattern, "requestStage": "Response"}])
 
@@ -157,7 +169,7 @@ class Person(Chromium):
             end = time.monotonic() + 15
             while len(self.paused) < count:
                 if time.monotonic() > end:
-                    raise Wrong(f"{len(self.paused)} answers of {pattern} came, not {count}")
+                    raise Wrong(f"{len(self.paused)} answers to {pattern} came, not {count}")
                 self.evaluate("true")
                 time.sleep(0.02)
             return self.paused[:count]
@@ -167,7 +179,7 @@ class Person(Chromium):
 
     @contextlib.contextmanager
     def answering(self, pattern, status, body):
-        """Answers requests whose addresses match the pattern, in place of the daemon."""
+        """Answers requests whose addresses match the pattern, so that they do not reach the daemon."""
         self.answer = {"responseCode": status, "responseHeaders": [{"name": "Content-Type", "value": "application/problem+json"}],
                        "body": base64.b64encode(body.encode()).decode()}
         self.call("Fetch.enable", patterns=[{"urlPattern": pattern, "requestStage": "Request"}])
@@ -178,18 +190,19 @@ class Person(Chromium):
             self.call("Fetch.disable")
 
     def let(self, answer):
+        """Passes a held answer on to the page."""
         self.call("Fetch.continueRequest", requestId=answer)
 
     def give(self, name, path, within="body"):
-        """Chooses a file."""
+        """Chooses a file in the file field `name`."""
         found = self.call("Runtime.evaluate", expression=self._find(name, "input", within))["result"]["objectId"]
         self.call("DOM.setFileInputFiles", files=[str(path)], objectId=found)
 
-    def visit(self, origin, place=""):
+    def visit(self, origin, address=""):
         """Loads an address of the page from the start, and waits for its heading or a dialog."""
         self.open("about:blank")
-        self.open(f"{origin}/ui/{place}")
-        self.until("document.querySelector('h1, dialog')", "the page is there")
+        self.open(f"{origin}/ui/{address}")
+        self.until("document.querySelector('h1, dialog')", "the page has a heading or a dialog")
 
     def commit(self, note="", within=15):
         """Reviews the edits and commits them."""

@@ -1,4 +1,4 @@
-"""The flows with changes at the same time: while keys are read, during a commit, and while a schema is edited."""
+"""The flows in which another caller changes settings while the page reads keys, commits, or edits a schema."""
 
 import json
 import threading
@@ -10,12 +10,13 @@ ROWS = "[...document.querySelectorAll('.row')]"
 
 
 def row(person, name, text):
+    """Waits until the row whose text begins with the name contains the text."""
     person.until(f"{ROWS}.some(row => row.innerText.startsWith({json.dumps(name)}) && row.innerText.includes({json.dumps(text)}))",
                  f"the row of {name} shows {text}")
 
 
 def reading(trial, person):
-    """A change from the stream is not replaced by an older answer, and a key is read again if the answer is lost."""
+    """An older answer does not replace a change from the stream. If the answer about a key is lost, the key is read again."""
     suite = "reading"
     trial.api.player(suite)
     person.visit(trial.origin, f"#/{suite}")
@@ -66,11 +67,11 @@ def committing(trial, person):
         person.leave()
         person.fill("Value", "0.35", EDITOR)
         person.let(answer)
-    person.until("document.querySelector('.panel .about').innerText.includes('just now')", "the commit is known")
+    person.until("document.querySelector('.panel .about').innerText.includes('just now')", "the page knows the commit")
     person.shows("1 edit", "#tray")
     person.hides("conflict", "#tray")
     equal("the first commit", trial.api.value(suite, "player.volume"), 0.3)
-    person.until("document.querySelector('.editor input.number').value === '0.35'", "what was typed is there")
+    person.until("document.querySelector('.editor input.number').value === '0.35'", "the editor has the typed value")
     person.commit()
     equal("the second commit", trial.api.value(suite, "player.volume"), 0.35)
 
@@ -80,7 +81,7 @@ def two_schemas(trial, person):
     suite = "two_schemas"
     trial.api.player(suite)
     person.visit(trial.origin, f"#/{suite}?schema")
-    person.until("document.querySelector('textarea.code')?.value.includes('player.crossfade')", "the schema is there")
+    person.until("document.querySelector('textarea.code')?.value.includes('player.crossfade')", "the editor has the schema")
     schema = lambda title: {"type": "object", "additionalProperties": {"title": title}}
     put = lambda title: trial.api.send("PUT", f"suites/{suite}/schema", schema(title))
     current = lambda: trial.api.send("GET", f"suites/{suite}/schema")
@@ -91,7 +92,7 @@ def two_schemas(trial, person):
         person.shows(words, ".conflict")
     person.until("[...document.querySelectorAll('button')].find(each => each.textContent === 'Apply schema…').disabled", "a conflict cannot be applied")
     person.click("Keep my text", "button", ".conflict")
-    # The stream is held up, so that the page learns of the next schema only when it applies its own.
+    # The stream is blocked, so that the page learns of the next schema only when it applies its own.
     person.call("Network.setBlockedURLs", urls=["*observe*"])
     trial.restart()
     put("newer")
@@ -118,7 +119,8 @@ def two_schemas(trial, person):
 
 
 def under_load(trial, person):
-    """With ten commits a second the list of suites and the count of new commits keep up, and nothing moves under the pointer."""
+    """With ten commits per second the list of suites and the count of new commits stay current, and no row moves under the
+    pointer."""
     trial.api.put("busy", "n", 0)
     stop = threading.Event()
 
@@ -135,14 +137,14 @@ def under_load(trial, person):
         count = "Number(document.querySelector('.row .keys-count')?.innerText.split(' ')[0])"
         person.until(f"{count} > 0", "the suite is listed")
         before = person.evaluate(count)
-        person.until(f"{count} > {before}", "the list of suites keeps up", within=3)
+        person.until(f"{count} > {before}", "the list of suites stays current", within=3)
         person.evaluate("location.hash = '#/busy?history'")
-        person.until("document.querySelector('.commit')", "the history is there")
-        place = "(each => [each.getAttribute('aria-label'), each.getBoundingClientRect().y])(document.querySelector('.commit [aria-haspopup]'))"
+        person.until("document.querySelector('.commit')", "the history is listed")
+        position = "(each => [each.getAttribute('aria-label'), each.getBoundingClientRect().y])(document.querySelector('.commit [aria-haspopup]'))"
         person.evaluate("document.querySelector('.commit [aria-haspopup]').focus()")
-        before = person.evaluate(place)
+        before = person.evaluate(position)
         person.until("/^Show [2-9]/.test(document.querySelector('.newer').innerText)", "new commits are counted", within=5)
-        equal("the first commit and its place", person.evaluate(place), before)
+        equal("the first commit and its position", person.evaluate(position), before)
         equal("the focus", person.evaluate("document.activeElement.getAttribute('aria-label')"), before[0])
         first = "Number(document.querySelector('.commit-head .faint').innerText.match(/revision (\\d+)/)[1])"
         revision = person.evaluate(first)

@@ -9,7 +9,7 @@ from browsing.racing import row
 
 
 def deep_value(trial, person):
-    """The deepest value that the daemon accepts is shown, and the stream goes on after it."""
+    """The page shows the deepest value that the daemon accepts, and shows later changes of the stream."""
     suite, deepest = "deep", json.loads("[" * 128 + "]" * 128)
     trial.api.put(suite, "plain", 1)
     person.visit(trial.origin, f"#/{suite}")
@@ -24,7 +24,7 @@ def deep_value(trial, person):
     to_setting(person, suite, "plain")
     person.fill("Value", "3", EDITOR, "input:not([type=range]), textarea")
     person.commit()
-    equal("the setting beside it", trial.api.value(suite, "plain"), 3)
+    equal("the other setting", trial.api.value(suite, "plain"), 3)
     person.visit(trial.origin, f"#/{suite}?history")
     person.shows("deepest", ".commits")
 
@@ -81,7 +81,7 @@ def secrets(trial, person):
 
 
 def lines(trial, person):
-    """A value of several lines stays in its row, so that a click reaches the row under the pointer."""
+    """The row of a value of several lines is as high as other rows, so that a click reaches the row under the pointer."""
     suite = "lines"
     trial.api.put(suite, "a", "\n".join(f"line {number}" for number in range(20)))
     for key in "bcd":
@@ -106,7 +106,8 @@ def type_change(trial, person):
 
 
 def clicks(trial, person):
-    """A click opens the setting under the pointer, and the list keeps its place: after a search, and after a look at the history."""
+    """A click opens the setting under the pointer, and the list does not scroll: after a search, and after a visit to the
+    history."""
     suite = "clicks"
     trial.api.send("PATCH", f"suites/{suite}", {f"key{number:03}": number for number in range(200)})
     person.visit(trial.origin, f"#/{suite}")
@@ -119,7 +120,7 @@ def clicks(trial, person):
         })(document.querySelector('.list'))""")
         person.click_at(x, y)
         person.until(f"document.querySelector('.panel:not([hidden]) h2')?.textContent === {json.dumps(name)}", f"the click opens {name} {where}")
-        equal(f"the place of the list {where}", person.evaluate("document.querySelector('.list').scrollTop"), top)
+        equal(f"the scroll position of the list {where}", person.evaluate("document.querySelector('.list').scrollTop"), top)
 
     person.fill("Search settings", "key1", "main")
     person.shows("100 of 200", ".count")
@@ -128,15 +129,15 @@ def clicks(trial, person):
     open_middle("after a search")
     top = person.evaluate("document.querySelector('.list').scrollTop")
     person.click("History", "a", "nav.tabs")
-    person.until("document.querySelector('.commit')", "the history is there")
+    person.until("document.querySelector('.commit')", "the history is listed")
     person.click("Settings", "a", "nav.tabs")
-    person.until(f"document.querySelector('.list')?.scrollTop === {top}", "the list is at its place")
+    person.until(f"document.querySelector('.list')?.scrollTop === {top}", "the list has its scroll position again")
     equal("the search", person.evaluate("document.querySelector('input[type=search]').value"), "key1")
-    open_middle("after a look at the history")
+    open_middle("after a visit to the history")
 
 
 def large(trial, person):
-    """A text and a list of a megabyte open within seconds."""
+    """A text and a list of a megabyte each open within ten seconds."""
     trial.api.put("large", "text", "A line of text.\n" * 65_536)
     trial.api.put("large", "list", [{"number": number, "text": "words"} for number in range(30_000)])
     person.visit(trial.origin, "#/large")
@@ -145,7 +146,7 @@ def large(trial, person):
     for key in ("text", "list"):
         begun = time.monotonic()
         person.evaluate(f"location.hash = '#/large/{key}'")
-        person.until(f"document.querySelector('.panel h2')?.textContent === '{key}' && document.querySelector('.editor textarea')?.value.length > 900_000", f"the {key} is there")
+        person.until(f"document.querySelector('.panel h2')?.textContent === '{key}' && document.querySelector('.editor textarea')?.value.length > 900_000", f"the editor has the {key}")
         person.awaits("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
         times.append(time.monotonic() - begun)
     if max(times) > 10:
@@ -154,7 +155,7 @@ def large(trial, person):
 
 
 def times(trial, person):
-    """A relative time is updated while the page stays open."""
+    """A time such as "3 minutes ago" is updated while the page stays open."""
     trial.api.put("times", "a", 1)
     person.visit(trial.origin, "#/times?history")
     person.shows("just now", ".commit")

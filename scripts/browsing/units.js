@@ -40,14 +40,14 @@ await test("A number and the order of members keep their spelling", () => {
 });
 
 await test("A text that is not JSON is refused with its line and column", () => {
-  for (const [text, place] of [['{"a": 1,\n "a": 2}', "line 2, column 2"], ["[1,\n2,,3]", "line 2, column 3"],
+  for (const [text, position] of [['{"a": 1,\n "a": 2}', "line 2, column 2"], ["[1,\n2,,3]", "line 2, column 3"],
     ["1e999", "line 1, column 1"], ["99999999999999999999", "line 1, column 1"], ['"\\ud800"', "line 1, column 1"],
     ['{"a"', "line 1, column 5"]])
-    if (!mistake(text)?.words.includes(place)) throw new Error(`${text}: ${mistake(text)?.words}`);
+    if (!mistake(text)?.words.includes(position)) throw new Error(`${text}: ${mistake(text)?.words}`);
   equal(mistake('{"a": [true, null]}'), null);
 });
 
-await test("An answer of the daemon is parsed however deep a value is; a person may write as deep as a commit may hold", () => {
+await test("The deepest answer of the daemon is parsed; a person may write values that are as deep as a commit may have", () => {
   const answer = `{"keys":[{"value":${nested(128)}}]}`;
   equal(print(parse(answer)), answer);
   equal(mistake(nested(125)), null);
@@ -69,7 +69,7 @@ await test("A secret is hidden in a row and in a difference, whatever its length
   }
 });
 
-await test("A difference shows a change of type, and values that differ although they read the same", () => {
+await test("A difference shows a change of type, and values that differ although their texts look the same", () => {
   const sides = (one, other) => text(difference({ value: one, source: "stored" }, { value: other, source: "stored" }));
   equal(sides("Off", false), 'from "Off"→to falseThe type changes from text to true or false.');
   equal(sides(["a", "b"], ["a, b"]), 'from ["a","b"]→to ["a, b"]');
@@ -82,7 +82,7 @@ await test("A difference shows a change of type, and values that differ although
   if (!sides(long(1), long(2)).includes("and 3,000 more lines")) throw new Error("too many lines are shown");
 });
 
-await test("A paced function runs while calls never stop, one run at a time, and once more for the last call", async () => {
+await test("A paced function runs even if calls never stop, one run at a time, and once more for the last call", async () => {
   let runs = 0, running = 0;
   const call = paced(5, async () => {
     if (running += 1, running > 1) throw new Error("two runs at a time");
@@ -117,8 +117,8 @@ await test("An edited time keeps the digits of its fraction that the field does 
 });
 
 await test("A store takes changes in the order of their revisions, whatever the order of their arrival", () => {
-  const told = [];
-  const store = new Store("s", keys => told.push(...keys));
+  const changedKeys = [];
+  const store = new Store("s", keys => changedKeys.push(...keys));
   const change = (key, revision, value, source = "stored") => ({ key, revision, new: value, source });
   store.settings.set("a", { suite: "s", key: "a", value: 1, source: "stored", revision: 3, writable: true });
   store.apply([change("a", 5, 2)]);
@@ -128,7 +128,7 @@ await test("A store takes changes in the order of their revisions, whatever the 
   store.apply([change("a", 5, 2)]);
   equal([store.at("a").source, store.settings.has("a")], ["unset", false]);
   store.apply([{ ...change("a", 9, 7), suite: "another" }]);
-  equal([store.at("a").source, told.length], ["unset", 2]);
+  equal([store.at("a").source, changedKeys.length], ["unset", 2]);
 });
 
 // Replaces a function of the browser while `body` runs.
@@ -220,12 +220,12 @@ await test("Names that share the text before a dot form a group, and a chain of 
 });
 
 await test("The steps between two lists remove and add as few elements as possible", () => {
-  const told = (one, other) => steps([...one], [...other]).map(([kind, text]) =>
+  const script = (one, other) => steps([...one], [...other]).map(([kind, text]) =>
     ({ span: "", del: "-", ins: "+" })[kind] + text).join("");
-  equal(told("abcdef", "abxdyf"), "ab-c+xd-e+yf");
-  equal(told("", "ab"), "+a+b");
-  equal(told("ab", ""), "-a-b");
-  equal(told("same", "same"), "same");
+  equal(script("abcdef", "abxdyf"), "ab-c+xd-e+yf");
+  equal(script("", "ab"), "+a+b");
+  equal(script("ab", ""), "-a-b");
+  equal(script("same", "same"), "same");
   const long = Array.from({ length: 1500 }, (_, index) => String(index));
   equal(steps(["a", ...long, "z"], ["a", ...long.toReversed(), "z"]).filter(([kind]) => kind === "span").length, 2);
 });
@@ -244,7 +244,7 @@ await test("A difference marks the words that differ within a text, and nothing 
   equal(box.querySelectorAll("mark").length, 0);
 });
 
-await test("Lines that differ are shown with two lines around each, and a sign for the lines between", () => {
+await test("Lines that differ are shown with the two lines before and after them, and a sign for omitted lines", () => {
   const lines = Array.from({ length: 20 }, (_, index) => `line ${index}`);
   const other = lines.with(3, "changed").with(15, "changed, too");
   const shown = text(difference({ value: lines.join("\n"), source: "stored" }, { value: other.join("\n"), source: "stored" }));
@@ -252,14 +252,14 @@ await test("Lines that differ are shown with two lines around each, and a sign f
     "⋯", "  line 13", "  line 14", "− line 15", "+ changed", "  line 16", "  line 17", ""]);
 });
 
-await test("Names are sorted by their numbers, the names of a group stay together, and two names have different orders", () => {
+await test("Names are sorted by their numbers, the names of a group stay together, and no two names are equal in the order", () => {
   const names = ["svc29", "svc3", "a.b", "a-b", "a", "svc03", "svc12", "svc3.z", "svc03.a", "a.c", "v1.10", "v1.9"];
   const sorted = [...names].sort((one, other) => naturalOrder(one) < naturalOrder(other) ? -1 : 1);
   equal(sorted, ["a", "a.b", "a.c", "a-b", "svc3", "svc3.z", "svc03", "svc03.a", "svc12", "svc29", "v1.9", "v1.10"]);
   equal(new Set(names.map(naturalOrder)).size, names.length);
 });
 
-await test("A long text and base64 are shortened, and a difference shows the place where they begin to differ", () => {
+await test("A long text and base64 are shortened, and a difference shows the characters that differ first", () => {
   const content = `a+b/${"QUJD".repeat(40)}Zm9v`, other = `a+b/${"QUJD".repeat(40)}YmE=`;
   equal(text(held({ value: `${content.slice(0, -4)}YmE=`, source: "stored" })), "a+b/QUJDQUJD… (125 bytes as base64)");
   const found = text(difference({ value: content, source: "stored" }, { value: other, source: "stored" }));

@@ -67,24 +67,24 @@ def table(trial, person):
 
 
 def by_mouse(trial, person):
-    """A press on a switch in the list makes an edit and opens nothing. A press beside the switch opens the setting."""
+    """A click on a switch in the list makes an edit and does not open the setting. A click beside the switch opens it."""
     suite = "mouse"
     trial.api.player(suite)
     person.visit(trial.origin, f"#/{suite}")
     person.fill("Search settings", "shuffle", "main")
     row(person, "player.shuffle", "On")
-    place = """(selector => { const row = [...document.querySelectorAll('.row')].find(row => row.innerText.startsWith('player.shuffle'));
+    center = """(selector => { const row = [...document.querySelectorAll('.row')].find(row => row.innerText.startsWith('player.shuffle'));
         const box = row.querySelector(selector).getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2]; })"""
     for words, shown in (("Off", "1 edit"), ("On", None), ("Off", "1 edit")):
-        person.click_at(*person.evaluate(f"{place}('.toggle')"))
+        person.click_at(*person.evaluate(f"{center}('.toggle')"))
         row(person, "player.shuffle", words)
         person.until(f"document.querySelector('#tray').hidden === {json.dumps(shown is None)}", f"the edits after {words}")
     equal("the open setting", person.evaluate("document.querySelector('.panel').hidden"), True)
-    person.click_at(*person.evaluate(f"{place}('.name')"))
+    person.click_at(*person.evaluate(f"{center}('.name')"))
     person.until("document.querySelector('.panel h2')?.textContent === 'player.shuffle'", "the name opens the setting")
     person.commit()
     equal("the switch", trial.api.value(suite, "player.shuffle"), False)
-    # A locked switch is only a word.
+    # The row of a locked switch has its value as a word.
     schema = trial.api.send("GET", f"suites/{suite}/schema")
     schema["properties"]["player.shuffle"]["readOnly"] = True
     trial.api.send("PUT", f"suites/{suite}/schema", schema)
@@ -92,7 +92,8 @@ def by_mouse(trial, person):
 
 
 def typing(trial, person):
-    """Enter in a text of several lines makes a line, and ends the edit of a text of one line. A time shows UTC on hover."""
+    """Enter in a text of several lines begins a new line. In a text of one line, Enter ends the edit. A time shows UTC when
+    the pointer is over it."""
     suite = "typing"
     trial.api.player(suite)
     person.visit(trial.origin, f"#/{suite}/look.greeting")
@@ -107,7 +108,7 @@ def typing(trial, person):
     person.until("document.activeElement.matches('[role=tree]')", "Enter leads back to the list")
     instant = trial.api.setting(suite, "player.volume")["modified"]
     to_setting(person, suite, "player.volume")
-    person.until("document.querySelector('.about time')", "the time is there")
+    person.until("document.querySelector('.about time')", "the panel shows the time")
     if (title := person.evaluate("document.querySelector('.about time').title")).split("\n")[1] != instant.replace("T", " ").replace("Z", " UTC"):
         raise Wrong(f"the time shows {title!r} on hover, not {instant}")
 
@@ -140,7 +141,8 @@ def task_first(trial, person):
 
 
 def committed(trial, person):
-    """After a commit the page says its revision and what it did, and undoes it. A view that waits for an answer says so."""
+    """After a commit a message has its revision and its changes, and can undo it. A view that waits for an answer shows that
+    it loads."""
     suite = "committed"
     trial.api.player(suite)
     person.visit(trial.origin, f"#/{suite}/player.volume")
@@ -165,18 +167,18 @@ def committed(trial, person):
     person.shows("Cannot undo this commit", "#toast")
     person.click("Close", "button", "#toast")
     person.until("!document.querySelector('#toast').hasChildNodes()", "the message is closed")
-    for pattern, place, done in (("*/v1/suites?*", "", ".row"), ("*/keys?*", f"#/{suite}", ".row"), ("*/history?*", f"#/{suite}?history", ".commit"),
+    for pattern, address, content in (("*/v1/suites?*", "", ".row"), ("*/keys?*", f"#/{suite}", ".row"), ("*/history?*", f"#/{suite}?history", ".commit"),
                                  ("*/schema", f"#/{suite}?schema", "textarea")):
         person.visit(trial.origin, "#/?service")
         person.shows("Live", "#state")
         with person.holding(pattern) as held:
-            person.evaluate(f"location.hash = '{place or '#/'}'")
+            person.evaluate(f"location.hash = '{address or '#/'}'")
             [answer] = held(1)
-            person.until("document.querySelector('main .loading')?.getClientRects().length", f"{place} says that it loads")
+            person.until("document.querySelector('main .loading')?.getClientRects().length", f"{address} says that it loads")
             for words in ("No suites", "No settings", "No commits", "has no schema"):
                 person.hides(words, "main")
             person.let(answer)
-        person.until(f"document.querySelector('main {done}')?.getClientRects().length && !document.querySelector('main .loading')", f"{place} is loaded")
+        person.until(f"document.querySelector('main {content}')?.getClientRects().length && !document.querySelector('main .loading')", f"{address} is loaded")
 
 
 FORMS = {"type": "object", "additionalProperties": False, "properties": {
@@ -233,7 +235,7 @@ def schema_lines(trial, person):
     trial.api.send("PUT", f"suites/{suite}/schema", {"type": "object", "additionalProperties": False, "properties": {"n": {"type": "integer", "maximum": 10}}})
     trial.api.put(suite, "n", 7)
     person.visit(trial.origin, f"#/{suite}?schema")
-    person.until("document.querySelector('textarea.code')?.value.includes('maximum')", "the schema is there")
+    person.until("document.querySelector('textarea.code')?.value.includes('maximum')", "the editor has the schema")
     text = person.evaluate("document.querySelector('textarea.code').value")
     equal("the line numbers", person.evaluate("document.querySelector('.line-numbers').textContent.trim().split('\\n').length"), len(text.split("\n")))
     marks = """[...document.querySelectorAll('.line-messages .error')].map(message => {

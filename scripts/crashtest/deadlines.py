@@ -17,17 +17,21 @@ from harness.http import Connection
 from .ledger import Broken
 
 SUITE = "/v1/suites/deadlines"
-ACTIONS = 24
-# Small, so that some rounds start from a snapshot with pending actions.
+# Each round creates fewer actions than this number.
+ACTIONS_LIMIT = 24
+# The journal is small, so that some rounds start from a snapshot with pending actions.
 JOURNAL_BYTES = 30_000
-ANSWER_WITHIN = 30
+# After the last start of a round, every action must end within this time.
+SETTLE_TIMEOUT_SECONDS = 30
 CARRIED_OUT = {"reverted", "carried_out"}
 
 
 class Action:
-    """One write with a deadline: its key, its request key, and what is known of its pending action."""
+    """One write with a deadline: its request, and the state of its pending action as far as the test knows it."""
 
     def __init__(self, number, form):
+        # "until": the write is reverted at an instant. "confirm": it is reverted after one second unless it is confirmed.
+        # "effective": it is scheduled for an instant. "both": it is scheduled for an instant and reverted at a later one.
         self.form = form
         self.key = f"k{number}"
         self.request_key = f"request-{number}"
@@ -39,7 +43,7 @@ class Action:
 
 
 class DeadlineTest:
-    """One daemon after the other on one directory."""
+    """Starts and kills daemons with the same data directory, and checks the outcome of every pending action."""
 
     def __init__(self, program, data, durability, rng):
         self.program = program
@@ -54,11 +58,12 @@ class DeadlineTest:
         return Settingsd(self.program, self.data, self.durability, snapshot_options(journal_bytes=JOURNAL_BYTES))
 
     def round(self):
+        """Creates actions, kills daemons around their deadlines, and checks the actions after the last start."""
         actions = []
         with self.daemon() as daemon:
             # The daemon dies while it gets requests, or while deadlines pass.
-            death = threading.Timer(self.rng.uniform(0.005, 0.5), daemon.kill)
-            death.start()
+            kill_timer = threading.Timer(self.rng.uniform(0.005, 0.5), daemon.kill)
+            kill_timer.start()
             try:
                 with Connection(daemon.port) as connection:
                     self.create(connection, actions)
@@ -67,9 +72,9 @@ class DeadlineTest:
                 if "answered" in str(error):
                     raise
             finally:
-                death.join()
+                kill_timer.join()
         self.tally["kills"] += 1
-        # Another daemon may die while it carries out what is due.
+        # More daemons may die while they carry out the actions that are due.
         for _ in range(self.rng.randrange(3)):
             daemon = self.daemon()
             try:
@@ -80,7 +85,7 @@ class DeadlineTest:
                 self.tally["kills"] += 1
         started = now()
         with self.daemon() as daemon, Connection(daemon.port) as connection:
-            self.nothing_is_late(connection, started)
+            self.check_no_action_is_late(connection, started)
             self.settle(connection, actions)
             self.verify(connection, actions)
             if self.rng.random() < 0.2:
@@ -90,15 +95,16 @@ class DeadlineTest:
                 daemon.kill()
 
     def create(self, connection, actions):
-        for _ in range(self.rng.randrange(1, ACTIONS)):
+        """Sends writes with random deadlines, and adds an action to `actions` for each."""
+        for _ in range(self.rng.randrange(1, ACTIONS_LIMIT)):
             self.number += 1
             action = Action(self.number, self.rng.choice(("until", "effective", "both", "confirm")))
-            near = self.rng.uniform(0.005, 0.5)
-            fields = {"until": [("Settings-Until", instant(near))],
+            delay = self.rng.uniform(0.005, 0.5)
+            fields = {"until": [("Settings-Until", instant(delay))],
                       "confirm": [("Settings-Confirm", "1")],
-                      "effective": [("Settings-Effective", instant(near))],
-                      "both": [("Settings-Effective", instant(near)),
-                               ("Settings-Until", instant(near + self.rng.uniform(0.005, 0.2)))]}[action.form]
+                      "effective": [("Settings-Effective", instant(delay))],
+                      "both": [("Settings-Effective", instant(delay)),
+                               ("Settings-Until", instant(delay + self.rng.uniform(0.005, 0.2)))]}[action.form]
             if action.form == "effective":
                 # An addition to a key without a value is refused, so the key has the value 0 first.
                 connection.request("PUT", f"{SUITE}/keys/{action.key}", 0, expect=(201,))
@@ -111,6 +117,7 @@ class DeadlineTest:
             self.send(connection, action)
 
     def send(self, connection, action):
+        """Sends the write of an action. The write may be a repeat, since it has an Idempotency-Key."""
         method, path, body = action.request
         answer = connection.request(method, path, body, fields=action.fields, expect=(200, 201, 202, 400))
         # A repeat after a crash may be too late to create the action: its instant has passed.
@@ -118,6 +125,7 @@ class DeadlineTest:
             action.identifier = answer.json()["pending"]["id"]
 
     def confirm_some(self, connection, actions):
+        """Confirms some of the actions that can be confirmed. A confirmation is refused after the deadline."""
         for action in actions:
             if action.form in ("until", "confirm") and action.identifier and self.rng.random() < 0.3:
                 action.confirmed = None
@@ -126,7 +134,7 @@ class DeadlineTest:
                 action.confirmed = answer.status == 200
                 self.tally["confirmations"] += action.confirmed
 
-    def nothing_is_late(self, connection, started):
+    def check_no_action_is_late(self, connection, started):
         """The first answer shows no action that was due when the daemon was started."""
         for action in connection.request("GET", "/v1/pending").json()["pending"]:
             if action["deadline"] < started:
@@ -138,13 +146,14 @@ class DeadlineTest:
             if action.identifier is None:
                 self.tally["requests without an answer"] += 1
                 self.send(connection, action)
-        ends_at = time.monotonic() + ANSWER_WITHIN
+        ends_at = time.monotonic() + SETTLE_TIMEOUT_SECONDS
         while connection.request("GET", "/v1/pending").json()["pending"]:
             if time.monotonic() > ends_at:
-                raise Broken(f"actions are still pending after {ANSWER_WITHIN} s")
+                raise Broken(f"actions are still pending after {SETTLE_TIMEOUT_SECONDS} s")
             time.sleep(0.02)
 
     def verify(self, connection, actions):
+        """Compares the history and the values with the outcome of every action."""
         events = {}
         before = ""
         oldest = min((int(action.identifier[1:]) for action in actions if action.identifier), default=0)
@@ -158,7 +167,7 @@ class DeadlineTest:
             before = f"&before={page['next']}"
         for action in actions:
             if action.identifier is None:
-                self.stands(connection, action, 0 if action.form == "effective" else None)
+                self.require_value(connection, action, 0 if action.form == "effective" else None)
                 continue
             outcome = connection.request("GET", f"/v1/pending/{action.identifier}", expect=(410,)).json()
             outcome = outcome["pending"]["outcome"]
@@ -169,14 +178,15 @@ class DeadlineTest:
                 raise Broken(f"{action.identifier} ({action.form}) ended as {outcome}, expected {expected}: {found}")
             if sum(event in CARRIED_OUT for event in found) != (outcome in CARRIED_OUT):
                 raise Broken(f"{action.identifier} ({action.form}) was carried out more than once or never: {found}")
+            # The event of a scheduled write that was carried out, and that is reverted later.
             if sum(event == "moved" for event in found) != (action.form == "both"):
                 raise Broken(f"the write of {action.identifier} was carried out more than once or never: {found}")
             value = 1 if action.form == "effective" else "changed" if outcome == "confirmed" else None
-            self.stands(connection, action, value)
+            self.require_value(connection, action, value)
             self.tally["scheduled writes" if action.form in ("effective", "both") else "reverts"] += 1
 
     @staticmethod
-    def stands(connection, action, value):
+    def require_value(connection, action, value):
         answer = connection.request("GET", f"{SUITE}/keys/{action.key}", expect=(200, 404))
         found = answer.json()["value"] if answer.status == 200 else None
         if found != value:
