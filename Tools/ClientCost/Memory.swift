@@ -22,7 +22,7 @@ struct Memory {
 
     private static func adapter(_ port: UInt16?, _ number: Int) throws -> DefaultsAdapter<DefaultsKeys> {
         let defaults =
-            try port.map { try Writes.adapter($0, suite: "client-cost-\(number)") }
+            try port.map { try Writes.adapter($0, suite: "client-cost-\(number)", writes: .background) }
             ?? .inMemory(keyStore: DefaultsKeys())
         defaults.launchCount += 1
         defaults.nickname = "a name"

@@ -1,8 +1,8 @@
 import ClientCostKeys
 import SettingsClient
 
-/// The time to set a value with the Swift client, compared with the time to send the same bytes without the client. The
-/// two alternate in rounds on one thread.
+/// The time until the daemon acknowledges a value that the Swift client sets, compared with the time to send the same
+/// bytes without the client. The two alternate in rounds on one thread.
 ///
 /// A `Relay` records the bytes that the client sends. Each request has another value and another `Idempotency-Key`. The
 /// requests without the client are for a separate suite, which nobody observes. The adapter observes its own suite,
@@ -55,10 +55,13 @@ struct Writes {
         Double(times.sorted()[times.count / 2]) / 1000
     }
 
-    static func adapter(_ port: UInt16, suite: String = Writes.suite) throws -> DefaultsAdapter<DefaultsKeys> {
+    /// - Parameter writes: in the mode `confirmed`, a set takes until the daemon acknowledges the write.
+    static func adapter(
+        _ port: UInt16, suite: String = Writes.suite, writes: WriteMode = .confirmed
+    ) throws -> DefaultsAdapter<DefaultsKeys> {
         let server = try ServerAddress("http://127.0.0.1:\(port)")
         return DefaultsAdapter(
-            suite: try SuiteName(suite), keyStore: DefaultsKeys(), server: server,
+            suite: try SuiteName(suite), keyStore: DefaultsKeys(), server: server, writes: writes,
             log: DefaultsLog { _, message, _ in fatalError(message) })
     }
 
