@@ -34,7 +34,7 @@ extension APIHandler {
         if let problem = refusal(of: head, bytes, from: peer, user) {
             return .refuse(refused(problem, head, bytes, from: peer))
         }
-        // A caller without grants of its own is not limited by its name, but by its Unix user or its address, like
+        // A caller without configured grants is not limited by its name, but by its Unix user or its address, like
         // callers without a credential.
         if let caller = current.caller, caller.hasOwnGrants { return .receive(from: .caller(caller.name)) }
         guard policies.proxies.trusts(peer) else { return .receive(from: ClientKey(peer, user?.id)) }

@@ -31,7 +31,8 @@ package struct Service: Sendable {
     let peers: Peers?
     /// Returns the counts of the pending actions (reverts and scheduled writes) that this daemon has carried out.
     let pendingCounts: @Sendable () -> PendingActionRunner.Counts
-    /// Reads the configuration again, and applies the whole configuration or nothing. Runs on a queue of its own.
+    /// Reads the configuration again, and applies the whole configuration or nothing. Runs on the queue of the
+    /// reloader.
     let reload: @Sendable (@escaping @Sendable (Result<ReloadReport, Problem>) -> Void) -> Void
     let debug: @Sendable (String) -> Void
     let warn: @Sendable (String) -> Void
@@ -42,7 +43,7 @@ package struct Service: Sendable {
     let obstacle: @Sendable () -> Problem?
     /// The memory for requests and answers in transit.
     package let budget: MemoryBudget
-    // Each scheduler has a thread of its own, so that no work waits for work of a slower scheduler.
+    // Each scheduler has a separate thread, so that no work waits for work of a slower scheduler.
     /// Renders large answers, and searches the history in memory. An item takes tens of milliseconds.
     let renderingScheduler: WorkScheduler
     /// Parses large bodies. A megabyte takes 6 ms, and compiling a schema of 100,000 keys takes two seconds. If

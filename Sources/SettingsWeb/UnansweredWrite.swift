@@ -76,7 +76,7 @@ extension WriteResult {
     }
 
     /// The result of a write that earlier commits completed in part. A failure gets the outcome `unknown`, because it
-    /// must not report that nothing was done. A success remains as it is.
+    /// must not report that nothing was done. A success is returned unchanged.
     var withUnknownOutcomeIfFailed: WriteResult {
         guard case .failure(var problem) = answer else { return self }
         var result = self
@@ -86,8 +86,8 @@ extension WriteResult {
     }
 
     /// Renders the answer. The published state shows which values are secret, so that the answer contains only what the
-    /// grants of the caller allow. A caller without grants of its own gets 401 instead of 403. If a caller may not read
-    /// everything, the cursor contains a digest of its grants and is valid only for these grants.
+    /// grants of the caller allow. A caller for whose credential no grants are configured gets 401 instead of 403. If a
+    /// caller may not read everything, the cursor contains a digest of its grants and is valid only for these grants.
     func response(with options: UnansweredWrite.AnswerOptions, on state: @autoclosure () -> State) -> Response {
         switch answer {
         case .success(let answer):

@@ -248,7 +248,7 @@ extension LargeBody {
             case UInt8(ascii: ","), UInt8(ascii: ":"): memory += 48
             case UInt8(ascii: "["): memory += 64
             case UInt8(ascii: "{"): memory += 112
-            // An empty array or object takes no memory of its own.
+            // An empty array or object does not allocate memory.
             case UInt8(ascii: "]") where text[max(0, position - 1)] == UInt8(ascii: "["): memory -= 64
             case UInt8(ascii: "}") where text[max(0, position - 1)] == UInt8(ascii: "{"): memory -= 112
             default: break

@@ -44,7 +44,7 @@ package final class AuditLog: Sendable {
 
     private static let maximumFlushSeconds = 5
     /// The assumed maximum distance of a line from its position in revision order. Lines are not in revision order,
-    /// because each event loop adds the lines of its own commits when it receives their results.
+    /// because an event loop adds the line of a commit only when it receives the result of the commit.
     private static let maximumReordering = AuditedRevisions.capacity
 
     /// Opens the file, and adds the missing lines of commits that are still in the history (the recent commits in

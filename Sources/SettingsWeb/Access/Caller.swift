@@ -67,7 +67,8 @@ final class Caller: Sendable {
         }
     }
 
-    /// Returns 401 instead of 403 if the caller has no grants of its own, because a token might allow the request.
+    /// Returns 401 instead of 403 if no grants are configured for the caller's credential, because a token might allow
+    /// the request.
     func unauthorizedIfForbidden(_ problem: Problem) -> Problem {
         guard problem.code == .forbidden, !hasOwnGrants else { return problem }
         var challenge = Problem.unauthorized(

@@ -3,7 +3,7 @@ internal import HTTPServer
 internal import Platform
 internal import Synchronization
 
-/// Runs work that takes longer than an event loop may spend on one request, on a thread of its own, one item at a time.
+/// Runs work that takes longer than an event loop may spend on one request, on a separate thread, one item at a time.
 ///
 /// Each client has its own queue, and the scheduler serves clients round-robin, so that no client starves another. Work
 /// starts when the ``MemoryBudget``, which limits the memory of all requests and answers in transit, has enough memory.
@@ -15,7 +15,7 @@ final class WorkScheduler: Sendable {
         var client: ClientKey?
         /// Estimates the bytes of memory that the work takes, including its input. Runs on the thread of the scheduler.
         var bytes: @Sendable () -> Int = { 0 }
-        /// The reservation of the memory of the input; nil if the input takes no memory of its own.
+        /// The reservation of the memory of the input; nil if no memory is reserved for the input.
         var input: MemoryBudget.Reservation?
         /// Returns false if no client waits for the result any more. The scheduler then drops the work.
         var isWanted: @Sendable () -> Bool = { true }

@@ -159,7 +159,7 @@ private struct EditedSuite: EditedDocument {
     }
 }
 
-/// The value of a setting: a text as it is, any other value as JSON.
+/// The value of a setting in the editor: a text without JSON quotes, any other value as JSON.
 private struct EditedSetting: EditedDocument {
     let suite: SuiteName
     private let key: KeyName

@@ -3,7 +3,7 @@ import SettingsAPI
 import SettingsHTTP
 import SettingsModel
 
-/// Commands that bring suites to a state that files describe: `plan`, `apply`.
+/// Commands that change suites so that they match files: `plan`, `apply`.
 enum PlanCommands {
     static let all = [plan, apply]
 

@@ -34,7 +34,7 @@ enum TransferCommands {
         ]
     ) { try exportSuites($0) }
 
-    /// A function of its own, because the optimizer of Swift 6.3.1 crashes if the asynchronous closure of the
+    /// This is a separate function, because the optimizer of Swift 6.3.1 crashes if the asynchronous closure of the
     /// declaration contains this code.
     @inline(never)
     private static func exportSuites(_ arguments: Arguments) throws -> ExitCode {

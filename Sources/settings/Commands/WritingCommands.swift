@@ -187,7 +187,7 @@ enum WritingCommands {
         throw Attempts.exhausted("the value")
     }
 
-    /// Removes values in several commits, because the daemon does not remove so many values in one commit.
+    /// Removes values in several commits, if the daemon refused to remove all of them in one commit.
     private static func unsetInParts(
         _ suite: SuiteName, _ client: DaemonClient, _ options: WriteOptions, _ arguments: Arguments
     ) throws -> ExitCode {

@@ -2,7 +2,7 @@ import Platform
 import SettingsHTTP
 import SettingsModel
 
-/// A directory with a file `SUITE.json` for each suite. Files of other names can stand beside these files.
+/// A directory with a file `SUITE.json` for each suite. The directory may also contain other files.
 struct SuiteDirectory {
     private static let ending = ".json"
     private static let fileSystem = POSIXFileSystem()

@@ -15,8 +15,8 @@ struct SplitCommit {
     let operations: [Transaction.Operation]
     let client: DaemonClient
 
-    /// Makes one commit. Returns nil, and stores nothing, if the daemon does not accept so many operations in one
-    /// commit.
+    /// Makes one commit of all operations. Returns nil, and stores nothing, if the daemon does not accept this number
+    /// of operations in one commit.
     ///
     /// - Parameter start: the required revision of the suite; nil for any revision.
     func commitAtOnce(_ options: WriteOptions, from start: Revision?) throws -> WriteSummary? {
@@ -111,8 +111,8 @@ struct SplitCommit {
         return start..<end
     }
 
-    /// Commits some of the operations. Returns nil, and stores nothing, if the daemon does not accept so many
-    /// operations.
+    /// Commits some of the operations. Returns nil, and stores nothing, if the daemon does not accept this
+    /// number of operations in one commit.
     private func send(
         _ part: ArraySlice<Transaction.Operation>, at revision: Revision?, _ options: WriteOptions
     ) throws -> WriteSummary? {
