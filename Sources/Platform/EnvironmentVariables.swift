@@ -35,4 +35,14 @@ package enum EnvironmentVariables {
         }
         return definitions
     }
+
+    /// Returns copies of all definitions with changes, for a new process. Nil removes a variable. Copies C strings,
+    /// because values may not be UTF-8. The caller frees the copies.
+    static func copiedDefinitions(with changes: [String: String?]) -> [UnsafeMutablePointer<CChar>?] {
+        let kept = definitions.filter { definition in
+            !changes.keys.contains { name in strncmp(definition, name + "=", name.utf8.count + 1) == 0 }
+        }
+        let added = changes.compactMap { name, value in value.map { "\(name)=\($0)" } }
+        return kept.map { strdup($0) } + added.map { strdup($0) }
+    }
 }

@@ -1,24 +1,46 @@
 internal import Glibc
 
 /// A signal that a process can receive.
-package enum ProcessSignal: Sendable {
+package enum ProcessSignal: CaseIterable, Sendable {
     case brokenPipe
+    case childEnd
     case hangUp
     case interrupt
+    case kill
     case quit
     case terminate
     case user1
     case user2
+    case windowChange
 
     package var number: Int32 {
         switch self {
         case .brokenPipe: SIGPIPE
+        case .childEnd: SIGCHLD
         case .hangUp: SIGHUP
         case .interrupt: SIGINT
+        case .kill: SIGKILL
         case .quit: SIGQUIT
         case .terminate: SIGTERM
         case .user1: SIGUSR1
         case .user2: SIGUSR2
+        case .windowChange: SIGWINCH
+        }
+    }
+
+    /// The name without `SIG`, as `kill` takes it.
+    package var name: String {
+        switch self {
+        case .brokenPipe: "PIPE"
+        case .childEnd: "CHLD"
+        case .hangUp: "HUP"
+        case .interrupt: "INT"
+        case .kill: "KILL"
+        case .quit: "QUIT"
+        case .terminate: "TERM"
+        case .user1: "USR1"
+        case .user2: "USR2"
+        case .windowChange: "WINCH"
         }
     }
 
@@ -40,7 +62,7 @@ package enum ProcessSignal: Sendable {
 
     /// Sends the signal to a process. Returns false if there is no such process or it belongs to another user.
     package func send(to process: RunningProcess) -> Bool {
-        kill(process.identifier, number) == 0
+        Glibc.kill(process.identifier, number) == 0
     }
 
     /// Blocks signals for the calling thread, and for threads that it starts later. A blocked signal stays pending.

@@ -28,23 +28,19 @@ package struct ShellCommand {
         }
         defer { if usesTerminal { for signal in Self.terminalSignals { signal.restoreDefault() } } }
         let argumentPointers = (["/bin/sh", "-c", text, "sh"] + arguments).map { strdup($0) } + [nil]
-        let environment = childEnvironment() + [nil]
+        let environment = EnvironmentVariables.copiedDefinitions(with: variables) + [nil]
         defer { for pointer in argumentPointers + environment { free(pointer) } }
         var (process, status) = (pid_t(), Int32())
         let code = posix_spawn(&process, "/bin/sh", nil, &attributes, argumentPointers, environment)
         guard code == 0 else { throw SystemError(call: "posix_spawn", code: code) }
         while waitpid(process, &status, 0) < 0 && errno == EINTR {}
-        return status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + status & 0x7F
+        return Self.exitCode(ofStatus: status)
+    }
+
+    /// Returns the exit code in a status of `waitpid`, or 128 plus the number of the signal that ended the process.
+    static func exitCode(ofStatus status: Int32) -> Int32 {
+        status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + status & 0x7F
     }
 
     private static let terminalSignals = [ProcessSignal.interrupt, .quit]
-
-    /// Returns the environment with the changes of `variables`. Copies C strings, because values may not be UTF-8.
-    private func childEnvironment() -> [UnsafeMutablePointer<CChar>?] {
-        let inherited = EnvironmentVariables.definitions.filter { definition in
-            !variables.keys.contains { name in strncmp(definition, name + "=", name.utf8.count + 1) == 0 }
-        }
-        let added = variables.compactMap { name, value in value.map { "\(name)=\($0)" } }
-        return inherited.map { strdup($0) } + added.map { strdup($0) }
-    }
 }

@@ -9,6 +9,7 @@ package enum SystemErrorCode {
     package static var cancelled: Int32 { ECANCELED }
     package static var connectionReset: Int32 { ECONNRESET }
     package static var fileExists: Int32 { EEXIST }
+    package static var fileMissing: Int32 { ENOENT }
     package static var inputOutput: Int32 { EIO }
     package static var staleFile: Int32 { ESTALE }
     package static var wouldBlock: Int32 { EWOULDBLOCK }

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <fcntl.h>
 #include <linux/stat.h>
+#include <sys/types.h>
 #include <malloc.h>
 
 // The C library declares these functions only if _GNU_SOURCE is defined, and this module is built without _GNU_SOURCE.
@@ -48,3 +49,15 @@ uint32_t crc32c_update(uint32_t crc, const uint8_t *bytes, size_t count);
 // than other threads. A time slice of 0.1 ms, the shortest that Linux allows, lets it run soon after it wakes, even on
 // a busy processor. Linux before 6.12 ignores the time slice. The function ignores errors.
 void schedule_as_waiting(void);
+
+// Starts a program with an environment; `arguments[0]` is its path, or its name in PATH of this process. Returns 0 and
+// the process ID, or the `errno` of the call that failed. The kernel kills the program when the calling thread ends,
+// so the thread must live as long as this process. The program starts without blocked signals, and with the default
+// action of each signal that this process handles.
+int start_bound_program(char *const *arguments, char *const *environment, pid_t *process);
+
+// Makes the process note the arrival of each of the signals, unless it ignores the signal, and returns a descriptor.
+// From the descriptor the caller reads two bytes for each arrival: the number of the signal, and 1 if the kernel sent
+// the signal, for example because of Ctrl-C, or 0 if a process sent it. Returns -1 with `errno` after an error. May be
+// called once.
+int note_signals(const int *numbers, size_t count);

@@ -1,0 +1,78 @@
+internal import CLinux
+internal import Glibc
+
+/// A program that runs as a child process with the descriptors, the terminal and the process group of this process. The
+/// kernel kills the program when this process ends.
+package struct ForegroundProgram: Sendable {
+    package let process: RunningProcess
+
+    /// Starts a program. The calling thread must live as long as this process.
+    ///
+    /// - Parameters:
+    ///   - arguments: the path of the program, or its name in `PATH` of this process, then its arguments.
+    ///   - variables: variables in addition to the environment of this process, which they override.
+    package init(_ arguments: [String], variables: [String: String]) throws(SystemError) {
+        let argumentPointers = arguments.map { strdup($0) } + [nil]
+        let environment = EnvironmentVariables.copiedDefinitions(with: variables) + [nil]
+        defer { for pointer in argumentPointers + environment { free(pointer) } }
+        var identifier = pid_t()
+        let code = start_bound_program(argumentPointers, environment, &identifier)
+        guard code == 0 else { throw SystemError(call: "exec", code: code) }
+        process = RunningProcess(identifier: identifier)
+    }
+
+    /// Returns the exit code of the program, or 128 plus the number of the signal that ended it; nil while the program
+    /// runs. Also removes other ended child processes: if this process has the ID 1, the kernel makes it the parent of
+    /// processes whose parent has ended.
+    package func takeExitCode() -> Int32? {
+        var status = Int32()
+        while true {
+            let identifier = waitpid(-1, &status, WNOHANG)
+            guard identifier > 0 else { return nil }
+            if identifier == process.identifier { return ShellCommand.exitCode(ofStatus: status) }
+        }
+    }
+
+    /// True if a key such as Ctrl-C, which sends a signal to this process, also sends the signal to the program. False
+    /// if the program is in another process group.
+    package func receivesFromTerminal(_ signal: ProcessSignal) -> Bool {
+        // If the terminal disappears, the kernel first tells only the leader of the session.
+        if signal == .hangUp, getsid(0) == getpid() { return false }
+        return getpgid(process.identifier) == getpgrp()
+    }
+}
+
+/// The signals that arrive at this process, in the order of their arrival. A process has at most one value of this
+/// type.
+package struct SignalArrivals: Sendable {
+    package struct Arrival: Equatable, Sendable {
+        package let signal: ProcessSignal
+        /// True if the kernel sent the signal, for example because of Ctrl-C; false if a process sent it.
+        package let isFromKernel: Bool
+
+        package init(_ signal: ProcessSignal, isFromKernel: Bool) {
+            (self.signal, self.isFromKernel) = (signal, isFromKernel)
+        }
+    }
+
+    /// The descriptor that is readable after the arrival of a signal. It is never closed, because the signal handlers
+    /// write to the other end of the pipe until the process ends.
+    package let descriptor: Int32
+
+    /// Replaces the default action of signals. A signal that the process ignores stays ignored.
+    package init(of signals: [ProcessSignal]) throws(SystemError) {
+        descriptor = note_signals(signals.map(\.number), signals.count)
+        guard descriptor >= 0 else { throw SystemError(call: "pipe2") }
+    }
+
+    /// Removes and returns the next arrival; nil if there is none.
+    package func next() -> Arrival? {
+        var note: (UInt8, UInt8) = (0, 0)
+        var count = 0
+        repeat { count = read(descriptor, &note, 2) } while count < 0 && errno == EINTR
+        guard count == 2, let signal = ProcessSignal.allCases.first(where: { $0.number == Int32(note.0) }) else {
+            return nil
+        }
+        return Arrival(signal, isFromKernel: note.1 == 1)
+    }
+}
