@@ -186,7 +186,11 @@ let package = Package(
         // They run the built programs `settings` and `settingsd`.
         .testTarget(
             name: "SettingsToolTests",
-            dependencies: ["ClientTestSupport", "SettingsClient", "SettingsClientTesting", "TestSupport"],
+            dependencies: [
+                "ClientTestSupport", "Platform", "SettingsClient", "SettingsClientTesting", "SettingsModel",
+                "TestSupport",
+                "settings",
+            ],
             swiftSettings: houseRules),
         .testTarget(
             name: "SettingsModelTests", dependencies: ["SettingsModel", "TestSupport"], swiftSettings: houseRules),

@@ -35,7 +35,7 @@ enum Help {
 
     static func text(of command: Command) -> String {
         var parts = [
-            "\(command.summary)\n\nusage: " + command.usages.map { "\($0) [OPTIONS]" }.joined(separator: "\n       ")
+            "\(command.summary)\n\nusage: " + command.usages(suffix: " [OPTIONS]").joined(separator: "\n       ")
         ]
         if !command.details.isEmpty { parts.append(command.details) }
         parts.append("options:\n" + lines(of: command.options + Command.common))

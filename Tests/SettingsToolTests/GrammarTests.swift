@@ -78,9 +78,11 @@ struct GrammarTests {
             let help = try shell.run("settings help \(command)").output.components(separatedBy: "\n\n")
             let usages = try #require(help.first { $0.hasPrefix("usage: ") }).dropFirst("usage: ".count)
             for usage in usages.split(separator: "\n").map({ $0.trimmingCharacters(in: .whitespaces) }) {
-                #expect(usage.hasSuffix(" [OPTIONS]"))
-                for line in try Self.commandLines(of: String(usage.dropLast(" [OPTIONS]".count))) {
-                    let end = try shell.run("\(line) --token-file token")
+                let parts = usage.components(separatedBy: " [OPTIONS]")
+                try #require(parts.count == 2 && ["", " -- PROGRAM [ARGUMENT…]"].contains(parts[1]), "\(usage)")
+                let program = parts[1].isEmpty ? "" : " -- true x"
+                for line in try Self.commandLines(of: parts[0]) {
+                    let end = try shell.run("\(line) --token-file token\(program)")
                     #expect(end.code != 64, "\(line): \(end)")
                     count += 1
                 }

@@ -10,46 +10,11 @@ struct TerminalTests {
         shell = try Shell(hasSchema: false, configuration: #"{"limits":{"commitKeys":100}}"#)
     }
 
-    /// Runs a command line at a terminal of its own, and answers texts that it prints with keys.
-    ///
-    /// - Returns: all that the terminal got, and how the command ended, as Python has it: negative for a signal.
-    private func atTerminal(_ line: String, _ answers: [(text: String, keys: String)] = []) throws -> (
-        output: String, code: Int
-    ) {
-        let program = """
-            import os, pty, select, sys
-            line, answers = sys.argv[1], sys.argv[2:]
-            process, terminal = pty.fork()
-            if process == 0: os.execv("/bin/sh", ["sh", "-c", line])
-            output, place = "", 0
-            while select.select([terminal], [], [], 60)[0]:
-                try: piece = os.read(terminal, 4096).decode(errors="replace")
-                except OSError: break
-                if not piece: break
-                output += piece
-                if answers and answers[0] in output[place:]:
-                    place = len(output)
-                    os.write(terminal, answers[1].encode().decode("unicode_escape").encode())
-                    answers = answers[2:]
-            print(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]))
-            print(output.replace("\\r\\n", "\\n"), end="")
-            """
-        let file = try shell.directory.file("terminal.py", program)
-        let words = answers.map { " '\($0.text)' '\($0.keys)'" }.joined()
-        let command = try shell.directory.file("line", line)
-        let end = try shell.run("python3 '\(file)' \"$(cat '\(command)')\"\(words)")
-        let parts = end.output.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)
-        guard end.code == 0, let code = parts.first.flatMap({ Int($0) }) else {
-            throw ChildProcess.Failure(description: "\(end)")
-        }
-        return (String(parts.last ?? ""), code)
-    }
-
     @Test("Ctrl-C ends the editor, not edit, which keeps what was typed and says where")
     func interruptedEditor() throws {
         try shell.does("set", "app", "a=1")
         let editor = try shell.directory.file("editor", "echo '{\"a\":2}' >\"$1\"; echo typed; exec sleep 60")
-        let (output, code) = try atTerminal(
+        let (output, code) = try shell.atTerminal(
             "export TMPDIR=$HOME EDITOR='/bin/sh \(editor)'; exec settings edit app", [("typed", "\\003")])
         #expect(code == 1)
         #expect(
@@ -65,11 +30,11 @@ struct TerminalTests {
         try shell.does("set", "app", "a=1")
         let editor = try shell.directory.file("editor", "echo which; read number; echo \"{\\\"a\\\":$number}\" >\"$1\"")
         let edit = "TMPDIR=$HOME EDITOR='/bin/sh \(editor)' settings edit app"
-        let stored = try atTerminal(edit, [("which", "2\\n")])
+        let stored = try shell.atTerminal(edit, [("which", "2\\n")])
         #expect(stored.code == 0 && stored.output.hasSuffix("a: 1 → 2\n"), "\(stored)")
         let settings = ChildProcess.built("settings")
         let other = try shell.directory.file("other", "'\(settings)' set app a=7 --quiet; . '\(editor)'")
-        let refused = try atTerminal(
+        let refused = try shell.atTerminal(
             "TMPDIR=$HOME EDITOR='/bin/sh \(other)' settings edit app", [("which", "3\\n")])
         #expect(
             refused.code == 5
@@ -82,9 +47,9 @@ struct TerminalTests {
     @Test("With --interactive, Enter keeps a change, and without Enter the daemon reverts the change")
     func interactiveConfirmation() throws {
         let set = "exec settings set app a=1 --interactive --confirm"
-        let kept = try atTerminal("\(set) 1h", [("press Enter", "\\n")])
+        let kept = try shell.atTerminal("\(set) 1h", [("press Enter", "\\n")])
         #expect(kept.code == 0 && kept.output.contains("p1: the change was confirmed by user:"), "\(kept)")
-        let reverted = try atTerminal("exec settings set app a=2 --interactive --confirm 1s")
+        let reverted = try shell.atTerminal("exec settings set app a=2 --interactive --confirm 1s")
         #expect(reverted.code == 8, "\(reverted)")
         #expect(reverted.output.contains("p3 was not confirmed; the daemon reverts the change at"), "\(reverted)")
         try shell.does("wait", "app", "a=1", "--timeout", "60")
@@ -95,12 +60,12 @@ struct TerminalTests {
         let editor = try shell.directory.file("editor", "cat \"$1\"; echo which; read text; echo \"$text\" >\"$1\"")
         let edit = "TMPDIR=$HOME EDITOR='/bin/sh \(editor)' settings edit app"
         let second = ("edit again? [Y/n]", "\\n")
-        let stored = try atTerminal(edit, [("which", "{\"a\":}\\n"), second, ("which", "{\"a\":1}\\n")])
+        let stored = try shell.atTerminal(edit, [("which", "{\"a\":}\\n"), second, ("which", "{\"a\":1}\\n")])
         #expect(stored.code == 0 && stored.output.hasSuffix("a: (unset) → 1\n"), "\(stored)")
         #expect(stored.output.contains("cannot store the edited text: not valid JSON: line 1"))
         // The terminal echoes the text, and the editor shows the text in the second round.
         #expect(stored.output.ranges(of: "{\"a\":}").count == 2, "\(stored)")
-        let stopped = try atTerminal(edit, [("which", "[]\\n"), ("edit again? [Y/n]", "n\\n")])
+        let stopped = try shell.atTerminal(edit, [("which", "[]\\n"), ("edit again? [Y/n]", "n\\n")])
         #expect(stopped.code == 1 && stopped.output.contains("the edited text is in "), "\(stopped)")
         #expect(try shell.run("cat settings-app-*.json").output == "[]\n")
     }
@@ -108,7 +73,7 @@ struct TerminalTests {
     @Test("get shows control characters as escapes at a terminal, and prints them unchanged elsewhere")
     func controlCharacters() throws {
         try shell.does("set", "app", "--json", #"text="a\u001b[31m\tb\nc\u202e""#)
-        let (output, code) = try atTerminal("settings get app text")
+        let (output, code) = try shell.atTerminal("settings get app text")
         #expect(code == 0 && output == "a\\u{1b}[31m\tb\nc\\u{202e}\n", "\(output)")
         #expect(try shell.does("get", "app", "text") == "a\u{1b}[31m\tb\nc\u{202e}\n")
     }
@@ -117,10 +82,10 @@ struct TerminalTests {
     func interruptedWatch() throws {
         let start = try shell.cursor()
         try shell.does("set", "app", "a=1")
-        let watch = try atTerminal("exec settings watch app --since \(start)", [("→ 1", "\\003")])
+        let watch = try shell.atTerminal("exec settings watch app --since \(start)", [("→ 1", "\\003")])
         #expect(watch.code == -2 && watch.output.contains("a: (unset) → 1 (by user:"), "\(watch)")
         #expect(!watch.output.contains("settings:"))
-        let wait = try atTerminal("echo waits; exec settings wait app ready=true", [("waits", "\\003")])
+        let wait = try shell.atTerminal("echo waits; exec settings wait app ready=true", [("waits", "\\003")])
         #expect(wait.code == -2 && !wait.output.contains("settings:"), "\(wait)")
     }
 
@@ -135,7 +100,7 @@ struct TerminalTests {
         let dry = try shell.does("import", "app", file, "--dry-run")
         #expect(dry.split(separator: "\n").count == 251 && dry.hasSuffix("(a dry run: nothing was changed)\n"))
         #expect(try shell.settings("get", "app", "k1").code == 4)
-        let (output, code) = try atTerminal("settings import app '\(file)' --note 'a move'")
+        let (output, code) = try shell.atTerminal("settings import app '\(file)' --note 'a move'")
         #expect(code == 0 && output.contains("checked 250 of 250 settings") && output.contains("committed 250 of 250"))
         #expect(output.contains("k250: (unset) → 1\n"))
         #expect(try shell.does("export", "app").split(separator: "\n").count == 252)

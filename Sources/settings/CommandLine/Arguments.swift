@@ -4,6 +4,8 @@ import SettingsModel
 /// The operands and options of a command.
 struct Arguments: Sendable {
     private(set) var operands: [String] = []
+    /// The words after `--` if the command takes a program: the program and its arguments.
+    private(set) var program: [String] = []
     private var options: [String: [String]] = [:]
 
     /// Reads the words behind the name of a command. ``Command/validate(_:)`` checks the operands.
@@ -19,6 +21,10 @@ struct Arguments: Sendable {
                 continue
             }
             if word == "--" {
+                guard !command.takesProgram else {
+                    program = Array(words)
+                    return
+                }
                 areOptionsOver = true
                 continue
             }

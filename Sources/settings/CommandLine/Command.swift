@@ -28,6 +28,8 @@ struct Command: Sendable {
     /// One word, or two words for a command of a group: `schema diff` belongs to the group `schema`.
     let name: String
     let forms: [Form]
+    /// True if the command line has `--`, a program and the arguments of the program at its end.
+    var takesProgram = false
     let summary: String
     var details = ""
     var options: [Option] = []
@@ -54,6 +56,9 @@ struct Command: Sendable {
         for group in exclusive {
             let given = group.filter(arguments.has)
             guard given.count < 2 else { throw .usage("--\(given[0]) and --\(given[1]) exclude each other") }
+        }
+        guard !takesProgram || !arguments.program.isEmpty else {
+            throw .usage("-- and the program are missing; the usage is \(usages().map { "'\($0)'" }.alternatives)")
         }
         for (operand, word) in zip(try validatedOperands(arguments), arguments.operands) {
             try Self.validate(word, as: operand.placeholder, of: "settings \(name)")

@@ -65,13 +65,16 @@ extension Command {
     }
 
     /// The lines that show how to write the command.
-    var usages: [String] {
+    ///
+    /// - Parameter suffix: a text behind the operands and the option of each line.
+    func usages(suffix: String = "") -> [String] {
         forms.map { form in
             let option = form.option.map { name in
                 let value = options.first { $0.name == name }?.value
                 return ["--\(name)"] + (value.map { [$0] } ?? [])
             }
-            return (["settings \(name)"] + form.operands.map(\.usage) + (option ?? [])).joined(separator: " ")
+            let words = ["settings \(name)"] + form.operands.map(\.usage) + (option ?? [])
+            return words.joined(separator: " ") + suffix + (takesProgram ? " -- PROGRAM [ARGUMENT…]" : "")
         }
     }
 
@@ -91,7 +94,7 @@ extension Command {
         var fitting: [Operand] = []
         for forms in selectedForms(arguments) {
             guard let form = forms.first(where: { $0.accepts(operandCount: operands.count) }) else {
-                let usage = "the usage is \(usages.map { "'\($0)'" }.alternatives)"
+                let usage = "the usage is \(usages().map { "'\($0)'" }.alternatives)"
                 if let form = forms.first(where: { $0.operands.count > operands.count }) {
                     throw .usage("\(form.operands[operands.count].placeholder) is missing; \(usage)")
                 }

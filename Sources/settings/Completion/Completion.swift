@@ -128,6 +128,7 @@ struct Completion {
                 $0.meaning == Self.files.meaning ? $0 : Candidate(word: "\(parts[0])=\($0.word)", meaning: $0.meaning)
             }
         }
+        if command.takesProgram, words.contains("--") { return [Self.files] }
         let operands = arguments.operands
         var candidates: [Candidate] = []
         for form in command.selectedForms(arguments).joined() {

@@ -61,6 +61,18 @@ final class Shell {
     /// Ends the daemon, and starts it again on the same data.
     func restart() throws {
         try stop()
+        try startAgain()
+    }
+
+    /// Kills the daemon, and starts it again on the same data.
+    func restartAfterKill() throws {
+        daemon.signal(SIGKILL)
+        _ = try daemon.end()
+        try startAgain()
+    }
+
+    /// Starts the daemon that was stopped.
+    func startAgain() throws {
         daemon = try Self.daemon(in: directory, options)
     }
 

@@ -1,0 +1,159 @@
+import Platform
+
+/// Decides when `settings run` starts, signals and ends its program. A state machine without effects: the caller
+/// performs the returned actions, and calls ``advance(to:)`` at ``deadline``.
+struct ProgramSupervision {
+    /// What a change of the variables causes.
+    enum Reaction: Equatable, Sendable {
+        case ignore
+        case restart
+        case exit
+        case signal(ProcessSignal)
+    }
+
+    enum Action: Equatable {
+        /// Start the program with ``variables``.
+        case start
+        case send(ProcessSignal)
+        case report(String)
+        /// End `settings run` with this code.
+        case end(code: Int32)
+    }
+
+    typealias Instant = ContinuousClock.Instant
+
+    private enum Phase {
+        case running(since: Instant, isRestart: Bool)
+        /// The program has received SIGTERM, and SIGKILL after `killTime`, which is then nil.
+        case stopping(isFinal: Bool, killTime: Instant?)
+        /// The program has failed after a restart.
+        case pausing(until: Instant)
+    }
+
+    /// A program that fails within this time after a restart is started again. A program that fails later has another
+    /// problem than the change.
+    static let probation = Duration.seconds(10)
+    private static let shortestPause = Duration.seconds(1)
+    private static let longestPause = Duration.seconds(60)
+
+    let program: String
+    let reaction: Reaction
+    /// The time for which changes are collected, from the first change on.
+    let settleTime: Duration
+    /// The time between SIGTERM and SIGKILL.
+    let stopTimeout: Duration
+    /// The variables of the program or, after a signal because of a change, the variables at the time of the signal.
+    private(set) var variables: ProgramVariables
+    private var newest: ProgramVariables
+    private var phase: Phase
+    /// The time at which the newest variables take effect; nil if they are the variables of the program.
+    private var changeTime: Instant?
+    private var failureCount = 0
+    /// True if the program has received a signal that usually ends programs, so that its end is not a failure.
+    private var isAskedToEnd = false
+
+    /// Makes the state of a program that has just been started.
+    init(
+        of program: String, with variables: ProgramVariables, reaction: Reaction, settleTime: Duration,
+        stopTimeout: Duration, at now: Instant
+    ) {
+        (self.program, self.variables, newest) = (program, variables, variables)
+        (self.reaction, self.settleTime, self.stopTimeout) = (reaction, settleTime, stopTimeout)
+        phase = .running(since: now, isRestart: false)
+    }
+
+    /// The time of the next call of ``advance(to:)``; nil if only an event changes the state.
+    var deadline: Instant? {
+        let time: Instant? =
+            switch phase {
+            case .running: nil
+            case .stopping(_, let killTime): killTime
+            case .pausing(let end): end
+            }
+        return [time, changeTime].compactMap(\.self).min()
+    }
+
+    /// Records the newest variables.
+    mutating func update(_ variables: ProgramVariables, at now: Instant) {
+        newest = variables
+        // The start after a stop uses the newest variables.
+        if case .stopping = phase { return }
+        changeTime = newest == self.variables || reaction == .ignore ? nil : changeTime ?? now + settleTime
+    }
+
+    /// Performs what is due.
+    mutating func advance(to now: Instant) -> [Action] {
+        if let changeTime, changeTime <= now { return applyChange(at: now) }
+        switch phase {
+        case .stopping(let isFinal, let killTime?) where killTime <= now:
+            phase = .stopping(isFinal: isFinal, killTime: nil)
+            return [.report("\(program) did not end within \(stopTimeout); killing it"), .send(.kill)]
+        case .pausing(let end) where end <= now: return start(at: now)
+        default: return []
+        }
+    }
+
+    private mutating func applyChange(at now: Instant) -> [Action] {
+        changeTime = nil
+        let change = "\(changedNames) changed"
+        switch (phase, reaction) {
+        case (.pausing, _): return [.report("\(change); starting \(program)")] + start(at: now)
+        case (.running(let start, _), .restart):
+            if now - start >= Self.probation { failureCount = 0 }
+            phase = .stopping(isFinal: false, killTime: now + stopTimeout)
+            return [.report("\(change); restarting \(program)"), .send(.terminate)]
+        case (.running, .exit):
+            phase = .stopping(isFinal: true, killTime: now + stopTimeout)
+            return [.report("\(change); ending \(program)"), .send(.terminate)]
+        case (.running, .signal(let signal)):
+            variables = newest
+            return [.report("\(change); sending \(signal.name) to \(program)"), .send(signal)]
+        case (.running, .ignore), (.stopping, _): return []
+        }
+    }
+
+    /// The names of the variables that differ, for a message.
+    private var changedNames: String {
+        let names = Set(variables.keys).union(newest.keys).filter { variables[$0] != newest[$0] }.sorted()
+        let shown = names.prefix(5).joined(separator: ", ")
+        return names.count > 5 ? "\(shown) and \(names.count - 5) more" : shown
+    }
+
+    private mutating func start(at now: Instant) -> [Action] {
+        (variables, changeTime, isAskedToEnd) = (newest, nil, false)
+        phase = .running(since: now, isRestart: true)
+        return [.start]
+    }
+
+    /// Records the end of the program, or a start that failed.
+    mutating func programEnded(code: Int32, at now: Instant) -> [Action] {
+        switch phase {
+        case .running(let start, let isRestart):
+            guard isRestart, code != 0, !isAskedToEnd, now - start < Self.probation else { return [.end(code: code)] }
+            let pause = min(Self.shortestPause * (1 << min(failureCount, 10)), Self.longestPause)
+            failureCount += 1
+            phase = .pausing(until: now + pause)
+            return [.report("\(program) ended with \(code) after a restart; starting it again in \(pause)")]
+        case .stopping(let isFinal, _): return isFinal ? [.end(code: code)] : start(at: now)
+        case .pausing: return []
+        }
+    }
+
+    /// Records a signal to `settings`.
+    ///
+    /// - Parameter isDelivered: true if the program has received the signal, too.
+    mutating func receive(_ arrival: SignalArrivals.Arrival, isDelivered: Bool, at now: Instant) -> [Action] {
+        let signal = arrival.signal
+        // A process sends SIGHUP in order to reload a program. The kernel sends SIGHUP if the terminal disappears.
+        let isEnd = [.interrupt, .quit, .terminate].contains(signal) || signal == .hangUp && arrival.isFromKernel
+        switch phase {
+        case .running:
+            isAskedToEnd = isAskedToEnd || isEnd
+            if signal == .terminate { phase = .stopping(isFinal: true, killTime: now + stopTimeout) }
+        case .stopping(_, let killTime):
+            if isEnd { phase = .stopping(isFinal: true, killTime: killTime) }
+        case .pausing: return isEnd ? [.end(code: signal.exitCode)] : []
+        }
+        return isDelivered ? [] : [.send(signal)]
+    }
+}

@@ -1,0 +1,122 @@
+import Platform
+import SettingsHTTP
+
+/// The command `run`.
+enum RunCommand {
+    static let run = Command(
+        name: "run", forms: [[Command.Operand("SUITE", .oneOrMore)]], takesProgram: true,
+        summary: "Run a program with settings in its environment.",
+        details: """
+            Each setting with a value, also a default, becomes a variable: player.volume becomes PLAYER_VOLUME, and launchCount
+            becomes LAUNCH_COUNT. A text has no quotes; an array or an object is JSON. The program inherits all other variables,
+            the terminal, and the signals that 'settings' receives. The exit code is that of the program, 128 plus the number of
+            the signal that ended it, 127 if the program does not exist, or 126 if it cannot be started.
+            A change counts if it changes a variable. With --on-change, ACTION is ignore (the default), restart, exit, which ends
+            the program, or signal:NAME with HUP, INT, QUIT, TERM, USR1, USR2 or WINCH. If a program fails within 10 seconds after
+            a restart, it is started again after 1 second, then 2 seconds, up to a minute, or after the next change.
+            With --cache, the command keeps the values in FILE, and starts with them if the daemon does not answer.
+            """,
+        options: [
+            Command.Option("prefix", "PREFIX", "only keys that begin with PREFIX, which is not a part of the variable"),
+            Command.Option("only", "KEY", "only this key, or keys such as 'player.*'", isRepeatable: true),
+            Command.Option("env-prefix", "NAME", "begin the names of the variables with NAME"),
+            Command.Option("map", "KEY=NAME", "the name of the variable for KEY", isRepeatable: true),
+            Command.Option("secrets", nil, "also pass secrets, and keep them in the cache"),
+            Command.Option("on-change", "ACTION", "what a change causes: ignore, restart, exit or signal:NAME"),
+            Command.Option("settle", "TIME", "collect changes for this time after a change (200ms)"),
+            Command.Option("stop-timeout", "TIME", "kill the program this long after SIGTERM (10s)"),
+            Command.Option("cache", "FILE", "keep the values in FILE, for a start without the daemon"),
+            Command.Option("timeout", "TIME", "end if the daemon does not answer for this time at the start (30s)"),
+        ],
+        examples: [
+            "settings run app -- env", "settings run app --prefix player. -- sh -c 'echo $VOLUME'",
+            "settings run app --on-change restart --cache app.cache -- true",
+        ]
+    ) { arguments in
+        let (suites, client) = (try SuiteName.named(arguments.operands), try arguments.client())
+        let (mapping, cache) = (try arguments.variableMapping(), arguments["cache"].map { SettingsCache(path: $0) })
+        let timeout = try arguments.duration("timeout") ?? .seconds(30)
+        let runner = ProgramRunner(
+            arguments: arguments.program, reaction: try arguments.reaction(),
+            settleTime: try arguments.duration("settle") ?? .milliseconds(200),
+            stopTimeout: try arguments.duration("stop-timeout") ?? .seconds(10), inbox: try VariableInbox())
+        let follower = VariableFollower(
+            client: client, suites: suites, mapping: mapping, cache: cache, inbox: runner.inbox,
+            isEndedByFirstState: runner.reaction == .ignore && cache == nil)
+        let cached = cache?.variables(of: suites, mapping)
+        let task = Task { await follower.follow() }
+        defer { task.cancel() }
+        let code = try await onOwnThread {
+            try runner.run(with: try runner.firstVariables(orCached: cached, timeout: timeout))
+        }
+        // The task may be writing the cache.
+        task.cancel()
+        await task.value
+        try Terminal.flush()
+        CurrentProcess.exit(code: code)
+    }
+
+    /// Runs a closure on a new thread, because the thread that starts the program must live as long as the program, and
+    /// the threads of tasks may end.
+    private static func onOwnThread(_ body: @escaping @Sendable () throws -> Int32) async throws -> Int32 {
+        try await withCheckedThrowingContinuation { continuation in
+            do throws(SystemError) {
+                try DetachedThread.start { continuation.resume(with: Result { try body() }) }
+            } catch {
+                continuation.resume(throwing: error)
+            }
+        }
+    }
+}
+
+extension SettingsCache {
+    /// Returns the variables of the last known settings; nil, with a warning, if the file has no usable settings.
+    fileprivate func variables(of suites: [SuiteName], _ mapping: VariableMapping) -> ProgramVariables? {
+        do throws(ToolError) {
+            guard let settings = try load(suites, mapping) else { return nil }
+            return try mapping.variables(of: settings)
+        } catch {
+            Terminal.warn("cannot use the cache \(path): \(error.message)")
+            return nil
+        }
+    }
+}
+
+extension Arguments {
+    fileprivate func variableMapping() throws(ToolError) -> VariableMapping {
+        var mapping = VariableMapping(
+            keyPrefix: self["prefix"] ?? "", namePrefix: self["env-prefix"] ?? "", patterns: all("only"),
+            includesSecrets: has("secrets"))
+        guard mapping.namePrefix.isEmpty || VariableMapping.isName(mapping.namePrefix) else {
+            throw .usage("--env-prefix takes letters, digits and _, not '\(Terminal.plain(mapping.namePrefix))'")
+        }
+        if let pattern = mapping.patterns.first(where: { $0.dropLast().contains("*") }) {
+            throw .usage("--only takes a key, or the beginning of keys and a *, not '\(Terminal.plain(pattern))'")
+        }
+        for word in all("map") {
+            let (path, value) = try SettingPath.split(word)
+            guard let name = value, VariableMapping.isName(name) else {
+                throw .usage("--map takes KEY=NAME with a name of letters, digits and _, not '\(Terminal.plain(word))'")
+            }
+            mapping.names[try .whole(path, path.description)] = name
+        }
+        return mapping
+    }
+
+    fileprivate func reaction() throws(ToolError) -> ProgramSupervision.Reaction {
+        let signals = ProgramRunner.forwardedSignals
+        let word = self["on-change"] ?? "ignore"
+        switch word {
+        case "ignore": return .ignore
+        case "restart": return .restart
+        case "exit": return .exit
+        default:
+            guard let signal = signals.first(where: { word == "signal:\($0.name)" }) else {
+                throw .usage(
+                    "--on-change takes ignore, restart, exit, or signal: and \(signals.map(\.name).alternatives), not "
+                        + "'\(Terminal.plain(word))'")
+            }
+            return .signal(signal)
+        }
+    }
+}

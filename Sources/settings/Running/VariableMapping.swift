@@ -1,0 +1,106 @@
+import SettingsHTTP
+import SettingsModel
+
+/// The environment variables of a program that come from settings: the values by their names.
+typealias ProgramVariables = [String: UTF8Text]
+
+/// A setting that has an effective value.
+struct EffectiveSetting: Equatable {
+    let suite: SuiteName
+    let key: KeyName
+    /// Nil for a secret that the caller may not read.
+    let value: JSONValue?
+    var isSecret = false
+
+    fileprivate var title: String { "\(suite) \(Terminal.plain(key.text))" }
+}
+
+/// The rules that make environment variables of settings.
+///
+/// The name of a variable is the key in capitals. An underscore replaces each other ASCII character than a letter or a
+/// digit, and separates the words of a key such as `launchCount`.
+struct VariableMapping {
+    /// The mapping uses only keys that begin with this text, which is not a part of the name of the variable.
+    var keyPrefix = ""
+    /// The beginning of the names of all variables, except those in ``names``.
+    var namePrefix = ""
+    /// The chosen names of variables by key.
+    var names: [KeyName: String] = [:]
+    /// Keys, and beginnings of keys with a `*` at the end. Empty for all keys.
+    var patterns: [String] = []
+    /// True if secrets become variables.
+    var includesSecrets = false
+
+    /// Linux limits a variable with its name, an equals sign and a zero byte to 131,072 bytes.
+    private static let maximumSize = 131_071
+
+    /// Returns the variables of settings. Throws an error that names each setting that cannot be a variable.
+    func variables(of settings: [EffectiveSetting]) throws(ToolError) -> ProgramVariables {
+        var variables: ProgramVariables = [:]
+        var owners: [String: EffectiveSetting] = [:]
+        var problems: [String] = []
+        for setting in settings where selects(setting) {
+            guard let value = setting.value else { throw ToolError(concealed: setting.key, in: setting.suite) }
+            let (name, text) = (name(of: setting.key), value.bare)
+            if let other = owners.updateValue(setting, forKey: name) {
+                problems.append("\(other.title) and \(setting.title) both become \(Terminal.plain(name))")
+            } else if !Self.isName(name) {
+                problems.append(
+                    "\(setting.title) becomes '\(Terminal.plain(name))', which is not a valid name of a variable")
+            } else if text.utf8.contains(0) {
+                problems.append("the value of \(setting.title) contains a zero byte")
+            } else if name.utf8.count + 1 + text.utf8.count > Self.maximumSize {
+                problems.append(
+                    "the value of \(setting.title) has \(text.utf8.count) bytes, and a variable with its name has at "
+                        + "most \(Self.maximumSize)")
+            }
+            variables[name] = UTF8Text(text)
+        }
+        guard !problems.isEmpty else { return variables }
+        throw ToolError(
+            .failed,
+            "cannot make variables of the settings: \(problems.joined(separator: "; ")); choose other names with --map, "
+                + "or fewer settings with --only")
+    }
+
+    private func selects(_ setting: EffectiveSetting) -> Bool {
+        let key = setting.key.text.utf8
+        guard includesSecrets || !setting.isSecret, key.starts(with: keyPrefix.utf8) else { return false }
+        return patterns.isEmpty
+            || patterns.contains { pattern in
+                pattern.hasSuffix("*")
+                    ? key.starts(with: pattern.utf8.dropLast()) : setting.key.text.hasSameBytes(as: pattern)
+            }
+    }
+
+    /// Returns the name of the variable for a key. A character that is not ASCII stays in the name, which is then not
+    /// valid: two keys that differ in such characters would often get the same name.
+    private func name(of key: KeyName) -> String {
+        if let name = names[key] { return name }
+        var name = Array(namePrefix.utf8)
+        var isAfterSmallLetterOrDigit = false
+        for byte in key.text.utf8.dropFirst(keyPrefix.utf8.count) {
+            let isCapital = Self.capitals.contains(byte)
+            if isCapital, isAfterSmallLetterOrDigit { name.append(UInt8(ascii: "_")) }
+            isAfterSmallLetterOrDigit = Self.smallLetters.contains(byte) || Self.digits.contains(byte)
+            switch byte {
+            case Self.smallLetters: name.append(byte - 32)
+            case Self.capitals, Self.digits, 0x80...: name.append(byte)
+            default: name.append(UInt8(ascii: "_"))
+            }
+        }
+        return String(decoding: name, as: UTF8.self)
+    }
+
+    /// True if the text is a valid name of a variable in every shell.
+    static func isName(_ text: String) -> Bool {
+        guard let first = text.utf8.first, !digits.contains(first) else { return false }
+        return text.utf8.allSatisfy { byte in
+            smallLetters.contains(byte) || capitals.contains(byte) || digits.contains(byte) || byte == UInt8(ascii: "_")
+        }
+    }
+
+    private static let smallLetters = UInt8(ascii: "a")...UInt8(ascii: "z")
+    private static let capitals = UInt8(ascii: "A")...UInt8(ascii: "Z")
+    private static let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+}

@@ -1,0 +1,212 @@
+import Platform
+import SettingsModel
+import Testing
+
+@testable import settings
+
+/// The decisions of `settings run`, without processes and with a simulated clock.
+struct ProgramSupervisionTests {
+    private typealias Action = ProgramSupervision.Action
+
+    private enum Event {
+        /// The variable `A` has this value.
+        case value(String)
+        case end(Int32)
+        case signal(ProcessSignal)
+        /// A signal by Ctrl-C, which the program receives, too.
+        case key(ProcessSignal)
+        /// A signal to `settings` because the terminal disappeared.
+        case terminalEnd
+        case nothing
+    }
+
+    /// An event at a time in seconds, the actions that it causes, and the time of the next deadline.
+    private struct Step {
+        let time: Double
+        let event: Event
+        let actions: [Action]
+        let deadline: Double?
+
+        init(_ time: Double, _ event: Event, _ actions: [Action], next deadline: Double?) {
+            (self.time, self.event, self.actions, self.deadline) = (time, event, actions, deadline)
+        }
+    }
+
+    /// Runs the steps with a settle time of 0.2 s and a stop timeout of 5 s. The program starts at 0 with the value 1.
+    private func follow(
+        _ reaction: ProgramSupervision.Reaction, _ steps: [Step], sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        let start = ContinuousClock.now
+        var supervision = ProgramSupervision(
+            of: "p", with: ["A": UTF8Text("1")], reaction: reaction, settleTime: .milliseconds(200),
+            stopTimeout: .seconds(5), at: start)
+        for step in steps {
+            let now = start + .milliseconds(Int((step.time * 1000).rounded()))
+            var actions: [Action] = []
+            switch step.event {
+            case .value(let value): supervision.update(["A": UTF8Text(value)], at: now)
+            case .end(let code): actions = supervision.programEnded(code: code, at: now)
+            case .signal(let signal):
+                actions = supervision.receive(.init(signal, isFromKernel: false), isDelivered: false, at: now)
+            case .key(let signal):
+                actions = supervision.receive(.init(signal, isFromKernel: true), isDelivered: true, at: now)
+            case .terminalEnd:
+                actions = supervision.receive(.init(.hangUp, isFromKernel: true), isDelivered: false, at: now)
+            case .nothing: break
+            }
+            actions += supervision.advance(to: now)
+            #expect(actions == step.actions, "at \(step.time)", sourceLocation: sourceLocation)
+            let deadline = step.deadline.map { start + .milliseconds(Int(($0 * 1000).rounded())) }
+            #expect(supervision.deadline == deadline, "at \(step.time)", sourceLocation: sourceLocation)
+        }
+    }
+
+    private static let restart: [Action] = [.report("A changed; restarting p"), .send(.terminate)]
+
+    @Test("Changes within the settle time cause one restart, which uses the newest variables")
+    func settle() {
+        follow(
+            .restart,
+            [
+                Step(1, .value("2"), [], next: 1.2), Step(1.1, .value("3"), [], next: 1.2),
+                Step(1.2, .nothing, Self.restart, next: 6.2), Step(1.3, .value("4"), [], next: 6.2),
+                Step(1.4, .end(143), [.start], next: nil), Step(2, .value("4"), [], next: nil),
+                Step(3, .value("5"), [], next: 3.2), Step(3.1, .value("4"), [], next: nil),
+                Step(3.3, .nothing, [], next: nil),
+            ])
+    }
+
+    @Test("A change during a restart that is reverted before the start causes no further restart")
+    func changeDuringRestart() {
+        follow(
+            .restart,
+            [
+                Step(1, .value("2"), [], next: 1.2), Step(1.2, .nothing, Self.restart, next: 6.2),
+                Step(1.3, .value("1"), [], next: 6.2), Step(1.4, .end(0), [.start], next: nil),
+                Step(2, .value("2"), [], next: 2.2), Step(2.2, .nothing, Self.restart, next: 7.2),
+            ])
+    }
+
+    @Test("A program that does not end after SIGTERM is killed after the stop timeout, and then started again")
+    func kill() {
+        follow(
+            .restart,
+            [
+                Step(1, .value("2"), [], next: 1.2), Step(1.2, .nothing, Self.restart, next: 6.2),
+                Step(
+                    6.2, .nothing, [.report("p did not end within 5.0 seconds; killing it"), .send(.kill)], next: nil),
+                Step(6.3, .end(137), [.start], next: nil),
+            ])
+    }
+
+    @Test("A program that fails after a restart is started again after pauses that double")
+    func backoff() {
+        func failure(_ seconds: Int) -> Action {
+            .report("p ended with 3 after a restart; starting it again in \(seconds).0 seconds")
+        }
+        var steps = [
+            Step(1, .value("2"), [], next: 1.2), Step(1.2, .nothing, Self.restart, next: 6.2),
+            Step(1.3, .end(0), [.start], next: nil),
+        ]
+        var time = 2.0
+        for pause in [1, 2, 4, 8, 16, 32, 60, 60] {
+            steps.append(Step(time, .end(3), [failure(pause)], next: time + Double(pause)))
+            time += Double(pause)
+            steps.append(Step(time, .nothing, [.start], next: nil))
+        }
+        // A program that has run for a while ends for another reason than the change.
+        follow(.restart, steps + [Step(time + 10, .end(3), [.end(code: 3)], next: nil)])
+        // A change of the values may be the repair, so it ends the pause. A long run resets the pauses.
+        let repair: [Action] = [.report("A changed; starting p"), .start]
+        follow(
+            .restart,
+            steps.prefix(4) + [
+                Step(2.1, .value("3"), [], next: 2.3), Step(2.3, .nothing, repair, next: nil),
+                Step(2.4, .end(3), [failure(2)], next: 4.4), Step(4.4, .nothing, [.start], next: nil),
+                Step(20, .value("4"), [], next: 20.2), Step(20.2, .nothing, Self.restart, next: 25.2),
+                Step(20.3, .end(0), [.start], next: nil), Step(20.4, .end(3), [failure(1)], next: 21.4),
+            ])
+    }
+
+    @Test("A program that ends without a restart, with 0, or after a signal ends the command with its code")
+    func ownEnd() {
+        let restarted = [
+            Step(1, .value("2"), [], next: 1.2), Step(1.2, .nothing, Self.restart, next: 6.2),
+            Step(1.3, .end(0), [.start], next: nil),
+        ]
+        follow(.restart, [Step(1, .value("2"), [], next: 1.2), Step(1.1, .end(3), [.end(code: 3)], next: 1.2)])
+        follow(.restart, restarted + [Step(2, .end(0), [.end(code: 0)], next: nil)])
+        follow(
+            .restart,
+            restarted + [Step(2, .key(.interrupt), [], next: nil), Step(2.1, .end(130), [.end(code: 130)], next: nil)])
+    }
+
+    @Test("Signals reach the program, except a signal that the program has received from the terminal")
+    func signals() {
+        follow(
+            .ignore,
+            [
+                Step(1, .signal(.hangUp), [.send(.hangUp)], next: nil),
+                Step(1, .signal(.interrupt), [.send(.interrupt)], next: nil), Step(1, .key(.interrupt), [], next: nil),
+                Step(1, .terminalEnd, [.send(.hangUp)], next: nil), Step(1, .value("2"), [], next: nil),
+                Step(2, .signal(.terminate), [.send(.terminate)], next: 7),
+                Step(3, .signal(.terminate), [.send(.terminate)], next: 7),
+                Step(7, .nothing, [.report("p did not end within 5.0 seconds; killing it"), .send(.kill)], next: nil),
+                Step(7.1, .end(137), [.end(code: 137)], next: nil),
+            ])
+    }
+
+    @Test("A signal that ends programs also ends a restart, and SIGHUP of a process does not")
+    func signalsDuringRestart() {
+        let stopping = [Step(1, .value("2"), [], next: 1.2), Step(1.2, .nothing, Self.restart, next: 6.2)]
+        for (event, actions) in [
+            (Event.key(.interrupt), []), (.signal(.terminate), [.send(.terminate)]), (.terminalEnd, [.send(.hangUp)]),
+        ] as [(Event, [Action])] {
+            follow(
+                .restart,
+                stopping + [Step(1.3, event, actions, next: 6.2), Step(1.4, .end(143), [.end(code: 143)], next: 6.2)])
+        }
+        follow(
+            .restart,
+            stopping + [
+                Step(1.3, .signal(.hangUp), [.send(.hangUp)], next: 6.2), Step(1.4, .end(143), [.start], next: nil),
+                Step(
+                    1.5, .end(9), [.report("p ended with 9 after a restart; starting it again in 1.0 seconds")],
+                    next: 2.5),
+                Step(1.6, .signal(.user1), [], next: 2.5), Step(1.6, .signal(.hangUp), [], next: 2.5),
+                Step(1.7, .signal(.terminate), [.end(code: 143)], next: 2.5),
+            ])
+    }
+
+    @Test("Other reactions to a change: an end, a signal, nothing")
+    func reactions() {
+        follow(
+            .exit,
+            [
+                Step(1, .value("2"), [], next: 1.2),
+                Step(1.2, .nothing, [.report("A changed; ending p"), .send(.terminate)], next: 6.2),
+                Step(1.3, .end(143), [.end(code: 143)], next: 6.2),
+            ])
+        let signal: [Action] = [.report("A changed; sending USR1 to p"), .send(.user1)]
+        follow(
+            .signal(.user1),
+            [
+                Step(1, .value("2"), [], next: 1.2), Step(1.2, .nothing, signal, next: nil),
+                Step(2, .value("1"), [], next: 2.2), Step(2.2, .nothing, signal, next: nil),
+                Step(3, .end(5), [.end(code: 5)], next: nil),
+            ])
+        follow(.ignore, [Step(1, .value("2"), [], next: nil), Step(9, .nothing, [], next: nil)])
+    }
+
+    @Test("The report of a change names at most five variables, in their order")
+    func report() {
+        let now = ContinuousClock.now
+        for (count, names) in [(2, "V1, V2"), (5, "V1, V2, V3, V4, V5"), (7, "V1, V2, V3, V4, V5 and 2 more")] {
+            var supervision = ProgramSupervision(
+                of: "p", with: ["A": UTF8Text("1")], reaction: .exit, settleTime: .zero, stopTimeout: .zero, at: now)
+            let new = (1...count).map { ("V\($0)", UTF8Text("")) } + [("A", UTF8Text("1"))]
+            supervision.update(Dictionary(uniqueKeysWithValues: new), at: now)
+            #expect(supervision.advance(to: now).first == .report("\(names) changed; ending p"))
+        }
+    }
+}

@@ -1,0 +1,196 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `settings run` while settings change, and while the daemon stops.
+@Suite(.ownThread)
+struct RunChangesTests {
+    /// A program that prints the launch count and the identifier of `settings run`, and then waits.
+    private static let program = "sh -c 'echo \"count $LAUNCH_COUNT. $PPID\" >&2; exec sleep 600'"
+
+    private static func end(_ run: ChildProcess, _ code: Int32 = 143) throws -> [String] {
+        run.signal(SIGTERM)
+        let end = try run.end()
+        #expect(end.code == code, "\(end)")
+        return end.errors.replacing(#/ \d+\n/#, with: "\n").split(separator: "\n").map(String.init)
+    }
+
+    private func set(_ count: Int, _ client: RawClient) throws {
+        let body = String(count)
+        let answer = try client.exchange(
+            "PUT /v1/suites/app/keys/launchCount HTTP/1.1\r\nHost: x\r\nContent-Length: \(body.count)\r\n\r\n\(body)")
+        #expect(answer.status == 200 || answer.status == 201)
+    }
+
+    @Test("Many changes in a short time cause few restarts, and the last program has the newest value")
+    func storm() throws {
+        let shell = try Shell()
+        let client = try RawClient(.unix("\(shell.directory.path)/socket"))
+        let run = try shell.start("exec settings run app --on-change restart -- \(Self.program)")
+        _ = try run.line(containing: "count 0.")
+        // While the command is stopped, the changes cannot cause restarts.
+        run.signal(SIGSTOP)
+        for count in 1...50 { try set(count, client) }
+        run.signal(SIGCONT)
+        _ = try run.line(containing: "count 50.")
+        let lines = try Self.end(run)
+        let restarts = lines.count { $0 == "settings: LAUNCH_COUNT changed; restarting sh" }
+        #expect((1...2).contains(restarts) && lines.last == "count 50.", "\(lines)")
+    }
+
+    @Test("1000 restarts leave no zombies")
+    func zombies() throws {
+        let shell = try Shell()
+        let client = try RawClient(.unix("\(shell.directory.path)/socket"))
+        let run = try shell.start("exec settings run app --on-change restart --settle 0 -- \(Self.program)")
+        _ = try run.line(containing: "count 0.")
+        for count in 1...1000 {
+            try set(count, client)
+            _ = try run.line(containing: "count \(count).")
+        }
+        let line = try run.line(containing: "count 1000.")
+        let command = try #require(line.split(separator: " ").last)
+        #expect(try shell.run("ps -o comm= --ppid \(command)").output == "sleep\n")
+        #expect(try Self.end(run).last == "count 1000.")
+    }
+
+    @Test("A change of the values of other keys does not count")
+    func otherKeys() throws {
+        let shell = try Shell()
+        let run = try shell.start(
+            "exec settings run app --only launchCount --on-change restart --settle 0 -- \(Self.program)")
+        _ = try run.line(containing: "count 0.")
+        try shell.does("set", "app", "theme=dark")
+        try shell.does("set", "app", "launchCount=1")
+        _ = try run.line(containing: "count 1.")
+        #expect(try Self.end(run) == ["count 0.", "settings: LAUNCH_COUNT changed; restarting sh", "count 1."])
+    }
+
+    @Test("With --on-change exit the command ends, and with signal:NAME the program receives the signal")
+    func otherReactions() throws {
+        let shell = try Shell()
+        let exit = try shell.start("exec settings run app --on-change exit -- \(Self.program)")
+        let signal = try shell.start(
+            """
+            exec settings run app --on-change signal:USR1 --settle 0 -- python3 -c '
+            import signal, sys
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
+            print("ready", file=sys.stderr)
+            while signal.sigwait({signal.SIGUSR1}): print("got it", file=sys.stderr)'
+            """)
+        _ = try exit.line(containing: "count 0.")
+        _ = try signal.line(containing: "ready")
+        try shell.does("set", "app", "launchCount=1")
+        let end = try exit.end()
+        #expect(end.code == 143 && end.errors.hasSuffix("settings: LAUNCH_COUNT changed; ending sh\n"), "\(end)")
+        _ = try signal.line(containing: "got it")
+        #expect(try Self.end(signal).contains("settings: LAUNCH_COUNT changed; sending USR1 to python3"))
+    }
+
+    @Test("A program that fails after a restart is started again, and a change starts it at once")
+    func failure() throws {
+        let shell = try Shell()
+        let run = try shell.start(
+            "exec settings run app --on-change restart --settle 0 -- sh -c 'echo count $LAUNCH_COUNT. $PPID >&2; "
+                + "[ $LAUNCH_COUNT != 1 ] || exit 5; exec sleep 600'")
+        _ = try run.line(containing: "count 0.")
+        try shell.does("set", "app", "launchCount=1")
+        _ = try run.line(containing: "settings: sh ended with 5 after a restart; starting it again in 2.0 seconds")
+        try shell.does("set", "app", "launchCount=2")
+        _ = try run.line(containing: "count 2.")
+        let lines = try Self.end(run)
+        #expect(lines.filter { $0 == "count 1." }.count >= 2)
+        #expect(lines.last == "count 2.", "\(lines)")
+    }
+
+    @Test("A change that gives two keys one name keeps the program, and the message does not repeat")
+    func clash() throws {
+        let shell = try Shell()
+        let run = try shell.start("exec settings run app --on-change restart --settle 0 -- \(Self.program)")
+        _ = try run.line(containing: "count 0.")
+        try shell.does("set", "app", "LAUNCH_COUNT=1")
+        let message = try run.line(containing: "both become")
+        #expect(
+            message.hasPrefix(
+                "settings: sh keeps its environment: cannot make variables of the settings: app LAUNCH_COUNT and app "
+                    + "launchCount both become LAUNCH_COUNT; "))
+        try shell.does("set", "app", "launchCount=2")
+        try shell.does("unset", "app", "LAUNCH_COUNT")
+        _ = try run.line(containing: "count 2.")
+        let lines = try Self.end(run)
+        #expect(lines.count == 4, "\(lines)")
+    }
+
+    @Test("The program gets the newest values after a restart, a kill and a loss of data of the daemon")
+    func daemonRestarts() throws {
+        let shell = try Shell(hasSchema: false)
+        try shell.does("set", "app", "launchCount=1")
+        let run = try shell.start("exec settings run app --on-change restart --settle 0 -- \(Self.program)")
+        _ = try run.line(containing: "count 1.")
+        try shell.restart()
+        try shell.does("set", "app", "launchCount=2")
+        _ = try run.line(containing: "count 2.")
+        try shell.restartAfterKill()
+        try shell.does("set", "app", "launchCount=3")
+        _ = try run.line(containing: "count 3.")
+        try shell.stop()
+        #expect(try shell.run("rm -r data").code == 0)
+        try shell.startAgain()
+        _ = try run.line(containing: "count .")
+        try shell.does("set", "app", "launchCount=4")
+        _ = try run.line(containing: "count 4.")
+        let lines = try Self.end(run).filter { !$0.hasSuffix("; trying until the daemon answers") }
+        #expect(lines.filter { $0.hasPrefix("count") } == ["count 1.", "count 2.", "count 3.", "count .", "count 4."])
+        #expect(lines.count == 9, "\(lines)")
+    }
+
+    @Test("Without the daemon, the program starts with the values of the cache, and later follows the daemon")
+    func cache() throws {
+        let shell = try Shell(["settings set app key=hunter2 launchCount=1 --quiet"])
+        let command = "settings run app --cache cache --on-change restart --settle 0"
+        #expect(try shell.run("\(command) -- true").code == 0)
+        #expect(try shell.run("stat -c %a cache").output == "600\n")
+        #expect(shell.text("cache").contains("\"launchCount\": 1") && !shell.text("cache").contains("hunter2"))
+        try shell.stop()
+        let run = try shell.start("exec \(command) -- \(Self.program)")
+        _ = try run.line(containing: "count 1.")
+        let start = try run.line(containing: "settings: ")
+        #expect(start.hasPrefix("settings: no answer from the daemon: "))
+        #expect(start.hasSuffix("; starting sh with the values of the cache"))
+        try shell.startAgain()
+        try shell.does("set", "app", "launchCount=2")
+        _ = try run.line(containing: "count 2.")
+        try eventually { shell.text("cache").contains("\"launchCount\": 2") }
+        _ = try Self.end(run)
+        #expect(try shell.run("ls | grep tmp").output == "")
+        // A cache with secrets does not give them to a program that does not get secrets.
+        #expect(try shell.run("\(command) --secrets -- true").code == 0)
+        #expect(shell.text("cache").contains("hunter2"))
+        try shell.stop()
+        #expect(try shell.run("\(command) -- sh -c 'echo ${KEY-none}'").output == "none\n")
+        #expect(try shell.run("\(command) --secrets -- sh -c 'echo ${KEY-none}'").output == "hunter2\n")
+    }
+
+    @Test("Without the daemon and without a usable cache, the command ends with 8 after the timeout")
+    func noDaemon() throws {
+        let shell = try Shell()
+        #expect(try shell.run("settings run app --cache cache -- true; echo '{' >damaged").code == 0)
+        try shell.stop()
+        for (options, message) in [
+            ("", nil), ("--cache none", nil), ("--cache damaged", "cannot use the cache damaged: not valid JSON"),
+            ("--cache cache --prefix a", "cannot use the cache cache: the file does not have the keys of this prefix"),
+            ("--cache cache --secrets", "cannot use the cache cache: the file does not have secrets"),
+            ("net --cache cache", "cannot use the cache cache: the file does not have the suite net"),
+        ] as [(String, String?)] {
+            let end = try shell.run("settings run app \(options) --timeout 100ms -- echo started")
+            #expect(end.code == 8 && end.output.isEmpty, "\(options): \(end)")
+            let late = "settings: timed out after 0.1 seconds waiting for the daemon\n"
+            #expect(end.errors.hasSuffix(late), "\(options): \(end)")
+            #expect(message.map(end.errors.contains) ?? true, "\(options): \(end)")
+        }
+        let waiting = try shell.start("exec settings run app -- echo started")
+        _ = try waiting.line(containing: "; trying until the daemon answers")
+        try shell.startAgain()
+        #expect(try waiting.end().output == "started\n")
+    }
+}

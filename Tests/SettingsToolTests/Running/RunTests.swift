@@ -1,0 +1,175 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `settings run` with real programs and a daemon that does not stop.
+@Suite(.ownThread)
+struct RunTests {
+    @Test("The program has the settings of its suites as variables, and its exit code is that of the command")
+    func variables() throws {
+        let shell = try Shell([
+            "settings set app name='a b' key=hunter2 --quiet", #"settings set net 'hosts=["a"]' port=1 --quiet"#,
+        ])
+        let print = #"-- sh -c 'env | grep -E "^($1)=" | sort' sh"#
+        try shell.follow(
+            #"""
+            $ settings run app net \#(print) 'NAME|THEME|PLAYER_VOLUME|LAUNCH_COUNT|HOSTS|PORT|KEY|TAGS'
+            HOSTS=["a"]
+            LAUNCH_COUNT=0
+            NAME=a b
+            PLAYER_VOLUME=0.5
+            PORT=1
+            THEME=light
+            $ settings run app --prefix player. --env-prefix P_ --map player.muted=QUIET \#(print) '.*(VOLUME|MUTED|QUIET)'
+            P_VOLUME=0.5
+            QUIET=false
+            $ settings run app --secrets --only key --only 'player.*' \#(print) 'KEY|THEME|PLAYER.*'
+            KEY=hunter2
+            PLAYER_MUTED=false
+            PLAYER_VOLUME=0.5
+            $ THEME=inherited NAME=inherited settings run app --only name \#(print) 'NAME|THEME'
+            NAME=a b
+            THEME=inherited
+            $ echo line | settings run app -- sh -c 'read x; echo "$x $1 $2"; echo error >&2; exit 9' sh 'a  b' -- --help
+            line a  b --
+            ! error
+            => 9
+            $ settings run app -- sh -c 'kill -KILL $$'
+            => 137
+            $ settings run app -- ./nothing
+            ! settings: cannot start ./nothing: No such file or directory
+            => 127
+            $ settings run app -- ./app.json
+            ! settings: cannot start ./app.json: Permission denied
+            => 126
+            """#)
+    }
+
+    @Test("Mistakes are errors before the program starts")
+    func mistakes() throws {
+        let shell = try Shell([
+            "settings set net Theme=1 --quiet", #"settings set zero --json 'text="a\u0000b"' --quiet"#,
+        ])
+        try shell.follow(
+            #"""
+            $ settings run app net -- echo started
+            ! settings: cannot make variables of the settings: app theme and net Theme both become THEME; choose other names with --map, or fewer settings with --only
+            => 1
+            $ settings run zero -- echo started
+            ! settings: cannot make variables of the settings: the value of zero text contains a zero byte; choose other names with --map, or fewer settings with --only
+            => 1
+            $ settings run ap -- echo started
+            ! settings: there is no suite ap; did you mean app?
+            => 4
+            $ settings run app echo started
+            ! settings: -- and the program are missing; the usage is 'settings run SUITE… -- PROGRAM [ARGUMENT…]'
+            => 64
+            $ settings run -- echo started
+            ! settings: SUITE is missing; the usage is 'settings run SUITE… -- PROGRAM [ARGUMENT…]'
+            => 64
+            $ settings run app --on-change signal:KILL -- echo started
+            ! settings: --on-change takes ignore, restart, exit, or signal: and HUP, INT, QUIT, TERM, USR1, USR2 or WINCH, not 'signal:KILL'
+            => 64
+            $ settings run app --map theme=1 -- echo started
+            ! settings: --map takes KEY=NAME with a name of letters, digits and _, not 'theme=1'
+            => 64
+            $ settings run app --env-prefix a-b -- echo started
+            ! settings: --env-prefix takes letters, digits and _, not 'a-b'
+            => 64
+            $ settings run app --only '*.volume' -- echo started
+            ! settings: --only takes a key, or the beginning of keys and a *, not '*.volume'
+            => 64
+            $ settings run app --settle soon -- echo started
+            ! settings: --settle takes seconds, or a time span such as 2m, not 'soon'
+            => 64
+            """#)
+    }
+
+    @Test("The program receives the signals that the command receives, and its end by SIGTERM is the code 143")
+    func signals() throws {
+        let shell = try Shell()
+        _ = try shell.directory.file(
+            "program.py",
+            """
+            import signal, sys
+            signals = {signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGWINCH}
+            signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+            print("ready", file=sys.stderr)
+            while True: print("got", signal.Signals(signal.sigwait(signals)).name, file=sys.stderr)
+            """)
+        let run = try shell.start("exec settings run app -- python3 program.py")
+        _ = try run.line(containing: "ready")
+        let signals = [
+            (SIGHUP, "HUP"), (SIGINT, "INT"), (SIGQUIT, "QUIT"), (SIGUSR1, "USR1"), (SIGUSR2, "USR2"),
+            (SIGWINCH, "WINCH"),
+        ]
+        for (number, name) in signals {
+            run.signal(number)
+            _ = try run.line(containing: "got SIG\(name)")
+        }
+        run.signal(SIGTERM)
+        #expect(try run.end().code == 143)
+    }
+
+    @Test("A program that ignores SIGTERM is killed after the stop timeout")
+    func stopTimeout() throws {
+        let shell = try Shell()
+        let run = try shell.start(
+            "exec settings run app --stop-timeout 100ms -- sh -c 'trap \"\" TERM; echo ready >&2; exec sleep 600'")
+        _ = try run.line(containing: "ready")
+        run.signal(SIGTERM)
+        let end = try run.end()
+        #expect(end.code == 137)
+        #expect(end.errors == "ready\nsettings: sh did not end within 0.1 seconds; killing it\n")
+    }
+
+    @Test("If the command is killed, the kernel kills the program")
+    func killedCommand() throws {
+        let shell = try Shell()
+        let run = try shell.start("exec settings run app -- sh -c 'trap \"\" TERM HUP; echo ready >&2; exec sleep 600'")
+        _ = try run.line(containing: "ready")
+        run.signal(SIGKILL)
+        // The program has the outputs open until it ends.
+        #expect(try run.end().code == -SIGKILL)
+    }
+
+    @Test("A signal that the command ignores at its start stays ignored by the program")
+    func ignoredSignal() throws {
+        let shell = try Shell()
+        let run = try shell.start(
+            "trap '' HUP; exec settings run app -- sh -c 'kill -HUP $$; echo ready >&2; exec sleep 600'")
+        _ = try run.line(containing: "ready")
+        #expect(try run.has(SIGHUP, in: "SigIgn"))
+        run.signal(SIGTERM)
+        #expect(try run.end().code == 143)
+    }
+
+    @Test("At a terminal, the program reads keys, and Ctrl-C reaches the program once")
+    func terminal() throws {
+        let shell = try Shell()
+        let (output, code) = try shell.atTerminal(
+            "exec settings run app -- sh -c 'echo which; read x; echo \"got $x\"; exit 3'", [("which", "abc\\n")])
+        #expect(code == 3 && output.hasSuffix("got abc\n"), "\(output)")
+        // The command forwards signals in the order of their arrival: a second SIGINT would precede SIGUSR1.
+        _ = try shell.directory.file(
+            "program.py",
+            """
+            import os, signal
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGUSR1})
+            print("ready", flush=True)
+            signal.sigwait({signal.SIGINT})
+            os.kill(os.getppid(), signal.SIGUSR1)
+            signal.sigwait({signal.SIGUSR1})
+            print("twice" if signal.SIGINT in signal.sigpending() else "once")
+            """)
+        // The first command is the leader of its session, and the second is not.
+        for line in ["exec settings run app -- python3 program.py", "settings run app -- python3 program.py; exit $?"] {
+            let interrupted = try shell.atTerminal(
+                "cd '\(shell.directory.path)'; trap : INT; \(line)", [("ready", "\\003")])
+            #expect(interrupted.code == 0 && interrupted.output.contains("once\n"), "\(line): \(interrupted)")
+        }
+        let ended = try shell.atTerminal(
+            "exec settings run app -- sh -c 'echo ready; exec sleep 600'", [("ready", "\\003")])
+        #expect(ended.code == 130, "\(ended)")
+    }
+}

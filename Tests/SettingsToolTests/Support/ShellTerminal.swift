@@ -1,0 +1,38 @@
+import TestSupport
+
+extension Shell {
+    /// Runs a command line at a terminal of its own, and answers texts that it prints with keys.
+    ///
+    /// - Returns: all that the terminal got, and how the command ended, as Python has it: negative for a signal.
+    func atTerminal(_ line: String, _ answers: [(text: String, keys: String)] = []) throws -> (
+        output: String, code: Int
+    ) {
+        let program = """
+            import os, pty, select, sys
+            line, answers = sys.argv[1], sys.argv[2:]
+            process, terminal = pty.fork()
+            if process == 0: os.execv("/bin/sh", ["sh", "-c", line])
+            output, place = "", 0
+            while select.select([terminal], [], [], 60)[0]:
+                try: piece = os.read(terminal, 4096).decode(errors="replace")
+                except OSError: break
+                if not piece: break
+                output += piece
+                if answers and answers[0] in output[place:]:
+                    place = len(output)
+                    os.write(terminal, answers[1].encode().decode("unicode_escape").encode())
+                    answers = answers[2:]
+            print(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]))
+            print(output.replace("\\r\\n", "\\n"), end="")
+            """
+        let file = try directory.file("terminal.py", program)
+        let words = answers.map { " '\($0.text)' '\($0.keys)'" }.joined()
+        let command = try directory.file("line", line)
+        let end = try run("python3 '\(file)' \"$(cat '\(command)')\"\(words)")
+        let parts = end.output.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)
+        guard end.code == 0, let code = parts.first.flatMap({ Int($0) }) else {
+            throw ChildProcess.Failure(description: "\(end)")
+        }
+        return (String(parts.last ?? ""), code)
+    }
+}
