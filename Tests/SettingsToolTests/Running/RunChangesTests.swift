@@ -42,16 +42,18 @@ struct RunChangesTests {
     func zombies() throws {
         let shell = try Shell()
         let client = try RawClient(.unix("\(shell.directory.path)/socket"))
-        let run = try shell.start("exec settings run app --on-change restart --settle 0 -- \(Self.program)")
-        _ = try run.line(containing: "count 0.")
+        let run = try shell.start(
+            "exec settings run app --on-change restart --settle 0 -- "
+                + "sh -c 'echo $LAUNCH_COUNT >count; echo $PPID >command; exec sleep 600' 2>messages")
         for count in 1...1000 {
             try set(count, client)
-            _ = try run.line(containing: "count \(count).")
+            try eventually { shell.text("count") == "\(count)\n" }
         }
-        let line = try run.line(containing: "count 1000.")
-        let command = try #require(line.split(separator: " ").last)
-        #expect(try shell.run("ps -o comm= --ppid \(command)").output == "sleep\n")
-        #expect(try Self.end(run).last == "count 1000.")
+        try eventually { try shell.run("ps -o comm= --ppid $(cat command)").output == "sleep\n" }
+        run.signal(SIGTERM)
+        #expect(try run.end().code == 143)
+        let messages = shell.text("messages").split(separator: "\n")
+        #expect(messages.count > 990 && Set(messages) == ["settings: LAUNCH_COUNT changed; restarting sh"])
     }
 
     @Test("A change of the values of other keys does not count")
