@@ -94,7 +94,8 @@ extension State {
         NameSuggestion.nearest(to: suite) { requested, count in
             guard let prefix = readLimits.map({ $0.shortestReadablePrefix(of: requested) }) ?? "" else { return [] }
             let names = suites.neighbours(of: requested, count) { $0.hasBytePrefix(prefix) }
-            // A suite that did not exist at an earlier revision may exist in this state.
+            // The filter is needed for a read of an earlier revision: the suite may exist in this state, although it
+            // did not exist then.
             return names.filter { !$0.hasSameBytes(as: suite) }
         }
     }

@@ -92,8 +92,8 @@ extension Suite {
     }
 
     package func addRenderingCost(of record: KeyRecord, to meter: inout CostMeter) {
-        // The extent measures JSON (see ``Cost``): four for the revision and the time, one for each 8 bytes of the
-        // name.
+        // The extent is a measure of JSON (see ``Cost``): four units for the revision and the time, and one unit for
+        // each 8 bytes of the name.
         meter.add((4 + record.name.utf8.count / 8) * .renderedUnit)
         // The violations of an invalid value are not stored, so a read validates it again.
         if record.valueSource == .invalid { meter.add(.schemaRevalidation) }

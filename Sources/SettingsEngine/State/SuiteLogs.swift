@@ -6,7 +6,7 @@ internal import SettingsModel
 struct SuiteLogs: Sendable {
     private var logs: OrderedTree<SuiteLog>
     /// The oldest revision at which every suite without a log can still be read. It rises when an empty log is removed,
-    /// and when the history has no room for a large commit.
+    /// and when a commit is too large for the history.
     private(set) var oldestAvailableWithoutLog: Revision
 
     init(_ logs: OrderedTree<SuiteLog> = OrderedTree(), oldestAvailableWithoutLog: Revision) {
@@ -34,7 +34,8 @@ struct SuiteLogs: Sendable {
         logs.with(suite.text.utf8Span.span) { $0.forEachReversed(before: revision, body) }
     }
 
-    /// True if at least one log contains the commit, which was appended to the logs of all suites that it affects.
+    /// True if at least one log contains the commit. The commit must have been appended to the log of each suite that
+    /// it affects.
     func contains(_ commit: RetainedCommit) -> Bool {
         var isFound = false
         commit.forEachSuite { suite in
@@ -53,8 +54,8 @@ extension SuiteLogs {
         _ commit: RetainedCommit, to suite: SuiteName, evictedThrough: Revision, limits: History.Limits
     ) -> [RetainedCommit] {
         func append(to log: inout SuiteLog) -> [RetainedCommit] {
-            // A snapshot (a file with a whole state) can contain a commit that another suite protects, after this log
-            // has evicted it.
+            // A snapshot (a file with a whole state) can contain a commit that this log has evicted, because another
+            // suite protects the commit.
             guard !log.hasEvicted(commit) else { return [] }
             log.append(commit)
             return log.removeUnprotected(through: evictedThrough, limits: limits)

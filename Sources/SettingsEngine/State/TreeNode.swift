@@ -38,7 +38,7 @@ extension OrderedTree {
 
         /// Computes the common prefix of all names under this branch again, and the index of the bounds, which depends
         /// on the prefix. The order of the names makes the prefix that the first and the last name share common to all
-        /// names. Needed after the bounds were made or split, because `NameBounds` then has no valid index.
+        /// names. Must be called after the bounds were made or split, because `NameBounds` then has no valid index.
         private mutating func rebuildBoundsIndex() {
             guard let firstName, let lastName else { return }
             bounds.rebuildIndex(firstName: firstName, lastName: lastName)
@@ -154,8 +154,8 @@ extension OrderedTree.Node {
             elements.insert(element, at: index)
             return nil
         }
-        // An element after the end begins a new leaf, so that insertions in the order of names leave full leaves
-        // behind.
+        // An element after the last element of a full leaf begins a new leaf, so that insertions in the order of names
+        // produce full leaves.
         let middle = index == elements.count ? index : elements.count / 2
         var right = Self(elements: Array(elements[middle...]))
         elements.removeSubrange(middle...)
