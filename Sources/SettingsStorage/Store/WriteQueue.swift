@@ -25,7 +25,8 @@ struct WriteQueue: Sendable {
         var isEmpty: Bool { cheap.isEmpty && costly.isEmpty }
     }
 
-    /// While cheap writes are served, a costly write waits for this multiple of its time. See the type.
+    /// While cheap writes are served, a costly write waits for this multiple of its estimated time, and for this
+    /// multiple of the duration of the last costly write.
     private static let yieldFactor: UInt64 = 20
 
     /// Writes that were dequeued before but must be decided again. They are served before all other writes.
@@ -35,7 +36,7 @@ struct WriteQueue: Sendable {
     private var cheapCallers = Deque<ClientKey?>()
     /// The callers with costly writes. The queue serves the first caller next.
     private var costlyCallers = Deque<ClientKey?>()
-    /// The earliest time at which a costly write may be served while cheap writes wait.
+    /// The earliest monotonic time at which a costly write may be served while cheap writes wait.
     private var yieldEnd: UInt64 = 0
 
     private(set) var count = 0
@@ -127,7 +128,8 @@ extension WriteQueue {
         return dequeued
     }
 
-    /// Notes when costly writes were decided, and for how many nanoseconds. The next costly write waits accordingly.
+    /// Records when costly writes were decided, and how many nanoseconds deciding them took. These times determine how
+    /// long the next costly write waits.
     mutating func noteCostlyWrites(endedAt end: UInt64, duration: UInt64, _ limits: WriteLimits) {
         yieldEnd = end + Self.yieldTime(forCost: duration, limits)
     }
