@@ -27,7 +27,7 @@ package struct WatchReader: Sendable {
     package init(_ state: State) { self.state = state }
 }
 
-// Search.
+// Methods that search for commits.
 extension WatchReader {
     /// Finds the data that a watcher does not have yet.
     ///

@@ -10,7 +10,7 @@ package struct RecentPast: Sendable {
     package init(_ state: State) { self.state = state }
 }
 
-// Conversion of moments to revisions.
+// Methods that convert moments to revisions.
 extension RecentPast {
     /// Returns the revision of a moment, which is a revision (the number of a commit) or an instant. Throws if the
     /// revision does not exist yet, or if the history lacks commits that are needed to show the suite at that moment.

@@ -56,7 +56,7 @@ package struct History: Sendable {
     package var count: Int { older.count + newest.count }
 }
 
-// Changes.
+// Methods that change the history.
 extension History {
     /// Appends the newest commit. Returns the commits that the history evicts. If the new commit is larger than
     /// `limits.bytes`, it is the only evicted commit. Ignores a commit that is not newer than the commits of the

@@ -1,10 +1,10 @@
 package import SettingsAPI
 package import SettingsModel
 
-// Search. The history has the recent commits in two lists. `newest` has every commit after the revision
-// `evictedThrough`. A commit up to `evictedThrough` was either evicted (removed), or is in `older` because a suite
-// protects it as one of its own newest commits. `logs` has for each suite a log: the commits of both lists that affect
-// (change) the suite.
+// Methods that search the history. The history has the recent commits in two lists. `newest` has every commit after the
+// revision `evictedThrough`. A commit up to `evictedThrough` was either evicted (removed), or is in `older` because a
+// suite protects it as one of its own newest commits. `logs` has for each suite a log: the commits of both lists that
+// affect (change) the suite.
 extension History {
     /// The commits after a revision, in order. No commit is missing if the revision is not before ``oldestAvailable``.
     package func commits(after revision: Revision) -> [RetainedCommit] { collect { forEach(after: revision, $0) } }
@@ -101,7 +101,7 @@ extension History {
     }
 }
 
-// Suites.
+// Methods about one suite.
 extension History {
     /// The oldest revision at which a suite can still be read: the history has all later commits that affect the suite.
     package func oldestAvailable(of suite: SuiteName) -> Revision { logs.oldestAvailable(of: suite) }

@@ -1,7 +1,7 @@
 package import SettingsAPI
 package import SettingsModel
 
-// Lookups by the bytes of names.
+// Methods that find settings and suites by the bytes of their names.
 extension State {
     /// Finds the record of a key by the bytes of the names.
     ///
@@ -23,7 +23,7 @@ extension State {
     package func suite(_ name: Span<UInt8>) -> Suite? { suites.find(name) }
 }
 
-// Description.
+// The description for operators.
 extension State {
     /// A description of the state in one line, for operators.
     package var summary: String {
@@ -37,7 +37,7 @@ extension State {
     }
 }
 
-// Watchers and the past.
+// Readers for watchers and for earlier states.
 extension State {
     /// Reads this state for watchers: clients that wait for changes.
     package var watchReader: WatchReader { WatchReader(self) }

@@ -45,7 +45,7 @@ struct SuiteLogs: Sendable {
     }
 }
 
-// Changes.
+// Methods that change the logs.
 extension SuiteLogs {
     /// Appends a commit to the log of a suite that the commit affects. The suite protects the commit from eviction, and
     /// may cease to protect older commits. If it ceases to protect a commit up to `evictedThrough`, this method removes
@@ -68,7 +68,8 @@ extension SuiteLogs {
     }
 
     /// Applies changed limits to all logs. Removes from each log the commits up to a revision that its suite no longer
-    /// protects. Returns the removed commits, each once for each log that had it.
+    /// protects. Returns the removed commits. The result contains a commit once for each log that the commit was
+    /// removed from.
     mutating func removeUnprotected(through revision: Revision, limits: History.Limits) -> [RetainedCommit] {
         logs.elements.flatMap { log in
             logs.update(log.name.utf8Span.span) { $0.removeUnprotected(through: revision, limits: limits) } ?? []
@@ -86,7 +87,8 @@ extension SuiteLogs {
         }
     }
 
-    /// Removes a commit from the logs that begin with it; if `keepingProtected`, only from logs that do not protect it.
+    /// Removes a commit from the logs that begin with this commit. If `keepingProtected` is true, the logs of suites
+    /// that protect the commit keep it.
     mutating func removeFirst(_ commit: RetainedCommit, keepingProtected: Bool) {
         commit.forEachSuite { suite in
             let isEmpty = logs.update(suite.text.utf8Span.span) { log in

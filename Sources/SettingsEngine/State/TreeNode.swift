@@ -52,7 +52,7 @@ extension OrderedTree {
     }
 }
 
-// Search.
+// Methods that search the tree.
 //
 // `NameBounds.childIndex(forNameWithCommonPrefix:)` assumes that a name begins with the common prefix of the names
 // under the branch. The exact lookups may use it without a check, because no child contains a name without this prefix,
@@ -101,7 +101,7 @@ extension OrderedTree.Node {
     }
 }
 
-// Changes.
+// Methods that change the tree.
 extension OrderedTree.Node {
     /// Inserts an element, or replaces the element with the same name.
     ///
