@@ -136,7 +136,7 @@ extension EtcdClient {
     }
 }
 
-/// The state with which a daemon starts.
+/// Methods that read the state with which a daemon starts.
 extension EtcdClient {
     /// Applies the later batches of the log to a state. If the log is in another epoch or no longer has the next batch,
     /// reads the whole state from etcd instead. Throws if the log ends before the state.

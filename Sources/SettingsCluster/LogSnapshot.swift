@@ -169,8 +169,8 @@ struct SnapshotLock: Sendable {
     }
 
     /// Puts a snapshot, moves the pointer to the snapshot, and deletes all other snapshots. Deletes only the batches
-    /// that the previous snapshot contains, so that a daemon that has not read the latest batches yet can still read
-    /// them.
+    /// that the previous snapshot contains, so that a daemon that is a few batches behind can still read the
+    /// later batches.
     ///
     /// - Parameters:
     ///   - old: the pointer to the previous snapshot; nil if there is no snapshot.

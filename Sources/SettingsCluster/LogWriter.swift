@@ -47,7 +47,8 @@ struct LogWriter: Sendable {
     /// The number of batches that one read returns, unless its caller sets another limit. A batch has at most about a
     /// megabyte without its parts, so the answer to a read has at most about 16 megabytes.
     static let pageSize = 16
-    /// A daemon claims the next batch after other daemons were first this number of times in a row.
+    /// A daemon claims the next batch after other daemons have appended their batches first this number of times in a
+    /// row.
     private static let maxLosses = 5
     /// The seconds after which etcd deletes a claim. This is the shortest lease that etcd grants.
     private static let claimLeaseSeconds = 2
@@ -63,7 +64,7 @@ struct LogWriter: Sendable {
     /// The batches that the follower, which watches the log for batches of other daemons, has received.
     private let inbox: LogInbox
     private var unresolvedBatch: UnresolvedBatch?
-    /// How often other daemons were first since this daemon last appended a batch.
+    /// The number of times that other daemons appended their batches first since this daemon last appended a batch.
     private var consecutiveLosses = 0
     /// True if etcd has a claim of this daemon for the next batch, as far as this daemon knows.
     private(set) var hasClaim = false
@@ -148,7 +149,8 @@ struct LogWriter: Sendable {
         _ entry: LogEntry, after end: LogHead, mayBeStored: Bool, by deadline: Instant
     ) -> Outcome {
         var mayBeStored = mayBeStored
-        // Set if etcd reported that it has no space. The next attempt then only reads the end of the log.
+        // The error if etcd reported that it has no space; otherwise nil. After this error, the next attempt only reads
+        // the end of the log.
         var spaceError: EtcdError?
         // The claim of another daemon that delays the batch, and when this daemon first saw the claim.
         var otherClaim: (claimant: [UInt8], since: Instant)?
@@ -304,7 +306,7 @@ struct LogWriter: Sendable {
         // If the lease took this long, the batch would take as long, and the other daemons would delete the claim.
         let isLate = lease == nil || .now >= start + Self.claimTimeout
         let answer = isLate ? nil : try? client.call(transaction, by: deadline)
-        // Another daemon has a claim.
+        // The transaction fails if the key `claim` exists, which means that another daemon has a claim.
         if let answer, !answer.hasSucceeded { return false }
         earliestClaim = .now + claimPause
         claimPause = min(claimPause * 2, Self.longestClaimPause)

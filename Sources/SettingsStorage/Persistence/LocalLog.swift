@@ -72,8 +72,9 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
     /// Locks a directory, recovers the state, logs the notes of the recovery, and begins a new journal. If commits may
     /// be missing, a new epoch begins: a history with its own revisions.
     ///
-    /// If it throws because of damage, the directory is unchanged. When it returns, the recovered state is durable. On
-    /// a full or read-only disk, the log refuses writes until ``performMaintenance()`` can begin a journal.
+    /// If this method throws because of damage, the directory is unchanged. When this method returns, the recovered
+    /// state is durable. On a full or read-only disk, the log refuses writes until ``performMaintenance()`` can begin a
+    /// journal.
     package static func open(
         _ directory: DataDirectory, options: Options, limits: History.Limits, log: Log, newEpoch: () -> Epoch,
         clock: @escaping @Sendable () -> UInt64
@@ -155,7 +156,8 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
             latestRevision: recovery.snapshotRevision ?? .zero, bytesSinceSnapshot: recovery.replayedBytes, options,
             now: clock())
         // Recovery ignores the commits after `predecessor` in older journals. If the newest journal begins at the
-        // recovered revision, the new journal has the same name and replaces it, so it takes over its predecessor.
+        // recovered revision, the new journal replaces the newest journal, because both have the same name. The new
+        // journal then gets the predecessor of the replaced journal.
         var predecessor = recovery.lastRevision
         if let previous = recovery.head, previous.revision == state.revision { predecessor = previous.predecessor }
         let head = JournalHead(
@@ -378,8 +380,8 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
     /// Syncs the journal, writes past files and a last snapshot, marks the stop as clean, and unlocks the directory.
     /// Runs after the last flush. The log accepts no write afterwards.
     ///
-    /// - Parameter bound: the nanoseconds after which past files and the snapshot are abandoned. No data is lost then,
-    ///   unless the durability is `snapshot`, but the next start takes longer.
+    /// - Parameter bound: the nanoseconds after which the log stops writing past files and the snapshot. Unless the
+    ///   durability is `snapshot`, no data is lost, but the next start takes longer.
     package func close(within bound: UInt64 = .max) throws(FileError) {
         guard let lock else { return }
         let (sum, hasOverflowed) = clock().addingReportingOverflow(bound)

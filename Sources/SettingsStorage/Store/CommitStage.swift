@@ -132,7 +132,7 @@ final class CommitStage: @unchecked Sendable {
     }
 }
 
-/// Replacing results after a failed flush.
+/// Methods that replace results after a failed flush.
 extension CommitStage {
     /// Replaces the results from a position on with errors, because they depend on commits that did not become durable.
     ///

@@ -181,7 +181,8 @@ extension PendingActionRunner {
                 try past(state).readPast(for: &scheduled)
                 request.past = scheduled.past
             } catch {
-                // Deciding the write without the data gives the refusal, which the commit records.
+                // The write is decided without the data from the files. The result is a refusal, which its commit
+                // records.
                 log.debug("cannot read past files for pending action \(action.id): \(error.detail)")
             }
         }
@@ -300,7 +301,7 @@ private final class DeadlineTimer: @unchecked Sendable {
         source.activate()
     }
 
-    /// Schedules the timer after some nanoseconds; nil to fire no more.
+    /// Makes the timer fire after a number of nanoseconds; nil to stop the timer until the next call.
     func schedule(_ nanoseconds: UInt64?) {
         guard let nanoseconds else { return source.schedule(deadline: .distantFuture) }
         source.schedule(deadline: .now() + .nanoseconds(Int(clamping: nanoseconds)), leeway: .milliseconds(1))

@@ -2,8 +2,8 @@ internal import Platform
 internal import SettingsAPI
 package import SettingsEngine
 
-/// The identifier of a write. The receiver of the result chooses both numbers, and finds the answered request with
-/// them.
+/// The identifier of a write. The receiver of the result chooses both numbers, and uses the identifier to find the
+/// request that the result answers.
 package struct WriteID: Hashable, Sendable {
     package let high: UInt64
     package let low: UInt32

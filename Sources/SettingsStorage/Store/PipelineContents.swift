@@ -50,7 +50,7 @@ struct PipelineContents: Sendable {
     }
 }
 
-/// The decide stage.
+/// Methods for the decide stage.
 extension PipelineContents {
     /// Returns true, and marks the decide stage as running, if the caller must start the stage.
     mutating func startDeciding(_ now: UInt64) -> Bool {
@@ -103,7 +103,7 @@ extension PipelineContents {
     }
 }
 
-/// The commit stage.
+/// Methods for the commit stage.
 extension PipelineContents {
     /// Returns true, and marks the commit stage as running, if the caller must start the stage.
     mutating func startCommitting() -> Bool {

@@ -100,7 +100,7 @@ struct WriteQueue: Sendable {
     }
 }
 
-/// Dequeuing writes.
+/// Methods that dequeue writes.
 extension WriteQueue {
     /// Removes the writes of the next slice, which are the writes that the decide stage takes at once: at least one
     /// write, and as many as the limits allow.
@@ -147,7 +147,7 @@ extension WriteQueue {
         min(min(time, limits.maximumYield) * yieldFactor, limits.maximumYield)
     }
 
-    /// Dequeues a costly write. Returns false if there is none or the slice has no capacity for it.
+    /// Dequeues a costly write. Returns false if no costly write waits, or if the slice has no capacity for the write.
     @discardableResult
     private mutating func dequeueCostly(into dequeued: inout [PendingWrite], _ capacity: inout SliceCapacity) -> Bool {
         guard let caller = costlyCallers.first, let index = callers.index(forKey: caller),

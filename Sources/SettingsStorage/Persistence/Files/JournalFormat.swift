@@ -23,8 +23,9 @@ package struct JournalHead: Hashable, Sendable {
     /// The revision before the first commit of the journal. It is also in the name of the file.
     package var revision: Revision
     /// The revision of the last commit before the journal. If an older journal has commits after this revision,
-    /// recovery ignores them, because they were never visible to readers. Usually equal to ``revision``. If an epoch
-    /// begins with this journal, the predecessor is lower, because a new epoch skips revisions.
+    /// recovery ignores these commits, because they were never visible to readers, or this journal repeats them.
+    /// Usually equal to ``revision``. If an epoch begins with this journal, the predecessor is lower, because a new
+    /// epoch skips revisions.
     package var predecessor: Revision
     /// The configured durability when the journal was created.
     package var durability: Durability

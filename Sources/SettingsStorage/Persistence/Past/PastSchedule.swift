@@ -27,7 +27,7 @@ struct PastSchedule {
     /// The number of queued states, from the first, whose commits the task is writing; 0 if there is no task.
     private var writingCount = 0
     /// The total number and bytes of the commits that the history had received when the last state was enqueued.
-    /// `init` subtracts the commits that are not in a file yet, so that they count as new commits.
+    /// `init` subtracts the commits that are not in a file yet, so that ``isDue(_:)`` treats them as new commits.
     private var enqueuedTotals: (count: Int, size: Int)
     /// For each suite (named set of settings), the bytes of its commits in files since its last base: a copy of the
     /// suite in a file. ``PastWriter`` writes a new base as soon as the base takes fewer bytes than these commits.

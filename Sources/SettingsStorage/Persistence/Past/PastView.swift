@@ -20,7 +20,7 @@ package struct PastView: PastReading {
 
     /// The approximate number of commits that one page of a history reads from files.
     private static let maximumSearchedCommits = 16_384
-    /// Opening a file counts as reading this number of commits.
+    /// In the limit ``maximumSearchedCommits``, opening a file counts as reading this number of commits.
     private static let searchCostOfFile = 64
 
     /// Makes a view of the past of a state. The files may contain commits after the state, which the view ignores.
@@ -139,8 +139,8 @@ package struct PastView: PastReading {
             return !isFull
         }
         var end = min(start, state.oldestAvailable(of: suite).advanced(by: 1) ?? start)
-        // Add commits before `end` that are not in a file yet. The history has them only because they also affect
-        // another suite, which keeps more commits.
+        // Add commits before `end` that are not in a file yet. The history still has these commits only because they
+        // also affect another suite, which protects more commits.
         if let newest = files.last, !isFull {
             let unwritten = state.history.commits(affecting: suite, after: newest.to).filter { $0.revision < end }
             isFull = !unwritten.reversed().allSatisfy { page.add($0, withSecretsOf: state) }
