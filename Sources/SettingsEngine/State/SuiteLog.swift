@@ -14,7 +14,7 @@ package struct SuiteLog: TreeElement {
     /// commit.
     package internal(set) var lastOversized: Revision
     private var commits = CommitList()
-    /// The suite protects all commits of this log after this revision.
+    /// The suite protects the commits of this log after this revision, and no other commits.
     private var unprotectedThrough = Revision.zero
     private var protectedCount = 0
     private var protectedBytes = 0

@@ -18,10 +18,12 @@ package protocol PastReading: Sendable {
     func difference(
         of name: SuiteName, from: Moment, to: Moment, for readLimits: Grants?
     ) throws(Problem) -> SuiteDifference
-    /// Reads from past files what an undo or a restore needs, and adds it to the request. Throws if it is not kept.
+    /// Reads the commits or the suite that an undo or a restore needs from past files, and adds them to the request.
+    /// Throws if the past files no longer contain the data.
     func readPast(for request: inout WriteRequest) throws(Problem)
 }
 
 extension RecentPast: PastReading {
+    /// Does nothing: the decide stage finds commits in memory itself.
     package func readPast(for request: inout WriteRequest) {}
 }

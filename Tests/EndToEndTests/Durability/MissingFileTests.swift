@@ -146,7 +146,9 @@ struct MissingFileTests {
                 let directory = try damaged.write()
                 let plan = try ChildProcess.run(["repair", directory.path])
                 #expect(plan.output.contains("\(name) is damaged: line 1"), "\(plan)")
-                #expect(plan.output.contains("would be kept: all up to revision 8") && !plan.output.contains("lost"))
+                #expect(
+                    plan.output.contains("would be kept: all commits up to revision 8") && !plan.output.contains("lost")
+                )
                 #expect(try ChildProcess.run(["repair", directory.path, "--yes"]).code == 0)
                 let daemon = try TestDaemon(in: directory)
                 #expect(try daemon.send("GET player/keys/volume?raw").text == "0.25", "\(name), byte \(offset)")
@@ -159,7 +161,7 @@ struct MissingFileTests {
         damaged.files["journal-5.jsonl"]?[commit] ^= 1
         let directory = try damaged.write()
         let plan = try ChildProcess.run(["repair", directory.path])
-        #expect(plan.output.contains("would be kept: all up to revision 5"), "\(plan.output)")
+        #expect(plan.output.contains("would be kept: all commits up to revision 5"), "\(plan.output)")
         #expect(plan.output.contains("would be lost: 2 commits that can be read, up to revision 8"), "\(plan.output)")
     }
 }

@@ -37,7 +37,7 @@ struct EtcdCallTests {
             success: [.put("k", Array("v".utf8)), .put("l", [], lease: 77), .delete("a"), .delete("a", to: "b")],
             failure: [
                 .range(EtcdRange(key: "k")), .range(EtcdRange(key: "a", end: "b", limit: 16)),
-                .range(EtcdRange(key: "a", end: "b", hasKeysOnly: true)),
+                .range(EtcdRange(key: "a", end: "b", omitsValues: true)),
             ])
         let expected =
             #"{"compare":[{"key":"aGVhZA==","result":"EQUAL","target":"VALUE","value":"MQ=="},"#

@@ -115,11 +115,11 @@ struct EtcdLogTests {
         try etcd.kill(0)
         let stale = try node(0)
         #expect(stale.description == second.description)
-        #expect(stale.log.staleness != nil && stale.log.health != nil, "from the start on")
+        #expect(stale.log.staleness != nil && stale.log.writeFailureReason != nil, "from the start on")
         #expect(try stale.write(.set(3), to: "a").problem?.outcome == .notDone)
         try etcd.start(0)
         try eventually { try stale.write(.set(4), to: "a").problem == nil }
-        try eventually { stale.log.staleness == nil && stale.log.health == nil }
+        try eventually { stale.log.staleness == nil && stale.log.writeFailureReason == nil }
         try eventually { try second.value("a") == 4 }
     }
 
@@ -210,7 +210,7 @@ struct EtcdLogTests {
         let one = try node(0) { $0.snapshotLogBytes = 2000 }
         var client = makeClient()
         let read = EtcdTransaction(success: [
-            .range(EtcdRange(key: keys.batch(LogHead.firstBatch), end: keys.batchesEnd, limit: 1, hasKeysOnly: true))
+            .range(EtcdRange(key: keys.batch(LogHead.firstBatch), end: keys.batchesEnd, limit: 1, omitsValues: true))
         ])
         var value: Int64 = 0
         #expect(try one.write(.set(0), to: "a").problem == nil)

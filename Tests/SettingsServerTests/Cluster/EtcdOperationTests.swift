@@ -37,7 +37,7 @@ struct EtcdOperationTests {
         try etcd.kill(0)
         try etcd.start(0)
         try eventually { try node.write(.set(2), to: "a").problem == nil }
-        try eventually { node.log.health == nil && node.log.staleness == nil }
+        try eventually { node.log.writeFailureReason == nil && node.log.staleness == nil }
     }
 
     @Test("Without space in etcd, writes return 507 and have no effect, and reads continue")
@@ -59,7 +59,7 @@ struct EtcdOperationTests {
         #expect(try node.write(.set(.string("small")), to: "b", guards: [.exists]).problem?.code == .preconditionFailed)
         for _ in 0..<3 {
             node.performMaintenance()
-            #expect(node.log.health?.contains("space") ?? false)
+            #expect(node.log.writeFailureReason?.contains("space") ?? false)
         }
 
         let status = try JSONValue(parsing: etcd.call("maintenance/status", "{}").body)
@@ -71,7 +71,7 @@ struct EtcdOperationTests {
         try done(etcd, "maintenance/alarm", #"{"action":"DEACTIVATE","memberID":"\#(member)","alarm":"NOSPACE"}"#)
         try eventually {
             node.performMaintenance()
-            return node.log.health == nil
+            return node.log.writeFailureReason == nil
         }
         #expect(try node.write(.set(1), to: "a").problem == nil)
     }

@@ -49,7 +49,7 @@ struct LogWriterTests {
 
     /// Returns the keys in a range.
     private func found(_ client: inout EtcdClient, from key: String, to end: String? = nil) throws -> [String] {
-        let range = EtcdRange(key: key, end: end, hasKeysOnly: true)
+        let range = EtcdRange(key: key, end: end, omitsValues: true)
         return try client.call(EtcdTransaction(success: [.range(range)]), by: soon()).ranges[0].map(\.key)
     }
 

@@ -81,7 +81,9 @@ struct FaultTests {
     func heals(_ run: Case) throws {
         try sweep(run, Self.faults.dropLast()) { harness, title, _ in
             guard harness.log != nil, !harness.isStopped, !harness.disk.isDown, !harness.wasClosed else { return }
-            #expect(try harness.worksAgain(), "\(title): \(harness.log?.health ?? "healthy, but the write failed")")
+            #expect(
+                try harness.worksAgain(),
+                "\(title): \(harness.log?.writeFailureReason ?? "healthy, but the write failed")")
             try harness.close()
             let before = try #require(harness.last)
             harness.crash(.syncedOnly, seed: run.seed)

@@ -30,16 +30,18 @@ struct LocalLogTests {
         for _ in 0..<3 {
             try harness.step()
             harness.performMaintenance()
-            #expect(harness.log?.health?.contains("No space left") == true, "ready although each write is refused")
+            #expect(
+                harness.log?.writeFailureReason?.contains("No space left") == true,
+                "ready although each write is refused")
         }
         #expect(harness.possible.isEmpty)
         #expect(harness.last?.revision == before?.revision)
         harness.disk.fail(.write, with: nil)
         harness.performMaintenance()
-        #expect(harness.log?.health == nil, "a write would be taken")
+        #expect(harness.log?.writeFailureReason == nil, "a write would be taken")
         try harness.step()
         #expect(harness.last?.revision != before?.revision)
-        #expect(harness.log?.health == nil)
+        #expect(harness.log?.writeFailureReason == nil)
         try expectSame(harness)
     }
 
@@ -69,14 +71,16 @@ struct LocalLogTests {
             try harness.open()
             try expect(harness, before)
             let reason = FileError(.write, "", code: disk.code).reason
-            #expect(harness.log?.health?.contains(reason) == true, "\(harness.log?.health ?? "ready")")
+            #expect(
+                harness.log?.writeFailureReason?.contains(reason) == true,
+                "\(harness.log?.writeFailureReason ?? "ready")")
             harness.performMaintenance()
             try harness.step()
             try expect(harness, before)
             #expect(harness.possible.isEmpty)
             if closes { try harness.close() }
         }
-        #expect(try harness.worksAgain(), "\(harness.log?.health ?? "the write failed")")
+        #expect(try harness.worksAgain(), "\(harness.log?.writeFailureReason ?? "the write failed")")
         let after = try #require(harness.last)
         try harness.close()
         harness.crash(.syncedOnly, seed: 0)
@@ -93,10 +97,10 @@ struct LocalLogTests {
         try harness.step()
         harness.disk.fail(.syncData, with: nil)
         #expect(!harness.possible.isEmpty)
-        #expect(harness.log?.health != nil)
+        #expect(harness.log?.writeFailureReason != nil)
         let journal = try #require(harness.disk.content("journal-0.jsonl"))
         harness.performMaintenance()
-        #expect(harness.log?.health == nil)
+        #expect(harness.log?.writeFailureReason == nil)
         #expect(harness.disk.content("journal-0.jsonl") == journal)
         #expect(harness.disk.names.contains("journal-\(before.revision).jsonl"))
         harness.crash(.everything, seed: 0)
@@ -134,7 +138,7 @@ struct LocalLogTests {
         harness.disk.fail(.rename, with: nil)
         harness.disk.fail(.writeBack, with: nil)
         try harness.step()
-        #expect(harness.log?.health == nil)
+        #expect(harness.log?.writeFailureReason == nil)
         #expect(!harness.disk.names.contains { $0.hasPrefix("snapshot") })
         harness.performMaintenance(after: 1_000_000_000)
         #expect(!harness.disk.names.contains { $0.hasPrefix("snapshot") })

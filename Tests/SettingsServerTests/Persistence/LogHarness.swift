@@ -109,7 +109,7 @@ final class LogHarness {
         do throws(CommitLogError) {
             try log.flush()
             state = staged
-            log.published(staged)
+            log.recordPublication(of: staged)
             acknowledged += between
             published.append(staged)
             possible = []
@@ -175,7 +175,7 @@ final class LogHarness {
         performMaintenance(after: 200_000_000_000)
         let count = published.count
         try step()
-        return published.count == count + 1 && log?.health == nil
+        return published.count == count + 1 && log?.writeFailureReason == nil
     }
 
     /// Simulates a crash: determines which data survives for the next start.

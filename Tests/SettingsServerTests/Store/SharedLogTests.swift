@@ -119,7 +119,7 @@ struct SharedLogTests {
         run.enqueue(try run.write(1, "a", 1, requestKey: "k"))
         run.log.letGo()
         #expect(run.results.wait(for: 1)[1]?.problem?.outcome == .unknown)
-        run.log.setUnsettled(true)
+        run.log.setHasUnresolvedBatch(true)
         run.enqueue(try run.write(2, "a", 1, requestKey: "k"))
         performMaintenance()
         #expect(run.results.order == [1])
@@ -131,7 +131,7 @@ struct SharedLogTests {
 
         // The commit with the unknown outcome was stored.
         run.log.addForeign(try foreign(.put("a", 1, requestKey: "k"), on: run.store.state, at: 1))
-        run.log.setUnsettled(false)
+        run.log.setHasUnresolvedBatch(false)
         run.log.letGo()
         performMaintenance()
         #expect(run.results.wait(for: 1)[2]?.setting?.isReplayed == true)
@@ -143,7 +143,7 @@ struct SharedLogTests {
         run.enqueue(try run.write(1, "a", 1, requestKey: "k"))
         run.log.letGo()
         _ = run.results.wait(for: 1)
-        run.log.setUnsettled(true)
+        run.log.setHasUnresolvedBatch(true)
         run.enqueue(try run.write(2, "a", 1, requestKey: "k"))
         performMaintenance()
         run.time.advance(seconds: 1)

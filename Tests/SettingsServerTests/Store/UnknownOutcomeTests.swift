@@ -54,7 +54,7 @@ struct UnknownOutcomeTests {
                 #expect(answer?.problem?.code == .storageFailed, "\(name)")
                 #expect(answer?.problem?.outcome == .notDone, "\(name)")
             }
-            #expect(log.health != nil)
+            #expect(log.writeFailureReason != nil)
         }
         // The process is killed, and the data that the sync should have written is on disk.
         disk.restart(.everything, seed: 0)

@@ -16,7 +16,7 @@ final class ScriptedLog: CommitLog {
         var published: [Revision] = []
         var deadlines: [UInt64] = []
         var isInDoubt = false
-        var isUnsettled = false
+        var hasUnresolvedBatch = false
         /// Commits of other daemons that the store has not applied yet.
         var foreign: [Commit] = []
     }
@@ -57,8 +57,8 @@ final class ScriptedLog: CommitLog {
         contents.withLock { $0.foreign.append(commit) }
     }
 
-    func setUnsettled(_ isUnsettled: Bool) {
-        contents.withLock { $0.isUnsettled = isUnsettled }
+    func setHasUnresolvedBatch(_ hasUnresolvedBatch: Bool) {
+        contents.withLock { $0.hasUnresolvedBatch = hasUnresolvedBatch }
     }
 
     /// The commits of each successful flush.
@@ -73,7 +73,7 @@ final class ScriptedLog: CommitLog {
 
     var requiresFlush: Bool { isShared || contents.withLock { $0.isInDoubt } }
     var maximumBatchesInFlight: Int { isShared ? 1 : 2 }
-    var isUnsettled: Bool { contents.withLock { $0.isUnsettled } }
+    var hasUnresolvedBatch: Bool { contents.withLock { $0.hasUnresolvedBatch } }
 
     func stage(_ commit: RetainedCommit, after predecessor: Revision) {
         contents.withLock { $0.staged.append((commit.commit, predecessor)) }
@@ -114,7 +114,7 @@ final class ScriptedLog: CommitLog {
 
     func performMaintenance() {}
 
-    func published(_ state: State) {
+    func recordPublication(of state: State) {
         contents.withLock { $0.published.append(state.revision) }
     }
 }

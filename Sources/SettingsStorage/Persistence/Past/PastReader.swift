@@ -6,7 +6,7 @@ internal import SettingsModel
 /// Reads one past file: a file with older commits, which the history in memory may have evicted. ``PastFile`` describes
 /// the format: fragments, each with successive commits of one suite in the format of a snapshot, then an index. Each
 /// method reads only the lines that it needs, and throws if one of these lines is damaged or cannot be read. The reader
-/// does not count lines, so its errors name line 1; the byte offset is the place of the damage.
+/// does not count lines, so all its errors name line 1. The byte offset in an error is correct.
 struct PastReader {
     private let file: PastFile
     private let directory: DataDirectory
