@@ -11,7 +11,8 @@ package enum ProcessArguments {
         return (0..<Int(process_argument_count())).compactMap { arguments[$0].map { String(cString: $0) } }
     }()
 
-    /// The position in `all` of the first argument after the name of the program that is not UTF-8. In `all`, U+FFFD replaces its invalid bytes.
+    /// The index in `all` of the first argument that is not valid UTF-8; nil if all arguments are valid. The name of
+    /// the program is not checked. In `all`, U+FFFD replaces invalid bytes.
     package static let firstInvalidPosition: Int? = {
         guard let arguments = process_arguments() else { return nil }
         return (0..<Int(process_argument_count())).dropFirst().first { position in

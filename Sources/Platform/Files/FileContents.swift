@@ -29,7 +29,7 @@ package enum FileContents {
         guard stat(path, &status) == 0 else { throw .failed(SystemError(call: "stat")) }
         // Check before `open`, because opening a device can have an effect on the device.
         try checkKind(status)
-        // With O_NONBLOCK, because the path may lead to a FIFO by now.
+        // With O_NONBLOCK, the call does not wait if another process has replaced the file by a FIFO since the check.
         let number = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard number >= 0 else { throw .failed(SystemError(call: "open")) }
         let file = Descriptor(number)

@@ -18,7 +18,8 @@ public protocol DefaultsBridge<Value>: Sendable {
     /// The schema of the JSON. It must allow every value that ``encode(_:)`` returns.
     var schema: WireSchema { get }
 
-    /// Encodes a value for storage. Returns nil if no value is to be stored, which only optionals do for `nil`.
+    /// Encodes a value for storage. Returns nil if no value is to be stored. Only the bridge of optionals returns nil,
+    /// for the value `nil`.
     func encodeStored(_ value: Value) throws(BridgeError) -> JSONValue?
 
     /// The schema of the JSON that ``encodeStored(_:)`` returns.

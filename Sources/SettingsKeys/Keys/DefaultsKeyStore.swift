@@ -45,8 +45,8 @@ public struct DefaultsKeys: DefaultsKeyStore {
     public init() {}
 }
 
-/// Returns a message if a nested store lacks its own prefix. Its keys would then have the names of other keys. Returns
-/// nil if the prefix is valid.
+/// Returns a message if a nested store lacks its own prefix, because its keys could then have the same names as other
+/// keys. Returns nil if the prefix is valid.
 package func nestedStoreProblem(
     _ inner: any DefaultsKeyStore.Type, in outer: any DefaultsKeyStore.Type
 ) -> String? {
@@ -60,8 +60,8 @@ package func nestedStoreProblem(
     return nil
 }
 
-/// Checks the prefixes of all nested stores in stored properties, at any depth. Reflection does not find computed
-/// properties.
+/// Returns a message if a nested store in a stored property lacks its own prefix, at any depth. Returns nil if all
+/// prefixes are valid. Reflection does not find computed properties.
 package func nestedStoreProblem(in store: some DefaultsKeyStore) -> String? {
     for child in Mirror(reflecting: store).children {
         guard let inner = child.value as? any DefaultsKeyStore else { continue }

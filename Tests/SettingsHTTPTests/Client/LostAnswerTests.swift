@@ -40,7 +40,7 @@ struct LostAnswerTests {
         // Repeats until the client has noticed the end: the check that finds it drops the connection.
         let limit = ContinuousClock.now + .seconds(Deadline.patience)
         while let socket = pool.removeConnection() {
-            pool.give(socket)
+            pool.keepIdle(socket)
             guard ContinuousClock.now < limit else { break }
         }
         #expect(pool.idleCount == 0)

@@ -58,7 +58,7 @@ struct ConfigurationFileTests {
                     maximumTargetLength: 200, maximumHeadLength: 300, maximumFieldCount: 9, maximumBodyLength: 4096))
         #expect(limits.headTime == TransportLimits.second)
         #expect(limits.bodyTime == 2 * TransportLimits.second)
-        #expect(limits.bodyProgress == 3)
+        #expect(limits.bodyProgressBytes == 3)
         #expect(limits.idleTime == 4 * TransportLimits.second)
         #expect(limits.sendTimeout == 5 * TransportLimits.second)
         #expect(limits.sendBufferBytes == 6000)

@@ -9,7 +9,7 @@ struct DeadlineWheelTests {
     private let tick: UInt64 = 250_000_000
 
     private func coarse(_ now: UInt64) -> DeadlineWheel {
-        DeadlineWheel(now: now, tick: tick, size: 512)
+        DeadlineWheel(now: now, tickLength: tick, tickCount: 512)
     }
 
     @Test
@@ -30,7 +30,7 @@ struct DeadlineWheelTests {
     @Test
     func `Many distant deadlines are not returned before the first deadline`() {
         let fine: UInt64 = 10_000_000
-        var wheel = DeadlineWheel(now: 0, tick: fine, size: 8192)
+        var wheel = DeadlineWheel(now: 0, tickLength: fine, tickCount: 8192)
         for name in UInt64(0)..<10_000 { _ = wheel.insert(name, at: 30 * second + name * fine / 10, now: name) }
         #expect(wheel.wakeTime == 30 * second + fine)
         #expect(wheel.removeExpired(now: 30 * second + fine)?.identifiers == Array(0..<10))

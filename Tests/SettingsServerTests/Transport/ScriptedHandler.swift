@@ -46,7 +46,7 @@ final class ScriptedHandler: RequestHandler {
         }
     }
 
-    func rejected(
+    func responseToRejected(
         _ rejection: Rejection, _ head: RequestHead?, _ bytes: Span<UInt8>, from peer: SocketAddress, _ user: PeerUser?
     ) -> Response {
         switch rejection {
