@@ -50,7 +50,7 @@ struct AtLeastTests {
         let later = try cursor(daemon, after: 2)
         let peer = try WaitingPeer(daemon, with(request, atLeast: later))
         try daemon.done("PUT other/keys/a 1")
-        #expect(!peer.client.hasNews)
+        #expect(!peer.client.isReadable)
         try daemon.done("PUT other/keys/a 2")
         let answer = try peer.client.readResponse(toHead: request.method == "HEAD")
         #expect((200..<300).contains(answer.status), "\(answer.text)")
@@ -152,7 +152,7 @@ struct AtLeastTests {
         let other = try WaitingPeer(guarded, guarded.signed(with("GET app?wait=300", atLeast: later), as: "all"))
         try guarded.change { (file: inout TokenFile) throws(ConfigurationError) in try file.revoke("ci") }
         #expect(try revoked.answer().status == 401)
-        #expect(!other.client.hasNews)
+        #expect(!other.client.isReadable)
         guarded.daemon.stop()
         #expect(try other.answer().json?["code"] == "behind")
     }

@@ -35,7 +35,7 @@ struct BufferTests {
             return peer
         }
         let many = try (0..<30).map { number in try observe((0..<200).map { "k\(number).\($0)" }) }
-        let refused = try #require(RawClient.withNews(among: many).first)
+        let refused = try #require(RawClient.readable(among: many).first)
         let answer = try many[refused].readResponse()
         #expect(answer.status == 503 && answer.json?["code"] == "overloaded", "\(answer.text)")
         #expect(answer.field("Retry-After") != nil)
@@ -55,7 +55,7 @@ struct BufferTests {
             try peer.send([UInt8](repeating: UInt8(ascii: "a"), count: 800_000))
             try daemon.done("PUT app/keys/small 1")
         }
-        let refused = try #require(RawClient.withNews(among: slow).first)
+        let refused = try #require(RawClient.readable(among: slow).first)
         let answer = try slow[refused].readResponse()
         #expect(answer.status == 503 && answer.json?["code"] == "overloaded", "\(answer.text)")
         #expect(answer.field("Retry-After") != nil)
@@ -109,7 +109,7 @@ struct BufferTests {
         } else {
             #expect(try peer.ask(Request("PUT app/keys/b \(text)")).status == 201)
         }
-        let refused = try #require(RawClient.withNews(among: slow).first)
+        let refused = try #require(RawClient.readable(among: slow).first)
         let answer = try slow[refused].readResponse()
         #expect(answer.status == 503 && answer.json?["code"] == "overloaded", "\(answer.text)")
     }
@@ -134,7 +134,7 @@ struct BufferTests {
         let others = try (0..<8).map { _ in try begin() }
         first.close()
         for (number, peer) in others.enumerated() {
-            #expect(RawClient.withNews(among: others[number...].map(\.self)) == [0], "peer \(number)")
+            #expect(RawClient.readable(among: others[number...].map(\.self)) == [0], "peer \(number)")
             #expect(try peer.readHead().status == 100)
             peer.close()
         }
@@ -162,7 +162,7 @@ struct BufferTests {
         try Self.await(daemon) { $0 > 2_600_000 }
         let next = try begin("next", 1_200_000)
         var left = 1_400_000 - 2 - 900_000
-        while left > 10_000, !slow.hasNews(within: 100) {
+        while left > 10_000, !slow.isReadable(within: 100) {
             try fast.send(letters(10_000))
             left -= 10_000
         }
@@ -193,7 +193,7 @@ struct BufferTests {
         try Self.await(daemon) { $0 > 1_000_000 }
         let second = try daemon.connect()
         try second.send(Self.begin(3_000_000).replacing("Host:", with: "Expect: 100-continue\r\nHost:"))
-        #expect(!second.hasNews(within: 100))
+        #expect(!second.isReadable(within: 100))
         first.close()
         #expect(try second.readHead().status == 100)
     }
@@ -206,7 +206,7 @@ struct BufferTests {
         try daemon.done(Request("PUT app/keys/long \"\(text)\""))
         let readers = try (0..<8).map { _ in try daemon.connect() }
         for reader in readers { try reader.send("GET /v1/suites/app/keys/long HTTP/1.1\r\nHost: localhost\r\n\r\n") }
-        for reader in readers { #expect(reader.hasNews(within: 1000 * Deadline.patience)) }
+        for reader in readers { #expect(reader.isReadable(within: 1000 * Deadline.patience)) }
         let bytes = try Self.buffered(daemon)
         #expect(bytes > 15_000_000 && bytes < 31_000_000)
         for reader in readers { #expect(try reader.readResponse().json?["value"]?.string == text) }

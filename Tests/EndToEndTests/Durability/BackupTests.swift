@@ -102,7 +102,7 @@ struct BackupTests {
         func begin() throws -> RawClient {
             let client = try RawClient(port: daemon.port, receiveBuffer: 64 << 10)
             try client.send(Request("GET /v1/backup").bytes)
-            try #require(client.hasNews(within: Deadline.patience * 1000))
+            try #require(client.isReadable(within: Deadline.patience * 1000))
             return client
         }
         let late = try begin()

@@ -273,7 +273,7 @@ struct WaitingReadTests {
         }
         let peer = try WaitingPeer(daemon, request)
         for quiet in item.quiet { try daemon.done(quiet) }
-        #expect(!peer.client.hasNews)
+        #expect(!peer.client.isReadable)
         try daemon.done(item.write)
         let answer = try peer.answer()
         #expect(answer.status == item.status, "\(answer.text)")

@@ -95,7 +95,7 @@ struct WatcherLimitTests {
         try client.send(requests.flatMap(\.bytes))
         #expect(try client.readResponse().text == "1")
         try daemon.awaitWatchers(1)
-        #expect(!client.hasNews)
+        #expect(!client.isReadable)
         try daemon.done("PUT app/keys/b 7")
         #expect(try client.readResponse().json?["changes"]?.array?.count == 1)
         for text in ["7", "", "1"] {

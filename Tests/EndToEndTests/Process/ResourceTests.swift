@@ -101,7 +101,7 @@ struct OpenFileLimitTests {
         }
         for number in 1...20 { try write(-number, first) }
 
-        let refused = try #require(RawClient.withNews(among: clients).first)
+        let refused = try #require(RawClient.readable(among: clients).first)
         #expect(try clients[refused].readResponse().json?["code"] == "too_many_connections")
         // A stop waits for refused clients that do not close, so the test closes all clients.
         clients = []

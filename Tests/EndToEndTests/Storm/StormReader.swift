@@ -83,7 +83,7 @@ final class StormReader {
     ) throws -> Readings.Content {
         let longest = min(leavesAfter ?? .max, reading.wait * 1000 + Int(Patience.delivery / 1_000_000))
         var left = longest
-        while !client.hasNews(within: min(left, 50)) {
+        while !client.isReadable(within: min(left, 50)) {
             left -= 50
             guard left <= 0 || storm.progress.isOver else { continue }
             if random.chance(oneIn: 2) { client.reset() }

@@ -122,7 +122,7 @@ extension StormWatcher {
         var left = milliseconds ?? .max
         while left >= 0 {
             let step = min(left, 50)
-            if client.hasNews(within: step) { return true }
+            if client.isReadable(within: step) { return true }
             left -= step
             if left == 0 || (storm.progress.isOver && !isPatient) { return false }
         }
@@ -235,7 +235,7 @@ extension StormWatcher {
             }
             while HistoryClient.now < end {
                 // A slow reader reads the buffered events, or finds that the daemon has disconnected it.
-                if storm.progress.isOver, !ask.isSlow || !client.hasNews(within: 50) { break }
+                if storm.progress.isOver, !ask.isSlow || !client.isReadable(within: 50) { break }
                 if ask.isSlow, random.chance(oneIn: hasLargeWrites ? 2 : 8) {
                     storm.progress.wait(forMore: random.pick(hasLargeWrites ? [20, 4000] : [20, 100, 400]))
                 }
@@ -249,7 +249,7 @@ extension StormWatcher {
                 while let piece = try nextPiece(client) { recordPiece(piece, ask) }
                 return record(.ended, ask)
             }
-            record(client.hasNews || ask.isSlow ? .tore : .left, ask)
+            record(client.isReadable || ask.isSlow ? .tore : .left, ask)
             leave(client)
         } catch {
             record(.lost, ask)

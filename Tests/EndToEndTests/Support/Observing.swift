@@ -15,7 +15,7 @@ struct WaitingPeer {
         client = try daemon.connect()
         try client.send(request.bytes)
         while try counter.watcherCount(metrics.bytes) == before {
-            guard !client.hasNews else { throw Answered(answer: try client.readHead()) }
+            guard !client.isReadable else { throw Answered(answer: try client.readHead()) }
         }
     }
 
