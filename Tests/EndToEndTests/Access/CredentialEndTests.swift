@@ -27,7 +27,7 @@ struct CredentialEndTests {
         let answer = try peer.answer()
         #expect(answer.status == 401)
         #expect(answer.field("WWW-Authenticate") == "Bearer")
-        #expect(!other.client.isReadable, "another caller goes on waiting")
+        #expect(!other.client.isReadable, "the request of another caller must still wait")
         #expect(try guarded.send("GET app", as: "ci").status == 401)
     }
 
