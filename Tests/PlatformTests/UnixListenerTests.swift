@@ -25,7 +25,7 @@ struct UnixListenerTests {
     /// Leaves a socket file, as a killed process does.
     private func abandon() throws -> String {
         let abandoned = directory.path + "/abandoned"
-        try ChildProcess.whileNoneStarts {
+        try ChildProcess.whileNoChildStarts {
             let listener = try listen()
             try FileManager.default.moveItem(atPath: path, toPath: abandoned)
             withExtendedLifetime(listener) {}

@@ -4,12 +4,14 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// Makes random writes with quotas that are equal to or slightly below the stored data after the write.
+/// Makes random writes with quotas that are equal to the amount of stored data after the write, one less, or half of
+/// it.
 @Suite(.ownThread)
 struct QuotaTests {
     /// A quota and the number that it limits, in total or for each suite.
     private struct Bound {
         let quota: WritableKeyPath<Quotas, Int>
+        /// The current numbers. The key nil has the number of a quota on the total.
         let counts: (State) -> [SuiteName?: Int]
 
         static var all: [Bound] {

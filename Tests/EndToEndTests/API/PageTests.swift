@@ -25,7 +25,7 @@ struct PageTests {
     }
 
     @Test(
-        "GET of a file answers its type, an ETag and a policy without foreign code; a known ETag is answered with 304",
+        "GET of a file returns its type, an ETag and a policy that forbids foreign code; a known ETag returns 304",
         arguments: [
             ("/ui/", "text/html; charset=utf-8"), ("/ui/index.html", "text/html; charset=utf-8"),
             ("/ui/style.css", "text/css; charset=utf-8"), ("/ui/main.js", "text/javascript; charset=utf-8"),
@@ -52,7 +52,7 @@ struct PageTests {
     }
 
     @Test(
-        "GET of a file with Accept-Encoding answers without a content coding; HEAD answers the same fields",
+        "GET of a file with Accept-Encoding returns the file without a content coding; HEAD returns the same fields",
         arguments: ["", "Accept-Encoding: gzip, deflate, br, zstd", "Accept-Encoding: *"])
     func coding(field: String) throws {
         let daemon = try TestDaemon()

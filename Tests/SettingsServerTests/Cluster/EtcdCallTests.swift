@@ -3,6 +3,7 @@ import Testing
 
 @testable import SettingsCluster
 
+/// The encoding of calls as JSON, which etcd's HTTP gateway accepts, and the decoding of its answers.
 @Suite
 struct EtcdCallTests {
     private func body(_ write: (inout JSONWriter) -> Void) -> String {
@@ -63,7 +64,7 @@ struct EtcdCallTests {
 
     private let read = EtcdTransaction(success: [.range(EtcdRange(key: "a")), .range(EtcdRange(key: "b"))])
 
-    @Test("An answer with omitted zeros is decoded")
+    @Test("An answer that omits members with empty values is decoded")
     func answer() throws {
         let json = try JSONValue(
             parsing: #"""
@@ -78,7 +79,7 @@ struct EtcdCallTests {
     }
 
     @Test(
-        "An answer of another form is refused",
+        "An answer without the expected members is refused",
         arguments: [
             #"{}"#, #"{"header":{"cluster_id":"1"},"succeeded":true}"#,
             #"{"header":{"cluster_id":"1","revision":"9"},"succeeded":true,"responses":[{"response_range":{}},{"response_range":{}}]}"#,
