@@ -4,13 +4,14 @@ const { parse, print, mistake, offsetOf, typeOf, membersOf, readNumber, numberMi
 const { Problem, Watch, persist } = await import("./api.js");
 const { readDraft, saveDraft } = await import("./drafts.js");
 const { paced } = await import("./dom.js");
-const { instantText } = await import("./editors.js");
+const { instantText } = await import("./formats.js");
 const { Store } = await import("./store.js");
 const { fitsForm, kindOf, memberSchema } = await import("./schema.js");
 const { naturalOrder, rowsOf } = await import("./tree.js");
 const { nearNames } = await import("./absent.js");
 const { markedTexts, steps } = await import("./textdiff.js");
-const { difference, held } = await import("./words.js");
+const { difference } = await import("./difference.js");
+const { held } = await import("./words.js");
 
 let passed = 0;
 const failed = [];

@@ -50,6 +50,10 @@ export function address(target, query) {
   return url.href.replaceAll("+", "%20");
 }
 
+// A command that reads a target. The shell of the person replaces the token, so that the page shows no token.
+export const curl = target => `curl ${token ? '-H "Authorization: Bearer $TOKEN" ' : ""}'`
+  + `${address(target).replaceAll("'", "%27")}'`;
+
 // fetch takes one byte for each character of a header, so the text becomes the bytes of its UTF-8.
 const headerText = text => String.fromCharCode(...new TextEncoder().encode(text));
 

@@ -75,6 +75,13 @@ export function toast(...content) {
   wait();
 }
 
+// Downloads content as a file.
+export function save(name, content, type = "application/octet-stream") {
+  const url = URL.createObjectURL(new Blob([content], { type }));
+  el("a", { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
 // A line for an error: `tell(text)` shows the text, and screen readers read the text.
 export function alarm(kind = "p.notice.bad") {
   const element = el(kind, { role: "alert", hidden: true });

@@ -141,7 +141,7 @@ export function feedView(app, first) {
 
   const element = el("div.view.scrolls", { tabindex: 0, role: "region", "aria-label": texts.feed.title },
     el("div.head", el("h1", { tabindex: -1 }, texts.feed.title), count,
-      el("div.tools", commits.newer, filters)), commits.elements);
+      el("div.tools", filters)), commits.elements);
   return { element, focus: () => element.querySelector("h1").focus(),
     follow: place => {
       if (place.suite !== null || !place.query.has("changes")) return false;

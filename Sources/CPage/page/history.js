@@ -49,7 +49,7 @@ export function historyView(app, store, first) {
   });
   const reload = debounced(250, () => commits.load(false));
   const lookForNewer = paced(300, () => commits.countNewer(() => read({ limit: page, ...query() })));
-  const element = el("div.scrolls", el("div.subhead", el("div.tools", key, suggestions, by, commits.newer)),
+  const element = el("div.scrolls", el("div.subhead", el("div.tools", key, suggestions, by)),
     commits.elements);
 
   function begin() {

@@ -1,10 +1,8 @@
 // The frame of the page: the router, the caller, the state of the connection, and the keyboard shortcuts.
 import { Caller, get, hasToken, isToken, on, persist, setToken } from "./api.js";
-import { openReview, trayBar } from "./changes.js";
+import { trayBar } from "./changes.js";
 import { ask, bdi, button, el, openDialog, say, sign } from "./dom.js";
-import { feedView } from "./feed.js";
-import { searchView } from "./search.js";
-import { serviceView } from "./service.js";
+import { lazyPart, loadWhenIdle, withModule } from "./modules.js";
 import { suiteView } from "./suite.js";
 import { suitesView } from "./suites.js";
 import { texts } from "./texts.js";
@@ -12,12 +10,15 @@ import { Tray } from "./tray.js";
 import { clock, refreshTimes } from "./words.js";
 
 // The tray holds the edits that are not committed; its `check` asks the daemon whether it would accept them.
-const app = { tray: new Tray(), caller: null, go, link, review: () => openReview(app) };
+const app = { tray: new Tray(), caller: null, go, link,
+  review: () => withModule("./review.js", ({ openReview }) => openReview(app)) };
 const main = document.getElementById("main");
 let view = null;
 const views = {
-  suites: [texts.common.suites, suitesView], search: [texts.search.title, searchView],
-  changes: [texts.feed.title, feedView], service: [texts.frame.service, serviceView],
+  suites: [texts.common.suites, place => suitesView(app, place)],
+  search: [texts.search.title, place => lazyPart("./search.js", ({ searchView }) => searchView(app, place))],
+  changes: [texts.feed.title, place => lazyPart("./feed.js", ({ feedView }) => feedView(app, place))],
+  service: [texts.frame.service, place => lazyPart("./service.js", ({ serviceView }) => serviceView(app, place))],
 };
 // The name of a place that is not in a suite.
 const nameOf = ({ query }) => Object.keys(views).find(name => query.has(name)) || "suites";
@@ -58,7 +59,7 @@ function route() {
     if (!dialog.querySelector("[name=token]")) dialog.close();
   if (view?.follow?.(place)) return markPlace(place);
   view?.leave?.();
-  view = place.suite !== null ? suiteView(app, place) : views[nameOf(place)][1](app, place);
+  view = place.suite !== null ? suiteView(app, place) : views[nameOf(place)][1](place);
   main.replaceChildren(view.element);
   markPlace(place);
   // The focus moves to the heading of a new view, so that a screen reader begins there. The browser announces the
@@ -81,6 +82,8 @@ const state = el("span.state.connecting", { id: "state" }, texts.frame.connectin
 const updated = el("span.updated");
 let isLive = null, stale = null, refusal = null;
 on("status", (news, problem) => {
+  // A view is complete when its stream begins.
+  if (news && !isLive) loadWhenIdle();
   const isBack = news && isLive === false;
   [isLive, refusal] = [news, problem];
   drawState();

@@ -1,5 +1,6 @@
 // The schema of a suite: view, edit, check the effects, and apply.
 import { Problem, newKey, persist, send } from "./api.js";
+import { textDifference } from "./difference.js";
 import { alarm, button, confirm, el, field, loading } from "./dom.js";
 import { readDraft, saveDraft, schemaDraft } from "./drafts.js";
 import { mistake, offsetOf, parse, print, requestDepth } from "./exact.js";
@@ -7,7 +8,6 @@ import { tellCommit } from "./changes.js";
 import { changeList, mistakeList } from "./commits.js";
 import { noSchema, readSchema, suitePath } from "./store.js";
 import { texts } from "./texts.js";
-import { textDifference } from "./words.js";
 
 const beginning = print({
   $schema: "https://json-schema.org/draft/2020-12/schema", type: "object", additionalProperties: false,

@@ -1,5 +1,5 @@
 // The panel of a setting: its description, its editor, and its history.
-import { address, get, hasToken, persist } from "./api.js";
+import { curl, get, persist } from "./api.js";
 import { choice, newSide } from "./changes.js";
 import { bdi, button, el, loading, newID, paced, say } from "./dom.js";
 import { makeEditor } from "./editors.js";
@@ -33,9 +33,8 @@ export function settingPanel(app, store, key, { back }) {
     const value = present(store.at(key));
     return typeof value === "string" ? value : print(value);
   });
-  const copies = el("div.buttons", copy(texts.setting.copyKey, () => key), copyValue, copy(texts.setting.copyCurl,
-    () => `curl ${hasToken() ? '-H "Authorization: Bearer $TOKEN" ' : ""}'`
-      + `${address(suitePath(store.suite, "keys", key)).replaceAll("'", "%27")}'`), copied);
+  const copies = el("div.buttons", copy(texts.setting.copyKey, () => key), copyValue,
+    copy(texts.setting.copyCurl, () => curl(suitePath(store.suite, "keys", key))), copied);
   const heading = el("h2", { tabindex: -1, id: newID() }, bdi(key));
   const element = el("div.panel-body", { role: "group", "aria-labelledby": heading.id },
     panelHead(back, heading), task, place, state, about, navigator.clipboard && copies, past);

@@ -1,20 +1,15 @@
 // A suite: a tree of its settings by the dots in their names, and the panel of the open setting.
-import { absentSetting, absentSuite } from "./absent.js";
-import { persist } from "./api.js";
-import { compareView } from "./compare.js";
-import { alarm, ask, bdi, button, debounced, el, loading, paced, say, sign } from "./dom.js";
+import { curl, persist } from "./api.js";
+import { alarm, ask, bdi, button, debounced, el, loading, paced, say, sign, toast } from "./dom.js";
 import { hasSchemaDraft } from "./drafts.js";
 import { isNumber } from "./exact.js";
-import { historyView } from "./history.js";
 import { List, headings, searchField, wordsOf } from "./list.js";
-import { cloneSuite, dropSuite } from "./manage.js";
 import { menu } from "./menu.js";
+import { lazyPart, withModule } from "./modules.js";
 import { resolve } from "./schema.js";
-import { schemaView } from "./schemas.js";
 import { settingPanel } from "./setting.js";
-import { Store, isSecret, present, stateOf } from "./store.js";
+import { Store, isSecret, present, stateOf, suitePath } from "./store.js";
 import { texts } from "./texts.js";
-import { openImport, exportSuite } from "./transfer.js";
 import { naturalOrder, rowsOf } from "./tree.js";
 import { brief, held, sourceBadge, time } from "./words.js";
 
@@ -31,10 +26,15 @@ export function suiteView(app, first) {
     app.go(suite, null, { show: "invalid" });
   } });
   const body = el("div.part-view", loading());
+  const mayManage = app.caller.may("schema", suite);
   const actions = menu(texts.manage.actions(suite), () => [
-    [texts.manage.clone, () => cloneSuite(app, store, failure.tell)],
-    [texts.manage.drop, () => dropSuite(app, store, failure.tell)]]);
-  const head = el("div.head", heading, app.caller.may("schema", suite) && actions, tabs, invalid);
+    [texts.compare.title, () => app.go(suite, null, { compare: "" })],
+    [texts.suite.export, () => withModule("./transfer.js", ({ exportSuite }) => exportSuite(store))],
+    navigator.clipboard && [texts.setting.copyCurl, copyCurl],
+    mayManage && [texts.manage.clone, () => manage("cloneSuite")],
+    mayManage && [texts.manage.drop, () => manage("dropSuite")]]);
+  const manage = name => withModule("./manage.js", module => module[name](app, store, failure.tell));
+  const head = el("div.head", heading, actions, tabs, invalid);
   const element = el("div.view", head, failure, body);
   const countInvalid = paced(200, () => {
     const number = [...store.settings.values()].filter(({ source }) => source === "invalid").length;
@@ -50,6 +50,11 @@ export function suiteView(app, first) {
   });
 
   const tabOf = ({ query }) => ["history", "compare", "schema"].find(name => query.has(name)) || "settings";
+
+  async function copyCurl() {
+    const problem = await navigator.clipboard.writeText(curl(suitePath(suite))).catch(error => error);
+    toast(problem ? el("p.error", problem.message) : el("p", texts.setting.copied));
+  }
 
   // A suite that does not exist has no settings and no schema until the person decides to create the suite.
   function partOf(place) {
@@ -70,6 +75,14 @@ export function suiteView(app, first) {
       el("a", { href: app.link(suite, null, query), "aria-current": id === name ? "page" : null }, label)));
   }
 
+  const create = () => { isCreating = true; draw(); };
+  const parts = {
+    absent: ["./absent.js", ({ absentSuite }) => absentSuite(app, store, create)],
+    history: ["./history.js", ({ historyView }) => historyView(app, store, place)],
+    compare: ["./compare.js", ({ compareView }) => compareView(app, store, place)],
+    schema: ["./schemas.js", ({ schemaView }) => schemaView(app, store, drawTabs)],
+  };
+
   function draw() {
     const name = partOf(place);
     actions.hidden = !store.exists;
@@ -79,9 +92,7 @@ export function suiteView(app, first) {
     if (part === settings) settings?.pause();
     else part?.leave();
     if (place.query.has("create")) isCreating = true;
-    part = name === "absent" ? absentSuite(app, store, () => { isCreating = true; draw(); })
-      : name === "history" ? historyView(app, store, place) : name === "compare" ? compareView(app, store, place)
-      : name === "schema" ? schemaView(app, store, drawTabs) : settings || settingsPart(app, store, place);
+    part = name === "settings" ? settings || settingsPart(app, store, place) : lazyPart(...parts[name], "div.scrolls");
     part.name = name;
     body.replaceChildren(part.element);
     if (name !== "settings") return;
@@ -178,8 +189,8 @@ function settingsPart(app, store, first) {
   const mayWrite = app.caller.may("write", store.suite);
   const more = el("div.tools", search, filter,
     mayWrite && [button(texts.common.add, addSetting, texts.suite.add),
-      button(texts.suite.import, () => openImport(app, store))],
-    button(texts.suite.export, () => exportSuite(store)));
+      button(texts.suite.import, () => withModule("./transfer.js", ({ openImport }) => openImport(app, store)))],
+    button(texts.suite.export, () => withModule("./transfer.js", ({ exportSuite }) => exportSuite(store))));
   const empty = el("div.empty", { hidden: true });
   const side = el("section.panel", { "aria-label": texts.suite.setting, hidden: true });
   const element = el("div.columns", el("div.column", el("div.subhead", more, total), empty,
@@ -306,6 +317,10 @@ function settingsPart(app, store, first) {
     panel = key = null;
   }
 
+  // The panel of a key that does not exist is replaced when the key exists.
+  const absentPanel = (key, actions) => Object.assign(lazyPart("./absent.js",
+    ({ absentSetting }) => absentSetting(app, store, key, actions), "div.panel-body"), { isAbsent: true });
+
   const isKnown = place => store.settings.has(place.key) || place.query.has("create")
     || tray.at(store.suite, place.key);
 
@@ -327,7 +342,7 @@ function settingsPart(app, store, first) {
         list.element.focus();
       };
       panel = key === null ? null : isKnown(place) ? settingPanel(app, store, key, { back })
-        : absentSetting(app, store, key, { back, create: () => { wantsFocus = true; openKey(key, { create: "" }); } });
+        : absentPanel(key, { back, create: () => { wantsFocus = true; openKey(key, { create: "" }); } });
       side.hidden = !panel;
       side.replaceChildren(...(panel ? [panel.element] : []));
       element.classList.toggle("has-panel", Boolean(panel));

@@ -11,6 +11,9 @@ export const texts = {
     by: " by ", settings: "Settings", history: "History", schema: "Schema", suites: "Suites",
     settingCount: number => count(number, "setting"),
     found: (number, all) => `${number} of ${all}`,
+    tryAgain: "Try again",
+    moduleFailure: "The daemon does not answer, so this part of the page cannot be loaded. If a new try fails although the "
+      + "daemon answers, reload the page.",
     networkFailure: "The daemon does not answer. The page tries again.",
     statusFailure: status => `The daemon answered with status ${status}.`,
   },

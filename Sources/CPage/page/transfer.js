@@ -1,7 +1,6 @@
 // Import and export of settings. An import becomes edits.
 import { get } from "./api.js";
-import { button, el, field, openDialog, say } from "./dom.js";
-import { save } from "./editors.js";
+import { button, el, field, openDialog, save, say } from "./dom.js";
 import { isSame, membersOf, mistake, parse, typeOf } from "./exact.js";
 import { isSecret, present, suitePath } from "./store.js";
 import { texts } from "./texts.js";

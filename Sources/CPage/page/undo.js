@@ -2,11 +2,11 @@
 import { newKey, send } from "./api.js";
 import { tellCommit } from "./changes.js";
 import { changeList, mistakeList } from "./commits.js";
+import { textDifference } from "./difference.js";
 import { bdi, confirm, el, field, newID } from "./dom.js";
 import { parse, print } from "./exact.js";
 import { readSchema, suitePath } from "./store.js";
 import { texts } from "./texts.js";
-import { textDifference } from "./words.js";
 
 // Shows the lines of the schemas of two suites and moments that differ.
 export async function schemaDifference(...places) {
