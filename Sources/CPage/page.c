@@ -42,6 +42,12 @@ static const unsigned char store_js[] = {
 static const unsigned char tray_js[] = {
 #embed "page/tray.js"
 };
+static const unsigned char pending_js[] = {
+#embed "page/pending.js"
+};
+static const unsigned char pendinglist_js[] = {
+#embed "page/pendinglist.js"
+};
 static const unsigned char drafts_js[] = {
 #embed "page/drafts.js"
 };
@@ -137,6 +143,8 @@ static const struct page_file files[] = {
     FILE("schema.js", schema_js),
     FILE("store.js", store_js),
     FILE("tray.js", tray_js),
+    FILE("pending.js", pending_js),
+    FILE("pendinglist.js", pendinglist_js),
     FILE("drafts.js", drafts_js),
     FILE("list.js", list_js),
     FILE("editors.js", editors_js),

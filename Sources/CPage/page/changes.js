@@ -1,10 +1,11 @@
 // The bar at the foot of the page that counts the edits, the sides of a change, and the message about a commit.
 import { newKey, send } from "./api.js";
-import { bdi, button, confirm, el, say, toast } from "./dom.js";
+import { button, confirm, el, say, toast } from "./dom.js";
+import { tellPending } from "./pending.js";
 import { resolve } from "./schema.js";
 import { stateOf } from "./store.js";
 import { texts } from "./texts.js";
-import { held, time } from "./words.js";
+import { held, origin } from "./words.js";
 
 export function trayBar(app, place) {
   const { tray } = app;
@@ -47,8 +48,7 @@ export function sides(edit) {
 export function choice(tray, edit) {
   const { other } = edit;
   return el("div.conflict", { role: "group", "aria-label": texts.edits.conflict(edit.key) },
-    el("p", el("strong", texts.edits.changedElsewhere), other.by && [texts.common.by, bdi(other.by)], " ",
-      time(other.modified), other.note && [": ", bdi(other.note, "q")]),
+    el("p", el("strong", texts.edits.changedElsewhere), " ", origin(other)),
     el("dl", el("dt", texts.edits.theirs),
       el("dd", held({ ...stateOf(other), isSecret: edit.isSecret || other.secret })),
       el("dt", texts.edits.yours), el("dd", edit.mistake ? texts.suite.noValueYet : held(sides(edit)[1]))),
@@ -56,8 +56,11 @@ export function choice(tray, edit) {
       button(texts.edits.keepMine, () => { tray.keepMine(edit); say(texts.edits.mineReplaces); })));
 }
 
-// Says which commit was made and what it did, and offers to undo it.
-export function tellCommit(app, revision, what) {
+// Says which commit was made and what it did, and offers to undo the commit. A commit with a pending revert can be kept
+// or reverted.
+export function tellCommit(app, revision, what, pending) {
+  const content = [el("strong", texts.edits.committed(revision)), el("span", what)];
+  if (pending) return tellPending(app, content, pending);
   const undo = button(texts.history.undo, async () => {
     undo.disabled = true;
     try {
@@ -68,5 +71,5 @@ export function tellCommit(app, revision, what) {
       toast(el("p.error", texts.history.cannotUndo(problem.message)));
     }
   }, texts.history.undoRevision(revision));
-  toast(el("p", el("strong", texts.edits.committed(revision)), el("span", what)), undo);
+  toast(el("p", content), undo);
 }

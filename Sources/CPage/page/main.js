@@ -3,6 +3,7 @@ import { Caller, get, hasToken, isToken, on, persist, setToken } from "./api.js"
 import { trayBar } from "./changes.js";
 import { ask, bdi, button, el, openDialog, say, sign } from "./dom.js";
 import { lazyPart, loadWhenIdle, withModule } from "./modules.js";
+import { refreshCountdowns } from "./pending.js";
 import { suiteView } from "./suite.js";
 import { suitesView } from "./suites.js";
 import { texts } from "./texts.js";
@@ -16,18 +17,19 @@ const main = document.getElementById("main");
 let view = null;
 const views = {
   suites: [texts.common.suites, place => suitesView(app, place)],
-  search: [texts.search.title, place => lazyPart("./search.js", ({ searchView }) => searchView(app, place))],
-  changes: [texts.feed.title, place => lazyPart("./feed.js", ({ feedView }) => feedView(app, place))],
-  service: [texts.frame.service, place => lazyPart("./service.js", ({ serviceView }) => serviceView(app, place))],
+  search: [texts.search.title, place => later("./search.js", "searchView", place)],
+  changes: [texts.feed.title, place => later("./feed.js", "feedView", place)],
+  service: [texts.frame.service, place => later("./service.js", "serviceView", place)],
 };
+const later = (file, name, place) => lazyPart(file, module => module[name](app, place));
 // The name of a place that is not in a suite.
 const nameOf = ({ query }) => Object.keys(views).find(name => query.has(name)) || "suites";
 
-// The address of a view: `link("app", "player.volume")`, `link("app", null, { history: "" })`.
+// The address of a view: `link("app", "player.volume")`, `link("app", null, { history: "", key: undefined })`.
 function link(suite, key, query) {
   const place = [suite, key].filter(name => name !== undefined && name !== null).map(encodeURIComponent).join("/");
-  const words = Object.entries(query || {}).map(([name, value]) => value === "" ? name
-    : `${name}=${encodeURIComponent(value)}`);
+  const words = Object.entries(query || {}).filter(([, value]) => value !== undefined).map(([name, value]) =>
+    value === "" ? name : `${name}=${encodeURIComponent(value)}`);
   return `#/${place}${words.length ? `?${words.join("&")}` : ""}`;
 }
 
@@ -112,6 +114,7 @@ function drawUpdated() {
 }
 
 setInterval(drawUpdated, 1000);
+setInterval(refreshCountdowns, 1000);
 setInterval(refreshTimes, 5000);
 
 // Why the page does not receive changes.

@@ -92,9 +92,8 @@ export function lazyPart(file, make, kind = "div.view") {
 // Calls a function with a module, for an action of a person. If the module cannot be loaded, a message offers to try
 // again.
 export async function withModule(file, act) {
-  if (modules.has(file)) return act(modules.get(file));
   try {
-    await load(file);
+    if (!modules.has(file)) await load(file);
   } catch (problem) {
     return toast(el("p.error", problem.message), button(texts.common.tryAgain, () => withModule(file, act)));
   }

@@ -25,6 +25,7 @@ export function openReview(app) {
     oninput: () => { tray.note = note.value; place.fail(isTooLong() ? texts.edits.longNote : ""); draw(); },
     onkeydown: event => { if (event.key === "Enter") { event.preventDefault(); commit(); } } });
   const place = field(texts.common.note, note, texts.edits.noteHint);
+  const within = el("select", texts.pending.times.map(([value, label]) => el("option", { value }, label)));
   const isTooLong = () => new TextEncoder().encode(note.value).length > 256;
   const send = button("", () => commit(), { class: "primary" });
 
@@ -62,15 +63,15 @@ export function openReview(app) {
   async function commit() {
     if (!tray.canCommit || isTooLong()) return;
     const edits = tray.next;
-    const answer = await tray.commit(note.value.trim());
+    const answer = await tray.commit(note.value.trim(), within.value || undefined);
     if (!answer) { draw(); return; }
     dialog.close();
-    if (answer.changed) tellCommit(app, answer.revision, outcome(edits));
+    if (answer.changed) tellCommit(app, answer.revision, outcome(edits), answer.pending);
     else toast(el("p", texts.edits.unchanged));
   }
 
-  const dialog = openDialog(texts.edits.review, [list, trouble, place], texts.edits.back, send,
-    { class: "review wide" });
+  const dialog = openDialog(texts.edits.review, [list, trouble, place, field(texts.pending.within, within)],
+    texts.edits.back, send, { class: "review wide" });
   tray.listeners.add(draw);
   dialog.addEventListener("close", () => tray.listeners.delete(draw));
   draw();

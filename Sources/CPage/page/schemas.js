@@ -200,6 +200,12 @@ export function schemaView(app, store, onDraft) {
     report.scrollIntoView({ block: "nearest" });
   }
 
+  async function whyRefused(problem, changedBefore) {
+    if (problem.code !== "precondition_failed") return problem.message;
+    await readAgain();
+    return changedBefore;
+  }
+
   // Shows what the text changes and its effects, and applies the text if the person agrees.
   function ask(effects, hasConflicts) {
     const choice = el("select",
@@ -220,9 +226,7 @@ export function schemaView(app, store, onDraft) {
           showNews(texts.schemas.applied);
           tellCommit(app, body.revision, texts.schemas.changed(store.suite));
         } catch (problem) {
-          if (problem.code !== "precondition_failed") return problem.message;
-          await readAgain();
-          return texts.schemas.changedBeforeApply;
+          return whyRefused(problem, texts.schemas.changedBeforeApply);
         }
       });
     dialog.classList.add("wide");
@@ -235,9 +239,7 @@ export function schemaView(app, store, onDraft) {
         open(noSchema);
         tellCommit(app, body.revision, texts.schemas.removed(store.suite));
       } catch (problem) {
-        if (problem.code !== "precondition_failed") return problem.message;
-        await readAgain();
-        return texts.schemas.changedBeforeRemoval;
+        return whyRefused(problem, texts.schemas.changedBeforeRemoval);
       }
     });
   }

@@ -6,12 +6,15 @@ import { isNumber } from "./exact.js";
 import { List, headings, searchField, wordsOf } from "./list.js";
 import { menu } from "./menu.js";
 import { lazyPart, withModule } from "./modules.js";
+import { countdown } from "./pending.js";
 import { resolve } from "./schema.js";
 import { settingPanel } from "./setting.js";
 import { Store, isSecret, present, stateOf, suitePath } from "./store.js";
 import { texts } from "./texts.js";
 import { naturalOrder, rowsOf } from "./tree.js";
 import { brief, held, sourceBadge, time } from "./words.js";
+
+const transfer = (name, ...values) => withModule("./transfer.js", module => module[name](...values));
 
 export function suiteView(app, first) {
   const { suite } = first;
@@ -29,7 +32,7 @@ export function suiteView(app, first) {
   const mayManage = app.caller.may("schema", suite);
   const actions = menu(texts.manage.actions(suite), () => [
     [texts.compare.title, () => app.go(suite, null, { compare: "" })],
-    [texts.suite.export, () => withModule("./transfer.js", ({ exportSuite }) => exportSuite(store))],
+    [texts.suite.export, () => transfer("exportSuite", store)],
     navigator.clipboard && [texts.setting.copyCurl, copyCurl],
     mayManage && [texts.manage.clone, () => manage("cloneSuite")],
     mayManage && [texts.manage.drop, () => manage("dropSuite")]]);
@@ -77,10 +80,10 @@ export function suiteView(app, first) {
 
   const create = () => { isCreating = true; draw(); };
   const parts = {
-    absent: ["./absent.js", ({ absentSuite }) => absentSuite(app, store, create)],
-    history: ["./history.js", ({ historyView }) => historyView(app, store, place)],
-    compare: ["./compare.js", ({ compareView }) => compareView(app, store, place)],
-    schema: ["./schemas.js", ({ schemaView }) => schemaView(app, store, drawTabs)],
+    absent: ["./absent.js", module => module.absentSuite(app, store, create)],
+    history: ["./history.js", module => module.historyView(app, store, place)],
+    compare: ["./compare.js", module => module.compareView(app, store, place)],
+    schema: ["./schemas.js", module => module.schemaView(app, store, drawTabs)],
   };
 
   function draw() {
@@ -104,6 +107,7 @@ export function suiteView(app, first) {
     const isOpen = await persist(() => store.open().then(() => true), failure.tell, () => isGone);
     if (!isOpen) return;
     app.tray.onCommit = changes => store.apply(changes);
+    app.endPending = changes => { store.apply(changes); store.readPending(); };
     app.tray.compare(store);
     countInvalid();
     draw();
@@ -178,8 +182,7 @@ function settingsPart(app, store, first) {
     { id: "changed", label: texts.suite.changed, keyOf: ({ modified = "" }) => modified, isReversed: true },
   ], draw);
   // The address has the search and the filter, so that a person can send the view to another person.
-  const query = () => Object.fromEntries(
-    [["search", search.value.trim()], ["show", filter.value]].filter(([, value]) => value));
+  const query = () => ({ search: search.value.trim() || undefined, show: filter.value || undefined });
   const openKey = (key, more) => app.go(store.suite, key, { ...query(), ...more });
   const keepAddress = debounced(250, () => {
     // The address may be that of another view already.
@@ -189,8 +192,8 @@ function settingsPart(app, store, first) {
   const mayWrite = app.caller.may("write", store.suite);
   const more = el("div.tools", search, filter,
     mayWrite && [button(texts.common.add, addSetting, texts.suite.add),
-      button(texts.suite.import, () => withModule("./transfer.js", ({ openImport }) => openImport(app, store)))],
-    button(texts.suite.export, () => withModule("./transfer.js", ({ exportSuite }) => exportSuite(store))));
+      button(texts.suite.import, () => transfer("openImport", store, app))],
+    button(texts.suite.export, () => transfer("exportSuite", store)));
   const empty = el("div.empty", { hidden: true });
   const side = el("section.panel", { "aria-label": texts.suite.setting, hidden: true });
   const element = el("div.columns", el("div.column", el("div.subhead", more, total), empty,
@@ -218,6 +221,8 @@ function settingsPart(app, store, first) {
     const note = [title, description].filter(Boolean).join(": ");
     const value = edit && "value" in edit ? edit.value : setting.value;
     const isSwitch = typeof value === "boolean" && setting.writable && !isSecret(setting);
+    const due = setting.pending && el("span.mark.due", sign("⟲ "), el("span.unseen", texts.pending.revertsIn),
+      countdown(setting.pending.deadline));
     return [
       name, el("span.note", { title: note, dir: "auto" }, deprecated && [el("span.mark", texts.suite.deprecated), " "],
         title && el("b", title), title && description && " ", description),
@@ -226,9 +231,9 @@ function settingsPart(app, store, first) {
         : edit.remove ? texts.suite.reset : edit.isSecret ? texts.suite.newSecret
           : held({ value: edit.value }, { onOneLine: true }),
         el("span.mark", edit.other ? texts.suite.conflict : edit.errors.length || edit.mistake ? texts.suite.refused
-          : texts.suite.isEdited))
+          : texts.suite.isEdited), due)
         : el("span.now", isSwitch && switchSign(value), held(stateOf(setting), { onOneLine: true }),
-          (readOnly || !setting.writable) && el("span.mark", texts.suite.locked)),
+          (readOnly || !setting.writable) && el("span.mark", texts.suite.locked), due),
       sourceBadge(setting.source), el("span.changed", time(setting.modified)),
     ];
   }
@@ -276,7 +281,7 @@ function settingsPart(app, store, first) {
   function stamp({ setting, label, level, place, total }) {
     const edit = tray.at(store.suite, setting.key);
     return [setting.revision, setting.source, label, level, place, total, setting.key === key,
-      store.isFresh(setting.key),
+      store.isFresh(setting.key), setting.pending?.deadline,
       ...(edit ? [edit.mistake, edit.errors.length, Boolean(edit.other), edit.remove ? "" : brief(edit.value, 60)]
         : [])].join(" ");
   }
@@ -379,11 +384,11 @@ function settingsPart(app, store, first) {
     element,
     focus: () => { if (first.key === null || !panel) list.focusQuietly(); },
     follow: show, pause,
-    change: keys => {
+    change: (keys, isWhole) => {
       soon();
       unmark();
       if (panel?.isAbsent && isKnown(last)) show(last);
-      panel?.update(keys);
+      panel?.update(isWhole ? undefined : keys);
     },
     leave: () => {
       tray.listeners.delete(ofTray);

@@ -19,7 +19,7 @@ const isUTF8 = file => file.arrayBuffer().then(bytes => new TextDecoder("utf-8",
   .then(() => true, () => false);
 
 // Reads a file of settings, shows the differences, and adds them to the edits.
-export function openImport(app, store) {
+export function openImport(store, app) {
   let values = null;
   const plan = el("div", { "aria-live": "polite" });
   const whole = el("input", { type: "checkbox", onchange: () => show() });

@@ -27,8 +27,7 @@ export function undoDialogs(app, suite, isGone, onDone) {
     return el("details", { ontoggle: async event => {
       if (!event.target.open || content.hasChildNodes()) return;
       try {
-        const lines = await schemaDifference([suite, revision - 1], [suite, revision]);
-        content.replaceChildren(...[lines].flat().filter(Boolean));
+        content.replaceChildren(el("div", await schemaDifference([suite, revision - 1], [suite, revision])));
       } catch (error) {
         content.replaceChildren(el("p.error", error.message));
       }
@@ -136,8 +135,7 @@ export function undoDialogs(app, suite, isGone, onDone) {
         if (changed !== false) tellCommit(app, revision, title);
         onDone();
       } catch (problem) {
-        return problem.code === "precondition_failed"
-          ? texts.history.changedElsewhere : problem.message;
+        return problem.code === "precondition_failed" ? texts.history.changedElsewhere : problem.message;
       }
     });
   }

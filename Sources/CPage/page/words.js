@@ -46,20 +46,25 @@ export function held({ value, source, isSecret }, { asJSON, onOneLine } = {}) {
 
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 const exactTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+export const localTime = instant => exactTime.format(new Date(instant));
 
 function ago(instant) {
   const seconds = (Date.parse(instant) - Date.now()) / 1000;
   const units = [["day", 86400], ["hour", 3600], ["minute", 60]];
   const [unit, size] = units.find(([, size]) => Math.abs(seconds) >= size) || ["second", 1];
-  if (Math.abs(seconds) >= 30 * 86400) return exactTime.format(new Date(instant));
+  if (Math.abs(seconds) >= 30 * 86400) return localTime(instant);
   return unit === "second" ? texts.values.justNow : relative.format(Math.round(seconds / size), unit);
 }
 
 // The local time and UTC.
-const exactTimes = instant => `${exactTime.format(new Date(instant))}\n${instant.replace("T", " ").replace("Z", " UTC")}`;
+export const exactTimes = instant => `${localTime(instant)}\n${instant.replace("T", " ").replace("Z", " UTC")}`;
 
 export const time = instant =>
   instant ? el("time", { datetime: instant, title: exactTimes(instant) }, ago(instant)) : "";
+
+// When, by whom and why a change was made.
+export const origin = ({ modified, time: made = modified, by, note }) =>
+  [time(made), by && [texts.common.by, bdi(by)], note && [": ", bdi(note, "q")]];
 
 // Updates relative times, because "just now" does not stay true.
 export function refreshTimes() {
