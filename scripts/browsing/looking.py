@@ -304,7 +304,6 @@ def first_view(trial, person):
     person.call("Page.removeScriptToEvaluateOnNewDocument", identifier=note)
     if other:
         raise Wrong(f"the page asked {other}")
-    # On an idle machine, the first view takes at most 200 ms.
     if min(times) > 1000:
         raise Wrong(f"the first view took {min(times):.0f} ms")
     return f"first view after {' '.join(f'{each:.0f}' for each in times)} ms, {first / 1000:.1f} kB of {every / 1000:.1f} kB"
