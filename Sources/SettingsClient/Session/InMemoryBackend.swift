@@ -10,7 +10,7 @@ internal import Synchronization
 /// decisions and has the same messages. Several sessions may share a backend. Each session gets the changes of the
 /// other sessions from a queue, as it would get the changes of other programs.
 ///
-/// In the client, only this file and `HistoryRequest` use the engine.
+/// In the client, only this file and `DirectRequest` use the engine.
 package final class InMemoryBackend: SuiteBackend {
     package let suite: SuiteName
 
@@ -101,7 +101,7 @@ package final class InMemoryBackend: SuiteBackend {
         return try write(.setSchema(suite, schema, onConflict: policy), "schema", requestKey: requestKey)
     }
 
-    package func send<Output>(_ call: HistoryRequest<Output>) throws(BackendError) -> Output {
+    package func send<Output>(_ call: DirectRequest<Output>) throws(BackendError) -> Output {
         try withStagedState { staged throws(Problem) in try call.answer(&staged, now()) }
     }
 

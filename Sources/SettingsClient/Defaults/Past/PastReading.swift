@@ -71,7 +71,7 @@ extension AdapterCore {
         var (changes, remainingCommits, before) = ([Change](), limit, Revision?.none)
         while remainingCommits > 0 {
             // A page may be empty although another page follows.
-            let call = HistoryRequest.history(of: suite, keys, before: before, limit: min(remainingCommits, 1000))
+            let call = DirectRequest.history(of: suite, keys, before: before, limit: min(remainingCommits, 1000))
             guard let page = try await fetchIfPresent(call) else { break }
             changes += page.commits.flatMap(\.changes)
             remainingCommits -= page.commits.count
@@ -95,7 +95,7 @@ extension AdapterCore {
     /// Sends a write that is based on the past. When it returns, the replica contains the result, unless the daemon
     /// stopped answering after the write.
     nonisolated(nonsending) func write(
-        _ call: HistoryRequest<WriteSummary>
+        _ call: DirectRequest<WriteSummary>
     ) async throws(DefaultsError) -> [DefaultsChange<JSONValue>] {
         let summary = try await throwingDefaultsError { () async throws(BackendError) in
             // All earlier writes must reach the daemon first.
@@ -108,7 +108,7 @@ extension AdapterCore {
 
     /// Sends a request that reads. Returns nil if the suite or the key does not exist, or if the key had no value.
     private nonisolated(nonsending) func fetchIfPresent<Output>(
-        _ call: HistoryRequest<Output>
+        _ call: DirectRequest<Output>
     ) async throws(DefaultsError) -> Output? {
         do throws(BackendError) {
             return try await session.read { () async throws(BackendError) in try await session.backend.send(call) }
