@@ -19,7 +19,7 @@ extension Schema {
     /// Creates the schema of all keys in stored properties of a store and of its nested stores.
     ///
     /// Throws if there are no such keys. Use ``init(of:additionalProperties:keys:)`` for keys in computed properties.
-    public init(reflecting store: some DefaultsKeyStore, additionalProperties: JSONValue = false) throws(SchemaError) {
+    package init(reflecting store: some DefaultsKeyStore, additionalProperties: JSONValue = false) throws(SchemaError) {
         try self.init(keys: storedKeys(of: store), additionalProperties: additionalProperties)
     }
 
