@@ -3,8 +3,9 @@ internal import SettingsEngine
 internal import SettingsHTTP
 internal import SettingsModel
 
-/// A request that reads the history of a suite, or a write that restores a past state, for a daemon and for a suite in
-/// memory. It does not use the replica.
+/// A request that the calling task sends itself, for a daemon and for a suite in memory: a read of the history, a write
+/// that restores a past state, a write with a deadline, or a request about a pending action. It uses neither the replica
+/// nor the outbox.
 package struct DirectRequest<Output: Sendable>: Sendable {
     let endpoint: Endpoint<Output>
     /// Carries out the request on a suite in memory. The second argument is the present time.
@@ -74,15 +75,31 @@ extension DirectRequest where Output == WriteSummary {
         return write(.transaction(change), note) { .commit(change, $0) }
     }
 
+    /// Commits a transaction that the daemon will revert, or that it will carry out later.
+    static func commit(_ transaction: Transaction, _ deadline: DefaultsDeadline) -> DirectRequest {
+        write(.transaction(transaction), deadline: deadline) { .commit(transaction, $0) }
+    }
+
+    /// Ends a pending action, or moves its deadline.
+    static func perform(_ request: PendingRequest, on id: PendingID) -> DirectRequest {
+        write(.pending(id, request)) { .perform(request, on: id, $0) }
+    }
+
     /// - Parameter endpoint: makes the request for a daemon that has the same effect as the command.
     private static func write(
-        _ command: WriteRequest.Command, _ note: String?,
+        _ command: WriteRequest.Command, _ note: String? = nil, deadline: DefaultsDeadline? = nil,
         _ endpoint: (WriteOptions) -> Endpoint<Answer<WriteSummary>>
     ) -> DirectRequest {
-        DirectRequest(endpoint: endpoint(WriteOptions(requestKey: .unique(), note: note)).map { $0.body }) {
-            staged, now throws(Problem) in
+        var options = WriteOptions(requestKey: .unique(), note: note)
+        (options.confirm, options.until, options.effective) = (deadline?.confirm, deadline?.until, deadline?.effective)
+        return DirectRequest(endpoint: endpoint(options).map { $0.body }) { staged, now throws(Problem) in
             var request = WriteRequest(command)
             request.origin = CommitOrigin(by: nil, note: note)
+            if let deadline {
+                request.deadlines = try WriteRequest.Deadlines(
+                    confirmText: deadline.confirm?.text, until: deadline.until, effective: deadline.effective)
+                request.takesOneCommit = true
+            }
             return try staged.summary(of: request, at: now)
         }
     }

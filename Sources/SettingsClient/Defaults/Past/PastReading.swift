@@ -92,17 +92,13 @@ extension AdapterCore {
         try await fetchIfPresent(.setting(key, in: suite, at: requestMoment))
     }
 
-    /// Sends a write that is based on the past. When it returns, the replica contains the result, unless the daemon
-    /// stopped answering after the write.
+    /// Sends a write that is based on the past.
     nonisolated(nonsending) func write(
         _ call: DirectRequest<WriteSummary>
     ) async throws(DefaultsError) -> [DefaultsChange<JSONValue>] {
         let summary = try await throwingDefaultsError { () async throws(BackendError) in
-            // All earlier writes must reach the daemon first.
-            try await session.flush(until: session.deadline)
-            return try await session.backend.send(call)
+            try await session.sendAfterQueue(call)
         }
-        if summary.changed { try? await synchronize() }
         return summary.changes.map { DefaultsChange($0) }
     }
 
