@@ -289,5 +289,5 @@ extension RequestTarget {
 
 extension Duration {
     /// The duration in seconds, rounded up, so that a short wait does not become a wait of zero seconds.
-    var wholeSeconds: Int64 { components.seconds + (components.attoseconds > 0 ? 1 : 0) }
+    package var wholeSeconds: Int64 { components.seconds + (components.attoseconds > 0 ? 1 : 0) }
 }

@@ -106,6 +106,30 @@ package struct WriteRequest: Sendable {
             (self.confirm, self.until, self.effective) = (confirm, until, effective)
         }
 
+        /// Throws if the deadlines cannot be combined, or if the time to confirm is not a duration within its limits.
+        package convenience init(
+            confirmText: String?, until: PendingTime?, effective: PendingTime?
+        ) throws(Problem) {
+            guard let confirmText else {
+                self.init(confirm: nil, until: until, effective: effective)
+                return
+            }
+            guard until == nil, effective == nil else {
+                throw Problem(
+                    .badRequest,
+                    "Settings-Confirm cannot be combined with Settings-Until or Settings-Effective; remove one of them")
+            }
+            guard let milliseconds = PendingTime.milliseconds(ofDuration: confirmText),
+                (1000...PendingTime.maximumConfirmation).contains(milliseconds)
+            else {
+                throw Problem(
+                    .badRequest,
+                    "Settings-Confirm: must be 1 to 86400 seconds, or a duration such as 90s, 15m or 2h of at most a "
+                        + "day (got \"\(confirmText)\")")
+            }
+            self.init(confirm: milliseconds, until: nil, effective: nil)
+        }
+
         /// The deadlines as text: equal for requests that mean the same deadlines. The text must not change: commits
         /// store digests that depend on it.
         package var canonicalTexts: [String] {

@@ -94,9 +94,9 @@ extension DefaultsSerializable where Self: RawRepresentable & Codable, RawValue:
 /// An error that says why a value has no JSON form, or why JSON is not a value of the type.
 public struct BridgeError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The position inside the value.
-    public let pointer: JSONPointer
+    package let pointer: JSONPointer
     /// The cause, for example `must be an integer (got a string)`.
-    public let reason: String
+    package let reason: String
     /// The name of the missing member, if the cause is that the object at the pointer lacks a member.
     let missingMember: String?
 
@@ -106,7 +106,7 @@ public struct BridgeError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Creates an error about a part of a value.
-    public init(at pointer: JSONPointer, _ reason: String) {
+    package init(at pointer: JSONPointer, _ reason: String) {
         self.init(at: pointer, reason, missingMember: nil)
     }
 

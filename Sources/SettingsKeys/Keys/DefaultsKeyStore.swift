@@ -110,33 +110,6 @@ package func listedKeys<Store: DefaultsKeyStore>(
     return keys
 }
 
-/// A type with an enumeration of its settings. The case `isUserLoggedIn` of the type `Account` is stored as
-/// `Account.isUserLoggedIn`.
-///
-///     enum Account: DefaultsNamespace {
-///         enum Key: String { case isUserLoggedIn, email }
-///     }
-///     Account.name(of: .isUserLoggedIn)    // "Account.isUserLoggedIn"
-public protocol DefaultsNamespace {
-    /// The names of the keys.
-    associatedtype Key: RawRepresentable where Key.RawValue == String
-
-    /// The prefix of the names, without the dot. By default the name of the type.
-    static var namespace: String { get }
-}
-
-extension DefaultsNamespace {
-    /// The name of the type, without the types and the module around it.
-    public static var namespace: String {
-        String(describing: Self.self)
-    }
-
-    /// The name under which a key is stored.
-    public static func name(of key: Key) -> String {
-        "\(namespace).\(key.rawValue)"
-    }
-}
-
 /// The error that two types have the same namespace.
 public struct NamespaceConflict: Error, Hashable, Sendable, CustomStringConvertible {
     package let namespace: String
@@ -159,8 +132,7 @@ package struct NamespaceRegistry: Sendable {
     package init() {}
 
     /// Registers a type. Throws if another type has the namespace. Does nothing if the type is registered.
-    package mutating func register<Namespace: DefaultsNamespace>(_ type: Namespace.Type) throws(NamespaceConflict) {
-        let namespace = Namespace.namespace
+    package mutating func register(_ namespace: String, of type: any Any.Type) throws(NamespaceConflict) {
         guard let owner = owners.first(where: { $0.namespace.hasSameBytes(as: namespace) }) else {
             owners.append((namespace, type))
             return

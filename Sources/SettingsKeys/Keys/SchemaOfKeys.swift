@@ -21,7 +21,7 @@ extension Schema {
     ///
     /// Throws if no stored property contains a key. Use ``init(of:additionalProperties:keys:)`` for keys in computed
     /// properties.
-    public init(reflecting store: some DefaultsKeyStore, additionalProperties: JSONValue = false) throws(SchemaError) {
+    package init(reflecting store: some DefaultsKeyStore, additionalProperties: JSONValue = false) throws(SchemaError) {
         try self.init(keys: storedKeys(of: store), additionalProperties: additionalProperties)
     }
 

@@ -19,7 +19,7 @@ public struct JSONObject: Sendable {
     }
 
     /// The members in order.
-    public private(set) var members: [Member]
+    package private(set) var members: [Member]
 
     /// The positions of the names; nil for an object that is small enough for a linear search.
     private var index: JSONNameIndex?
@@ -71,7 +71,7 @@ public struct JSONObject: Sendable {
 
     /// Appends a member. If the object already has the name, returns false and changes nothing.
     @discardableResult
-    public mutating func append(_ member: Member) -> Bool {
+    package mutating func append(_ member: Member) -> Bool {
         guard position(of: member.name) == nil else { return false }
         appendNew(member)
         return true

@@ -16,7 +16,7 @@ extension JSONValue {
     /// - Parameters:
     ///   - bytes: the document in UTF-8.
     ///   - maximumDepth: the maximum nesting, at most 256.
-    public init(parsing bytes: Span<UInt8>, maximumDepth: Int = JSONValue.maximumDepth) throws(JSONParseError) {
+    package init(parsing bytes: Span<UInt8>, maximumDepth: Int = JSONValue.maximumDepth) throws(JSONParseError) {
         try JSONParser.checkUTF8(bytes)
         var parser = JSONParser(maximumDepth: maximumDepth)
         self = try parser.document(bytes)

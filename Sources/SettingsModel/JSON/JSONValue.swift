@@ -32,7 +32,7 @@ public enum JSONValue: Sendable {
 
 extension JSONValue {
     /// True if this is `null`.
-    public var isNull: Bool {
+    package var isNull: Bool {
         if case .null = self { true } else { false }
     }
 

@@ -131,23 +131,8 @@ extension APIRequest {
         let (until, effective) = (
             try parseDeadline(.settingsUntil, in: bytes), try parseDeadline(.settingsEffective, in: bytes)
         )
-        guard let text = fieldValue(.settingsConfirm, in: bytes) else {
-            return WriteRequest.Deadlines(confirm: nil, until: until, effective: effective)
-        }
-        guard until == nil, effective == nil else {
-            throw Problem(
-                .badRequest,
-                "Settings-Confirm cannot be combined with Settings-Until or Settings-Effective; remove one of them")
-        }
-        guard let milliseconds = PendingTime.milliseconds(ofDuration: text),
-            (1000...PendingTime.maximumConfirmation).contains(milliseconds)
-        else {
-            throw Problem(
-                .badRequest,
-                "Settings-Confirm: must be 1 to 86400 seconds, or a duration such as 90s, 15m or 2h of at most a day "
-                    + "(got \"\(text)\")")
-        }
-        return WriteRequest.Deadlines(confirm: milliseconds, until: nil, effective: nil)
+        return try WriteRequest.Deadlines(
+            confirmText: fieldValue(.settingsConfirm, in: bytes), until: until, effective: effective)
     }
 
     private func parseDeadline(_ field: FieldName, in bytes: Span<UInt8>) throws(Problem) -> PendingTime? {

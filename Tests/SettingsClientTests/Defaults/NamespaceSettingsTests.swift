@@ -18,6 +18,11 @@ private enum Other {
     enum Account: DefaultsNamespace {
         enum Key: String { case email }
     }
+
+    enum Renamed: DefaultsNamespace {
+        static let namespace = "other.account"
+        enum Key: String { case email }
+    }
 }
 
 /// What is used by many threads.
@@ -49,6 +54,12 @@ struct NamespaceSettingsTests {
         #expect(accountSettings[.tries]?.int == 3)
         Account.remove(forKey: .email)
         #expect(!Account.isSet(forKey: .email) && Account.isSet(forKey: .tries))
+    }
+
+    @Test("The name of a key starts with the name of its type, or with the namespace that the type declares")
+    func names() {
+        #expect(Settings.Account.name(of: .isUserLoggedIn) == "Account.isUserLoggedIn")
+        #expect(Other.Renamed.name(of: .email) == "other.account.email")
     }
 
     @Test("Two types that claim one namespace are refused, not merged", arguments: BackendKind.allCases)

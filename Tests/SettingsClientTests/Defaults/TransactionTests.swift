@@ -82,7 +82,7 @@ struct TransactionTests {
             note("setting")
             return try await inner.setting(key)
         }
-        func send<Output>(_ call: HistoryRequest<Output>) async throws(BackendError) -> Output {
+        func send<Output>(_ call: DirectRequest<Output>) async throws(BackendError) -> Output {
             note("past")
             return try await inner.send(call)
         }

@@ -39,6 +39,23 @@ struct LostWriteTests {
         #expect(world.drainIssues() == [])
     }
 
+    @Test(arguments: [1, 3])
+    func `A change with a deadline whose answers are lost has one pending action`(cuts: Int) async throws {
+        let daemon = try ServedDaemon()
+        let proxy = try CuttingProxy(to: daemon.port)
+        let defaults = World(at: proxy.server.address, names.app).adapter()
+        try await defaults.ready()
+        proxy.cut(cuts, of: "POST")
+        let pending = try #require(try await defaults.set(\.launchCount, 1, .confirm(within: .seconds(3600))))
+        let listing = try daemon.client().blocking.send(.pendingActions(of: names.app))
+        #expect(listing.pending.map(\.id.description) == [pending.id])
+        proxy.cut(cuts, of: "POST")
+        try await pending.confirm()
+        #expect(proxy.server.log.count("cut") == 2 * cuts)
+        #expect(try daemon.client().blocking.send(.pendingActions(of: names.app)).pending.isEmpty)
+        #expect(defaults.launchCount == 1)
+    }
+
     @Test
     func `A write of another program between the attempts stays`() throws {
         let daemon = try ServedDaemon()

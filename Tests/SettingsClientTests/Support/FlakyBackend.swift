@@ -86,7 +86,7 @@ final class FlakyBackend: SuiteBackend {
         try await ask { () async throws(BackendError) in try await inner.setting(key) }
     }
 
-    func send<Output>(_ call: HistoryRequest<Output>) async throws(BackendError) -> Output {
+    func send<Output>(_ call: DirectRequest<Output>) async throws(BackendError) -> Output {
         try await ask { () async throws(BackendError) in try await inner.send(call) }
     }
 

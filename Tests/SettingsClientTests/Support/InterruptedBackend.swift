@@ -73,7 +73,7 @@ final class InterruptedBackend: SuiteBackend {
         return try await backend.setting(key)
     }
 
-    func send<Output>(_ call: HistoryRequest<Output>) async throws(BackendError) -> Output {
+    func send<Output>(_ call: DirectRequest<Output>) async throws(BackendError) -> Output {
         if isAway { throw .unreachable("nobody answers") }
         return try await backend.send(call)
     }

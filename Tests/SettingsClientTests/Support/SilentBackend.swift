@@ -64,7 +64,7 @@ final class SilentBackend: SuiteBackend {
         return try inner.setting(key)
     }
 
-    func send<Output>(_ call: HistoryRequest<Output>) throws(BackendError) -> Output {
+    func send<Output>(_ call: DirectRequest<Output>) throws(BackendError) -> Output {
         try ask("past")
         return try inner.send(call)
     }

@@ -84,6 +84,38 @@ struct TestDaemonTests {
         try eventually { daemon.value(forKey: "count") == 1 }
     }
 
+    @Test func `a change with a deadline is reverted when the clock has advanced`() async throws {
+        let pending = try #require(try await settings.set(\.volume, 1, .confirm(within: .seconds(120))))
+        #expect(pending.deadline == clock.date + 120 && daemon.value(forKey: "volume") == 1.0)
+        clock.advance(by: .seconds(119))
+        #expect(daemon.value(forKey: "volume") == 1.0)
+        clock.advance(by: .seconds(1))
+        #expect(daemon.value(forKey: "volume") == 0.75)
+        try await settings.synchronize()
+        #expect(settings.volume == 0.75)
+        let error = await #expect(throws: DefaultsError.self) { try await pending.confirm() }
+        #expect(error?.code == .pendingEnded)
+    }
+
+    @Test func `one advance of the clock makes and reverts a scheduled change`() async throws {
+        try await settings.ready()
+        let updates = settings.updates(of: \.count)
+        let start = clock.date + 3600
+        try await settings.set(\.count, 1, .effective(start, until: start + 60))
+        clock.advance(by: .seconds(3600))
+        #expect(daemon.value(forKey: "count") == 1)
+        try await settings.synchronize()
+        try await settings.set(\.visits, 5, .effective(start + 10, until: start + 20))
+        clock.advance(by: .seconds(86_400))
+        #expect(daemon.value(forKey: "count") == nil && daemon.value(forKey: "visits") == nil)
+        var values: [Int] = []
+        for await update in updates {
+            values.append(update.newValue)
+            if values.count == 2 { break }
+        }
+        #expect(values == [1, 0])
+    }
+
     @Test func `a caller does not wait for a slow daemon longer than its timeout`() async throws {
         let settings = DefaultsAdapter.inMemory(keyStore: Keys(), daemon: daemon, timeout: .milliseconds(20))
         daemon.setCondition(.slow(.seconds(60)))
@@ -139,7 +171,7 @@ struct TestDaemonTests {
         settings.count += 1
         #expect(daemon.value(forKey: "count") == 10)
         for await issue in issues {
-            #expect(issue.key == "count" && issue.error.isConflict)
+            #expect(issue.key == "count" && issue.error.code == .preconditionFailed)
             break
         }
         daemon.storeBeforeNextWrite(10, forKey: "visits")
