@@ -73,7 +73,7 @@ public final class AccessToken: Sendable {
     private static let shared = Mutex<AccessToken?>(ofEnvironment)
 
     private static var ofEnvironment: AccessToken? {
-        if let path = EnvironmentVariables.nonEmptyValue(of: fileVariable) {
+        if let path = EnvironmentVariables.path(in: fileVariable) {
             return AccessToken(file: path, from: fileVariable)
         }
         return EnvironmentVariables.nonEmptyValue(of: textVariable).map { AccessToken($0, from: textVariable) }

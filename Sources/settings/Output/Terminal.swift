@@ -16,9 +16,10 @@ enum Terminal {
         return OutputDescriptor.standardOutput.terminalWidth ?? 80
     }()
 
-    /// Prints a message for the person, after the text that was printed before.
+    /// Prints a message for the person, after the text that was printed before. The message may contain names of files with
+    /// escaped bytes.
     static func warn(_ message: String) {
-        try? write("settings: \(message)\n", to: .standardError)
+        try? write("settings: \(message.withVisibleBytes)\n", to: .standardError)
     }
 
     /// Asks the person a question. Returns nil if no person is at a terminal, or the person ends the input.
