@@ -74,7 +74,7 @@ public final class AccessToken: Sendable {
     private static let shared = Mutex<AccessToken?>(fromEnvironment)
 
     private static var fromEnvironment: AccessToken? {
-        if let path = EnvironmentVariables.nonEmptyValue(of: fileVariable) {
+        if let path = EnvironmentVariables.path(in: fileVariable) {
             return AccessToken(file: path, from: fileVariable)
         }
         return EnvironmentVariables.nonEmptyValue(of: textVariable).map { AccessToken($0, from: textVariable) }

@@ -64,7 +64,7 @@ final class AccessTokenFile: Sendable {
     init(_ path: String, from variable: String?, read: Read? = nil) {
         self.path = path
         label =
-            (path == "-" ? "the token from standard input" : "the token file \(path)")
+            (path == "-" ? "the token from standard input" : "the token file \(path.withVisibleBytes)")
             + (variable.map { " (\($0))" } ?? "")
         readBytes =
             read ?? { path in

@@ -47,9 +47,12 @@ extension Endpoint where Output == Answer<SuiteListing> {
     ///   - prefix: list only suites whose names begin with this text.
     ///   - after: list only suites after this name.
     ///   - limit: the maximum number of suites.
-    public static func suites(prefix: String? = nil, after: SuiteName? = nil, limit: Int? = nil) -> Endpoint {
+    ///   - includesDropped: true to list also dropped suites of which the daemon has commits.
+    public static func suites(
+        prefix: String? = nil, after: SuiteName? = nil, limit: Int? = nil, includesDropped: Bool = false
+    ) -> Endpoint {
         let target = RequestTarget("v1", "suites").with("prefix", prefix).with("after", after?.text)
-            .with("limit", limit.map(String.init))
+            .with("limit", limit.map(String.init)).with(flag: "dropped", includesDropped)
         return Endpoint(Request(.get, target)) { reply throws(SettingsError) in try reply.answer() }
     }
 }

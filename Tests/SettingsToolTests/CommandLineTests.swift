@@ -220,20 +220,6 @@ struct CommandLineTests {
         #expect(operations.map { $0["op"] as? String } == ["set", "set"])
     }
 
-    @Test(
-        "An argument that is not UTF-8 is refused",
-        arguments: [
-            #"set app name "$(printf 'a\377b')""#, #"set app "$(printf 'a\377b')" 1"#,
-            #"set app name joe --note "$(printf 'a\377b')""#, #"import app "$(printf 'a\377b')""#,
-        ])
-    func otherBytes(_ arguments: String) throws {
-        let shell = try Shell()
-        let end = try shell.run("settings \(arguments)")
-        #expect(end.code == 64)
-        #expect(end.errors.contains(" is not UTF-8: 'a\u{FFFD}b'; use - and standard input"), "\(end.errors)")
-        #expect(try shell.run("settings list app --changed").output == "")
-    }
-
     /// What the examples are about: thirty commits, each of another key, and what they name.
     private static let prepared =
         [

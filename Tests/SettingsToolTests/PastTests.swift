@@ -105,6 +105,30 @@ struct PastTests {
             """#)
     }
 
+    @Test
+    func `history --all and history --commit show the commits of dropped suites`() throws {
+        let prepared = ["settings set net port=1 --quiet", "settings set tv on=true --quiet"]
+        try Shell(prepared + ["settings unset net --drop --quiet"], hasSchema: false).follow(
+            #"""
+            $ settings history --all
+            revision 3, TIME by user:ME
+              suite net was dropped
+              net port: 1 → (unset)
+            revision 2, TIME by user:ME
+              tv on: (unset) → true
+            revision 1, TIME by user:ME
+              net port: (unset) → 1
+            $ settings history --commit 1
+            revision 1, TIME by user:ME
+              net port: (unset) → 1
+            $ settings history --all --prefix p --json | jq -c '[.revision, .suite, .dropped]'
+            [3,"net",true]
+            [1,"net",false]
+            $ settings list --json | jq -r .suite
+            tv
+            """#)
+    }
+
     @Test("history shows twenty changes of a commit, and all with --full or --json")
     func largeCommit() throws {
         try Shell(hasSchema: false).follow(

@@ -114,4 +114,7 @@ extension History {
 
     /// Visits the logs of the suites whose names begin with a prefix, by name, until the body returns false.
     package func forEachLog(prefix: String = "", _ body: (SuiteLog) -> Bool) { logs.forEach(prefix: prefix, body) }
+
+    /// Visits the logs by name, from the first whose name is not before `start`, until the body returns false.
+    func forEachLog(startingAt start: String, _ body: (SuiteLog) -> Bool) { logs.forEach(startingAt: start, body) }
 }

@@ -30,6 +30,8 @@ package struct SuiteLog: TreeElement {
     package var oldestAvailable: Revision { max(evictedThrough, lastOversized) }
 
     var isEmpty: Bool { commits.isEmpty }
+    /// The revision of the last commit of the log; zero if the log is empty.
+    var lastRevision: Revision { commits.last?.revision ?? .zero }
 
     func hasEvicted(_ commit: RetainedCommit) -> Bool { commit.revision <= evictedThrough }
     func protects(_ commit: RetainedCommit) -> Bool { commit.revision > unprotectedThrough }

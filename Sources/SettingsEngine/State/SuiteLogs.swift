@@ -24,6 +24,9 @@ struct SuiteLogs: Sendable {
     /// Visits the logs of the suites whose names begin with a prefix, by name, until the body returns false.
     func forEach(prefix: String = "", _ body: (SuiteLog) -> Bool) { logs.forEach(prefix: prefix, body) }
 
+    /// Visits the logs by name, from the first whose name is not before `start`, until the body returns false.
+    func forEach(startingAt start: String, _ body: (SuiteLog) -> Bool) { logs.forEach(startingAt: start, body) }
+
     /// Visits the commits of a suite after a revision in order until the body returns false.
     func forEach(of suite: SuiteName, after revision: Revision, _ body: (RetainedCommit) -> Bool) {
         logs.with(suite.text.utf8Span.span) { $0.forEach(after: revision, body) }

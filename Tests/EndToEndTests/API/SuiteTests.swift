@@ -50,7 +50,31 @@ struct SuiteTests {
         Row(
             "A suite without values", given: ["PUT app/keys/a 1", "DELETE app/keys/a"], "GET /v1/suites", 200, nil,
             #"{"suites":[{"suite":"app","keyCount":0,"revision":$2,"hasSchema":false}]}"#),
+        Row(
+            "Without dropped suites", given: dropped, "GET /v1/suites?dropped=false", 200, nil,
+            #"{"suites":[{"suite":"app.ui"}]}"#, lacks: ["next"]),
+        Row(
+            "With dropped suites", given: dropped, "GET /v1/suites?dropped", 200, nil,
+            #"{"suites":[{"suite":"app","keyCount":0,"invalidCount":0,"revision":$4,"hasSchema":false,"dropped":true},"#
+                + #"{"suite":"app.ui","revision":$2},{"suite":"zoo","revision":$5,"dropped":true}]}"#, lacks: ["next"]),
+        Row(
+            "A page that ends at a dropped suite", given: dropped, "GET /v1/suites?dropped&limit=1", 200, nil,
+            #"{"suites":[{"suite":"app"}],"next":"app"}"#),
+        Row(
+            "A page that ends before a dropped suite", given: dropped, "GET /v1/suites?dropped&limit=1&after=app", 200,
+            nil, #"{"suites":[{"suite":"app.ui"}],"next":"app.ui"}"#),
+        Row(
+            "A page of dropped suites that is just full", given: dropped, "GET /v1/suites?dropped&limit=2&after=app",
+            200,
+            nil, #"{"suites":["*","*"]}"#, lacks: ["next"]),
+        Row(
+            "A dropped suite by prefix", given: dropped, "GET /v1/suites?dropped&prefix=z", 200, nil,
+            #"{"suites":[{"suite":"zoo"}]}"#),
+        Row(
+            "A dropped suite that was created again", given: dropped + ["PUT zoo/keys/c 2"],
+            "GET /v1/suites?dropped&prefix=z", 200, nil, #"{"suites":[{"suite":"zoo","keyCount":1,"revision":$6}]}"#),
     ]
+    static let dropped = three + ["DELETE app?drop", "DELETE zoo?drop"]
 
     static let reading: [Row] = [
         Row(

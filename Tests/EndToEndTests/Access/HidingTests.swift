@@ -42,6 +42,23 @@ struct HidingTests {
         #expect(listing?.first?["keyCount"] == 2)
     }
 
+    @Test
+    func `A list with dropped suites has only the suites that the caller may read`() throws {
+        let guarded = try GuardedDaemon(
+            ["apps": ["app.*:read"], "player": ["app.one/player.*:read"]],
+            given: Self.world + ["DELETE app.one?drop", "DELETE hidden?drop", "DELETE app.two?drop"])
+        func names(_ target: String, _ name: String) throws -> [String] {
+            try guarded.send(Request("GET \(target)"), as: name).json?["suites"]?.array?.compactMap {
+                $0["suite"]?.string
+            } ?? []
+        }
+        #expect(try names("/v1/suites?dropped", "all") == ["app.one", "app.two", "hidden", "hidden.app"])
+        #expect(try names("/v1/suites?dropped", "apps") == ["app.one", "app.two"])
+        #expect(try names("/v1/suites?dropped&after=app.one", "apps") == ["app.two"])
+        #expect(try guarded.send("GET /v1/suites?dropped&after=app.one&limit=1", as: "apps").json?["next"] == nil)
+        #expect(try names("/v1/suites?dropped", "player") == ["app.one"])
+    }
+
     @Test("A grant on some keys shows only these keys in every representation")
     func keys() throws {
         let guarded = try GuardedDaemon(["player": ["app.one/player.*:write"]], given: Self.writesBeforeTest)

@@ -101,6 +101,17 @@ struct PastReader {
         return fragments
     }
 
+    /// Visits the index entries of the fragments, ordered by the name of the suite, until the body returns false. Begins at
+    /// a name that is not after the first name at or behind `start`.
+    func forEachFragment(
+        startingAt start: String, _ body: (PastFile.Fragment) -> Bool
+    ) throws(RecoveryError) {
+        let next = file.suiteLines.partitioningIndex { start.precedesInBytes($0.first.text) }
+        for line in file.suiteLines[max(0, next - 1)...] {
+            for fragment in try fragments(at: line.offset) where !body(fragment) { return }
+        }
+    }
+
     private func fragments(at offset: Int) throws(RecoveryError) -> [PastFile.Fragment] {
         try entries("suites", at: offset) { json throws(BodyError) in try PastFile.Fragment(json) }
     }

@@ -173,6 +173,30 @@ package struct PastView: PastReading {
         return page.result(oldest: oldest(of: suite))
     }
 
+    /// Returns the suites that do not exist and of which commits are kept, with the last of these commits. Reads the index
+    /// of each file from the first name of the page on, and keeps no more suites of a file than one more than the page has.
+    package func droppedSuites(_ query: SuiteListQuery) throws(Problem) -> [SuiteName: Revision] {
+        var dropped = state.recentPast.droppedSuites(query)
+        for file in files {
+            let found = try withReader(of: file) { reader throws(RecoveryError) in
+                var found: [SuiteName: Revision] = [:]
+                try reader.forEachFragment(startingAt: query.start) { fragment in
+                    let name = fragment.suite.text
+                    guard found.count <= query.limit else { return false }
+                    guard name.hasBytePrefix(query.prefix) else { return name.precedesInBytes(query.prefix) }
+                    // The file may have commits after the state.
+                    if fragment.first <= state.revision, query.admits(fragment.suite), !state.hasSuite(fragment.suite) {
+                        found[fragment.suite] = fragment.last
+                    }
+                    return true
+                }
+                return found
+            }
+            dropped.merge(found) { max($0, $1) }
+        }
+        return dropped
+    }
+
     /// Returns the net changes of a suite between two moments. `from` may be later than `to`. `readLimits` are the
     /// grants of a caller that may not read everything; nil if the caller may read everything.
     package func difference(
