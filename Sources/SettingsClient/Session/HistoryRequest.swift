@@ -76,7 +76,7 @@ extension HistoryRequest where Output == WriteSummary {
 
     /// - Parameter endpoint: makes the request for a daemon that has the same effect as the command.
     private static func write(
-        _ command: WriteRequest.Command, _ note: String?,
+        _ command: WriteCommand, _ note: String?,
         _ endpoint: (WriteOptions) -> Endpoint<Answer<WriteSummary>>
     ) -> HistoryRequest {
         HistoryRequest(endpoint: endpoint(WriteOptions(requestKey: .unique(), note: note)).map { $0.body }) {

@@ -27,7 +27,7 @@ extension PendingDescription {
     /// The end of the action in a sentence, and the settings that a revert kept.
     var outcomeLines: [String] {
         guard let end else { return [] }
-        let caller = end.by.map { " by \($0)" } ?? ""
+        let caller = endedBy.map { " by \($0)" } ?? ""
         let sentence =
             switch end.outcome {
             case .confirmed: "the change was confirmed\(caller)"
@@ -38,7 +38,7 @@ extension PendingDescription {
             case .undone: "the change was undone\(caller)"
             case .dropped: "the suite was dropped\(caller)"
             }
-        return ["\(id): \(Terminal.plain(sentence)) at revision \(end.commit)"]
+        return ["\(id): \(Terminal.plain(sentence)) at revision \(endCommit ?? .zero)"]
             + end.kept.map { kept in
                 let subject = kept.key.map { " \($0)" } ?? ": the schema"
                 return "left as it is: \(kept.suite)\(Terminal.plain(subject)): \(Terminal.plain(kept.reason))"

@@ -9,7 +9,7 @@ struct PendingModel {
         /// Reverts a commit. The suites before the commit, and the suites that were dropped by the commit and created
         /// again later.
         case revert(before: PlainSuites, commit: Revision, recreated: Set<String>)
-        case write(WriteRequest.Command, until: Int64?)
+        case write(WriteCommand, until: Int64?)
     }
 
     struct Action {
