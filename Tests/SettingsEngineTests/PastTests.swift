@@ -57,7 +57,7 @@ struct PastTests {
 
         /// Decides a write and applies its commit. Returns the revision of the commit; nil if the write changes
         /// nothing.
-        mutating func write(_ command: WriteRequest.Command) throws -> Result<Revision?, Problem> {
+        mutating func write(_ command: WriteCommand) throws -> Result<Revision?, Problem> {
             let revision = try #require(state.revision.advanced(by: Int64(1 + random.below(3))))
             let time = Timestamp(milliseconds: state.time.milliseconds + 1 + Int64(random.below(2000)))
             let decision: WriteDecision
@@ -139,7 +139,7 @@ struct PastTests {
         (limits.commits, limits.suiteCommits) = (8, 3)
         var state = State(epoch: try #require(Epoch("e0")), limits: limits)
         let (quiet, busy, key) = (try SuiteName("quiet"), try SuiteName("busy"), try KeyName("k"))
-        func write(_ command: WriteRequest.Command, at time: Int64) throws {
+        func write(_ command: WriteCommand, at time: Int64) throws {
             let next = try #require(state.revision.advanced(by: 1))
             let decision = try state.decide(
                 WriteRequest(command), revision: next, time: Timestamp(milliseconds: time))

@@ -51,7 +51,7 @@ struct PendingModelTests {
         mutating func count(_ event: String) { counts[event, default: 0] += 1 }
 
         /// An ordinary write, which may have a deadline.
-        mutating func write(_ command: WriteRequest.Command, _ deadlines: WriteRequest.Deadlines?) throws {
+        mutating func write(_ command: WriteCommand, _ deadlines: WriteRequest.Deadlines?) throws {
             var request = WriteRequest(command)
             request.deadlines = deadlines
             let time = Timestamp(milliseconds: commitTime)
@@ -82,7 +82,8 @@ struct PendingModelTests {
                 model.plain = expected
                 updateActions(after: command, commit: commit.revision, from: before, except: nil)
                 guard deadlines != nil else { return }
-                guard case .created(let action)? = commit.pending.first(where: { $0.id == PendingID(revision) }) else {
+                guard case .created(let action)? = commit.pending.first(where: { $0.action.id == PendingID(revision) })
+                else {
                     Issue.record("a write with a deadline has no action, \(context)")
                     return
                 }
@@ -107,7 +108,7 @@ struct PendingModelTests {
         /// Applies the effects of a commit on pending actions. Dropping a suite ends the actions that concern only this
         /// suite, except the action that the commit carries out.
         private mutating func updateActions(
-            after command: WriteRequest.Command, commit: Revision, from before: PlainSuites, except id: PendingID?
+            after command: WriteCommand, commit: Revision, from before: PlainSuites, except id: PendingID?
         ) {
             model.recordCreations(from: before)
             model.droppedSuites[commit] = Set(before.suites.keys).subtracting(model.plain.suites.keys)
@@ -152,15 +153,15 @@ struct PendingModelTests {
         }
 
         private mutating func carryOut(
-            _ command: WriteRequest.Command, until: Int64?, _ id: PendingID, _ commit: Commit
+            _ command: WriteCommand, until: Int64?, _ id: PendingID, _ commit: Commit
         ) throws {
             let before = model.plain
             var expected = before
-            let event = commit.pending.first { $0.id == id }
+            let event = commit.pending.first { $0.action.id == id }
             model.actions[id] = nil
             switch Result(catching: { try expected.apply(command, at: commit.revision) }) {
             case .failure:
-                guard case .ended(let end)? = event, end.outcome == .refused else {
+                guard let end = event?.end, end.outcome == .refused else {
                     Issue.record("a scheduled write was not refused, \(context)")
                     return
                 }
@@ -174,7 +175,7 @@ struct PendingModelTests {
                         of: commit.revision, Timestamp(milliseconds: until), before: before)
                     count("in effect until")
                 } else {
-                    guard case .ended(let end)? = event, end.outcome == .carriedOut else {
+                    guard event?.end?.outcome == .carriedOut else {
                         Issue.record("a scheduled write was not carried out, \(context)")
                         return
                     }

@@ -58,26 +58,26 @@ extension DirectRequest where Output == WriteSummary {
     /// - Parameter isForced: true to revert also the keys that a later commit has changed.
     static func undo(_ revision: Revision, in suite: SuiteName, isForced: Bool, note: String?) -> DirectRequest {
         write(
-            .undo(UndoRequest(revision, isForced: isForced), of: suite, onConflict: .refuse), note
+            .command(.undo(UndoRequest(revision, isForced: isForced), of: suite, onConflict: .refuse)), note
         ) { .undo(revision, in: suite, isForced: isForced, $0) }
     }
 
     /// Restores the stored values of a suite, or of these keys, to a moment.
     static func restore(_ suite: SuiteName, to moment: Moment, keys: [KeyName]?, note: String?) -> DirectRequest {
         write(
-            .restore(suite, RestoreRequest(to: moment, keys: keys), skipsConflicts: false), note
+            .command(.restore(suite, RestoreRequest(to: moment, keys: keys), skipsConflicts: false)), note
         ) { .restore(suite, to: moment, keys: keys, $0) }
     }
 
     /// Stores the value that one key had in the past.
     static func set(_ key: KeyName, to value: JSONValue, in suite: SuiteName, note: String?) -> DirectRequest {
         let change = Transaction(if: [], do: [Transaction.Operation(suite: suite, key: key, .set(value))])
-        return write(.transaction(change), note) { .commit(change, $0) }
+        return write(.command(.transaction(change)), note) { .commit(change, $0) }
     }
 
     /// Commits a transaction that the daemon will revert, or that it will carry out later.
     static func commit(_ transaction: Transaction, _ deadline: DefaultsDeadline) -> DirectRequest {
-        write(.transaction(transaction), deadline: deadline) { .commit(transaction, $0) }
+        write(.command(.transaction(transaction)), deadline: deadline) { .commit(transaction, $0) }
     }
 
     /// Ends a pending action, or moves its deadline.
@@ -85,15 +85,15 @@ extension DirectRequest where Output == WriteSummary {
         write(.pending(id, request)) { .perform(request, on: id, $0) }
     }
 
-    /// - Parameter endpoint: makes the request for a daemon that has the same effect as the command.
+    /// - Parameter endpoint: makes the request for a daemon that has the same effect as the task.
     private static func write(
-        _ command: WriteRequest.Command, _ note: String? = nil, deadline: DefaultsDeadline? = nil,
+        _ task: WriteRequest.Task, _ note: String? = nil, deadline: DefaultsDeadline? = nil,
         _ endpoint: (WriteOptions) -> Endpoint<Answer<WriteSummary>>
     ) -> DirectRequest {
         var options = WriteOptions(requestKey: .unique(), note: note)
         (options.confirm, options.until, options.effective) = (deadline?.confirm, deadline?.until, deadline?.effective)
         return DirectRequest(endpoint: endpoint(options).map { $0.body }) { staged, now throws(Problem) in
-            var request = WriteRequest(command)
+            var request = WriteRequest(task)
             request.origin = CommitOrigin(by: nil, note: note)
             if let deadline {
                 request.deadlines = try WriteRequest.Deadlines(

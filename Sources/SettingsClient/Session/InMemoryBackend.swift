@@ -136,7 +136,7 @@ extension InMemoryBackend {
     /// - Parameter digest: identifies the contents of the request, so that a request key cannot be used for another
     ///   request.
     private func write(
-        _ command: WriteRequest.Command, _ digest: String, requestKey: RequestKey
+        _ command: WriteCommand, _ digest: String, requestKey: RequestKey
     ) throws(BackendError) -> WriteSummary {
         var request = WriteRequest(command)
         request.requestKey = requestKey

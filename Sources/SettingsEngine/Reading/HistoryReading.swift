@@ -191,11 +191,12 @@ extension RecentPast {
         var entry = HistoryCommit(
             revision: commit.revision, time: commit.time, origin: commit.origin, hasSchema: changesSchema,
             isDrop: suiteChanges.contains { $0.kind == .dropped }, changes: changes)
-        for event in commit.pending where event.concerns(historyQuery.suite) {
+        for event in commit.pending where event.action.concerns(historyQuery.suite) {
             entry.pending.append(PendingHistoryEvent(event))
-            guard case .ended(let end) = event else { continue }
             // The settings that the revert of a pending action did not restore.
-            entry.kept += end.kept.filter { $0.suite == historyQuery.suite && $0.isShown(to: historyQuery.readLimits) }
+            entry.kept += (event.end?.kept ?? []).filter {
+                $0.suite == historyQuery.suite && $0.isShown(to: historyQuery.readLimits)
+            }
         }
         return entry
     }

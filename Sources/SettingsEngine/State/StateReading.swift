@@ -47,7 +47,7 @@ extension State {
 
     /// True if a write is an undo or a restore that may need past files: the files with commits that were evicted from
     /// the history, which is the recent commits in memory.
-    package func mayNeedPastFiles(for command: WriteRequest.Command) -> Bool {
+    package func mayNeedPastFiles(for command: WriteCommand?) -> Bool {
         switch command {
         case .undo(let undo, of: let name, onConflict: _):
             history.commit(undo.revision) == nil || name.map { undo.revision <= oldestAvailable(of: $0) } ?? false

@@ -165,8 +165,7 @@ extension PendingActionRunner {
             return due
         }
         guard !due.isEmpty else { return }
-        let ordered = due.sorted { ($0.action.deadline, $0.action.id) < ($1.action.deadline, $1.action.id) }
-        let pendingWrites = ordered.map { makeWrite(for: $0, on: state) }
+        let pendingWrites = due.byDeadline.map { makeWrite(for: $0, on: state) }
         for _ in pendingWrites { writes.enter() }
         handle(store.enqueue(pendingWrites))
     }
@@ -175,7 +174,7 @@ extension PendingActionRunner {
         let action = entry.action
         var request = WriteRequest(.carryOut(action.id, deadline: action.deadline))
         request.size = entry.size
-        if let past, let command = action.scheduledWrite?.commandThatReadsPast, state.mayNeedPastFiles(for: command) {
+        if let past, let command = action.write?.command, state.mayNeedPastFiles(for: command) {
             var scheduled = WriteRequest(command)
             do throws(Problem) {
                 try past(state).readPast(for: &scheduled)
@@ -215,14 +214,18 @@ extension PendingActionRunner {
         case .success:
             // There is no commit if the action had ended, if its deadline had changed, or if another daemon had carried
             // out the action.
-            guard let commit = result.commit, let event = commit.commit.pending.first(where: { $0.id == id }) else {
+            guard let commit = result.commit, let event = commit.commit.pending.first(where: { $0.action.id == id })
+            else {
                 return
             }
             let text = event.resultText(at: commit.revision)
-            contents.withLock { contents in
-                if event.isRefusal { contents.counts.refused += 1 } else { contents.counts.carriedOut += 1 }
+            if event.end?.outcome == .refused {
+                contents.withLock { $0.counts.refused += 1 }
+                log.warning(text)
+            } else {
+                contents.withLock { $0.counts.carriedOut += 1 }
+                log.info(text)
             }
-            if event.isRefusal { log.warning(text) } else { log.info(text) }
             onCommit(commit, text)
         }
     }
@@ -249,36 +252,19 @@ extension PendingActionRunner.Contents {
     }
 }
 
-extension ScheduledWrite {
-    /// The command of a scheduled undo or restore, which may need past files; nil for any other write.
-    fileprivate var commandThatReadsPast: WriteRequest.Command? {
-        switch operations.first {
-        case .undo(let undo, let suite, let policy)?: .undo(undo, of: suite, onConflict: policy)
-        case .restore(let suite, let restore, let skips)?: .restore(suite, restore, skipsConflicts: skips)
-        default: nil
-        }
-    }
-}
-
 extension PendingEvent {
-    /// True if a scheduled write was refused.
-    fileprivate var isRefusal: Bool { if case .ended(let end) = self { end.outcome == .refused } else { false } }
-
     /// The result of carrying out the action, for the log.
     fileprivate func resultText(at revision: Revision) -> String {
-        switch self {
-        case .created, .moved:
-            return "pending action \(id) was carried out: its write is commit \(revision), which will be reverted"
-        case .ended(let end):
-            switch end.outcome {
-            case .refused:
-                return "pending action \(id) was refused: \(end.refusal?.detail ?? "unknown reason")"
-            case .reverted:
-                let kept = end.kept.isEmpty ? "" : "; \(end.kept.count) of its settings and schemas were not restored"
-                return "pending action \(id) was carried out: commit \(revision) reverted commit "
-                    + "\(end.commit ?? .zero)\(kept)"
-            default: return "pending action \(id) was carried out at revision \(revision)"
-            }
+        let subject = "pending action \(action.id)"
+        guard let end else {
+            return "\(subject) was carried out: its write is commit \(revision), which will be reverted"
+        }
+        switch end.outcome {
+        case .refused: return "\(subject) was refused: \(end.refusal?.detail ?? "unknown reason")"
+        case .reverted:
+            let kept = end.kept.isEmpty ? "" : "; \(end.kept.count) of its settings and schemas were not restored"
+            return "\(subject) was carried out: commit \(revision) reverted commit \(action.commit ?? .zero)\(kept)"
+        default: return "\(subject) was carried out at revision \(revision)"
         }
     }
 }

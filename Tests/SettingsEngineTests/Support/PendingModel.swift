@@ -10,7 +10,7 @@ struct PendingModel {
         /// created.
         case revert(before: PlainSuites, commit: Revision, recreated: Set<String>)
         /// Carries out a scheduled write. If `until` is not nil, the daemon reverts the write at this time.
-        case write(WriteRequest.Command, until: Int64?)
+        case write(WriteCommand, until: Int64?)
     }
 
     struct Action {

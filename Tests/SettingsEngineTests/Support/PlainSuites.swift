@@ -50,7 +50,7 @@ struct PlainSuites {
     /// Applies a write. Throws the reason if the model refuses it.
     ///
     /// - Returns: the changed keys of all suites; nil if the write changes nothing.
-    mutating func apply(_ command: WriteRequest.Command, at revision: Revision) throws -> [String]? {
+    mutating func apply(_ command: WriteCommand, at revision: Revision) throws -> [String]? {
         var next = self
         switch command {
         case .setting(let operation): try next.apply([operation], isInPath: true)
@@ -66,11 +66,8 @@ struct PlainSuites {
         case .removeSchema(let suite):
             guard next.suites[suite.text] != nil else { throw Refusal(.unknownSuite) }
             next.suites[suite.text]?.schema = nil
-        case .refuseSchema(_, let problem): throw problem
         // `PastTests` compares undo and restore with a list of complete states.
         case .undo, .restore: throw Refusal(.badRequest)
-        // `PendingModel` carries out pending actions.
-        case .pending, .carryOut: throw Refusal(.badRequest)
         }
         return finish(&next, at: revision)
     }

@@ -135,7 +135,7 @@ struct PastFilesTests {
             let suite = try SuiteName(run.random.pick(Self.names))
             let isForced = run.random.chance(oneIn: 2)
             for command in [
-                WriteRequest.Command.undo(UndoRequest(revision, isForced: isForced), of: nil, onConflict: .keep),
+                WriteCommand.undo(UndoRequest(revision, isForced: isForced), of: nil, onConflict: .keep),
                 .undo(UndoRequest(revision, isForced: isForced), of: suite, onConflict: .keep),
                 .restore(suite, RestoreRequest(to: .revision(revision)), skipsConflicts: false),
             ] {

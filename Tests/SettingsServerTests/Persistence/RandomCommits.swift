@@ -40,7 +40,7 @@ struct RandomCommits {
             if hasDeadlines, chance(15) { request.deadlines = deadlines() }
             if hasDeadlines, chance(25), let entry = state.pending.byDeadline.first {
                 let id = entry.action.id
-                request.command =
+                request.task =
                     chance(50)
                     ? .carryOut(id, deadline: entry.action.deadline)
                     : .pending(id, random.pick([.confirm, .revert, .cancel, .extend(.after(milliseconds: 500_000))]))
@@ -63,7 +63,7 @@ struct RandomCommits {
         return WriteRequest.Deadlines(confirm: until == nil ? 60_000 : nil, until: until, effective: nil)
     }
 
-    private mutating func command(_ revision: Revision) throws -> WriteRequest.Command {
+    private mutating func command(_ revision: Revision) throws -> WriteCommand {
         let suite = try SuiteName(random.pick(suites))
         switch random.below(20) {
         case 0: return .dropSuite(suite)

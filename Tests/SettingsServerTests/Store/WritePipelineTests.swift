@@ -298,7 +298,7 @@ struct WritePipelineTests {
             Transaction.Operation(suite: suite, key: try KeyName($0.name), .set($0.value))
         }
         let text = JSONValue.string(String(repeating: "a", count: 120))
-        let commands: [WriteRequest.Command] = [
+        let commands: [WriteCommand] = [
             .setting(Transaction.Operation(suite: suite, key: try KeyName("k"), .set(text))),
             .mergeSuite(suite, map(60)), .replaceSuite(suite, map(61)), .transaction(Transaction(do: operations)),
         ]
