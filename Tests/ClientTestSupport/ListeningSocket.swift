@@ -3,7 +3,7 @@ package import SettingsModel
 internal import Synchronization
 package import TestSupport
 
-/// A listening socket. The backlog limits the number of connections that were not accepted yet.
+/// A listening socket. The backlog limits the number of connections that the test has not accepted yet.
 package final class ListeningSocket: Sendable {
     private let descriptor: Int32
     private let rawAddress: RawAddress
@@ -49,7 +49,8 @@ package final class ListeningSocket: Sendable {
         _ = close(descriptor)
     }
 
-    /// Opens two sockets with the same port on 127.0.0.1 and ::1, which are both `localhost`.
+    /// Opens two sockets with the same port on 127.0.0.1 and ::1, which are both `localhost`. The backlog is that of the
+    /// IPv4 socket, the first socket of the pair. Tries again if another program has the port on 127.0.0.1.
     package static func pair(backlog: Int32) throws -> (ListeningSocket, ListeningSocket) {
         var failure: any Error = RawClient.Failure.timeout
         for _ in 0..<20 {

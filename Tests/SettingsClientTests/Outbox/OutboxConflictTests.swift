@@ -26,13 +26,13 @@ struct OutboxConflictTests {
         let program = world.program()
         let defaults = program.defaults
         defaults.launchCount = 3
-        program.link.leave()
+        program.link.disconnect()
         defaults.launchCount = 4
         defaults.launchCount += 1
         defaults.loginTries = 2
         defaults.username = "me"
         #expect(defaults.launchCount == 5 && defaults.username == "me")
-        program.link.comeBack()
+        program.link.reconnect()
         try await defaults.synchronize()
         #expect(defaults.launchCount == 3 && defaults.loginTries == 2 && defaults.username == nil)
         #expect(world["loginTries"] == 2)
@@ -54,7 +54,7 @@ struct OutboxConflictTests {
         mine.launchCount = 5
         mine["text"] = "a"
         try await theirs.synchronize()
-        one.link.leave()
+        one.link.disconnect()
         // The first of these is tried, the others are not.
         mine.visits += 1
         mine.visits += 1
@@ -71,7 +71,7 @@ struct OutboxConflictTests {
         theirs.launchCount = 50
         theirs["text"] += "t"
         theirs["new"] = 10
-        one.link.comeBack()
+        one.link.reconnect()
         try await mine.synchronize()
         #expect(mine.visits == 102 && mine.meters == 3.5 && mine.recent == ["r", "t", "m"])
         #expect(mine.tags == ["a", "b", "c"] && world["tags"] == ["a", "b", "c"])
@@ -86,11 +86,11 @@ struct OutboxConflictTests {
         let two = world.program()
         one?.defaults.visits = 5
         try await one?.defaults.ready()
-        one?.link.leave()
+        one?.link.disconnect()
         one?.defaults.visits += 1
         two.defaults.visits = 100
         let requests = Mutex(0)
-        one?.link.decide {
+        one?.link.setFate {
             let number = requests.withLock { requests in
                 requests += 1
                 return requests
@@ -98,7 +98,7 @@ struct OutboxConflictTests {
             // The first finds another value; the second adds to that.
             return number == 1 ? .answered : number == 2 ? .answerLost : .notSent
         }
-        one?.link.comeBack()
+        one?.link.reconnect()
         _ = try? await one?.defaults.synchronize()
         #expect(world["visits"] == 101 && world.end(&one))
         let next = world.program()
@@ -110,11 +110,11 @@ struct OutboxConflictTests {
     func `A change guarded by a revision is done if the value was changed and changed back`() async throws {
         let (one, two) = (world.program(), world.program())
         one.defaults.launchCount = 5
-        one.link.leave()
+        one.link.disconnect()
         one.defaults.launchCount += 1
         two.defaults.launchCount = 6
         two.defaults.launchCount = 5
-        one.link.comeBack()
+        one.link.reconnect()
         try await one.defaults.synchronize()
         #expect(world["launchCount"] == 6 && world.drainIssues() == [])
     }
@@ -124,12 +124,12 @@ struct OutboxConflictTests {
         let (one, two) = (world.program(), world.program())
         one.defaults.visits = 5
         one.defaults["n"] = 5
-        one.link.leave()
+        one.link.disconnect()
         one.defaults.visits += 1
         one.defaults.visits += 1
         one.defaults["n"] += 3
         two.defaults.removeAll()
-        one.link.comeBack()
+        one.link.reconnect()
         try await one.defaults.synchronize()
         #expect(world["visits"] == 2 && world["n"] == 3 && world.drainIssues() == [])
     }
@@ -138,14 +138,14 @@ struct OutboxConflictTests {
     func yielding() async throws {
         let (one, two) = (world.program(), world.program())
         one.defaults.launchCount = 1
-        one.link.leave()
+        one.link.disconnect()
         one.defaults[\.username] ?= "mine"
         one.defaults[\.nickname] ?= "mine"
         one.defaults["color"] ?= "mine"
         #expect(one.defaults.username == "mine")
         two.defaults.username = "theirs"
         two.defaults["color"] = "theirs"
-        one.link.comeBack()
+        one.link.reconnect()
         try await one.defaults.synchronize()
         #expect(one.defaults.username == "theirs" && one.defaults.nickname == "mine")
         #expect(world["color"] == "theirs" && world["nickname"] == "mine")
@@ -157,7 +157,7 @@ struct OutboxConflictTests {
         let (one, two) = (world.program(), world.program())
         one.defaults.launchCount = 1
         try await two.defaults.synchronize()
-        one.link.leave()
+        one.link.disconnect()
         await #expect(throws: DefaultsError.self) {
             try await one.defaults.transaction { transaction in
                 transaction[\.launchCount] += 1
@@ -166,7 +166,7 @@ struct OutboxConflictTests {
         }
         #expect(one.defaults.loginTries == 9)
         two.defaults.launchCount = 7
-        one.link.comeBack()
+        one.link.reconnect()
         try await one.defaults.synchronize()
         #expect(one.defaults.launchCount == 7 && one.defaults.loginTries == 1)
         #expect(world["launchCount"] == 7 && world["loginTries"] == nil)
@@ -185,11 +185,11 @@ struct OutboxConflictTests {
         let defaults = program.defaults
         defaults.register(defaults: ["visits": 10])
         #expect(defaults.visits == 10)
-        program.link.leave()
+        program.link.disconnect()
         defaults.launchCount = 1
         defaults.visits += 1
         #expect(defaults.visits == 11)
-        program.link.comeBack()
+        program.link.reconnect()
         try await defaults.synchronize()
         #expect(
             world["visits"] == 11 && defaults.visits == 11 && world.drainIssues().filter { $0.attempt != .check } == [])
@@ -200,12 +200,12 @@ struct OutboxConflictTests {
         var program: OutboxWorld.Program? = world.program()
         program?.defaults.launchCount = 5
         program?.defaults.visits = 5
-        program?.link.leave()
+        program?.link.disconnect()
         program?.defaults.launchCount += 1
         #expect(world.end(&program))
         let key = try KeyName("launchCount")
         let condition = Transaction.Condition.setting(try SuiteName("com.example.app"), key, .value(5))
-        guard case .transaction(let transaction)? = world.waiting.first?.action else {
+        guard case .transaction(let transaction)? = world.waitingWrites.first?.action else {
             Testing.Issue.record("nothing waits")
             return
         }
@@ -215,13 +215,13 @@ struct OutboxConflictTests {
     @Test("After a refused merge, the value of the other program is visible at once")
     func refusedMerge() {
         let (one, two) = (world.program(), world.program())
-        one.link.delayNews()
+        one.link.delayNotifications()
         change(&one.defaults.meters) { meters in
             two.defaults.meters = 99
             meters += 2
         }
         #expect(one.defaults.meters == 99)
         #expect(world.drainIssues().map(\.key) == ["meters"])
-        one.link.comeBack()
+        one.link.reconnect()
     }
 }

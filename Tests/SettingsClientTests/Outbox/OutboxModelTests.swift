@@ -52,18 +52,18 @@ struct OutboxModelTests {
             let comment: Comment = "seed \(seeded.seed), step \(step)"
             if random.chance(oneIn: 16) {
                 #expect(world.end(&program), comment)
-                program = world.program(isAway: random.chance(oneIn: 2))
-                program?.link.decide(Self.fates(random.next()))
+                program = world.program(isServerUnreachable: random.chance(oneIn: 2))
+                program?.link.setFate(Self.fates(random.next()))
             }
             let current = try #require(program)
             let defaults = current.defaults
             switch random.below(16) {
-            case 0, 1, 2: current.link.leave()
-            case 3: current.link.comeBack()
+            case 0, 1, 2: current.link.disconnect()
+            case 3: current.link.reconnect()
             case 4:
-                current.link.comeBack()
-                current.link.decide(Self.fates(random.next()))
-            case 5: current.link.decide { .answered }
+                current.link.reconnect()
+                current.link.setFate(Self.fates(random.next()))
+            case 5: current.link.setFate { .answered }
             case 6 where !isAlone:
                 other.defaults.visits += 1000
                 other.defaults.tags.insert("other \(step)")
@@ -122,8 +122,8 @@ struct OutboxModelTests {
         let comment: Comment = "seed \(seeded.seed)"
         _ = isDone(world, comment)
         let last = try #require(program)
-        last.link.comeBack()
-        last.link.decide { .answered }
+        last.link.reconnect()
+        last.link.setFate { .answered }
         try await last.defaults.synchronize()
         #expect(world.fileCount == 0, comment)
         _ = isDone(world, comment)
@@ -179,7 +179,7 @@ struct OutboxModelTests {
         other.defaults.visits = 100
         var program: OutboxWorld.Program? = world.program()
         #expect(program?.defaults.visits == 100)
-        program?.link.leave()
+        program?.link.disconnect()
         let callsLeft = Mutex(lastCall)
         world.files.fail { _, _ in
             callsLeft.withLock { left in
@@ -188,7 +188,7 @@ struct OutboxModelTests {
             }
         }
         // After the last call no request succeeds either.
-        program?.link.decide { callsLeft.withLock { $0 } < 0 ? .notSent : .answered }
+        program?.link.setFate { callsLeft.withLock { $0 } < 0 ? .notSent : .answered }
         var (accepted, doubtful) = (0, 0)
         var logged: [Int64] = []
         for number in 1...4 as ClosedRange<Int64> {
@@ -198,7 +198,7 @@ struct OutboxModelTests {
             if isDone(world, comment) { logged.append(number) }
         }
         other.defaults.visits = 1000
-        program?.link.comeBack()
+        program?.link.reconnect()
         _ = try? await program?.defaults.synchronize()
         #expect(world.end(&program), comment)
         world.files.repair()
@@ -224,7 +224,7 @@ struct OutboxModelTests {
         var doubtful: Set<Int64> = []
         var number: Int64 = 0
         for _ in 0..<12 {
-            var program: OutboxWorld.Program? = world.program(isAway: random.chance(oneIn: 3))
+            var program: OutboxWorld.Program? = world.program(isServerUnreachable: random.chance(oneIn: 3))
             let fates = Self.fates(random.next())
             // From some call on, nothing gets anywhere, until the program has ended.
             let callsLeft = Mutex(random.below(60))
@@ -239,7 +239,7 @@ struct OutboxModelTests {
                 }
                 return isOver || isFlawed && faultSeed.withLock({ $0.chance(oneIn: 5) }) ? 28 : nil
             }
-            program?.link.decide {
+            program?.link.setFate {
                 guard callsLeft.withLock({ $0 < 0 }) else { return fates() }
                 return faultSeed.withLock({ $0.chance(oneIn: 2) }) ? .notSent : .answerLost
             }
@@ -247,8 +247,8 @@ struct OutboxModelTests {
                 number += 1
                 program?.defaults["log"] += [.integer(number)]
                 if isDone(world, "seed \(seeded.seed)") { accepted.append(number) } else { doubtful.insert(number) }
-                if random.chance(oneIn: 4) { program?.link.leave() }
-                if random.chance(oneIn: 3) { program?.link.comeBack() }
+                if random.chance(oneIn: 4) { program?.link.disconnect() }
+                if random.chance(oneIn: 3) { program?.link.reconnect() }
             }
             #expect(world.end(&program))
             world.files.repair()

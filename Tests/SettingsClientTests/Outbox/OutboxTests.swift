@@ -19,12 +19,12 @@ struct OutboxTests {
         let program = world.program()
         let defaults = program.defaults
         defaults.launchCount = 0
-        program.link.leave()
+        program.link.disconnect()
         for number in 1...20 {
             defaults["n\(number)"] = .integer(Int64(number))
             defaults[\.libraries].append("\(number)")
         }
-        program.link.comeBack()
+        program.link.reconnect()
         defaults.launchCount = 1
         try await defaults.synchronize()
         let sent = program.link.log.all.filter { !$0.hasPrefix("!") }
@@ -38,13 +38,13 @@ struct OutboxTests {
         let defaults = program.defaults
         defaults.launchCount = 5
         defaults.username = "me"
-        program.link.leave()
+        program.link.disconnect()
         defaults.loginTries = 7
         defaults.removeAll()
         defaults.username = "you"
         #expect(defaults.launchCount == 0 && defaults.loginTries == 1 && defaults.username == "you")
         #expect(!defaults.isSet(\.launchCount))
-        program.link.comeBack()
+        program.link.reconnect()
         try await defaults.synchronize()
         #expect(world["launchCount"] == nil && world["loginTries"] == nil && world["username"] == "you")
         #expect(defaults.launchCount == 0 && defaults.username == "you" && world.drainIssues() == [])
@@ -54,10 +54,10 @@ struct OutboxTests {
     func vain() async throws {
         let program = world.program()
         #expect(program.defaults.launchCount == 0)
-        program.link.leave()
+        program.link.disconnect()
         program.defaults.remove(\.launchCount)
         program.defaults.removeAll()
-        program.link.comeBack()
+        program.link.reconnect()
         try await program.defaults.synchronize()
         #expect(world.drainIssues() == [] && world.fileCount == 0)
     }
@@ -67,7 +67,7 @@ struct OutboxTests {
         let program = world.program()
         let defaults = program.defaults
         defaults.launchCount = 1
-        program.link.leave()
+        program.link.disconnect()
         let later = DefaultsError.kept("nobody is there")
         await #expect(throws: later) { try await defaults.set(\.launchCount, 2) }
         await #expect(throws: later) { try await defaults.update(\.launchCount) { $0 += 1 } }
@@ -82,7 +82,7 @@ struct OutboxTests {
         #expect(try await defaults.value(\.launchCount) == 4)
         await #expect(throws: later) { try await defaults.synchronize() }
         #expect(defaults.launchCount == 4)
-        program.link.comeBack()
+        program.link.reconnect()
         try await defaults.synchronize()
         #expect(world["launchCount"] == 4 && world["loginTries"] == 4 && world["username"] == "me")
         #expect(world.drainIssues() == [])
@@ -99,8 +99,8 @@ struct OutboxTests {
                 if thread < 4 {
                     defaults["log \(thread)"] += [.integer(Int64(round))]
                 } else {
-                    program.link.leave()
-                    program.link.comeBack()
+                    program.link.disconnect()
+                    program.link.reconnect()
                 }
             }
         }

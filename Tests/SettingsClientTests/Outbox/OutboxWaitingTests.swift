@@ -18,16 +18,16 @@ struct OutboxWaitingTests {
         let program = world.program(timeout: .milliseconds(50))
         let (defaults, link) = (program.defaults, program.link)
         defaults.launchCount = 1
-        link.leave()
+        link.disconnect()
         for number in 2...9 { defaults.launchCount = number }
         let log = EventLog()
         let gate = DispatchSemaphore(value: 0)
-        link.decide {
+        link.setFate {
             log.add("asked")
             gate.wait()
             return .answered
         }
-        link.comeBack()
+        link.reconnect()
         #expect(log.wait(for: "asked"))
         DispatchQueue(label: "writing").async {
             defaults.loginTries = 5
@@ -44,7 +44,7 @@ struct OutboxWaitingTests {
     func background() async throws {
         let program = world.program(writes: .background)
         let gate = DispatchSemaphore(value: 0)
-        program.link.decide {
+        program.link.setFate {
             gate.wait()
             return .answered
         }
@@ -58,7 +58,7 @@ struct OutboxWaitingTests {
     @Test("An async method throws `kept` when the outbox file contains the write, not before")
     func keptWritesAreStored() async throws {
         // A daemon that has not answered for longer than callers wait: no form waits for an answer.
-        let defaults = world.program(isAway: true).defaults
+        let defaults = world.program(isServerUnreachable: true).defaults
         defaults.launchCount = 1
         for number in 2...200 {
             let error = await #expect(throws: DefaultsError.self) { try await defaults.set(\.launchCount, number) }

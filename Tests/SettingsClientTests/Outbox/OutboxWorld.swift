@@ -33,12 +33,12 @@ final class OutboxWorld: Sendable {
 
     /// Makes another program, which has loaded the suite unless the server is away.
     func program(
-        isAway: Bool = false, limits: OutboxStore.Limits = .init(), timeout: Duration = .seconds(20),
+        isServerUnreachable: Bool = false, limits: OutboxStore.Limits = .init(), timeout: Duration = .seconds(20),
         writes: WriteMode = .confirmed,
         searchInterval: Duration = .seconds(1000), log: (@Sendable (DefaultsIssue) -> Void)? = nil
     ) -> Program {
         let link = FlakyBackend(server)
-        if isAway { link.leave() }
+        if isServerUnreachable { link.disconnect() }
         let owner = FileOwner(server: "memory", suite: suite)
         let store = OutboxStore(in: directory.path + "/outbox", of: owner, files: files, limits: limits)
         let session = SuiteSession(
@@ -50,7 +50,7 @@ final class OutboxWorld: Sendable {
         })
         let defaults = issues.collect(
             from: DefaultsAdapter(keyStore: ClientKeys(), session: session, writes: writes, log: handler))
-        if !isAway { try? defaults.core.load(until: .now + .seconds(20)) }
+        if !isServerUnreachable { try? defaults.core.load(until: .now + .seconds(20)) }
         return Program(defaults: defaults, link: link)
     }
 
@@ -64,8 +64,8 @@ final class OutboxWorld: Sendable {
     }
 
     /// Has a program leave a write behind, which stores 7 for `loginTries`.
-    func leaveSomething() -> Bool {
-        var program: Program? = program(isAway: true)
+    func leaveWaitingWrite() -> Bool {
+        var program: Program? = program(isServerUnreachable: true)
         program?.defaults.loginTries = 7
         return end(&program)
     }

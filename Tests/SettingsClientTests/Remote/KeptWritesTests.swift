@@ -93,12 +93,12 @@ struct KeptWritesTests {
         let defaults = program(proxy.server.address)
         defaults.visits = 1
         #expect(await isReady(defaults))
-        proxy.cut(100_000)
+        proxy.dropAnswers(100_000)
         defaults.visits += 1
         await #expect(throws: DefaultsError.self) { try await defaults.update(\.visits) { $0 += 10 } }
         #expect(defaults.visits == 12)
         #expect(try stored(try KeyName("visits"), daemon) == 2, "it was done, and its answer was lost")
-        proxy.cut(0)
+        proxy.dropAnswers(0)
         #expect(await isSynchronized(defaults))
         #expect(try stored(try KeyName("visits"), daemon) == 12)
         #expect(defaults.visits == 12 && issues.drain() == [])
@@ -337,10 +337,10 @@ struct KeptWritesTests {
         let proxy = try CuttingProxy(to: daemon.port)
         let defaults = program(proxy.server.address)
         defaults.launchCount = 5
-        proxy.cut(100_000)
+        proxy.dropAnswers(100_000)
         defaults.launchCount += 1
         #expect(try stored(names.count, daemon) == 6, "it was done, and its answer was lost")
-        proxy.cut(0)
+        proxy.dropAnswers(0)
         #expect(await isSynchronized(defaults))
         #expect(try stored(names.count, daemon) == 6 && defaults.launchCount == 6 && issues.drain() == [])
     }

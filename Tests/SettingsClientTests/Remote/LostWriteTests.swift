@@ -23,16 +23,16 @@ struct LostWriteTests {
         let world = World(at: proxy.server.address, names.app)
         let defaults = world.adapter()
         defaults.visits += 1
-        proxy.cut(cuts, of: "POST")
+        proxy.dropAnswers(cuts, to: "POST")
         defaults.visits += 1
         #expect(defaults.visits == 2)
-        proxy.cut(cuts, of: "POST")
+        proxy.dropAnswers(cuts, to: "POST")
         defaults.visits += 1
         defaults.recent.append("x")
         defaults["list"] += [1]
         #expect(defaults.visits == 3 && defaults.recent == ["start", "x"] && defaults["list"].array == [1])
-        #expect(proxy.server.log.count("cut") == 2 * cuts)
-        proxy.cut(cuts, of: "DELETE")
+        #expect(proxy.server.log.count("dropped answer") == 2 * cuts)
+        proxy.dropAnswers(cuts, to: "DELETE")
         defaults.removeAll()
         #expect(defaults.visits == 0 && !defaults.isSet(\.visits))
         #expect(try daemon.client().blocking.send(.suite(names.app)).contents.values.isEmpty)
@@ -45,13 +45,13 @@ struct LostWriteTests {
         let proxy = try CuttingProxy(to: daemon.port)
         let defaults = World(at: proxy.server.address, names.app).adapter()
         try await defaults.ready()
-        proxy.cut(cuts, of: "POST")
+        proxy.dropAnswers(cuts, to: "POST")
         let pending = try #require(try await defaults.set(\.launchCount, 1, .confirm(within: .seconds(3600))))
         let listing = try daemon.client().blocking.send(.pendingActions(of: names.app))
         #expect(listing.pending.map(\.id.description) == [pending.id])
-        proxy.cut(cuts, of: "POST")
+        proxy.dropAnswers(cuts, to: "POST")
         try await pending.confirm()
-        #expect(proxy.server.log.count("cut") == 2 * cuts)
+        #expect(proxy.server.log.count("dropped answer") == 2 * cuts)
         #expect(try daemon.client().blocking.send(.pendingActions(of: names.app)).pending.isEmpty)
         #expect(defaults.launchCount == 1)
     }
@@ -63,7 +63,7 @@ struct LostWriteTests {
         let defaults = World(at: proxy.server.address, names.app).adapter()
         let other = World(at: try daemon.address(), names.app).adapter()
         for _ in 0..<5 {
-            proxy.cut(2, of: "POST")
+            proxy.dropAnswers(2, to: "POST")
             defaults.visits += 1
             other.visits += 10
         }
@@ -81,10 +81,10 @@ struct LostWriteTests {
         _ = defaults.core.session.listen { changes in
             for change in changes where change.visible.source == .stored { log.add("\(change.visible.value ?? .null)") }
         }
-        proxy.cut(1_000_000, of: "POST")
+        proxy.dropAnswers(1_000_000, to: "POST")
         defaults.launchCount = 2
         #expect(defaults.launchCount == 2 && world.drainIssues() == [], "the write is sent again later")
-        proxy.cut(0)
+        proxy.dropAnswers(0)
         defaults.loginTries = 1
         #expect(log.wait(for: "1"))
         try daemon.client().blocking.send(.set(names.theme, to: "dark", in: names.app))

@@ -72,12 +72,12 @@ struct UnchangedWritesTests {
         let defaults = world.adapter(ClientKeys(), session: SuiteSession(backend))
         try daemon.client().blocking.send(.merge(["player.volume": 0.2, "status": "old"], into: names.app))
         #expect(defaults["player.volume"].double == 0.2)
-        backend.delayNews()
+        backend.delayNotifications()
         try daemon.client().blocking.send(.reset(names.app))
         defaults.remove("player.volume")
         defaults.remove("status")
         #expect(defaults["player.volume"].double == 0.7 && defaults["status"].value == nil)
-        backend.comeBack()
+        backend.reconnect()
         #expect(world.drainIssues() == [])
     }
 
@@ -91,14 +91,14 @@ struct UnchangedWritesTests {
         _ = defaults.core.session.listen { changes in
             for change in changes { log.add("\(change.key) \(change.visible.value.map { "\($0)" } ?? "-")") }
         }
-        backend.delayNews()
+        backend.delayNotifications()
         try daemon.client().blocking.send(.reset(names.app))
         defaults.removeAll()
         #expect(defaults["player.volume"].double == 0.7 && defaults["status"].value == nil)
         defaults.removeAll()
         // The default is not known before an answer of the daemon.
         #expect(Set(log.all) == ["player.volume -", "player.volume 0.7", "status -"])
-        backend.comeBack()
+        backend.reconnect()
         #expect(world.drainIssues() == [])
     }
 }

@@ -25,11 +25,11 @@ struct KeyCellTests {
             })
         #expect(defaults["launchCount"].int == 0)
         counter.value = defaults
-        link.leave()
+        link.disconnect()
         defaults["launchCount"] += 1
         #expect(defaults["launchCount"].int == 1)
         #expect(log.all == [])
         counter.value = nil
-        link.comeBack()
+        link.reconnect()
     }
 }

@@ -189,13 +189,13 @@ struct HandshakeTests {
     func away() async throws {
         let world = try BackendKind.memory.world(schema: try Schema(Self.document))
         let (defaults, backend) = world.interruptedAdapter(Keys())
-        backend.isSchemaAway = true
+        backend.isSchemaUnreachable = true
         #expect(defaults.volume == 0.5)
         #expect(world.drainIssues() == [])
         await #expect(throws: DefaultsError.unreachable("nobody answers")) {
             try await defaults.checkSchema { \.volume }
         }
-        backend.isSchemaAway = false
+        backend.isSchemaUnreachable = false
         defaults.volume = 0.25
         var issues: [DefaultsIssue] = []
         let limit = ContinuousClock.now + .seconds(60)

@@ -160,9 +160,9 @@ struct PublishTests {
     @Test("Publishing without a server throws an error")
     func away() async throws {
         let (defaults, backend) = try BackendKind.memory.world().interruptedAdapter(StoredKeys())
-        backend.isAway = true
+        backend.isServerUnreachable = true
         await #expect(throws: DefaultsError.unreachable("nobody answers")) { try await defaults.publishSchema() }
-        backend.isAway = false
+        backend.isServerUnreachable = false
         #expect(try await defaults.publishSchema())
         #expect(defaults.count == 1)
     }

@@ -183,12 +183,12 @@ struct RenameTests {
         let world = try world(kind)
         let (defaults, backend) = world.interruptedAdapter(NewKeys())
         #expect(defaults.other == 0)
-        backend.isAway = true
+        backend.isServerUnreachable = true
         for _ in 0..<3 { #expect(defaults.libraries == ["a"]) }
         #expect(try await defaults.value(\.libraries) == ["a"])
         #expect(world.drainIssues() == [])
         #expect(try await world.stores(["folders"]))
-        backend.isAway = false
+        backend.isServerUnreachable = false
         try await defaults.synchronize()
         #expect(defaults.libraries == ["a"])
         #expect(try await world.stores(["libraries"]))
@@ -201,9 +201,9 @@ struct RenameTests {
         let world = try world(kind)
         let (defaults, backend) = world.interruptedAdapter(NewKeys())
         #expect(defaults.other == 0)
-        backend.isAway = true
+        backend.isServerUnreachable = true
         #expect(defaults.libraries == ["a"])
-        backend.isAway = false
+        backend.isServerUnreachable = false
         let log = EventLog()
         let listener = defaults.core.session.listen { changes in
             for change in changes { log.add(change.key.text) }

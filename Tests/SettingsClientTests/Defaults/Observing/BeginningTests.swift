@@ -41,7 +41,7 @@ struct BeginningTests {
     func waiting(byGetter: Bool) async throws {
         let suite = try SuiteName("app")
         let backend = InterruptedBackend(InMemoryBackend(suite: suite))
-        backend.isAway = true
+        backend.isServerUnreachable = true
         let defaults = DefaultsAdapter(
             keyStore: ClientKeys(), session: SuiteSession(backend), log: DefaultsLog { _, _, _ in })
         let log = EventLog()
@@ -50,7 +50,7 @@ struct BeginningTests {
             let observation = defaults.observe(\.launchCount, options: .initial) { log.add($0.summary) }
             observations.withLock { $0.append(observation) }
         }
-        backend.isAway = false
+        backend.isServerUnreachable = false
         if byGetter { try await defaults.synchronize() }
         #expect(await log.waits(for: "0", times: 4))
         defaults.launchCount = 1

@@ -114,14 +114,14 @@ struct ObservationTests {
         let link = FlakyBackend(memory)
         let other = DefaultsAdapter(keyStore: ClientKeys(), session: SuiteSession(memory))
         try await other.set(\.launchCount, 3)
-        link.leave()
+        link.disconnect()
         let defaults = DefaultsAdapter(
             keyStore: ClientKeys(),
             session: SuiteSession(link, options: SuiteSession.Options(timeout: .milliseconds(50))),
             log: DefaultsLog(issues: { _ in }))
         let changes = ChangeCount()
         changes.track { _ = defaults.launchCount }
-        link.comeBack()
+        link.reconnect()
         // On a busy machine, a load may take longer than the timeout.
         for _ in 0..<1000 where (try? await defaults.ready()) == nil {}
         try eventually { changes.value == 1 }
@@ -229,7 +229,7 @@ struct ObservationTests {
     @Test
     func `A registered default is read without a daemon`() async throws {
         let link = FlakyBackend(InMemoryBackend(suite: .sample))
-        link.leave()
+        link.disconnect()
         let defaults = DefaultsAdapter(
             keyStore: ClientKeys(),
             session: SuiteSession(link, options: SuiteSession.Options(timeout: .milliseconds(50))),
