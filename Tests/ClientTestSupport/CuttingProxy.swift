@@ -30,7 +30,8 @@ package final class CuttingProxy: Sendable {
         }
     }
 
-    /// The side of the proxy that accepts the connections of clients. Its log has `dropped answer` for each dropped answer.
+    /// The side of the proxy that accepts the connections of clients. Its log has `dropped answer` for each dropped
+    /// answer.
     package let server: ScriptedServer
     private let answersToDrop = AnswersToDrop()
     private let target: Target

@@ -37,8 +37,8 @@ package final class ScriptedServer: Sendable {
             }
         }
 
-        /// Returns the next bytes that arrive. Returns nil if the client closes the connection, or if no byte arrives for
-        /// twenty seconds.
+        /// Returns the next bytes that arrive. Returns nil if the client closes the connection, or if no byte arrives
+        /// for twenty seconds.
         package func read() -> [UInt8]? {
             var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
             guard poll(&wanted, 1, 20_000) > 0 else { return nil }
@@ -64,7 +64,8 @@ package final class ScriptedServer: Sendable {
     package let log = EventLog()
     private let listener: ListeningSocket
 
-    /// Starts a server on a Unix domain socket. The first argument of the script is the number of the connection, from 0.
+    /// Starts a server on a Unix domain socket. The first argument of the script is the number of the connection, from
+    /// 0.
     package convenience init(_ script: @escaping @Sendable (Int, Peer, EventLog) -> Void) throws {
         let listener = try ListeningSocket(backlog: 128)
         try self.init(on: listener, at: listener.address(), script)
@@ -120,7 +121,8 @@ package final class ScriptedServer: Sendable {
 }
 
 extension String {
-    /// Returns the index after the first occurrence of `mark`. Compares bytes, because Swift treats CR LF as one character.
+    /// Returns the index after the first occurrence of `mark`. Compares bytes, because Swift treats CR LF as one
+    /// character.
     fileprivate func endIndex(ofFirst mark: String) -> String.Index? {
         var index = utf8.startIndex
         while index < utf8.endIndex {

@@ -5,12 +5,12 @@ package import SettingsHTTP
 package import SettingsModel
 internal import TestSupport
 
-/// A daemon behind nginx. nginx speaks TLS, and answers the requests to the suites `lost`, `silent`, `moved` and `locked`
-/// itself.
+/// A daemon behind nginx. nginx speaks TLS, and answers the requests to the suites `lost`, `silent`, `moved` and
+/// `locked` itself.
 ///
-/// The certificate of `https://localhost` is trusted, and the certificate of `https://127.0.0.1` is not. nginx closes the
-/// connection of a request to `lost`, never answers a request to `silent`, redirects a request to `moved` to the suite
-/// `app`, and asks for a password in the answer to a request to `locked`.
+/// The certificate of `https://localhost` is trusted, and the certificate of `https://127.0.0.1` is not. nginx closes
+/// the connection of a request to `lost`, never answers a request to `silent`, redirects a request to `moved` to the
+/// suite `app`, and asks for a password in the answer to a request to `locked`.
 package final class SecureDaemon {
     private let data: TemporaryDirectory
     private let daemon: DaemonProcess

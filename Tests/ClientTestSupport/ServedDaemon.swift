@@ -27,8 +27,8 @@ package final class ServedDaemon: Sendable {
         try self.init(in: TemporaryDirectory(), port: 0, adapt)
     }
 
-    /// Starts a daemon with its data in `directory`, which may be the directory of a daemon that has stopped. For port 0, the
-    /// kernel chooses the port.
+    /// Starts a daemon with its data in `directory`, which may be the directory of a daemon that has stopped. For port
+    /// 0, the kernel chooses the port.
     package init(in directory: TemporaryDirectory, port: UInt16, _ adapt: (inout Configuration) -> Void = { _ in })
         throws
     {
@@ -41,8 +41,8 @@ package final class ServedDaemon: Sendable {
         self.path = path
     }
 
-    /// Starts a daemon with access control. Returns the daemon and a token for each name. Each token has the rights `read`,
-    /// `write`, `schema` and `admin` on all suites. The file with the tokens is in `directory`.
+    /// Starts a daemon with access control. Returns the daemon and a token for each name. Each token has the rights
+    /// `read`, `write`, `schema` and `admin` on all suites. The file with the tokens is in `directory`.
     package static func withTokens(
         _ names: [String], in directory: TemporaryDirectory
     ) throws -> (ServedDaemon, [String]) {

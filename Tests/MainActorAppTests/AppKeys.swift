@@ -1,8 +1,8 @@
 import SettingsClient
 import SettingsClientTesting
 
-// The keys of a program whose module has the main actor as its default isolation. The keys and the types of their values
-// are `nonisolated`, because all threads use them.
+// The keys of a program whose module has the main actor as its default isolation. The keys and the types of their
+// values are `nonisolated`, because all threads use them.
 
 nonisolated enum Theme: String, CaseIterable, DefaultsSerializable {
     case light, dark

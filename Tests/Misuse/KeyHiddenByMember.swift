@@ -23,7 +23,8 @@ func hidden() {
     print(count)
 }
 
-// The adapter has members with these names, but the members do not hide the keys. Each line of this function must compile.
+// The adapter has members with these names, but the members do not hide the keys. Each line of this function must
+// compile.
 func notHidden() {
     Defaults.removeAll = true
     Defaults.issues += 1

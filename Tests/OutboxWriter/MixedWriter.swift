@@ -10,12 +10,12 @@ struct WriterKeys: DefaultsKeyStore {
 
 /// Writes numbers with setters, async methods and transactions.
 ///
-/// The number determines the keys: a multiple of 11 is stored under `first` and `second` in one transaction. Another number
-/// is stored under `first` or `second`, added to `sum` or appended to `numbers`, depending on its remainder modulo 4. An async
-/// method writes it if it is also a multiple of 13, and a setter writes it otherwise.
+/// The number determines the keys: a multiple of 11 is stored under `first` and `second` in one transaction. Another
+/// number is stored under `first` or `second`, added to `sum` or appended to `numbers`, depending on its remainder
+/// modulo 4. An async method writes it if it is also a multiple of 13, and a setter writes it otherwise.
 ///
-/// For each number, the writer prints "wrote N" when the call has returned. It prints "skipped N" before that if the call
-/// wrote nothing, and "confirmed N" when the daemon has confirmed N and all numbers before N.
+/// For each number, the writer prints "wrote N" when the call has returned. It prints "skipped N" before that if the
+/// call wrote nothing, and "confirmed N" when the daemon has confirmed N and all numbers before N.
 struct MixedWriter {
     let writer: DefaultsAdapter<WriterKeys>
 
@@ -53,8 +53,9 @@ struct MixedWriter {
         say("wrote \(number)")
     }
 
-    /// Runs the body, and prints "confirmed N" if the daemon has confirmed the number. Prints "skipped N" if the body writes
-    /// but could not read the old value, so that it wrote nothing. Prints neither if the write waits in the outbox.
+    /// Runs the body, and prints "confirmed N" if the daemon has confirmed the number. Prints "skipped N" if the body
+    /// writes but could not read the old value, so that it wrote nothing. Prints neither if the write waits in the
+    /// outbox.
     ///
     /// - Parameter isWrite: True if the body writes the number, false if it only sends the waiting writes.
     @discardableResult
@@ -78,8 +79,8 @@ extension DefaultsError {
     var isKept: Bool { if case .kept = self { true } else { false } }
 }
 
-/// Prints a line on standard error. The full stop at the end of a line shows the reader that the line is complete: a killed
-/// writer may leave a part of a line.
+/// Prints a line on standard error. The full stop at the end of a line shows the reader that the line is complete: a
+/// killed writer may leave a part of a line.
 func say(_ text: String) {
     FileHandle.standardError.write(Data("\(text).\n".utf8))
 }

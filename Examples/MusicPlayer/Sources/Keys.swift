@@ -1,7 +1,8 @@
 import SettingsClient
 
-// All settings of this program, each with its name, its type, its default and its limits. The compiler checks the types.
-// `publishSchema` sends the names, types and limits to the daemon as a schema, which the daemon enforces for all programs.
+// All settings of this program, each with its name, its type, its default and its limits. The compiler checks the
+// types. `publishSchema` sends the names, types and limits to the daemon as a schema, which the daemon enforces for all
+// programs.
 
 enum Theme: String, CaseIterable, DefaultsSerializable {
     case light, dark

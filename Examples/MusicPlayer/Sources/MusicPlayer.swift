@@ -4,8 +4,8 @@ import SettingsClient
 ///
 ///     swift run music-player
 ///
-/// The second run prints values that the first run has stored. The argument `-listener Miles` overrides a setting for one
-/// run. `curl http://127.0.0.1:7070/v1/suites/music-player` prints all stored settings.
+/// The second run prints values that the first run has stored. The argument `-listener Miles` overrides a setting for
+/// one run. `curl http://127.0.0.1:7070/v1/suites/music-player` prints all stored settings.
 @main
 enum MusicPlayer {
     static func main() async {
@@ -20,8 +20,8 @@ enum MusicPlayer {
         }
     }
 
-    /// Publishes the schema of the keys. From then on, the daemon refuses values that the schema does not allow, from any
-    /// program and also from `curl`.
+    /// Publishes the schema of the keys. From then on, the daemon refuses values that the schema does not allow, from
+    /// any program and also from `curl`.
     static func publish() async throws {
         let isNewSchema = try await Defaults.publishSchema {
             \.listener

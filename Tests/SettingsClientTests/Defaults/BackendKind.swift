@@ -17,8 +17,8 @@ enum BackendKind: CaseIterable, Sendable {
     /// A daemon, over a Unix domain socket.
     case unixSocket
 
-    /// The kinds with which most tests run. The tests of the HTTP client compare the two kinds of sockets, so only a few tests
-    /// of adapters also use TCP.
+    /// The kinds with which most tests run. The tests of the HTTP client compare the two kinds of sockets, so only a
+    /// few tests of adapters also use TCP.
     static let allCases: [BackendKind] = [.memory, .memoryWithFiles, .unixSocket]
     static let allCasesWithTCP = allCases + [.tcp]
 
@@ -83,8 +83,8 @@ final class World: Sendable {
         makeBackend()
     }
 
-    /// Returns another adapter for the suite. Without the argument `session`, the adapter gets a new session with the files
-    /// of the world.
+    /// Returns another adapter for the suite. Without the argument `session`, the adapter gets a new session with the
+    /// files of the world.
     func adapter<Keys: DefaultsKeyStore>(
         _ keys: Keys, arguments: [String] = [], session: SuiteSession? = nil, timeout: Duration? = nil,
         writes: WriteMode = .confirmed

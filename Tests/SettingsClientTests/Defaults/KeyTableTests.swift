@@ -7,8 +7,8 @@ import Testing
 
 @testable import SettingsClient
 
-/// The table of resolved keys. Two keys share a resolved key if the bytes of their names, their types and their limits are
-/// equal.
+/// The table of resolved keys. Keys share a resolved key if the bytes of their names, their types and their rules are
+/// equal. The rules are the limits, the description and the mark as a secret, but not the default.
 @Suite(.ownThread)
 struct KeyTableTests {
     struct Keys: DefaultsKeyStore {

@@ -6,8 +6,8 @@ import Testing
 @testable import SettingsClient
 @testable import SettingsHTTP
 
-/// The global `Defaults` of SettingsClient, which reads its server and its suite from the environment. Each test runs in a
-/// child process with its own environment.
+/// The global `Defaults` of SettingsClient, which reads its server and its suite from the environment. Each test runs
+/// in a child process with its own environment.
 @Suite(.ownThread)
 struct ReadyMadeTests {
     @Test("The ready-made Defaults use the address in the environment")
@@ -17,8 +17,8 @@ struct ReadyMadeTests {
         }
     }
 
-    /// Returns true if writes to `Defaults` reach the daemon and the suite in the environment. The body is a function, so
-    /// that the daemon is deallocated, and thereby stopped, before `exit`.
+    /// Returns true if writes to `Defaults` reach the daemon and the suite in the environment. The body is a function,
+    /// so that the daemon is deallocated, and thereby stopped, before `exit`.
     private static func usesServerOfEnvironment() throws -> Bool {
         let directory = try TemporaryDirectory()
         let daemon = try DaemonProcess(data: directory.path + "/data")

@@ -5,8 +5,8 @@ import Testing
 
 @Suite(.ownThread)
 struct ValueTypesTests {
-    /// Stores each value as a value, as an optional, as an optional with a default, in an array and in a dictionary. Expects
-    /// that a second adapter reads equal values.
+    /// Stores each value as a value, as an optional, as an optional with a default, in an array and in a dictionary.
+    /// Expects that a second adapter reads equal values.
     private func expectStored<Value: DefaultsSerializable & Equatable>(
         _ values: Value..., in kind: BackendKind, sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {

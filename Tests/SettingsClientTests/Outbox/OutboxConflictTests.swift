@@ -7,6 +7,7 @@ import Testing
 @testable import SettingsClient
 @testable import SettingsClientCompatibility
 
+/// Conflicts of kept writes. A kept write is a write that waits in the outbox for an answer of the daemon.
 @Suite(.ownThread)
 struct OutboxConflictTests {
     private let world: OutboxWorld
@@ -36,7 +37,7 @@ struct OutboxConflictTests {
         try await defaults.synchronize()
         #expect(defaults.launchCount == 3 && defaults.loginTries == 2 && defaults.username == nil)
         #expect(world["loginTries"] == 2)
-        // That the keys do not agree with the schema is told, too.
+        // The client also reports that the keys of the program differ from the schema (`.check`).
         let issues = world.drainIssues().filter { $0.attempt != .check }
         #expect(issues.map(\.key) == ["launchCount", "launchCount", "username"])
         #expect(issues.map(\.error.code) == [.invalidValue, .preconditionFailed, .unknownKey])
@@ -44,7 +45,7 @@ struct OutboxConflictTests {
     }
 
     @Test(
-        "A kept change is merged with a change of another program by its rule; without a rule, the other change stays")
+        "A merge rule merges a kept change with a change of another program; without a rule, the other change stays")
     func conflicts() async throws {
         let (one, two) = (world.program(), world.program())
         let (mine, theirs) = (one.defaults, two.defaults)
@@ -55,7 +56,7 @@ struct OutboxConflictTests {
         mine["text"] = "a"
         try await theirs.synchronize()
         one.link.disconnect()
-        // The first of these is tried, the others are not.
+        // The client tries to send the first of these writes only.
         mine.visits += 1
         mine.visits += 1
         mine.meters += 2.5
@@ -80,7 +81,7 @@ struct OutboxConflictTests {
         #expect(world.drainIssues().map(\.key) == ["launchCount"])
     }
 
-    @Test("A change that a conflict has replaced is done once, also if its answer is lost and the program ends")
+    @Test("A change that is sent again after a conflict is done once, also if the answer is lost and the program ends")
     func conflictAndCrash() async throws {
         var one: OutboxWorld.Program? = world.program()
         let two = world.program()
@@ -95,7 +96,7 @@ struct OutboxConflictTests {
                 requests += 1
                 return requests
             }
-            // The first finds another value; the second adds to that.
+            // The first request finds another value and is refused. The second request adds to the new value.
             return number == 1 ? .answered : number == 2 ? .answerLost : .notSent
         }
         one?.link.reconnect()
@@ -107,7 +108,7 @@ struct OutboxConflictTests {
     }
 
     @Test
-    func `A change guarded by a revision is done if the value was changed and changed back`() async throws {
+    func `A change in place is done if another program has changed the value and changed it back`() async throws {
         let (one, two) = (world.program(), world.program())
         one.defaults.launchCount = 5
         one.link.disconnect()
@@ -120,7 +121,7 @@ struct OutboxConflictTests {
     }
 
     @Test("A kept sum starts from the default if the value was removed")
-    func startingAnew() async throws {
+    func startingFromDefault() async throws {
         let (one, two) = (world.program(), world.program())
         one.defaults.visits = 5
         one.defaults["n"] = 5
@@ -135,7 +136,7 @@ struct OutboxConflictTests {
     }
 
     @Test("A kept ?= does not replace a value that was stored meanwhile")
-    func yielding() async throws {
+    func ifAbsent() async throws {
         let (one, two) = (world.program(), world.program())
         one.defaults.launchCount = 1
         one.link.disconnect()
@@ -195,8 +196,8 @@ struct OutboxConflictTests {
             world["visits"] == 11 && defaults.visits == 11 && world.drainIssues().filter { $0.attempt != .check } == [])
     }
 
-    @Test("A change that was never sent is guarded by the value, because another write may get the revision")
-    func withoutRevisions() throws {
+    @Test("A change that was never sent has a condition on the old value, not on its revision")
+    func conditionOnValue() throws {
         var program: OutboxWorld.Program? = world.program()
         program?.defaults.launchCount = 5
         program?.defaults.visits = 5
@@ -206,7 +207,7 @@ struct OutboxConflictTests {
         let key = try KeyName("launchCount")
         let condition = Transaction.Condition.setting(try SuiteName("com.example.app"), key, .value(5))
         guard case .transaction(let transaction)? = world.waitingWrites.first?.action else {
-            Testing.Issue.record("nothing waits")
+            Testing.Issue.record("no write waits in the outbox")
             return
         }
         #expect(transaction.conditions == [condition])

@@ -4,6 +4,7 @@ import Testing
 
 @testable import SettingsClient
 
+/// A program adopts the outbox files of programs that have ended. A kept write is a write that waits in an outbox file.
 @Suite(.ownThread)
 struct OutboxInheritanceTests {
     private let world: OutboxWorld
@@ -12,7 +13,7 @@ struct OutboxInheritanceTests {
         world = try OutboxWorld()
     }
 
-    @Test("A program shows and sends the writes that an ended program left before its own writes")
+    @Test("A program first sends the kept writes of an ended program, then its own writes, and shows both")
     func inheritance() async throws {
         var first: OutboxWorld.Program? = world.program()
         first?.defaults.visits = 5
@@ -41,7 +42,7 @@ struct OutboxInheritanceTests {
     }
 
     @Test("An adapter that is released while a write waits is deallocated, and its write stays in the file")
-    func goingAway() throws {
+    func releasedAdapter() throws {
         var program: OutboxWorld.Program? = world.program(isServerUnreachable: true)
         program?.defaults.launchCount = 1
         #expect(world.end(&program))
@@ -49,20 +50,20 @@ struct OutboxInheritanceTests {
     }
 
     @Test("The outbox file of a running program is adopted after the program has ended")
-    func lookingAgain() throws {
+    func repeatedSearch() throws {
         var first: OutboxWorld.Program? = world.program(isServerUnreachable: true)
         first?.defaults.launchCount = 1
         let second = world.program(searchInterval: .milliseconds(1))
         second.defaults.loginTries = 5
         #expect(second.defaults.launchCount == 0)
         #expect(world.end(&first))
-        // Its own write and that of the other.
+        // The second program sends its own write and the write of the first program.
         #expect(second.link.log.wait { $0.count == 2 })
         #expect(world["launchCount"] == 1 && world["loginTries"] == 5)
     }
 
-    @Test("A setter behind kept writes returns when its own write is done")
-    func behindOthers() async throws {
+    @Test("A setter whose write is queued behind kept writes returns when its own write is done")
+    func behindKeptWrites() async throws {
         #expect(world.leaveWaitingWrite())
         let first = world.program()
         first.defaults.launchCount = 5
@@ -79,7 +80,7 @@ struct OutboxInheritanceTests {
     }
 
     @Test
-    func `A refusal of a write behind kept writes is thrown or reported once`() async throws {
+    func `A refusal of a write that is queued behind kept writes is thrown or reported once`() async throws {
         let world = try OutboxWorld(
             schema: try Schema(
                 keys: [
@@ -106,7 +107,7 @@ struct OutboxInheritanceTests {
     }
 
     @Test("A setter waits at most its timeout, and its write is sent later")
-    func patience() throws {
+    func timeout() throws {
         #expect(world.leaveWaitingWrite())
         let program = world.program(timeout: .milliseconds(1))
         program.defaults.launchCount = 5

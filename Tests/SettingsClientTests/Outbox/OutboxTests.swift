@@ -6,6 +6,7 @@ import Testing
 @testable import SettingsClient
 @testable import SettingsClientCompatibility
 
+/// Kept writes: writes that wait in the outbox until the daemon has answered them.
 @Suite(.ownThread)
 struct OutboxTests {
     private let world: OutboxWorld
@@ -51,7 +52,7 @@ struct OutboxTests {
     }
 
     @Test("A kept removal in a missing suite is no error")
-    func vain() async throws {
+    func removalWithoutValue() async throws {
         let program = world.program()
         #expect(program.defaults.launchCount == 0)
         program.link.disconnect()
@@ -68,11 +69,11 @@ struct OutboxTests {
         let defaults = program.defaults
         defaults.launchCount = 1
         program.link.disconnect()
-        let later = DefaultsError.kept("nobody is there")
-        await #expect(throws: later) { try await defaults.set(\.launchCount, 2) }
-        await #expect(throws: later) { try await defaults.update(\.launchCount) { $0 += 1 } }
-        await #expect(throws: later) { try await defaults.setIfAbsent(\.username) { "me" } }
-        await #expect(throws: later) {
+        let kept = DefaultsError.kept("nobody is there")
+        await #expect(throws: kept) { try await defaults.set(\.launchCount, 2) }
+        await #expect(throws: kept) { try await defaults.update(\.launchCount) { $0 += 1 } }
+        await #expect(throws: kept) { try await defaults.setIfAbsent(\.username) { "me" } }
+        await #expect(throws: kept) {
             try await defaults.transaction { transaction in
                 transaction[\.launchCount] += 1
                 transaction[\.loginTries] = transaction[\.launchCount]
@@ -80,13 +81,13 @@ struct OutboxTests {
         }
         #expect(defaults.launchCount == 4 && defaults.loginTries == 4 && defaults.username == "me")
         #expect(try await defaults.value(\.launchCount) == 4)
-        await #expect(throws: later) { try await defaults.synchronize() }
+        await #expect(throws: kept) { try await defaults.synchronize() }
         #expect(defaults.launchCount == 4)
         program.link.reconnect()
         try await defaults.synchronize()
         #expect(world["launchCount"] == 4 && world["loginTries"] == 4 && world["username"] == "me")
         #expect(world.drainIssues() == [])
-        #expect(later.description == "the write waits for the daemon: nobody is there")
+        #expect(kept.description == "the write waits for the daemon: nobody is there")
     }
 
     @Test("Writes of many threads are sent in the order of each thread, across restarts of the server")

@@ -30,13 +30,15 @@ struct OutboxTroubleTests {
         world.files.repair()
         defaults.launchCount = 3
         #expect(defaults.launchCount == 3 && world.drainIssues() == [])
-        #expect(world.waitingWrites.isEmpty, "the program has locked its file")
+        #expect(
+            world.waitingWrites.isEmpty,
+            "other programs do not adopt the file, because the running program has locked it")
         program.link.reconnect()
         try await defaults.synchronize()
         #expect(world["launchCount"] == 3 && world.fileCount == 0)
     }
 
-    @Test("A write beyond the bound of the queue is rolled back and reported")
+    @Test("A write beyond the limit of the queue is rolled back and reported")
     func fullQueue() async throws {
         let program = world.program(limits: OutboxStore.Limits(writes: 1))
         let defaults = program.defaults
@@ -87,7 +89,7 @@ struct OutboxTroubleTests {
     }
 
     @Test("A log handler can write settings", .timeLimit(.minutes(10)))
-    func writingLog() async throws {
+    func logHandlerThatWrites() async throws {
         let box = Mutex<DefaultsAdapter<ClientKeys>?>(nil)
         let program = world.program { issue in
             guard let defaults = box.withLock({ $0 }) else { return }

@@ -7,7 +7,7 @@ import Testing
 @testable import SettingsClientCompatibility
 @testable import SettingsHTTP
 
-/// Writes that were done, and whose answers were lost on the way.
+/// Writes that the daemon has carried out, and whose answers were lost.
 @Suite(.ownThread)
 struct LostWriteTests {
     private let names: SampleNames
@@ -17,22 +17,22 @@ struct LostWriteTests {
     }
 
     @Test(arguments: [1, 2, 3, 7])
-    func `A write whose answers are lost is done once`(cuts: Int) throws {
+    func `A write whose answers are lost is done once`(lostAnswers: Int) throws {
         let daemon = try ServedDaemon()
         let proxy = try CuttingProxy(to: daemon.port)
         let world = World(at: proxy.server.address, names.app)
         let defaults = world.adapter()
         defaults.visits += 1
-        proxy.dropAnswers(cuts, to: "POST")
+        proxy.dropAnswers(lostAnswers, to: "POST")
         defaults.visits += 1
         #expect(defaults.visits == 2)
-        proxy.dropAnswers(cuts, to: "POST")
+        proxy.dropAnswers(lostAnswers, to: "POST")
         defaults.visits += 1
         defaults.recent.append("x")
         defaults["list"] += [1]
         #expect(defaults.visits == 3 && defaults.recent == ["start", "x"] && defaults["list"].array == [1])
-        #expect(proxy.server.log.count("dropped answer") == 2 * cuts)
-        proxy.dropAnswers(cuts, to: "DELETE")
+        #expect(proxy.server.log.count("dropped answer") == 2 * lostAnswers)
+        proxy.dropAnswers(lostAnswers, to: "DELETE")
         defaults.removeAll()
         #expect(defaults.visits == 0 && !defaults.isSet(\.visits))
         #expect(try daemon.client().blocking.send(.suite(names.app)).contents.values.isEmpty)
@@ -40,24 +40,24 @@ struct LostWriteTests {
     }
 
     @Test(arguments: [1, 3])
-    func `A change with a deadline whose answers are lost has one pending action`(cuts: Int) async throws {
+    func `A change with a deadline whose answers are lost has one pending action`(lostAnswers: Int) async throws {
         let daemon = try ServedDaemon()
         let proxy = try CuttingProxy(to: daemon.port)
         let defaults = World(at: proxy.server.address, names.app).adapter()
         try await defaults.ready()
-        proxy.dropAnswers(cuts, to: "POST")
+        proxy.dropAnswers(lostAnswers, to: "POST")
         let pending = try #require(try await defaults.set(\.launchCount, 1, .confirm(within: .seconds(3600))))
         let listing = try daemon.client().blocking.send(.pendingActions(of: names.app))
         #expect(listing.pending.map(\.id.description) == [pending.id])
-        proxy.dropAnswers(cuts, to: "POST")
+        proxy.dropAnswers(lostAnswers, to: "POST")
         try await pending.confirm()
-        #expect(proxy.server.log.count("dropped answer") == 2 * cuts)
+        #expect(proxy.server.log.count("dropped answer") == 2 * lostAnswers)
         #expect(try daemon.client().blocking.send(.pendingActions(of: names.app)).pending.isEmpty)
         #expect(defaults.launchCount == 1)
     }
 
     @Test
-    func `A write of another program between the attempts stays`() throws {
+    func `A write of another program between two attempts of a write is not overwritten`() throws {
         let daemon = try ServedDaemon()
         let proxy = try CuttingProxy(to: daemon.port)
         let defaults = World(at: proxy.server.address, names.app).adapter()
@@ -71,7 +71,7 @@ struct LostWriteTests {
     }
 
     @Test
-    func `A write without an answer is confirmed by following`() throws {
+    func `A write without an answer is repeated, and later changes are followed`() throws {
         let daemon = try ServedDaemon()
         let proxy = try CuttingProxy(to: daemon.port)
         let world = World(at: proxy.server.address, names.app, timeout: .milliseconds(300))

@@ -9,8 +9,8 @@ final class FaultyFiles: FileSystem {
         case makeDirectory, list, open, lock, read, write, truncate, syncData, syncDirectory, rename, remove
     }
 
-    /// Wraps the closure, because each access to a closure that is the direct value of a `Mutex` adds another thunk around
-    /// the closure.
+    /// Wraps the closure, because each access to a closure that is the direct value of a `Mutex` adds another thunk
+    /// around the closure.
     private struct Fault {
         /// Returns the error code of a call, or nil if the call does not fail.
         var code: @Sendable (Call, String) -> Int32? = { _, _ in nil }

@@ -6,7 +6,8 @@ import TestSupport
 @testable import SettingsClient
 @testable import SettingsHTTP
 
-/// A backend in front of another backend. A test can disconnect it, drop answers, refuse writes and delay notifications.
+/// A backend in front of another backend. A test can disconnect it, drop answers, refuse writes and delay
+/// notifications.
 final class FlakyBackend: SuiteBackend {
     /// The result of a request.
     enum Fate: Sendable {
@@ -36,8 +37,8 @@ final class FlakyBackend: SuiteBackend {
     /// The log has the request key of each answered write, and `!` with the request key for each other write.
     let log = EventLog()
 
-    /// The directory of the files of the sessions. The backend retains the directory, because a session saves its cache when
-    /// it is deallocated.
+    /// The directory of the files of the sessions. The backend retains the directory, because a session saves its cache
+    /// when it is deallocated.
     private let directory: TemporaryDirectory?
 
     init(_ inner: any SuiteBackend, retaining directory: TemporaryDirectory? = nil) {

@@ -7,8 +7,8 @@ import TestSupport
 
 /// The outbox files below a directory that are locked.
 ///
-/// A new child process has a copy of every descriptor until it executes its program, and a copy holds the lock of its file.
-/// A file may therefore still be locked shortly after the client has closed it, so tests wait for the count.
+/// A new child process has a copy of every descriptor until it executes its program, and a copy holds the lock of its
+/// file. A file may therefore still be locked shortly after the client has closed it, so tests wait for the count.
 struct OpenFiles {
     let directory: String
 

@@ -8,8 +8,8 @@ import TestSupport
 final class ScriptedBackend: SuiteBackend {
     let suite: SuiteName
     private let inner: InMemoryBackend
-    /// The log has `load`, `loaded`, `setting`, `direct`, `schema` and `changes` for requests, the key of each operation of a
-    /// write, and `removeAll` for the removal of all values.
+    /// The log has `load`, `loaded`, `setting`, `direct`, `schema` and `changes` for requests, the key of each
+    /// operation of a write, and `removeAll` for the removal of all values.
     let log = EventLog()
     private let rules = Mutex(Rules())
 

@@ -6,9 +6,9 @@ import Testing
 
 @testable import SettingsClient
 
-/// Renamed keys while the server is away.
+/// Renamed keys during an outage of the server.
 @Suite(.ownThread)
-struct RenameAwayTests {
+struct RenameDuringOutageTests {
     private typealias OldKeys = RenameTests.OldKeys
     private typealias NewKeys = RenameTests.NewKeys
 
