@@ -71,7 +71,7 @@ struct ConcurrentFormsTests {
 
     @Test
     @MainActor
-    func `A write enters the queue before its task waits`() async throws {
+    func `A write enters the queue before its task suspends`() async throws {
         try await defaults.ready()
         let gate = DispatchSemaphore(value: 0)
         backend.beforeCommit { _ in _ = gate.wait(timeout: .now() + 120) }

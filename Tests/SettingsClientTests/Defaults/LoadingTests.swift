@@ -100,7 +100,7 @@ struct LoadingTests {
         #expect(defaults.launchCount == 4)
     }
 
-    @Test("Async forms at the same time share an attempt to load; a later form makes another attempt")
+    @Test("Async methods at the same time share an attempt to load, and a later call makes another attempt")
     func sharedAttempt() async {
         backend.isServerUnreachable = true
         await withTaskGroup(of: Bool.self) { group in
@@ -118,7 +118,7 @@ struct LoadingTests {
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `A server that announces more pages without progress is not asked again`() async throws {
+    func `A server that announces more pages but sends no change gets no further request`() async throws {
         try await defaults.ready()
         let cursor = try #require(defaults.core.session.cursor)
         let scope = ObservedChanges.Scope.several(

@@ -10,7 +10,7 @@ private let Defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
 
 @Suite(.ownThread)
 struct OwnGlobalTests {
-    @Test("A global of the module shadows the ready-made Defaults")
+    @Test("A global of the module shadows the Defaults of SettingsClient")
     func shadowing() {
         Defaults.launchCount += 1
         Defaults[\.username] = "me"

@@ -10,7 +10,7 @@ import Testing
 /// in a child process with its own environment.
 @Suite(.ownThread)
 struct ReadyMadeTests {
-    @Test("The ready-made Defaults use the address in the environment")
+    @Test("The Defaults of SettingsClient use the address in the environment")
     func environment() async {
         await #expect(processExitsWith: .success) {
             exit(try ReadyMadeTests.usesServerOfEnvironment() ? EXIT_SUCCESS : EXIT_FAILURE)
@@ -32,7 +32,7 @@ struct ReadyMadeTests {
         return try client.send(.setting(key, in: suite)).value == 2 && Defaults.launchCount == 2
     }
 
-    @Test("With SETTINGS_URL=memory:, the ready-made Defaults are in memory")
+    @Test("With SETTINGS_URL=memory:, the Defaults of SettingsClient are in memory")
     func memory() async {
         await #expect(processExitsWith: .success) {
             setenv("SETTINGS_URL", "memory:", 1)

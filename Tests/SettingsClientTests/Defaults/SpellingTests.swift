@@ -237,7 +237,7 @@ struct SpellingTests {
         await #expect(throws: DefaultsError.self) { try await Defaults.set(\.port, 8080) }
     }
 
-    @Test("Settings have async forms that throw")
+    @Test("Settings have async methods that throw errors")
     func asynchronous() async throws {
         try await Defaults.set(\.launchCount, 1)
         try await Defaults.update(\.launchCount) { $0 += 1 }

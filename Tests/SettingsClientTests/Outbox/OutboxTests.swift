@@ -63,7 +63,7 @@ struct OutboxTests {
         #expect(world.drainIssues() == [] && world.fileCount == 0)
     }
 
-    @Test("Throwing forms throw `kept` for a write that waits")
+    @Test("Async methods throw `kept` for a write that waits in the outbox")
     func asyncForms() async throws {
         let program = world.program()
         let defaults = program.defaults

@@ -8,7 +8,7 @@ import Testing
 
 @testable import SettingsClient
 
-/// The thread on which async forms work with the outbox file.
+/// The thread on which async methods use the outbox file.
 @Suite(.ownThread, .timeLimit(.minutes(10)))
 struct OutboxThreadTests {
     private let directory: TemporaryDirectory

@@ -9,7 +9,7 @@ import Testing
 @Suite(.ownThread)
 struct ManyTasksTests {
     @Test(arguments: ServedDaemon.Transport.allCases)
-    func `Eight tasks that set at the same time do not deadlock`(
+    func `Eight tasks that call setters at the same time do not deadlock`(
         transport: ServedDaemon.Transport
     ) async throws {
         let daemon = try ServedDaemon()

@@ -84,7 +84,7 @@ struct TokenTests {
         #expect(ContinuousClock.now - start < .seconds(Deadline.patience / 2))
     }
 
-    @Test("The ready-made Defaults report a missing token file with the path and the name of the variable")
+    @Test("The Defaults of SettingsClient report a missing token file with the path and the name of the variable")
     func environment() async {
         await #expect(processExitsWith: .success) {
             setenv("SETTINGS_URL", "unix:/nobody/listens/here", 1)

@@ -31,7 +31,7 @@ struct ConfirmedStateTests {
         #expect(try ObservedState(json: JSONValue(parsing: confirmed.jsonText())) == state)
     }
 
-    @Test func `After random writes and changes, the replica has the values of the server`() throws {
+    @Test func `After random writes, the replica equals the server, and each change has a new version`() throws {
         for var random in FuzzBudget.generators(share: 0.05) {
             let server = InMemoryBackend(suite: suite)
             var replica = ReplicaState()

@@ -82,7 +82,7 @@ struct ReplicaStateTests {
         #expect(state.visible(key).source == .default)
     }
 
-    @Test("An own write is visible at once, and older changes do not hide it")
+    @Test("A write of the program is visible at once, and older changes do not hide it")
     mutating func ownWrites() throws {
         state.adopt(try observed(5, "a"))
         let requestKey = try begin(set("mine"))
@@ -92,7 +92,7 @@ struct ReplicaStateTests {
         state.acknowledge(requestKey, set("mine"), try summary(8, change(8, "mine")))
         #expect(value == "mine")
         state.apply(try changes(7, change(7, "late")))
-        #expect(value == "mine", "the change at revision 7 is older than the own write")
+        #expect(value == "mine", "the change at revision 7 is older than the write")
         state.adopt(try observed(7, "late"))
         #expect(value == "mine")
         state.apply(try changes(9, change(8, "mine"), change(9, "newer")))

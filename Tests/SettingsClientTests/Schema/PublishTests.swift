@@ -117,7 +117,7 @@ struct PublishTests {
         #expect(try await world.storedKeys() == ["loginTries"])
     }
 
-    @Test("Two types for one name are refused", arguments: BackendKind.allCases)
+    @Test("A schema of two keys with one name and different types is refused", arguments: BackendKind.allCases)
     func duplicates(_ kind: BackendKind) async throws {
         struct Keys: DefaultsKeyStore {
             var count: DefaultsKey<Int> { .init("n", defaultValue: 0) }
