@@ -137,7 +137,7 @@ struct DeadlineTests {
     @Test func `A change with a deadline follows earlier writes, and the outbox never contains it`() async throws {
         let (defaults, backend) = try BackendKind.memory.world().interruptedAdapter(ClientKeys())
         try await defaults.ready()
-        backend.isAway = true
+        backend.isServerUnreachable = true
         let unsent = await #expect(throws: DefaultsError.self) {
             try await defaults.set(\.theme, .dark, .until(.seconds(60)))
         }
@@ -154,7 +154,7 @@ struct DeadlineTests {
                 continue
             }
         }
-        backend.isAway = false
+        backend.isServerUnreachable = false
         try await defaults.flush()
         try await defaults.set(\.launchCount, 2)
         try await defaults.synchronize()

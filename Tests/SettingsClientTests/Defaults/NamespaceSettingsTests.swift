@@ -25,7 +25,7 @@ private enum Other {
     }
 }
 
-/// What is used by many threads.
+/// A global constant must be `Sendable`, because any thread can use it.
 private let accountSettings = sharedSettings.namespace(Settings.Account.self)
 
 @Suite(.ownThread)
@@ -62,7 +62,7 @@ struct NamespaceSettingsTests {
         #expect(Other.Renamed.name(of: .email) == "other.account.email")
     }
 
-    @Test("Two types that claim one namespace are refused, not merged", arguments: BackendKind.allCases)
+    @Test("A second type with the namespace of another type is refused", arguments: BackendKind.allCases)
     func conflicts(_ kind: BackendKind) throws {
         let world = try kind.world()
         let defaults = world.adapter()

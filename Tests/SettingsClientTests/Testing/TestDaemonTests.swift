@@ -4,8 +4,8 @@ import SettingsClientTesting
 import TestSupport
 import Testing
 
-/// Each fault of a test daemon, as a program meets it. Only what a program outside of this package can use is used
-/// here.
+/// The conditions of a `TestDaemon`, and their effects on a program. The tests use only the public names of the
+/// library.
 @Suite(.ownThread)
 struct TestDaemonTests {
     struct Keys: DefaultsKeyStore {
@@ -23,7 +23,7 @@ struct TestDaemonTests {
         settings = DefaultsAdapter.inMemory(keyStore: Keys(), daemon: daemon, log: DefaultsLog(issues: { _ in }))
     }
 
-    @Test func `values from the start are stored values`() async throws {
+    @Test func `the values of the initializer are stored values`() async throws {
         #expect(settings.volume == 0.75 && settings.isSet(\.volume) && !settings.isSet(\.count))
         let other = DefaultsAdapter.inMemory(keyStore: Keys(), values: ["count": 3])
         #expect(other.count == 3 && other.volume == 0.5)
@@ -58,7 +58,7 @@ struct TestDaemonTests {
         try eventually { daemon.value(forKey: "count") == 1 }
     }
 
-    @Test func `while the daemon is away, a program does not hear of other programs`() async throws {
+    @Test func `while the daemon is away, a program does not get the writes of other programs`() async throws {
         try await settings.ready()
         daemon.setCondition(.away)
         daemon.store(7, forKey: "count")
@@ -145,7 +145,7 @@ struct TestDaemonTests {
         #expect(settings.volume == 0.75)
     }
 
-    @Test func `a write waits if the refusal may pass, and is sent later`() async throws {
+    @Test func `a write waits after a temporary refusal, and is sent later`() async throws {
         try await settings.ready()
         daemon.setCondition(.refusing(.insufficientStorage, "the disk is full"))
         settings.count = 1
@@ -162,7 +162,8 @@ struct TestDaemonTests {
         #expect(error?.code == .forbidden)
     }
 
-    @Test func `a write between a read and a write is a conflict, or is merged`() async throws {
+    @Test func `a change in place conflicts or is merged with a write of another program after its read`() async throws
+    {
         let settings = DefaultsAdapter.inMemory(
             keyStore: Keys(), daemon: daemon, writes: .confirmed, log: DefaultsLog(issues: { _ in }))
         try await settings.ready()

@@ -135,12 +135,12 @@ struct LostAnswerTests {
         let proxy = try CuttingProxy(to: daemon.port)
         let client = proxy.server.client()
         try client.blocking.send(.set(names.count, to: 0, in: names.app))
-        proxy.cut(1)
+        proxy.dropAnswers(1)
         let lost = try client.blocking.send(.change(names.count, by: .add(1), in: names.app, .plain.repeatable()))
         #expect(lost.isReplayed && lost.value == 1 && lost.previous?.value == 0)
         // After two lost answers, the caller has to repeat the write with the same request key.
         let options = WriteOptions.plain.repeatable()
-        proxy.cut(2)
+        proxy.dropAnswers(2)
         let error = #expect(throws: SettingsError.self) {
             try client.blocking.send(.change(names.count, by: .add(1), in: names.app, options))
         }
@@ -149,7 +149,7 @@ struct LostAnswerTests {
         let repeated = try await client.send(.change(names.count, by: .add(1), in: names.app, options))
         #expect(repeated.isReplayed && repeated.value == 2)
         #expect(try await client.send(.setting(names.count, in: names.app)).value == 2)
-        #expect(proxy.server.log.count("cut") == 3)
+        #expect(proxy.server.log.count("dropped answer") == 3)
     }
 
     @Test("A write without a request key whose answer is lost has an unknown outcome") func withoutKeyNobodyKnows()
@@ -159,7 +159,7 @@ struct LostAnswerTests {
         let proxy = try CuttingProxy(to: daemon.port)
         let client = proxy.server.client()
         try client.blocking.send(.set(names.count, to: 0, in: names.app))
-        proxy.cut(1)
+        proxy.dropAnswers(1)
         let error = await #expect(throws: SettingsError.self) {
             try await client.send(.change(names.count, by: .add(1), in: names.app))
         }
