@@ -17,7 +17,7 @@ struct ConcealedSecretTests {
     private var owner: String { shell.directory.path + "/owner" }
     private var guest: String { shell.directory.path + "/guest" }
 
-    /// What is stored, for a caller who may read it all.
+    /// The stored values with secrets, as the owner reads them.
     private func stored() throws -> String {
         try shell.does("export", "app", "--format", "env", "--token-file", owner)
     }
@@ -31,7 +31,7 @@ struct ConcealedSecretTests {
         #expect(try shell.does("export", "app", "--without-secrets", "--token-file", guest) == "{\n  \"a\": 1\n}\n")
     }
 
-    @Test("edit, import --replace and apply --prune leave secrets as they are that the caller may not read")
+    @Test("edit, import --replace and apply --prune do not change secrets that the caller may not read")
     func secretsStay() throws {
         _ = try shell.directory.file("editor", "echo '{\"a\":2}' >\"$1\"")
         let edit = try shell.run("EDITOR='sh editor' settings edit app --token-file guest")
@@ -45,7 +45,7 @@ struct ConcealedSecretTests {
         #expect(try stored() == "password=hunter2\n")
     }
 
-    @Test("A plan of a secret that the caller may not read ends with 6")
+    @Test("plan ends with 6 if the file sets a secret that the caller may not read")
     func planConcealed() throws {
         let file = try shell.directory.file("desired.json", #"{"suites":{"app":{"password":"x"}}}"#)
         let end = try shell.settings("plan", file, "--token-file", guest)

@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Tests of property lists and keyfiles with the built program, and with the programs that make them.
+/// Tests of property lists and keyfiles with the built program, and with other programs that write them: `plistlib` of
+/// Python, and dconf.
 @Suite(.ownThread)
 struct FormatTests {
     private let shell: Shell
@@ -15,7 +16,8 @@ struct FormatTests {
         try shell.settings("import", suite, try shell.directory.file(name, text), "--quiet")
     }
 
-    /// Runs a program of Python, which has `plistlib`, in the directory of the test.
+    /// Runs a Python program, which can use `plistlib` and `datetime`, in the directory of the test. Returns its
+    /// output.
     private func python(_ program: String) throws -> String {
         let end = try shell.run(
             "python3 '\(try shell.directory.file("program.py", "import plistlib, datetime\n" + program))'")
@@ -31,7 +33,7 @@ struct FormatTests {
         "umlaut":"é€😀","blanks":"  a  ","date":"2026-11-20T10:00:00Z","data":"AAEC/w==","accent":"'\u0301"}
         """#
 
-    @Test("A round trip is exact", arguments: ["plist", "bplist", "dconf"])
+    @Test("import of an exported file restores the values exactly", arguments: ["plist", "bplist", "dconf"])
     func roundTrip(format: String) throws {
         #expect(try importFile("values.json", Self.values).code == 0)
         let exported = try shell.does("export", "app")
@@ -41,7 +43,7 @@ struct FormatTests {
         #expect(try shell.does("export", "copy") == exported)
     }
 
-    @Test("What a form cannot hold is an error that names every such key, and no other")
+    @Test("export ends with an error that names exactly the keys whose values the format cannot represent")
     func cannotHold() throws {
         #expect(
             try importFile(
@@ -66,7 +68,9 @@ struct FormatTests {
         }
     }
 
-    @Test("Property lists of other programs are read: dates, data, nesting, odd keys", arguments: ["XML", "BINARY"])
+    @Test(
+        "import reads dates, data, nested values and unusual keys in a property list of another program",
+        arguments: ["XML", "BINARY"])
     func foreignPropertyList(form: String) throws {
         let expected = #"""
             {"data":"AP9hYmM=","date":"2026-11-20T10:00:00Z","deep":{"a":[{"b":[1,2.5,true]}]},"long":"xxxxxxxxxxxxxxxxxxxx",
@@ -84,7 +88,9 @@ struct FormatTests {
         #expect(try shell.does("export", "app") == shell.does("export", "copy"))
     }
 
-    @Test("Where the schema says so, dates and data are such in a property list", arguments: ["plist", "bplist"])
+    @Test(
+        "export writes a date or data in a property list if the schema has format date-time or contentEncoding base64",
+        arguments: ["plist", "bplist"])
     func typedPropertyList(format: String) throws {
         let schema = """
             {"type":"object","additionalProperties":true,"properties":{"at":{"type":"string","format":"date-time"},
@@ -111,7 +117,7 @@ struct FormatTests {
         #expect(try shell.does("import", "app", file.path) == "nothing to change\n")
     }
 
-    @Test("A date with parts of a second is one in a binary property list, and comes back as it was")
+    @Test("A date with fractions of a second is a date in a binary property list if import can restore its exact text")
     func fractionOfDate() throws {
         let schema = #"{"type":"object","additionalProperties":{"type":"string","format":"date-time"}}"#
         try shell.does("schema", "apply", "app", try shell.directory.file("schema.json", schema))
@@ -125,7 +131,7 @@ struct FormatTests {
     }
 
     @Test(
-        "A property list with a mistake is refused with its cause",
+        "import refuses a malformed property list with the cause",
         arguments: [
             ("<plist><dict><key>a</key></dict></plist>", "expected an element"),
             ("<plist><dict><key>a</key><integer>1</integer><key>a</key><true/></dict></plist>", "'a' occurs twice"),
@@ -160,13 +166,13 @@ struct FormatTests {
         #expect(end.code == 1 && end.errors.hasSuffix(message), "\(end)")
     }
 
-    @Test("A binary property list that holds itself, or is damaged anywhere, ends in an error")
+    @Test("import refuses a binary property list that contains itself, and does not crash on a damaged property list")
     func damagedBinary() throws {
         _ = try python(
             """
             good = plistlib.dumps({"a": [1, "é", b"x"], "b": {"c": 2.5}}, fmt=plistlib.FMT_BINARY)
-            for place in range(0, len(good), 4):
-                open(f"bad{place}.plist", "wb").write(good[:place] + bytes([good[place] ^ 0x95]) + good[place + 1:])
+            for offset in range(0, len(good), 4):
+                open(f"bad{offset}.plist", "wb").write(good[:offset] + bytes([good[offset] ^ 0x95]) + good[offset + 1:])
             itself = b"bplist00" + b"\\xd1\\x01\\x00" + b"\\x51a" + bytes([8, 11]) + bytes(6) + bytes([1, 1])
             itself += (2).to_bytes(8) + (0).to_bytes(8) + (13).to_bytes(8)
             open("itself.plist", "wb").write(itself)
@@ -178,7 +184,7 @@ struct FormatTests {
         #expect(codes.output.split(separator: "\n").allSatisfy { ["0", "1"].contains($0) }, "\(codes.output)")
     }
 
-    @Test("The text form of GVariant is read as dconf prints it")
+    @Test("import reads the GVariant texts that dconf prints")
     func gvariant() throws {
         let rows: [(text: String, json: String)] = [
             ("true", "true"), ("-5", "-5"), ("010", "8"), ("0x1F", "31"), ("+3", "3"), ("byte 0x41", "65"),
@@ -204,7 +210,7 @@ struct FormatTests {
     }
 
     @Test(
-        "A keyfile with a mistake is refused with its line",
+        "import refuses a malformed keyfile with the cause",
         arguments: [
             ("a=1", "line 1: the file must begin with a group header"),
             ("[/]\n# x\nab", "line 3: expected [GROUP] or KEY=VALUE"),
@@ -223,7 +229,9 @@ struct FormatTests {
         #expect(end.code == 1 && end.errors.contains(message), "\(end.errors)")
     }
 
-    @Test("dconf reads what is exported, and what it dumps is read back; the schema names other types")
+    @Test(
+        "dconf reads an exported file, import reads the dump of dconf, and x-gvariant in the schema sets the GVariant type"
+    )
     func realDconf() throws {
         let schema = """
             {"type":"object","additionalProperties":true,"properties":{"count":{"type":"integer","x-gvariant":"u"},

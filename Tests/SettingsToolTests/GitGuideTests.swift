@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The commands of `docs/guides/git.md`, and the steps of its example for CI, do what the page says.
+/// Tests that the commands of `docs/guides/git.md` and the steps of its CI example do what the page says.
 @Suite(.ownThread)
 struct GitGuideTests {
     private static let docs = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -31,12 +31,12 @@ struct GitGuideTests {
         return end.output
     }
 
-    @Test("The shell blocks run in their order")
+    @Test("The shell code blocks of the page succeed in the order of the page")
     func shellBlocks() throws {
         let scripts = blocks.filter { $0.language == "sh" }.map(\.text)
         let outputs = try scripts.map(run)
         #expect(outputs.contains("nothing to change\n"))
-        // The plan of the change, and the plan of the night.
+        // The plan of the pull request, and the nightly plan, print the same change.
         #expect(outputs.count { $0.hasPrefix("~ app theme: \"light\" → \"dark\"\nplan ") } == 2)
         #expect(outputs.last?.contains("1 file changed") == true)
         #expect(try shell.does("get", "app", "key") == "hunter2\n")
@@ -62,7 +62,7 @@ struct GitGuideTests {
         try run("settings set net port 2 --quiet")
         #expect(try shell.run(steps[1]).code == 5)
         #expect(try shell.does("get", "net", "port") == "2\n")
-        // A file that the daemon refuses ends the first step with an error.
+        // The first step, which makes the plan, fails if the daemon refuses a value in the file.
         try run("echo '{\"theme\":\"green\"}' > settings/app.json")
         #expect(try shell.run(steps[0]).code == 5)
     }

@@ -30,7 +30,7 @@ struct GrammarTests {
         #expect(try !shell.does("help", "schema", "show").contains("--on-conflict"))
     }
 
-    @Test("A command with several forms has a usage line for each")
+    @Test("The help of a command with several forms has a usage line for each form")
     func formsInHelp() throws {
         let shell = try Shell(hasSchema: false)
         let usage = """
@@ -45,7 +45,8 @@ struct GrammarTests {
         #expect(try shell.does("set", "--help").contains(usage))
     }
 
-    /// A word for each placeholder of a usage line. The other placeholders are lists of the possible words.
+    /// A sample value for each placeholder in usage lines. Other words of a usage line are literal, or are choices such
+    /// as `a|b`.
     private static let samples = [
         "SUITE": "app", "KEY": "theme", "VALUE": "dark", "KEY=VALUE": "theme=dark", "FILE": "app.json", "PREFIX": "p",
         "FILE|DIRECTORY": "desired.json", "REVISION": "1", "ID": "p1", "WHEN": "1", "FROM": "1", "TO": "1",
@@ -57,9 +58,9 @@ struct GrammarTests {
         func line(withOptional: Bool) throws -> String {
             try usage.components(separatedBy: " ").compactMap { word -> String? in
                 guard !word.hasPrefix("[") || withOptional else { return nil }
-                let place = word.trimmingCharacters(in: ["[", "]", "…"])
-                if let sample = samples[place] { return sample }
-                let first = try #require(place.split(separator: "|").first)
+                let placeholder = word.trimmingCharacters(in: ["[", "]", "…"])
+                if let sample = samples[placeholder] { return sample }
+                let first = try #require(placeholder.split(separator: "|").first)
                 #expect(first == first.lowercased(), "\(word)")
                 return String(first)
             }.joined(separator: " ")
@@ -67,11 +68,12 @@ struct GrammarTests {
         return Array(Set([try line(withOptional: false), try line(withOptional: true)]))
     }
 
-    @Test("Each command takes what its usage lines say, and each usage line leaves room for options")
+    @Test("Each command accepts the operands of its usage lines, and each usage line ends with [OPTIONS]")
     func usageLines() throws {
         let shell = try Shell()
         _ = try shell.directory.file("desired.json", #"{"suites":{"app":{"theme":"dark"}}}"#)
-        // The token ends each command that asks the daemon, after the command has read its command line.
+        // Each command that sends a request fails because of this invalid token, after the command has parsed its
+        // command line.
         _ = try shell.directory.file("token", "no token")
         var count = 0
         for command in try Self.commands(of: shell.does("help")) {
@@ -89,7 +91,7 @@ struct GrammarTests {
         #expect(count > 40)
     }
 
-    @Test("Mistakes in the second word and in the number of operands end with 64, and say what would be right")
+    @Test("A wrong second word and a wrong number of operands end with 64, and the message names the correct usage")
     func mistakes() throws {
         try Shell(hasSchema: false).follow(
             """
@@ -123,7 +125,7 @@ struct GrammarTests {
             """)
     }
 
-    @Test("Options that every command has may stand before a command, and between its words")
+    @Test("An option that every command has is accepted before the command, and between the two words of a command")
     func commonOptions() throws {
         let shell = try Shell()
         let url = shell.url
@@ -140,7 +142,9 @@ struct GrammarTests {
         #expect(try shell.does("app", "-h") == shell.does("help", "list"))
     }
 
-    @Test("A wrong command line that may mean a suite says how to list the suite, if there is one")
+    @Test(
+        "The message about a wrong command line says how to list a suite with the name of the command, if the suite exists"
+    )
     func suiteNamedLikeCommand() throws {
         let shell = try Shell(["settings set get a=1 --quiet", "settings set schema a=1 --quiet"])
         try shell.follow(

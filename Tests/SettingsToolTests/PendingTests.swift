@@ -1,7 +1,8 @@
 import TestSupport
 import Testing
 
-/// Changes with a deadline: the options `--confirm`, `--until` and `--effective`, and the commands for pending actions.
+/// Tests of changes with a deadline: the options `--confirm`, `--until` and `--effective`, and the commands for pending
+/// actions.
 @Suite(.ownThread)
 struct PendingTests {
     @Test("--confirm makes a pending action, which confirm ends, and a second confirm ends with 5")
@@ -92,7 +93,7 @@ struct PendingTests {
             """#)
     }
 
-    @Test("A guard of a scheduled change holds when the change is made")
+    @Test("A guard of a scheduled change becomes a condition of the pending action")
     func guarded() throws {
         try Shell().follow(
             #"""
@@ -152,8 +153,8 @@ struct PendingTests {
         #expect(try shell.does("get", "app", "theme") == "light\n")
     }
 
-    @Test("A change that needs several commits is refused with a deadline")
-    func parted() throws {
+    @Test("A change with a deadline is refused if the change needs several commits")
+    func severalCommits() throws {
         let shell = try Shell(hasSchema: false, configuration: #"{"limits":{"commitKeys":100}}"#)
         let settings = (0...100).map { "\"key\($0)\":1" }.joined(separator: ",")
         _ = try shell.directory.file("many.json", "{\(settings)}")
@@ -165,7 +166,7 @@ struct PendingTests {
         #expect(try shell.run("settings list app").code == 4)
     }
 
-    @Test("An action that does not exist ends with 4, and a text that is no identifier with 64")
+    @Test("confirm ends with 4 if the action does not exist, and with 64 if the text is not an identifier of an action")
     func unknown() throws {
         try Shell().follow(
             #"""

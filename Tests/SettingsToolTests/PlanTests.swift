@@ -35,7 +35,7 @@ struct PlanTests {
         #expect(try shell.does("export", "app", "--format", "env") == "a=1\nb=2\nc=3\n")
     }
 
-    @Test("apply makes several suites what the file says in one commit; then there is nothing to do")
+    @Test("apply stores the contents of several suites in one commit; then plan and apply have nothing to change")
     func applyCommits() throws {
         try shell.does("set", "app", "a=1", "c=3")
         let file = try desired(#"{"app":{"a":2},"new":{"x":null}}"#)
@@ -48,8 +48,8 @@ struct PlanTests {
         #expect(try shell.does("apply", file, "--prune") == "nothing to change\n")
     }
 
-    @Test("apply --plan refuses once a suite was changed, or the file, and shows the plan of now")
-    func applyRefusesOther() throws {
+    @Test("apply --plan is refused if a suite or the file has changed since the plan, and prints the current plan")
+    func applyRefusesChangedPlan() throws {
         try shell.does("set", "app", "a=1")
         let plan = try hash(try shell.settings("plan", try desired(#"{"app":{"a":2}}"#)).output)
         let other = try shell.settings("apply", try desired(#"{"app":{"a":3}}"#), "--plan", plan)
@@ -62,7 +62,7 @@ struct PlanTests {
         #expect(try shell.does("get", "app", "a") == "1\n")
     }
 
-    @Test("apply --plan needs no repetition of the options of plan, and refuses options that the plan does not have")
+    @Test("apply --plan takes the options from the plan, and refuses options that the plan does not have")
     func hashCoversOptions() throws {
         let schema = #"{"type":"object","additionalProperties":{},"properties":{"build":{"readOnly":true}}}"#
         try shell.does("schema", "apply", "app", try shell.directory.file("schema.json", schema), "--quiet")
@@ -78,7 +78,7 @@ struct PlanTests {
         #expect(try shell.settings("plan", file, "--hash").code == 0)
     }
 
-    @Test("The hash distinguishes a plan that may write locked keys, and a refused plan has none")
+    @Test("The hash of a plan depends on --override, and a refused plan has no hash")
     func hashOfOverride() throws {
         let schema = #"{"type":"object","additionalProperties":{},"properties":{"build":{"readOnly":true}}}"#
         try shell.does("schema", "apply", "app", try shell.directory.file("schema.json", schema), "--quiet")
@@ -92,7 +92,7 @@ struct PlanTests {
         #expect(try shell.settings("plan", free, "--hash", "--json").code == 64)
     }
 
-    @Test("The hash of a plan is SHA-256 of its operations on its revisions")
+    @Test("The hash of a plan is the SHA-256 of the revisions of its suites and of its operations")
     func hashIsSHA256() throws {
         try shell.does("set", "app", "a=1", "c=3")
         let plan = try hash(
@@ -112,7 +112,7 @@ struct PlanTests {
         #expect(plan.output.hasPrefix("~ app a: ••• → •••\nplan "))
     }
 
-    @Test("A plan with refusals names them all, and has no hash; an integral double settles")
+    @Test("plan prints all refusals and no hash; after apply of 5.0 for an integer, plan has nothing to change")
     func planRefused() throws {
         let schema = """
             {"type":"object","additionalProperties":false,"properties":{"count":{"type":"integer","maximum":9},
@@ -142,7 +142,7 @@ struct PlanTests {
             """)
     }
 
-    @Test("A caller who may only read can make a plan, which the daemon does not check")
+    @Test("plan succeeds for a caller who may only read, and reports that the daemon did not check the plan")
     func planReadOnly() throws {
         let shell = try Shell(tokens: ["reader": "app:read"])
         _ = try shell.directory.file("desired.json", #"{"suites":{"app":{"a":1}}}"#)
@@ -175,9 +175,9 @@ struct PlanTests {
     }
 
     @Test(
-        "A file of another form is refused",
+        "plan refuses a file whose JSON is not an object with the member suites only",
         arguments: ["{}", "[]", #"{"suites":{},"more":1}"#, #"{"app":{"a":1}}"#])
-    func otherForm(text: String) throws {
+    func malformedFile(text: String) throws {
         let end = try shell.settings("plan", try shell.directory.file("desired.json", text))
         #expect(end.code == 1)
         #expect(end.errors.contains("expected {\"suites\":{\"SUITE\":{\"KEY\":value}}}"))

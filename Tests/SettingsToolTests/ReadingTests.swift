@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `settings get`, `list`, `describe`, `find` and `status`.
+/// Tests of `settings get`, `list`, `describe`, `find` and `status`.
 @Suite(.ownThread)
 struct ReadingTests {
-    @Test("get prints bare values, and its code tells what is not set from what is unknown")
+    @Test("get prints strings without quotation marks; its exit code distinguishes an unset key from an unknown suite")
     func get() throws {
         try Shell(["settings set app theme dark --quiet", "settings set app tags --append 'a b' --quiet"]).follow(
             #"""
@@ -86,7 +86,7 @@ struct ReadingTests {
             ! settings: '*' is a pattern, not a key; 'settings get app --prefix ''' prints the values of these keys; write '["*"]' for a key with this name
             => 64
             """#)
-        // More keys than a page has.
+        // The suite has more keys than one page of the daemon's answer.
         try shell.does("import", "big", try shell.directory.file("big.json", Self.manyKeys), "--quiet")
         #expect(try shell.run("settings get big --prefix k | wc -l").output == "2500\n")
     }
@@ -160,7 +160,7 @@ struct ReadingTests {
             """#)
     }
 
-    @Test("list aligns keys, types, sources and values; a suite alone is listed, too")
+    @Test("list aligns keys, types, sources and values; the command 'settings SUITE' lists the suite, too")
     func list() throws {
         let shell = try Shell(["settings set app theme=dark launchCount=0 key=k --quiet", "settings set b c=1 --quiet"])
         try shell.follow(
@@ -234,7 +234,8 @@ struct ReadingTests {
         let fill = "seq -f 'key%06.0f=1' 100000 | xargs -n 5000 settings set big --quiet --json"
         #expect(try shell.run(fill) == ChildProcess.End(code: 0, output: "", errors: ""))
         #expect(try shell.run("settings list big | wc -l").output == "100000\n")
-        // The pipe holds a part of the list, so that the program is in the midst of it when the daemon ends.
+        // The pipe has room for only a part of the list, so the program has not read the whole list when the daemon
+        // ends.
         let listing = try shell.start(
             "mkfifo go; settings list big | { read -r line; echo \"$line\" >&2; read -r go <go; cat; }")
         #expect(try listing.line(containing: "key").hasPrefix("key000001"))
@@ -263,7 +264,7 @@ struct ReadingTests {
         #expect(try !shown("TERM=dumb").contains("\u{1B}"))
     }
 
-    @Test("describe tells what is allowed, who changed a setting and why")
+    @Test("describe prints the allowed values, who changed a setting, and why")
     func describe() throws {
         try Shell(["settings set app launchCount 7 --note 'a test' --quiet"]).follow(
             #"""
@@ -294,7 +295,7 @@ struct ReadingTests {
             """#)
     }
 
-    @Test("describe tells a locked key from a key that the caller may not write")
+    @Test("describe distinguishes a locked key from a key that the caller may not write")
     func describeWritable() throws {
         let shell = try Shell(tokens: ["owner": "*:read,write,schema,override", "reader": "*:read"])
         let schema = #"{"type":"object","additionalProperties":{},"properties":{"build":{"readOnly":true}}}"#
@@ -312,7 +313,7 @@ struct ReadingTests {
             """)
     }
 
-    @Test("JSON for machines has secrets only with --secrets", arguments: ["list app", "history app", "diff app 1"])
+    @Test("--json prints secrets only with --secrets", arguments: ["list app", "history app", "diff app 1"])
     func secretsInJSON(command: String) throws {
         let shell = try Shell(["settings set app key hunter2 --quiet"])
         let masked = try shell.run("settings \(command) --json").output
@@ -322,7 +323,7 @@ struct ReadingTests {
         #expect(try shell.run("settings \(command) --secrets").code == 64)
     }
 
-    @Test("find looks into names, values and descriptions of all suites")
+    @Test("find searches the keys, values and descriptions of all suites")
     func find() throws {
         try Shell(["settings set b motto 'turn the VOLUME up' --quiet"]).follow(
             #"""
@@ -340,7 +341,7 @@ struct ReadingTests {
             """#)
     }
 
-    @Test("status names the daemon, the place in history and the caller")
+    @Test("status prints the daemon and whether it accepts writes, and ends with 7 if the daemon does not run")
     func status() throws {
         let shell = try Shell()
         let end = try shell.run("settings status")

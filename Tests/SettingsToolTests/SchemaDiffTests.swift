@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Tests of `schema diff` with the built program. The effects of changes have their tests beside the comparison.
+/// Tests of `schema diff` with the built program. `SchemaComparisonTests` tests which changes are widening and which
+/// are narrowing.
 @Suite(.ownThread)
 struct SchemaDiffTests {
     private let shell: Shell
@@ -72,7 +73,7 @@ struct SchemaDiffTests {
             """)
     }
 
-    @Test("schema diff shows no default of a secret")
+    @Test("schema diff does not show the default of a secret")
     func secrets() throws {
         try schema("old.json", #""a":{"writeOnly":true,"default":"hunter2"}"#)
         try schema("new.json", #""a":{"writeOnly":true,"default":"hunter3"}"#)

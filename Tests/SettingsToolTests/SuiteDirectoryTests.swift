@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `settings export` of several suites, and `plan` and `apply` of a directory.
+/// Tests of `settings export` of several suites, and of `plan` and `apply` of a directory.
 @Suite(.ownThread)
 struct SuiteDirectoryTests {
     private static let stored = [
@@ -33,7 +33,9 @@ struct SuiteDirectoryTests {
             """#)
     }
 
-    @Test("apply makes all suites of a directory what its files say, in one commit; --prune keeps secrets")
+    @Test(
+        "apply stores the contents of all files of a directory in one commit; --prune keeps secrets that the files leave out"
+    )
     func apply() throws {
         let shell = try Shell(Self.stored + ["settings set app key=hunter2 --quiet", "settings set other a=1 --quiet"])
         try shell.follow(
@@ -107,7 +109,7 @@ struct SuiteDirectoryTests {
             """#)
     }
 
-    @Test("A directory that cannot be what was meant is refused, and nothing is written")
+    @Test("plan, apply and export refuse a directory with wrong files, and wrong operands, and write nothing")
     func refusals() throws {
         try Shell(Self.stored).follow(
             #"""
@@ -142,7 +144,7 @@ struct SuiteDirectoryTests {
             """#)
     }
 
-    @Test("Secrets that the caller may not read are an error that names their suites")
+    @Test("export of secrets that the caller may not read ends with an error that names each suite and key")
     func secrets() throws {
         let shell = try Shell(tokens: ["writer": "*:read,write,schema", "reader": "*:read"])
         _ = try shell.directory.file(

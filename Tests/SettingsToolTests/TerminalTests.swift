@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Tests of what a person at a terminal meets: keys such as Ctrl-C, an editor, progress.
+/// Tests of the program at a terminal: keys such as Ctrl-C, editors, and messages about progress.
 @Suite(.ownThread)
 struct TerminalTests {
     private let shell: Shell
@@ -10,9 +10,11 @@ struct TerminalTests {
         shell = try Shell(hasSchema: false, configuration: #"{"limits":{"commitKeys":100}}"#)
     }
 
-    /// Runs a command line at a terminal of its own, and answers texts that it prints with keys.
+    /// Runs a command line at a new terminal. When the command prints the text of the next answer, types the keys of
+    /// the answer.
     ///
-    /// - Returns: all that the terminal got, and how the command ended, as Python has it: negative for a signal.
+    /// - Returns: The text on the terminal, and the exit code of the command, or the negative number of the signal that
+    ///   ended it.
     private func atTerminal(_ line: String, _ answers: [(text: String, keys: String)] = []) throws -> (
         output: String, code: Int
     ) {
@@ -21,14 +23,14 @@ struct TerminalTests {
             line, answers = sys.argv[1], sys.argv[2:]
             process, terminal = pty.fork()
             if process == 0: os.execv("/bin/sh", ["sh", "-c", line])
-            output, place = "", 0
+            output, answered = "", 0
             while select.select([terminal], [], [], 60)[0]:
                 try: piece = os.read(terminal, 4096).decode(errors="replace")
                 except OSError: break
                 if not piece: break
                 output += piece
-                if answers and answers[0] in output[place:]:
-                    place = len(output)
+                if answers and answers[0] in output[answered:]:
+                    answered = len(output)
                     os.write(terminal, answers[1].encode().decode("unicode_escape").encode())
                     answers = answers[2:]
             print(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]))
@@ -45,7 +47,7 @@ struct TerminalTests {
         return (String(parts.last ?? ""), code)
     }
 
-    @Test("Ctrl-C ends the editor, not edit, which keeps what was typed and says where")
+    @Test("Ctrl-C ends the editor but not settings edit, which keeps the edited file and prints its path")
     func interruptedEditor() throws {
         try shell.does("set", "app", "a=1")
         let editor = try shell.directory.file("editor", "echo '{\"a\":2}' >\"$1\"; echo typed; exec sleep 60")
@@ -60,7 +62,7 @@ struct TerminalTests {
         #expect(try shell.does("get", "app", "a") == "1\n")
     }
 
-    @Test("An editor that is typed into stores what is saved; a conflict keeps it, and is shown with the way out")
+    @Test("edit stores the text that a person types into the editor; after a conflict, the edited file stays")
     func typedInto() throws {
         try shell.does("set", "app", "a=1")
         let editor = try shell.directory.file("editor", "echo which; read number; echo \"{\\\"a\\\":$number}\" >\"$1\"")
@@ -90,12 +92,12 @@ struct TerminalTests {
         try shell.does("wait", "app", "a=1", "--timeout", "60")
     }
 
-    @Test("After a mistake, a person at a terminal edits the same text again, or stops and keeps it")
+    @Test("After a mistake, edit asks at a terminal whether to edit the text again; the answer n keeps the edited file")
     func editsAgain() throws {
         let editor = try shell.directory.file("editor", "cat \"$1\"; echo which; read text; echo \"$text\" >\"$1\"")
         let edit = "TMPDIR=$HOME EDITOR='/bin/sh \(editor)' settings edit app"
-        let second = ("edit again? [Y/n]", "\\n")
-        let stored = try atTerminal(edit, [("which", "{\"a\":}\\n"), second, ("which", "{\"a\":1}\\n")])
+        let editAgain = ("edit again? [Y/n]", "\\n")
+        let stored = try atTerminal(edit, [("which", "{\"a\":}\\n"), editAgain, ("which", "{\"a\":1}\\n")])
         #expect(stored.code == 0 && stored.output.hasSuffix("a: (unset) → 1\n"), "\(stored)")
         #expect(stored.output.contains("cannot store the edited text: not valid JSON: line 1"))
         // The terminal echoes the text, and the editor shows the text in the second round.
@@ -129,7 +131,7 @@ struct TerminalTests {
         return try shell.directory.file("values.json", "{\(members.joined(separator: ","))}")
     }
 
-    @Test("import of more settings than fit one commit makes several, with progress at a terminal")
+    @Test("import of more settings than fit one commit makes several commits, and prints its progress at a terminal")
     func importParts() throws {
         let file = try file(of: 250)
         let dry = try shell.does("import", "app", file, "--dry-run")
@@ -144,21 +146,24 @@ struct TerminalTests {
         #expect(try shell.does("import", "app", file) == "nothing to change\n")
     }
 
-    @Test("A value that is refused in the last part is found before anything is stored")
+    @Test("import in several commits finds a refused value of the last commit before it stores anything")
     func importPartsRefused() throws {
         let schema = #"{"type":"object","additionalProperties":{"type":"integer","maximum":9}}"#
         try shell.does("schema", "apply", "app", try shell.directory.file("schema.json", schema))
         let end = try shell.settings("import", "app", try file(of: 250, last: "10"), "--quiet")
         #expect(end.code == 5 && end.errors.contains("k250"), "\(end)")
-        // A dry run prints no change of the other parts, because the import would not make these changes.
+        // A dry run prints no change of the other commits, because the import would not make these changes.
         let dryRun = try shell.settings("import", "app", "\(shell.directory.path)/values.json", "--dry-run")
         #expect(dryRun.code == 5 && dryRun.output.isEmpty, "\(dryRun)")
         #expect(try shell.does("export", "app") == "{}\n")
     }
 
-    @Test("Another caller's change between two parts stops the import, which says how far it came")
+    @Test(
+        "Another caller's change between two commits of an import ends it; the message has the number of committed settings"
+    )
     func importPartsConflict() throws {
-        // What is printed of the first part does not fit into a pipe, so that import waits behind it for the reader.
+        // The output about the first commit does not fit into the pipe, so import waits for the reader before the
+        // second commit.
         let members = (1...250).map { "\"k\($0)\":\"\(String(repeating: "x", count: 2000))\"" }
         let file = try shell.directory.file("values.json", "{\(members.joined(separator: ","))}")
         let end = try shell.run(

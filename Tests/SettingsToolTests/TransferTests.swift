@@ -20,7 +20,7 @@ struct TransferTests {
         try shell.does("schema", "apply", "app", try shell.directory.file("schema.json", Self.schema))
     }
 
-    @Test("import of keys that the schema does not have names each key without a position in the request")
+    @Test("The message of import names each key that the schema does not have, without a JSON pointer")
     func importOfUnknownKeys() throws {
         try applySchema()
         _ = try shell.directory.file("app.env", "count=1\nSIZE=2\nNAMES=3\n")
@@ -50,7 +50,9 @@ struct TransferTests {
         #expect(try shell.does("export", "app") == "{}\n")
     }
 
-    @Test("export --changed leaves out what is like its default, --defaults adds what is not stored")
+    @Test(
+        "export --changed leaves out values that equal their defaults; --defaults adds defaults of keys without a value"
+    )
     func exportChanged() throws {
         try applySchema()
         try shell.does("set", "app", "count=3", "name=x")
@@ -68,7 +70,7 @@ struct TransferTests {
         #expect(try shell.does("export", "app", "--format", "env", "--without-secrets") == "count=1\n")
     }
 
-    @Test("A suite of more than a page is exported whole")
+    @Test("export prints all keys of a suite with more keys than one page of the daemon's answer")
     func exportPages() throws {
         let names = (0..<2500).map { "key\($0 + 1000)" }
         let text = "{\n" + names.map { "  \"\($0)\": \"\($0)\"" }.joined(separator: ",\n") + "\n}\n"
@@ -76,7 +78,7 @@ struct TransferTests {
         #expect(try shell.does("export", "app") == text)
     }
 
-    @Test("A round trip is exact", arguments: ["json", "env"])
+    @Test("import of an exported file restores the values exactly", arguments: ["json", "env"])
     func roundTripExact(format: String) throws {
         let values = #"""
             {"big":9223372036854775807,"double":1.0,"emptyText":"","false":false,"list":[1,"2",{"b":null,"a":-0.0}],
@@ -93,7 +95,7 @@ struct TransferTests {
         #expect(try shell.does("import", "app", file) == "nothing to change\n")
     }
 
-    @Test("The shell reads what export --format env writes")
+    @Test("A shell reads the file that export --format env writes")
     func shellReads() throws {
         let text = "it's \"$HOME\" `x` \\ #no\nsecond line, ~ & ;"
         try shell.does("set", "app", "text", text)
@@ -102,7 +104,7 @@ struct TransferTests {
         #expect(end == ChildProcess.End(code: 0, output: text, errors: ""))
     }
 
-    @Test("What .env cannot hold is an error that names every such key")
+    @Test("export --format env ends with an error that names each key that a .env file cannot represent")
     func environmentCannotHold() throws {
         let schema = """
             {"type":"object","additionalProperties":true,"properties":{"both":{"type":["string","integer"]}}}
@@ -147,7 +149,7 @@ struct TransferTests {
     }
 
     @Test(
-        "A file with a mistake is refused with its place, and nothing is stored",
+        "import refuses a malformed file with the position of the mistake, and stores nothing",
         arguments: [
             ("a.env", "a=1\nb=two words\n", "line 2: a value with blanks needs quotes: b='…'"),
             ("a.env", "a=$HOME", "line 1: $ has a meaning in the shell; quote the value: a='…'"),
@@ -170,7 +172,7 @@ struct TransferTests {
         #expect(try shell.does("export", "app", "--format", "env") == "kept=1\n")
     }
 
-    @Test("import keeps what the file does not name, and removes it with --replace")
+    @Test("import keeps keys that the file does not contain, and --replace removes them")
     func importReplaces() throws {
         try shell.does("set", "app", "a=1", "b=2")
         let file = try shell.directory.file("values.json", "{\"b\":{\"x\":null},\"c\":3}")
@@ -197,7 +199,8 @@ struct TransferTests {
         #expect(try shell.does("export", "app") == "{}\n")
     }
 
-    @Test("An unchanged suite with locked keys is imported, also with its defaults; a changed locked key is refused")
+    @Test(
+        "import of an unchanged export with locked keys succeeds, also with defaults; a changed locked key is refused")
     func lockedRoundTrip() throws {
         let schema = """
             {"type":"object","additionalProperties":{},"properties":{"build":{"readOnly":true},
@@ -220,7 +223,7 @@ struct TransferTests {
             """)
     }
 
-    @Test("An unchanged suite with values that the schema does not allow is imported and planned")
+    @Test("import and plan of an unchanged export succeed if the schema does not allow some of the values")
     func invalidRoundTrip() throws {
         let shell = try Shell(["settings set app a=5.0 b=2 c=x --quiet"], hasSchema: false)
         _ = try shell.directory.file(
@@ -246,7 +249,7 @@ struct TransferTests {
             """)
     }
 
-    @Test("A file with a name that is no key ends with 1, one with an unknown key among violations with 5")
+    @Test("import of an invalid key ends with 1; import of an unknown key and of a violation ends with 5")
     func badNames() throws {
         try Shell().follow(
             #"""

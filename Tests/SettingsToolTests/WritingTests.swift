@@ -1,10 +1,10 @@
 import TestSupport
 import Testing
 
-/// `settings set` and `unset`: types, operations in place, guards, dry runs.
+/// Tests of `settings set` and `unset`: types, operations in place, guards, dry runs.
 @Suite(.ownThread)
 struct WritingTests {
-    @Test("set takes the type of a value from the schema, and says what is allowed")
+    @Test("set takes the type of a value from the schema; the message of a refusal names the allowed values")
     func types() throws {
         try Shell().follow(
             #"""
@@ -46,7 +46,8 @@ struct WritingTests {
             """#)
     }
 
-    @Test("JSON that cannot be stored is refused where the schema names no type; --text stores it")
+    @Test(
+        "If the schema has no type for a key, set refuses JSON that cannot be stored, and --text stores it as a string")
     func unrepresentable() throws {
         try Shell().follow(
             #"""
@@ -69,7 +70,8 @@ struct WritingTests {
             """#)
     }
 
-    @Test("Without a schema, + adds to a number only, and is the beginning of a text for every other value")
+    @Test(
+        "Without a schema, a value that begins with + is added to a stored number, and is stored as a string otherwise")
     func plusWithoutSchema() throws {
         try Shell().follow(
             #"""
@@ -81,7 +83,7 @@ struct WritingTests {
             """#)
     }
 
-    @Test("unset removes more values than one commit may change, by a prefix and in a dry run, too")
+    @Test("unset removes more values than one commit may change, also with --prefix and with --dry-run")
     func unsetMany() throws {
         let shell = try Shell(hasSchema: false, configuration: #"{"limits":{"commitKeys":100}}"#)
         let keys = (1...250).map { #""k\#(1000 + $0)":1"# }.joined(separator: ",")
@@ -129,7 +131,9 @@ struct WritingTests {
             """)
     }
 
-    @Test("A violation in a value has the whole path in the value, also if the value has a member do")
+    @Test(
+        "The message of a violation has the whole path in the value, also if the path contains a member with the name do"
+    )
     func violationPath() throws {
         let shell = try Shell(hasSchema: false)
         let inner = #"{"type":"object","properties":{"y":{"type":"integer"}}}"#
@@ -144,7 +148,7 @@ struct WritingTests {
         }
     }
 
-    @Test("unset --drop says that it drops a suite that has a schema only")
+    @Test("unset --drop reports that it drops a suite that has a schema but no values")
     func dropWithoutValues() throws {
         try Shell().follow(
             #"""
@@ -223,7 +227,7 @@ struct WritingTests {
             """#)
     }
 
-    @Test("set keeps to its guards, to locks and to dry runs")
+    @Test("set obeys guards, locked keys and --dry-run")
     func guards() throws {
         try Shell(["settings set app theme dark --quiet"]).follow(
             #"""
@@ -260,7 +264,7 @@ struct WritingTests {
             """#)
     }
 
-    @Test("unset goes back to defaults, of one key, some or all")
+    @Test("unset restores the default of one key, of several keys, or of all keys")
     func unset() throws {
         try Shell(["settings set app theme=dark name=a player.muted=true player.volume=1 --quiet"]).follow(
             #"""
