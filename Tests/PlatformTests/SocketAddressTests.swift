@@ -23,7 +23,7 @@ struct SocketAddressTests {
         ("::192.0.2.1", "192.0.2.1", false), ("::fffe:192.0.2.1", "192.0.2.1", false),
         ("1::ffff:192.0.2.1", "192.0.2.1", false),
     ])
-    func `Hosts are equal by their whole addresses once they are unmapped`(
+    func `Addresses are equal if they are the same after IPv4-mapped addresses are converted to IPv4`(
         _ one: String, _ other: String, _ areSame: Bool
     ) throws {
         func unmapped(_ host: String) throws -> IPAddress? {
