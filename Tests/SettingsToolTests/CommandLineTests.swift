@@ -7,7 +7,7 @@ import Testing
 struct CommandLineTests {
     @Test("A wrong command line ends with 64, and the message names the correct form")
     func mistakes() throws {
-        try Shell().follow(
+        try Shell().runTranscript(
             #"""
             $ settings lst a b
             ! settings: there is no command 'lst'; did you mean list?; 'settings help' lists the commands
@@ -111,7 +111,7 @@ struct CommandLineTests {
         #expect(try shell.run("SETTINGS_TOKEN=wrong settings get app theme").code == 6)
         #expect(try shell.run("settings get app theme --token $(cat reader)").code == 64)
         _ = try shell.directory.file("desired.json", #"{"suites":{"app":{"theme":"light"}}}"#)
-        try shell.follow(
+        try shell.runTranscript(
             """
             $ settings get app theme
             ! settings: the request needs a token; name a file that has the token with --token-file, or put the token into SETTINGS_TOKEN
@@ -168,7 +168,7 @@ struct CommandLineTests {
                 #expect(end.errors == "settings: \(message)\n", "\(command)")
             }
         }
-        try shell.follow(
+        try shell.runTranscript(
             """
             $ printf secret | SETTINGS_TOKEN_FILE=- settings set app name -
             ! settings: cannot read the value from standard input: standard input has the token (SETTINGS_TOKEN_FILE=-)
@@ -254,7 +254,7 @@ struct CommandLineTests {
     @Test("The examples in the help of each command succeed")
     func examplesOfHelp() throws {
         let shell = try Shell(Self.setupLines)
-        let commands = try GrammarTests.commands(of: shell.does("help"))
+        let commands = try GrammarTests.commands(of: shell.runSettings("help"))
         #expect(commands.count >= 20)
         for command in commands {
             let help = try shell.run("settings help \(command)")

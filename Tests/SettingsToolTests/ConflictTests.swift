@@ -32,18 +32,18 @@ struct ConflictTests {
             : "settings: cannot change l[1]: another caller changed it from \"b\" to \"c\" meanwhile; "
                 + "read the value and write the path again\n"
         #expect(end.errors == cause)
-        #expect(try shell.does("get", "app", "l") == "[\"b\",\"c\"]\n")
+        #expect(try shell.runSettings("get", "app", "l") == "[\"b\",\"c\"]\n")
     }
 
     @Test(
         "set of a member ends with 5 if another caller has moved a different element with the same member to the position"
     )
     func memberOfMovedElement() throws {
-        try shell.does("set", "app", "s", "--json", #"[{"n":1,"p":80},{"n":2,"p":80}]"#)
+        try shell.runSettings("set", "app", "s", "--json", #"[{"n":1,"p":80},{"n":2,"p":80}]"#)
         let end = try run("set app 's[0].p=81'", ("PATCH", "settings unset app 's[0]' --quiet"))
         #expect(end.code == 5)
         #expect(end.errors.contains("cannot change s[0]: another caller changed it from {\"n\":1,\"p\":80} to"))
-        #expect(try shell.does("get", "app", "s") == #"[{"n":2,"p":80}]"# + "\n")
+        #expect(try shell.runSettings("get", "app", "s") == #"[{"n":2,"p":80}]"# + "\n")
     }
 
     @Test("set and unset of an element succeed if another caller changed other elements, or restored the element")
@@ -54,19 +54,19 @@ struct ConflictTests {
         #expect(set == ChildProcess.End(code: 0, output: "l: [\"A\",\"b\",\"c\"] → [\"A\",\"x\",\"c\"]\n", errors: ""))
         let unset = try run("unset app 'l[1]' 'l[0]'", ("PATCH", "settings set app l d --append --quiet"))
         #expect(unset.code == 0 && unset.errors.isEmpty)
-        #expect(try shell.does("get", "app", "l") == #"["c","d"]"# + "\n")
+        #expect(try shell.runSettings("get", "app", "l") == #"["c","d"]"# + "\n")
     }
 
     @Test("A change that depends on the value is repeated with the new value, also in an array")
     func dependentChange() throws {
-        try shell.does("set", "app", "n", "--json", "[1]")
+        try shell.runSettings("set", "app", "n", "--json", "[1]")
         let end = try run("set app 'n[0]' +1", ("PATCH", "settings set app 'n[0]' 5 --quiet"))
         #expect(end.code == 0 && end.output == "n: [5] → [6]\n")
     }
 
     @Test("set is refused if another caller has removed the object on the path meanwhile")
     func vanishedPart() throws {
-        try shell.does("set", "app", "o", "--json", #"{"a":{"b":1}}"#)
+        try shell.runSettings("set", "app", "o", "--json", #"{"a":{"b":1}}"#)
         let end = try run("set app 'o[a].b=2'", ("PATCH", "settings unset app 'o[a]' --quiet"))
         #expect(end.code == 5)
         #expect(end.errors == "settings: o[a].b: the object has no member \"a\"\n")
@@ -87,8 +87,8 @@ struct ConflictTests {
         _ = try shell.directory.file(
             "locks.json", #"{"type":"object","additionalProperties":{},"properties":{"build":{"readOnly":true}}}"#)
         _ = try shell.directory.file("values.json", #"{"build":7,"theme":"dark","x":1}"#)
-        try shell.does("set", "app", "build=7", "x=1", "--quiet")
-        try shell.does("schema", "apply", "app", "\(shell.directory.path)/locks.json", "--quiet")
+        try shell.runSettings("set", "app", "build=7", "x=1", "--quiet")
+        try shell.runSettings("schema", "apply", "app", "\(shell.directory.path)/locks.json", "--quiet")
         let end = try run(
             "import app values.json", ("POST", "true"), ("POST", "settings unset app x --quiet"))
         #expect(end.code == 0 && end.errors.isEmpty)
@@ -104,6 +104,6 @@ struct ConflictTests {
             end.errors
                 == "settings: cannot change the suite app: another caller changed it meanwhile; run the command again\n"
         )
-        #expect(try shell.does("get", "app", "y") == "1\n")
+        #expect(try shell.runSettings("get", "app", "y") == "1\n")
     }
 }

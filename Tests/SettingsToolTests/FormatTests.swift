@@ -36,11 +36,11 @@ struct FormatTests {
     @Test("import of an exported file restores the values exactly", arguments: ["plist", "bplist", "dconf"])
     func roundTrip(format: String) throws {
         #expect(try importFile("values.json", Self.values).code == 0)
-        let exported = try shell.does("export", "app")
+        let exported = try shell.runSettings("export", "app")
         let end = try shell.run(
             "settings export app --format \(format) >values.\(format) && settings import copy values.\(format) --quiet")
         #expect(end == ChildProcess.End(code: 0, output: "", errors: ""))
-        #expect(try shell.does("export", "copy") == exported)
+        #expect(try shell.runSettings("export", "copy") == exported)
     }
 
     @Test("export ends with an error that names exactly the keys whose values the format cannot represent")
@@ -83,9 +83,9 @@ struct FormatTests {
                 "negative": -129, "text & <tags>": "é 😀 ]]>", "whole": 3.0, "Ünïcode key": 18446744073709}
             plistlib.dump(values, open("values.plist", "wb"), fmt=plistlib.FMT_\(form))
             """)
-        try shell.does("import", "app", "\(shell.directory.path)/values.plist", "--quiet")
+        try shell.runSettings("import", "app", "\(shell.directory.path)/values.plist", "--quiet")
         #expect(try importFile("expected.json", expected, into: "copy").code == 0)
-        #expect(try shell.does("export", "app") == shell.does("export", "copy"))
+        #expect(try shell.runSettings("export", "app") == shell.runSettings("export", "copy"))
     }
 
     @Test(
@@ -97,7 +97,7 @@ struct FormatTests {
              "local":{"type":"string","format":"date-time"},"icon":{"contentEncoding":"base64"},
              "times":{"items":{"format":"date-time"}},"box":{"properties":{"icon":{"contentEncoding":"base64"}}}}}
             """
-        try shell.does("schema", "apply", "app", try shell.directory.file("schema.json", schema))
+        try shell.runSettings("schema", "apply", "app", try shell.directory.file("schema.json", schema))
         let values = #"""
             {"at":"2026-11-20T10:00:00Z","local":"2026-11-20T10:00:00+01:00","icon":"AAEC","times":["1601-01-01T00:00:00Z"],"box":{"icon":"/w=="},"plain":"AAEC"}
             """#
@@ -114,17 +114,17 @@ struct FormatTests {
         let shown = try python(
             "v = plistlib.load(open('values.plist', 'rb')); print(v['at'], v['icon'], v['box'], v['local'])")
         #expect(shown == "2026-11-20 10:00:00 b'\\x00\\x01\\x02' {'icon': b'\\xff'} 2026-11-20T10:00:00+01:00\n")
-        #expect(try shell.does("import", "app", file.path) == "nothing to change\n")
+        #expect(try shell.runSettings("import", "app", file.path) == "nothing to change\n")
     }
 
     @Test("A date with fractions of a second is a date in a binary property list if import can restore its exact text")
     func fractionOfDate() throws {
         let schema = #"{"type":"object","additionalProperties":{"type":"string","format":"date-time"}}"#
-        try shell.does("schema", "apply", "app", try shell.directory.file("schema.json", schema))
+        try shell.runSettings("schema", "apply", "app", try shell.directory.file("schema.json", schema))
         let values = #"{"a":"2026-11-20T10:00:00.123Z","b":"1999-12-31T23:59:59.5Z","c":"2026-11-20T10:00:00.1230Z"}"#
         #expect(try importFile("values.json", values).code == 0)
         #expect(try shell.run("settings export app --format bplist >values.plist").code == 0)
-        #expect(try shell.does("import", "app", "\(shell.directory.path)/values.plist") == "nothing to change\n")
+        #expect(try shell.runSettings("import", "app", "\(shell.directory.path)/values.plist") == "nothing to change\n")
         let shown = try python(
             "print({k: type(v).__name__ for k, v in plistlib.load(open('values.plist','rb')).items()})")
         #expect(shown == "{'a': 'datetime', 'b': 'datetime', 'c': 'str'}\n")
@@ -206,7 +206,7 @@ struct FormatTests {
         }
         #expect(try importFile("values.dconf", keyfile) == ChildProcess.End(code: 0, output: "", errors: ""))
         #expect(try importFile("values.json", "{\(json.joined(separator: ","))}", into: "copy").code == 0)
-        #expect(try shell.does("export", "app") == shell.does("export", "copy"))
+        #expect(try shell.runSettings("export", "app") == shell.runSettings("export", "copy"))
     }
 
     @Test(
@@ -237,10 +237,10 @@ struct FormatTests {
             {"type":"object","additionalProperties":true,"properties":{"count":{"type":"integer","x-gvariant":"u"},
              "sources":{"x-gvariant":"a(ss)"},"wrong":{"x-gvariant":"u"}}}
             """
-        try shell.does("schema", "apply", "app", try shell.directory.file("schema.json", schema))
+        try shell.runSettings("schema", "apply", "app", try shell.directory.file("schema.json", schema))
         #expect(try importFile("values.json", Self.values).code == 0)
-        try shell.does("set", "app", "--json", "count=5", #"sources=[["xkb","us"]]"#, "wrong=-1", "null=null")
-        let exported = try shell.does("export", "app")
+        try shell.runSettings("set", "app", "--json", "count=5", #"sources=[["xkb","us"]]"#, "wrong=-1", "null=null")
+        let exported = try shell.runSettings("export", "app")
         let end = try shell.run(
             """
             mkdir files && settings export app --format dconf >files/app && dconf compile database files &&
@@ -252,6 +252,6 @@ struct FormatTests {
                 == ChildProcess.End(
                     code: 0, output: "count=uint32 5\nnull=@mv nothing\nsources=[('xkb', 'us')]\nwrong=-1\n", errors: ""
                 ))
-        #expect(try shell.does("export", "copy") == exported)
+        #expect(try shell.runSettings("export", "copy") == exported)
     }
 }

@@ -35,11 +35,11 @@ struct GeneratedKeysTests {
     func declarations() throws {
         let shell = try Shell(hasSchema: false)
         let file = try shell.directory.file("schema.json", Self.schema)
-        try shell.does("schema", "apply", "app", file, "--quiet")
+        try shell.runSettings("schema", "apply", "app", file, "--quiet")
         let compiled = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "GeneratedKeys.swift")
-        let generated = try shell.does("schema", "generate", "swift", "app")
+        let generated = try shell.runSettings("schema", "generate", "swift", "app")
         #expect(generated == (try String(contentsOf: compiled, encoding: .utf8)))
-        let generatedFromFile = try shell.does("schema", "generate", "swift", "--file", file)
+        let generatedFromFile = try shell.runSettings("schema", "generate", "swift", "--file", file)
         #expect(generatedFromFile == generated.replacing("the schema of app", with: "the schema of \(file)"))
     }
 
@@ -71,13 +71,13 @@ struct GeneratedKeysTests {
     func table() throws {
         let shell = try Shell()
         #expect(
-            try shell.does("schema", "generate", "markdown", "--file", "\(shell.directory.path)/app.json")
+            try shell.runSettings("schema", "generate", "markdown", "--file", "\(shell.directory.path)/app.json")
                 .contains("| `launchCount` | an integer from 0 | `0` | Times the app was started |\n"))
         let schema =
             #"{"title":"A | B","additionalProperties":false,"properties":{"a`b":{"type":"string","default":"x|y"}}}"#
         let file = try shell.directory.file("odd.json", schema)
         #expect(
-            try shell.does("schema", "generate", "markdown", "--file", file) == """
+            try shell.runSettings("schema", "generate", "markdown", "--file", file) == """
                 # A | B
 
                 | key | value | default | about |

@@ -39,7 +39,7 @@ struct GitGuideTests {
         // The plan of the pull request, and the nightly plan, print the same change.
         #expect(outputs.count { $0.hasPrefix("~ app theme: \"light\" → \"dark\"\nplan ") } == 2)
         #expect(outputs.last?.contains("1 file changed") == true)
-        #expect(try shell.does("get", "app", "key") == "hunter2\n")
+        #expect(try shell.runSettings("get", "app", "key") == "hunter2\n")
         #expect(!shell.text("settings/app.json").contains("hunter2"))
     }
 
@@ -56,12 +56,12 @@ struct GitGuideTests {
         try run("echo '{\"port\":9090}' > settings/net.json")
         #expect(try run(steps[0]).hasPrefix("~ net port: 8080 → 9090\nplan "))
         #expect(try run(steps[1]) == "port: 8080 → 9090\n")
-        #expect(try shell.does("history", "net", "--limit", "1").contains(": pull request\n"))
+        #expect(try shell.runSettings("history", "net", "--limit", "1").contains(": pull request\n"))
         try run("echo '{\"port\":1}' > settings/net.json")
         try run(steps[0])
         try run("settings set net port 2 --quiet")
         #expect(try shell.run(steps[1]).code == 5)
-        #expect(try shell.does("get", "net", "port") == "2\n")
+        #expect(try shell.runSettings("get", "net", "port") == "2\n")
         // The first step, which makes the plan, fails if the daemon refuses a value in the file.
         try run("echo '{\"theme\":\"green\"}' > settings/app.json")
         #expect(try shell.run(steps[0]).code == 5)

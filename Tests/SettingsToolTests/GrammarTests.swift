@@ -17,17 +17,17 @@ struct GrammarTests {
     @Test("help of a group lists the commands of the group, and each of them has a help text of its own")
     func helpOfGroup() throws {
         let shell = try Shell(hasSchema: false)
-        let help = try shell.does("help", "schema")
+        let help = try shell.runSettings("help", "schema")
         let commands = try Self.commands(of: help)
         #expect(commands == ["show", "check", "diff", "apply", "generate", "remove"].map { "schema \($0)" })
-        #expect(try shell.does("schema", "--help") == help)
-        let overview = try Self.commands(of: shell.does("help"))
+        #expect(try shell.runSettings("schema", "--help") == help)
+        let overview = try Self.commands(of: shell.runSettings("help"))
         #expect(overview.filter { $0.hasPrefix("schema") } == commands)
-        let diff = try shell.does("help", "schema", "diff")
+        let diff = try shell.runSettings("help", "schema", "diff")
         #expect(
             diff.contains("\n\nusage: settings schema diff SUITE FILE [OPTIONS]\n\n") && diff.contains("--on-conflict"))
-        #expect(try shell.does("schema", "diff", "--help") == diff)
-        #expect(try !shell.does("help", "schema", "show").contains("--on-conflict"))
+        #expect(try shell.runSettings("schema", "diff", "--help") == diff)
+        #expect(try !shell.runSettings("help", "schema", "show").contains("--on-conflict"))
     }
 
     @Test("The help of a command with several forms has a usage line for each form")
@@ -42,7 +42,7 @@ struct GrammarTests {
 
 
             """
-        #expect(try shell.does("set", "--help").contains(usage))
+        #expect(try shell.runSettings("set", "--help").contains(usage))
     }
 
     /// A sample value for each placeholder in usage lines. Other words of a usage line are literal, or are choices such
@@ -76,7 +76,7 @@ struct GrammarTests {
         // command line.
         _ = try shell.directory.file("token", "no token")
         var count = 0
-        for command in try Self.commands(of: shell.does("help")) {
+        for command in try Self.commands(of: shell.runSettings("help")) {
             let help = try shell.run("settings help \(command)").output.components(separatedBy: "\n\n")
             let usages = try #require(help.first { $0.hasPrefix("usage: ") }).dropFirst("usage: ".count)
             for usage in usages.split(separator: "\n").map({ $0.trimmingCharacters(in: .whitespaces) }) {
@@ -93,7 +93,7 @@ struct GrammarTests {
 
     @Test("A wrong second word and a wrong number of operands end with 64, and the message names the correct usage")
     func mistakes() throws {
-        try Shell(hasSchema: false).follow(
+        try Shell(hasSchema: false).runTranscript(
             """
             $ settings schema
             ! settings: the command after 'schema' is missing; 'settings help schema' lists the commands
@@ -138,8 +138,8 @@ struct GrammarTests {
     @Test("settings SUITE --help prints the help of list")
     func helpOfSuite() throws {
         let shell = try Shell()
-        #expect(try shell.does("app", "--help") == shell.does("help", "list"))
-        #expect(try shell.does("app", "-h") == shell.does("help", "list"))
+        #expect(try shell.runSettings("app", "--help") == shell.runSettings("help", "list"))
+        #expect(try shell.runSettings("app", "-h") == shell.runSettings("help", "list"))
     }
 
     @Test(
@@ -147,7 +147,7 @@ struct GrammarTests {
     )
     func suiteNamedLikeCommand() throws {
         let shell = try Shell(["settings set get a=1 --quiet", "settings set schema a=1 --quiet"])
-        try shell.follow(
+        try shell.runTranscript(
             """
             $ settings get
             ! settings: SUITE is missing; the usage is 'settings get SUITE KEY…' or 'settings get SUITE --prefix PREFIX'

@@ -12,7 +12,7 @@ struct PastTests {
 
     @Test("history prints the commits of a suite or of some keys, the newest commit first")
     func history() throws {
-        try Shell(Self.commits).follow(
+        try Shell(Self.commits).runTranscript(
             #"""
             $ settings history app --limit 2
             revision 4, TIME by user:ME
@@ -52,7 +52,7 @@ struct PastTests {
             """
             {"do":[{"op":"set","suite":"net","key":"port","value":2},{"op":"set","suite":"app","key":"name","value":"joe"}]}
             """)
-        try shell.follow(
+        try shell.runTranscript(
             #"""
             $ settings transaction both.json --note both --quiet; settings history --all --limit 3
             revision 7, TIME by user:ME: both
@@ -108,7 +108,7 @@ struct PastTests {
 
     @Test("history shows twenty changes of a commit, and all with --full or --json")
     func largeCommit() throws {
-        try Shell(hasSchema: false).follow(
+        try Shell(hasSchema: false).runTranscript(
             #"""
             $ settings set app $(seq -f 'k%02.0f=1' 20) --quiet; settings history app | wc -l
             21
@@ -126,7 +126,7 @@ struct PastTests {
 
     @Test("history --limit 0 reads all pages of a long history")
     func pages() throws {
-        try Shell(hasSchema: false).follow(
+        try Shell(hasSchema: false).runTranscript(
             """
             $ curl -s --unix-socket socket -X PUT -d 1 'http://localhost/v1/suites/app/keys/k[1-1010]' | grep -o changed | wc -l
             1010
@@ -137,7 +137,7 @@ struct PastTests {
 
     @Test("diff prints the differences of a suite between two revisions, and ends with 2 if there are any")
     func diff() throws {
-        try Shell(Self.commits).follow(
+        try Shell(Self.commits).runTranscript(
             #"""
             $ settings diff app 2
             launchCount: 0 (default) → 5
@@ -174,7 +174,7 @@ struct PastTests {
 
     @Test("undo reverts a commit, and is refused without --force if a key of the commit was changed later")
     func undo() throws {
-        try Shell(Self.commits).follow(
+        try Shell(Self.commits).runTranscript(
             #"""
             $ settings undo 4 --dry-run
             player.muted: true → false (default)
@@ -195,7 +195,7 @@ struct PastTests {
 
     @Test("restore sets all or some settings of a suite to their values at an earlier revision")
     func restore() throws {
-        try Shell(Self.commits).follow(
+        try Shell(Self.commits).runTranscript(
             #"""
             $ settings restore app 2 theme
             theme: "light" → "dark"
@@ -222,7 +222,7 @@ struct PastTests {
 
     @Test("The schema commands check, show, compare, apply and remove a schema")
     func schema() throws {
-        try Shell(["settings set app theme=dark --quiet"]).follow(
+        try Shell(["settings set app theme=dark --quiet"]).runTranscript(
             #"""
             $ settings schema check app.json
             the schema is valid

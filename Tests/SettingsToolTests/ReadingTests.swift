@@ -7,54 +7,55 @@ import Testing
 struct ReadingTests {
     @Test("get prints strings without quotation marks; its exit code distinguishes an unset key from an unknown suite")
     func get() throws {
-        try Shell(["settings set app theme dark --quiet", "settings set app tags --append 'a b' --quiet"]).follow(
-            #"""
-            $ settings get app theme
-            dark
-            $ settings get app theme --json
-            "dark"
-            $ settings get app tags launchCount
-            ["a b"]
-            0
-            $ settings get app name
-            ! settings: name of suite app is not set and has no default
-            => 3
-            $ settings get app name --default joe
-            joe
-            $ settings get other name --default -5
-            -5
-            $ settings get other name
-            ! settings: there is no suite other
-            => 4
-            $ settings get app theme name launchCount --source
-            stored
-            unset
-            default
-            $ settings get app name --source --default joe
-            ! settings: --default and --source exclude each other
-            => 64
-            $ settings describe app name --secrets --server unix:/nothing
-            ! settings: --secrets needs --json
-            => 64
-            $ settings get app theme --at 1
-            light
-            $ settings get app theme --at 99
-            ! settings: revision 99 does not exist yet; the newest revision is 3
-            => 4
-            $ settings get app theme --at soon
-            ! settings: 'soon' is not a time; write a revision, an instant such as TIME, a day such as 2026-11-20, today, yesterday, 'yesterday 18:00' in UTC, or 2h (two hours ago)
-            => 64
-            $ settings get app theme > /dev/full
-            ! settings: cannot write the output: No space left on device
-            => 1
-            """#)
+        try Shell(["settings set app theme dark --quiet", "settings set app tags --append 'a b' --quiet"])
+            .runTranscript(
+                #"""
+                $ settings get app theme
+                dark
+                $ settings get app theme --json
+                "dark"
+                $ settings get app tags launchCount
+                ["a b"]
+                0
+                $ settings get app name
+                ! settings: name of suite app is not set and has no default
+                => 3
+                $ settings get app name --default joe
+                joe
+                $ settings get other name --default -5
+                -5
+                $ settings get other name
+                ! settings: there is no suite other
+                => 4
+                $ settings get app theme name launchCount --source
+                stored
+                unset
+                default
+                $ settings get app name --source --default joe
+                ! settings: --default and --source exclude each other
+                => 64
+                $ settings describe app name --secrets --server unix:/nothing
+                ! settings: --secrets needs --json
+                => 64
+                $ settings get app theme --at 1
+                light
+                $ settings get app theme --at 99
+                ! settings: revision 99 does not exist yet; the newest revision is 3
+                => 4
+                $ settings get app theme --at soon
+                ! settings: 'soon' is not a time; write a revision, an instant such as TIME, a day such as 2026-11-20, today, yesterday, 'yesterday 18:00' in UTC, or 2h (two hours ago)
+                => 64
+                $ settings get app theme > /dev/full
+                ! settings: cannot write the output: No space left on device
+                => 1
+                """#)
     }
 
     @Test("get --prefix prints the settings of a prefix that have a value, as lines of tab-separated fields or as JSON")
     func getPrefix() throws {
         let shell = try Shell(["settings set app player.note 'a b' --quiet", "settings set other k 1 --quiet"])
-        try shell.does("set", "app", "--text", "player.path", "c:\\\ta\nb")
-        try shell.follow(
+        try shell.runSettings("set", "app", "--text", "player.path", "c:\\\ta\nb")
+        try shell.runTranscript(
             #"""
             $ settings get app --prefix player. | tr '\t' ,
             player.muted,false
@@ -87,7 +88,7 @@ struct ReadingTests {
             => 64
             """#)
         // The suite has more keys than one page of the daemon's answer.
-        try shell.does("import", "big", try shell.directory.file("big.json", Self.manyKeys), "--quiet")
+        try shell.runSettings("import", "big", try shell.directory.file("big.json", Self.manyKeys), "--quiet")
         #expect(try shell.run("settings get big --prefix k | wc -l").output == "2500\n")
     }
 
@@ -100,7 +101,7 @@ struct ReadingTests {
             "app.json",
             #"{"type":"object","additionalProperties":{},"properties":{"a.key":{"writeOnly":true},"b.n":{"maximum":1}}}"#
         )
-        try shell.follow(
+        try shell.runTranscript(
             """
             $ settings set app a.name=joe a.key=hunter2 b.n=5 --quiet --token-file owner
             $ settings schema apply app app.json --on-conflict keep --token-file owner >/dev/null
@@ -118,8 +119,8 @@ struct ReadingTests {
     @Test("list and find print tab-separated fields with escapes, and the names of the columns")
     func tabSeparated() throws {
         let shell = try Shell(["settings set app theme=dark key=k launchCount=2 --quiet", "settings set b c=1 --quiet"])
-        try shell.does("set", "b", "--text", "t", "a\tb\nc\\d\u{1B}")
-        try shell.follow(
+        try shell.runSettings("set", "b", "--text", "t", "a\tb\nc\\d\u{1B}")
+        try shell.runTranscript(
             #"""
             $ settings list --format tsv --header | tr '\t' ,
             suite,keys,revision,schema
@@ -163,7 +164,7 @@ struct ReadingTests {
     @Test("list aligns keys, types, sources and values; the command 'settings SUITE' lists the suite, too")
     func list() throws {
         let shell = try Shell(["settings set app theme=dark launchCount=0 key=k --quiet", "settings set b c=1 --quiet"])
-        try shell.follow(
+        try shell.runTranscript(
             #"""
             $ settings list
             app  9 keys  revision 2
@@ -216,7 +217,7 @@ struct ReadingTests {
         "Wide characters are aligned by their columns, and characters that turn the direction of text are shown as escapes"
     )
     func unusualCharacters() throws {
-        try Shell(hasSchema: false).follow(
+        try Shell(hasSchema: false).runTranscript(
             """
             $ settings set b 日本=1 e\u{301}=2 '👍🏽=3' 'x\u{202E}y=4' abcdefghijkl=5 --quiet
             $ settings list b
@@ -266,7 +267,7 @@ struct ReadingTests {
 
     @Test("describe prints the allowed values, who changed a setting, and why")
     func describe() throws {
-        try Shell(["settings set app launchCount 7 --note 'a test' --quiet"]).follow(
+        try Shell(["settings set app launchCount 7 --note 'a test' --quiet"]).runTranscript(
             #"""
             $ settings describe app launchCount
             app launchCount
@@ -300,7 +301,7 @@ struct ReadingTests {
         let shell = try Shell(tokens: ["owner": "*:read,write,schema,override", "reader": "*:read"])
         let schema = #"{"type":"object","additionalProperties":{},"properties":{"build":{"readOnly":true}}}"#
         _ = try shell.directory.file("app.json", schema)
-        try shell.follow(
+        try shell.runTranscript(
             """
             $ settings schema apply app app.json --token-file owner
             $ settings set app build=1 name=joe --override --quiet --token-file owner
@@ -325,7 +326,7 @@ struct ReadingTests {
 
     @Test("find searches the keys, values and descriptions of all suites")
     func find() throws {
-        try Shell(["settings set b motto 'turn the VOLUME up' --quiet"]).follow(
+        try Shell(["settings set b motto 'turn the VOLUME up' --quiet"]).runTranscript(
             #"""
             $ settings find volume
             app  player.volume  number  default  0.5

@@ -44,7 +44,7 @@ struct SecureTests {
         ] {
             let proxy = try proxy(certificate, "ssl_protocols \(version);")
             shell.url = "https://\(host):\(proxy.port)"
-            try shell.follow(
+            try shell.runTranscript(
                 """
                 $ settings set app launchCount 5
                 launchCount: 0 (default) → 5
@@ -67,8 +67,8 @@ struct SecureTests {
         shell.url = "https://localhost:\(proxy.port)"
         let members = (1000..<3500).map { "  \"key\($0)\": \"\(String(repeating: "x", count: 1000))\"" }
         let text = "{\n" + members.joined(separator: ",\n") + "\n}\n"
-        try shell.does("import", "copy", try shell.directory.file("all.json", text), "--quiet")
-        #expect(try shell.does("export", "copy") == text)
+        try shell.runSettings("import", "copy", try shell.directory.file("all.json", text), "--quiet")
+        #expect(try shell.runSettings("export", "copy") == text)
         // The import sends one request. The export sends three requests over a second connection. nginx writes the line
         // of a request to its log after it has sent the answer.
         try eventually { shell.text("access").split(separator: "\n").count == 4 }
@@ -138,6 +138,6 @@ struct SecureTests {
         let port = try LocalPort.free()
         let end = try shell.run("settings get app theme --server https://localhost:\(port)")
         #expect(end.code == 7 && end.errors.hasSuffix(":\(port): Connection refused\n"), "\(end)")
-        #expect(try shell.does("get", "app", "theme", "--source") == "default\n")
+        #expect(try shell.runSettings("get", "app", "theme", "--source") == "default\n")
     }
 }

@@ -23,14 +23,14 @@ struct TerminalTests {
             line, answers = sys.argv[1], sys.argv[2:]
             process, terminal = pty.fork()
             if process == 0: os.execv("/bin/sh", ["sh", "-c", line])
-            output, answered = "", 0
+            output, search_start = "", 0
             while select.select([terminal], [], [], 60)[0]:
                 try: piece = os.read(terminal, 4096).decode(errors="replace")
                 except OSError: break
                 if not piece: break
                 output += piece
-                if answers and answers[0] in output[answered:]:
-                    answered = len(output)
+                if answers and answers[0] in output[search_start:]:
+                    search_start = len(output)
                     os.write(terminal, answers[1].encode().decode("unicode_escape").encode())
                     answers = answers[2:]
             print(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]))
@@ -49,7 +49,7 @@ struct TerminalTests {
 
     @Test("Ctrl-C ends the editor but not settings edit, which keeps the edited file and prints its path")
     func interruptedEditor() throws {
-        try shell.does("set", "app", "a=1")
+        try shell.runSettings("set", "app", "a=1")
         let editor = try shell.directory.file("editor", "echo '{\"a\":2}' >\"$1\"; echo typed; exec sleep 60")
         let (output, code) = try atTerminal(
             "export TMPDIR=$HOME EDITOR='/bin/sh \(editor)'; exec settings edit app", [("typed", "\\003")])
@@ -59,12 +59,12 @@ struct TerminalTests {
         let kept = try shell.run("cat settings-app-*.json")
         #expect(kept.output == "{\"a\":2}\n")
         #expect(output.contains("settings import app \(shell.directory.path)/settings-app-"))
-        #expect(try shell.does("get", "app", "a") == "1\n")
+        #expect(try shell.runSettings("get", "app", "a") == "1\n")
     }
 
     @Test("edit stores the text that a person types into the editor; after a conflict, the edited file stays")
     func typedInto() throws {
-        try shell.does("set", "app", "a=1")
+        try shell.runSettings("set", "app", "a=1")
         let editor = try shell.directory.file("editor", "echo which; read number; echo \"{\\\"a\\\":$number}\" >\"$1\"")
         let edit = "TMPDIR=$HOME EDITOR='/bin/sh \(editor)' settings edit app"
         let stored = try atTerminal(edit, [("which", "2\\n")])
@@ -78,7 +78,7 @@ struct TerminalTests {
                 && refused.output.contains("cannot store app: another caller changed the suite meanwhile"), "\(refused)"
         )
         #expect(try shell.run("cat settings-app-*.json").output == "{\"a\":3}\n")
-        #expect(try shell.does("get", "app", "a") == "7\n")
+        #expect(try shell.runSettings("get", "app", "a") == "7\n")
     }
 
     @Test("With --interactive, Enter keeps a change, and without Enter the daemon reverts the change")
@@ -89,7 +89,7 @@ struct TerminalTests {
         let reverted = try atTerminal("exec settings set app a=2 --interactive --confirm 1s")
         #expect(reverted.code == 8, "\(reverted)")
         #expect(reverted.output.contains("p3 was not confirmed; the daemon reverts the change at"), "\(reverted)")
-        try shell.does("wait", "app", "a=1", "--timeout", "60")
+        try shell.runSettings("wait", "app", "a=1", "--timeout", "60")
     }
 
     @Test("After a mistake, edit asks at a terminal whether to edit the text again; the answer n keeps the edited file")
@@ -109,16 +109,16 @@ struct TerminalTests {
 
     @Test("get shows control characters as escapes at a terminal, and prints them unchanged elsewhere")
     func controlCharacters() throws {
-        try shell.does("set", "app", "--json", #"text="a\u001b[31m\tb\nc\u202e""#)
+        try shell.runSettings("set", "app", "--json", #"text="a\u001b[31m\tb\nc\u202e""#)
         let (output, code) = try atTerminal("settings get app text")
         #expect(code == 0 && output == "a\\u{1b}[31m\tb\nc\\u{202e}\n", "\(output)")
-        #expect(try shell.does("get", "app", "text") == "a\u{1b}[31m\tb\nc\u{202e}\n")
+        #expect(try shell.runSettings("get", "app", "text") == "a\u{1b}[31m\tb\nc\u{202e}\n")
     }
 
     @Test("Ctrl-C ends watch and wait, without a message")
     func interruptedWatch() throws {
         let start = try shell.cursor()
-        try shell.does("set", "app", "a=1")
+        try shell.runSettings("set", "app", "a=1")
         let watch = try atTerminal("exec settings watch app --since \(start)", [("→ 1", "\\003")])
         #expect(watch.code == -2 && watch.output.contains("a: (unset) → 1 (by user:"), "\(watch)")
         #expect(!watch.output.contains("settings:"))
@@ -134,28 +134,28 @@ struct TerminalTests {
     @Test("import of more settings than fit one commit makes several commits, and prints its progress at a terminal")
     func importParts() throws {
         let file = try file(of: 250)
-        let dry = try shell.does("import", "app", file, "--dry-run")
+        let dry = try shell.runSettings("import", "app", file, "--dry-run")
         #expect(dry.split(separator: "\n").count == 251 && dry.hasSuffix("(a dry run: nothing was changed)\n"))
         #expect(try shell.settings("get", "app", "k1").code == 4)
         let (output, code) = try atTerminal("settings import app '\(file)' --note 'a move'")
         #expect(code == 0 && output.contains("checked 250 of 250 settings") && output.contains("committed 250 of 250"))
         #expect(output.contains("k250: (unset) → 1\n"))
-        #expect(try shell.does("export", "app").split(separator: "\n").count == 252)
-        let history = try shell.does("history", "app", "--limit", "0")
+        #expect(try shell.runSettings("export", "app").split(separator: "\n").count == 252)
+        let history = try shell.runSettings("history", "app", "--limit", "0")
         #expect(history.split(separator: "\n").count { $0.hasPrefix("revision") && $0.hasSuffix("a move") } >= 3)
-        #expect(try shell.does("import", "app", file) == "nothing to change\n")
+        #expect(try shell.runSettings("import", "app", file) == "nothing to change\n")
     }
 
     @Test("import in several commits finds a refused value of the last commit before it stores anything")
     func importPartsRefused() throws {
         let schema = #"{"type":"object","additionalProperties":{"type":"integer","maximum":9}}"#
-        try shell.does("schema", "apply", "app", try shell.directory.file("schema.json", schema))
+        try shell.runSettings("schema", "apply", "app", try shell.directory.file("schema.json", schema))
         let end = try shell.settings("import", "app", try file(of: 250, last: "10"), "--quiet")
         #expect(end.code == 5 && end.errors.contains("k250"), "\(end)")
         // A dry run prints no change of the other commits, because the import would not make these changes.
         let dryRun = try shell.settings("import", "app", "\(shell.directory.path)/values.json", "--dry-run")
         #expect(dryRun.code == 5 && dryRun.output.isEmpty, "\(dryRun)")
-        #expect(try shell.does("export", "app") == "{}\n")
+        #expect(try shell.runSettings("export", "app") == "{}\n")
     }
 
     @Test(
@@ -175,6 +175,6 @@ struct TerminalTests {
         #expect(end.errors.contains("of 250 settings are committed; run the command again"), "\(end)")
         #expect(end.errors.contains("another caller changed it meanwhile"))
         #expect(try shell.settings("import", "app", file, "--quiet").code == 0)
-        #expect(try shell.does("export", "app").split(separator: "\n").count == 253)
+        #expect(try shell.runSettings("export", "app").split(separator: "\n").count == 253)
     }
 }

@@ -17,7 +17,7 @@ struct TransferTests {
         """
 
     private func applySchema() throws {
-        try shell.does("schema", "apply", "app", try shell.directory.file("schema.json", Self.schema))
+        try shell.runSettings("schema", "apply", "app", try shell.directory.file("schema.json", Self.schema))
     }
 
     @Test("The message of import names each key that the schema does not have, without a JSON pointer")
@@ -31,7 +31,7 @@ struct TransferTests {
 
     @Test("export prints stored values in the order of their keys")
     func exportSorted() throws {
-        try shell.does("set", "app", "b=2", "a={\"z\":1,\"y\":[]}", "c.d=text")
+        try shell.runSettings("set", "app", "b=2", "a={\"z\":1,\"y\":[]}", "c.d=text")
         let text = """
             {
               "a": {
@@ -43,11 +43,11 @@ struct TransferTests {
             }
 
             """
-        #expect(try shell.does("export", "app") == text)
-        #expect(try shell.does("export", "app", "--prefix", "b") == "{\n  \"b\": 2\n}\n")
-        try shell.does("unset", "app", "--all")
-        #expect(try shell.does("export", "app", "--at", "1") == text)
-        #expect(try shell.does("export", "app") == "{}\n")
+        #expect(try shell.runSettings("export", "app") == text)
+        #expect(try shell.runSettings("export", "app", "--prefix", "b") == "{\n  \"b\": 2\n}\n")
+        try shell.runSettings("unset", "app", "--all")
+        #expect(try shell.runSettings("export", "app", "--at", "1") == text)
+        #expect(try shell.runSettings("export", "app") == "{}\n")
     }
 
     @Test(
@@ -55,27 +55,27 @@ struct TransferTests {
     )
     func exportChanged() throws {
         try applySchema()
-        try shell.does("set", "app", "count=3", "name=x")
-        #expect(try shell.does("export", "app", "--format", "env") == "count=3\nname=x\n")
-        #expect(try shell.does("export", "app", "--format", "env", "--changed") == "name=x\n")
-        try shell.does("unset", "app", "name")
-        #expect(try shell.does("export", "app", "--format", "env", "--defaults") == "count=3\nname=none\n")
+        try shell.runSettings("set", "app", "count=3", "name=x")
+        #expect(try shell.runSettings("export", "app", "--format", "env") == "count=3\nname=x\n")
+        #expect(try shell.runSettings("export", "app", "--format", "env", "--changed") == "name=x\n")
+        try shell.runSettings("unset", "app", "name")
+        #expect(try shell.runSettings("export", "app", "--format", "env", "--defaults") == "count=3\nname=none\n")
     }
 
     @Test("export --without-secrets leaves out secrets")
     func exportWithoutSecrets() throws {
         try applySchema()
-        try shell.does("set", "app", "count=1", "password=hunter2")
-        #expect(try shell.does("export", "app", "--format", "env") == "count=1\npassword=hunter2\n")
-        #expect(try shell.does("export", "app", "--format", "env", "--without-secrets") == "count=1\n")
+        try shell.runSettings("set", "app", "count=1", "password=hunter2")
+        #expect(try shell.runSettings("export", "app", "--format", "env") == "count=1\npassword=hunter2\n")
+        #expect(try shell.runSettings("export", "app", "--format", "env", "--without-secrets") == "count=1\n")
     }
 
     @Test("export prints all keys of a suite with more keys than one page of the daemon's answer")
     func exportPages() throws {
         let names = (0..<2500).map { "key\($0 + 1000)" }
         let text = "{\n" + names.map { "  \"\($0)\": \"\($0)\"" }.joined(separator: ",\n") + "\n}\n"
-        try shell.does("import", "app", try shell.directory.file("all.json", text), "--quiet")
-        #expect(try shell.does("export", "app") == text)
+        try shell.runSettings("import", "app", try shell.directory.file("all.json", text), "--quiet")
+        #expect(try shell.runSettings("export", "app") == text)
     }
 
     @Test("import of an exported file restores the values exactly", arguments: ["json", "env"])
@@ -86,19 +86,20 @@ struct TransferTests {
             "lines":"a\nb\r\n","null":null,"quotes":"it's \"$HOME\" `x` \\ #no","small":5e-324,"umlaut":"é€😀",
             "accent":"'\u0301","blanks":"  a  b\t","equals":"a=b&c;d|e","tilde":"~/x","object":{"z":{"y":[]}}}
             """#
-        try shell.does("import", "app", try shell.directory.file("values.json", values))
-        let exported = try shell.does("export", "app")
-        let file = try shell.directory.file("values.\(format)", try shell.does("export", "app", "--format", format))
-        try shell.does("set", "copy", "other=1")
-        try shell.does("import", "copy", file, "--replace")
-        #expect(try shell.does("export", "copy") == exported)
-        #expect(try shell.does("import", "app", file) == "nothing to change\n")
+        try shell.runSettings("import", "app", try shell.directory.file("values.json", values))
+        let exported = try shell.runSettings("export", "app")
+        let file = try shell.directory.file(
+            "values.\(format)", try shell.runSettings("export", "app", "--format", format))
+        try shell.runSettings("set", "copy", "other=1")
+        try shell.runSettings("import", "copy", file, "--replace")
+        #expect(try shell.runSettings("export", "copy") == exported)
+        #expect(try shell.runSettings("import", "app", file) == "nothing to change\n")
     }
 
     @Test("A shell reads the file that export --format env writes")
     func shellReads() throws {
         let text = "it's \"$HOME\" `x` \\ #no\nsecond line, ~ & ;"
-        try shell.does("set", "app", "text", text)
+        try shell.runSettings("set", "app", "text", text)
         let end = try shell.run(
             "settings export app --format env > a.env; . ./a.env; printf '%s' \"$text\"")
         #expect(end == ChildProcess.End(code: 0, output: text, errors: ""))
@@ -109,8 +110,8 @@ struct TransferTests {
         let schema = """
             {"type":"object","additionalProperties":true,"properties":{"both":{"type":["string","integer"]}}}
             """
-        try shell.does("schema", "apply", "app", try shell.directory.file("schema.json", schema))
-        try shell.does("set", "app", "--json", "good=1", "a b=1", "both=\"5\"")
+        try shell.runSettings("schema", "apply", "app", try shell.directory.file("schema.json", schema))
+        try shell.runSettings("set", "app", "--json", "good=1", "a b=1", "both=\"5\"")
         let end = try shell.settings("export", "app", "--format", "env")
         #expect(end.code == 1)
         #expect(end.output.isEmpty)
@@ -131,9 +132,9 @@ struct TransferTests {
             ratio=1.5
             list='[1, 2]'\r
             """
-        try shell.does("import", "app", try shell.directory.file("a.env", lines))
+        try shell.runSettings("import", "app", try shell.directory.file("a.env", lines))
         #expect(
-            try shell.does("export", "app") == """
+            try shell.runSettings("export", "app") == """
                 {
                   "count": 5,
                   "label.first": "7",
@@ -163,29 +164,29 @@ struct TransferTests {
             ("a.json", "{\"a\":1", "not valid JSON"),
         ])
     func fileWithMistake(name: String, text: String, message: String) throws {
-        try shell.does("set", "app", "kept=1")
+        try shell.runSettings("set", "app", "kept=1")
         let file = try shell.directory.file(name, text)
         let end = try shell.settings("import", "app", file)
         #expect(end.code != 0)
         #expect(end.errors.contains(message), "\(end.errors)")
         #expect(end.errors.contains(file))
-        #expect(try shell.does("export", "app", "--format", "env") == "kept=1\n")
+        #expect(try shell.runSettings("export", "app", "--format", "env") == "kept=1\n")
     }
 
     @Test("import keeps keys that the file does not contain, and --replace removes them")
     func importReplaces() throws {
-        try shell.does("set", "app", "a=1", "b=2")
+        try shell.runSettings("set", "app", "a=1", "b=2")
         let file = try shell.directory.file("values.json", "{\"b\":{\"x\":null},\"c\":3}")
-        let dry = try shell.does("import", "app", file, "--replace", "--dry-run")
+        let dry = try shell.runSettings("import", "app", file, "--replace", "--dry-run")
         #expect(dry.contains("a: 1 → (unset)\n"))
         #expect(dry.contains("b: 2 → {\"x\":null}\n"))
-        #expect(try shell.does("export", "app", "--format", "env") == "a=1\nb=2\n")
-        try shell.does("import", "app", file, "--note", "from the old machine")
-        #expect(try shell.does("export", "app", "--format", "env") == "a=1\nb='{\"x\":null}'\nc=3\n")
-        #expect(try shell.does("history", "app", "--limit", "1").contains("from the old machine"))
-        try shell.does("import", "app", file, "--replace")
-        #expect(try shell.does("export", "app", "--format", "env") == "b='{\"x\":null}'\nc=3\n")
-        #expect(try shell.does("import", "app", file, "--replace") == "nothing to change\n")
+        #expect(try shell.runSettings("export", "app", "--format", "env") == "a=1\nb=2\n")
+        try shell.runSettings("import", "app", file, "--note", "from the old machine")
+        #expect(try shell.runSettings("export", "app", "--format", "env") == "a=1\nb='{\"x\":null}'\nc=3\n")
+        #expect(try shell.runSettings("history", "app", "--limit", "1").contains("from the old machine"))
+        try shell.runSettings("import", "app", file, "--replace")
+        #expect(try shell.runSettings("export", "app", "--format", "env") == "b='{\"x\":null}'\nc=3\n")
+        #expect(try shell.runSettings("import", "app", file, "--replace") == "nothing to change\n")
     }
 
     @Test("import of a value that the schema refuses stores nothing, and names each such key")
@@ -196,7 +197,7 @@ struct TransferTests {
         #expect(end.code == 5)
         #expect(end.errors.contains("count"))
         #expect(end.errors.contains("ratio"))
-        #expect(try shell.does("export", "app") == "{}\n")
+        #expect(try shell.runSettings("export", "app") == "{}\n")
     }
 
     @Test(
@@ -208,7 +209,7 @@ struct TransferTests {
             """
         let shell = try Shell(["settings set app theme=dark build=7 --override --quiet"], hasSchema: false)
         _ = try shell.directory.file("locks.json", schema)
-        try shell.follow(
+        try shell.runTranscript(
             """
             $ settings schema apply app locks.json
             level: (unset) → 3 (default)
@@ -229,7 +230,7 @@ struct TransferTests {
         _ = try shell.directory.file(
             "narrow.json",
             #"{"type":"object","additionalProperties":false,"properties":{"a":{"type":"integer","maximum":3},"b":{}}}"#)
-        try shell.follow(
+        try shell.runTranscript(
             """
             $ settings schema apply app narrow.json --on-conflict keep --quiet; settings list app --changed
             a  integer  invalid  5.0
@@ -251,7 +252,7 @@ struct TransferTests {
 
     @Test("import of an invalid key ends with 1; import of an unknown key and of a violation ends with 5")
     func badNames() throws {
-        try Shell().follow(
+        try Shell().runTranscript(
             #"""
             $ echo '{"":1}' | settings import app - 2>/dev/null
             => 1

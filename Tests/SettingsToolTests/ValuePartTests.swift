@@ -9,7 +9,7 @@ struct ValuePartTests {
 
     @Test("set changes elements and members, get prints them, and unset removes them")
     func parts() throws {
-        try Shell([Self.servers], hasSchema: false).follow(
+        try Shell([Self.servers], hasSchema: false).runTranscript(
             #"""
             $ settings set app 'servers[0].port=8080'
             servers: [{"port":1,"name":"a"},{"port":2}] → [{"port":8080,"name":"a"},{"port":2}]
@@ -60,7 +60,7 @@ struct ValuePartTests {
             {"type":"object","additionalProperties":false,"$defs":{"server":\(server)},
              "properties":{"servers":\(servers),"names":\(names)}}
             """)
-        try shell.follow(
+        try shell.runTranscript(
             #"""
             $ settings schema apply app parts.json --quiet; settings set app servers --json '[{}]' --quiet
             $ settings set app 'servers[0].name=5' 'servers[0].port=5'
@@ -78,7 +78,7 @@ struct ValuePartTests {
 
     @Test("A path to a missing part is refused with the reason, a malformed path with the spellings of paths and keys")
     func wrongPaths() throws {
-        try Shell([Self.servers, "settings set app text abc --quiet"], hasSchema: false).follow(
+        try Shell([Self.servers, "settings set app text abc --quiet"], hasSchema: false).runTranscript(
             #"""
             $ settings set app 'servers[2]=5'
             ! settings: servers[2]: the array has no element 2 (it has 2 elements)
@@ -115,7 +115,7 @@ struct ValuePartTests {
 
     @Test("A key with [ or = in its name is written in brackets and quotation marks")
     func quotedKeys() throws {
-        try Shell(hasSchema: false).follow(
+        try Shell(hasSchema: false).runTranscript(
             #"""
             $ settings set app '["a[b=\u0022c"]=1'
             a[b="c: (unset) → 1
@@ -132,7 +132,7 @@ struct ValuePartTests {
         let schema =
             #"{"type":"object","additionalProperties":false,"properties":{"w":{"type":"object","default":{}}}}"#
         _ = try shell.directory.file("closed.json", schema)
-        try shell.follow(
+        try shell.runTranscript(
             #"""
             $ settings set app servers.0.port=5
             servers.0.port: (unset) → 5
@@ -148,7 +148,7 @@ struct ValuePartTests {
 
     @Test("set appends to, removes from and merges into values and their parts")
     func inPlace() throws {
-        try Shell(hasSchema: false).follow(
+        try Shell(hasSchema: false).runTranscript(
             #"""
             $ settings set app tags a --append
             tags: (unset) → ["a"]
@@ -205,7 +205,7 @@ struct ValuePartTests {
         // changes cannot make any caller give up.
         let end = try shell.run("seq 16 | xargs -P 4 -I{} settings set app 'count[n]' +1 --quiet")
         #expect(end == ChildProcess.End(code: 0, output: "", errors: ""))
-        #expect(try shell.does("get", "app", "count[n]") == "16\n")
+        #expect(try shell.runSettings("get", "app", "count[n]") == "16\n")
     }
 
     @Test("Several callers that create the same object concurrently all store their members")
@@ -213,7 +213,7 @@ struct ValuePartTests {
         let shell = try Shell(hasSchema: false)
         let end = try shell.run("printf 'a\\nb\\nc\\nd\\n' | xargs -P 4 -I{} settings set app 'o[{}]=1' --quiet")
         #expect(end == ChildProcess.End(code: 0, output: "", errors: ""))
-        #expect(try shell.does("get", "app", "o[a]", "o[b]", "o[c]", "o[d]") == "1\n1\n1\n1\n")
+        #expect(try shell.runSettings("get", "app", "o[a]", "o[b]", "o[c]", "o[d]") == "1\n1\n1\n1\n")
     }
 
     @Test("Only a caller that may read a secret can change a part of the secret")
@@ -222,7 +222,7 @@ struct ValuePartTests {
         let schema =
             #"{"type":"object","additionalProperties":{},"properties":{"k":{"type":"object","writeOnly":true}}}"#
         _ = try shell.directory.file("secret.json", schema)
-        try shell.follow(
+        try shell.runTranscript(
             #"""
             $ settings schema apply app secret.json --token-file owner; settings set app 'k[a]=1' --token-file owner
             k: ••• → •••

@@ -61,9 +61,9 @@ struct WatchingTests {
             }
         }
         let start = try shell.cursor()
-        try shell.does("set", "app", "launchCount=1", "name=ann", "theme=dark")
+        try shell.runSettings("set", "app", "launchCount=1", "name=ann", "theme=dark")
         let between = try shell.cursor()
-        try shell.does("set", "app", "launchCount=2", "name=joe")
+        try shell.runSettings("set", "app", "launchCount=2", "name=joe")
         let end = try shell.cursor()
         let seen = try lines(since: start, until: end)
         #expect(seen.map { $0["key"] as? String } == ["launchCount", "name", "theme", "launchCount", "name"])
@@ -208,7 +208,7 @@ struct WatchingTests {
             "writer": "app:read,write", "reader": "app/name:read", "metrics": "*:metrics",
         ])
         #expect(try shell.run("settings set app theme=dark name=joe --quiet --token-file writer").code == 0)
-        try shell.follow(
+        try shell.runTranscript(
             """
             $ settings watch app name theme --token-file reader
             ! settings: this request requires a grant such as app/theme:read
@@ -255,7 +255,7 @@ struct WatchingTests {
 
     @Test("wait takes a key that contains = or [ in brackets and quotation marks")
     func waitForQuotedKey() throws {
-        try Shell([#"settings set app '["a=b"]=1' '["c[d"]=x' 'e!=y' --quiet"#], hasSchema: false).follow(
+        try Shell([#"settings set app '["a=b"]=1' '["c[d"]=x' 'e!=y' --quiet"#], hasSchema: false).runTranscript(
             #"""
             $ settings wait app '["a=b"]=1' '["a=b"]!=2' '["c[d"]' '!["no=thing"]' --timeout 0
             $ settings wait app '["a=b"]=2' --timeout 0
@@ -343,7 +343,7 @@ struct WatchingTests {
         let end = try wait.end()
         #expect(end.code == 0 && end.output.isEmpty)
         #expect(try waitForNewSuite.end().code == 0)
-        try shell.follow(
+        try shell.runTranscript(
             #"""
             $ settings wait app theme=dark --timeout 100
             $ settings wait app theme=dark --timeout 0

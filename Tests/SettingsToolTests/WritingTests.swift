@@ -6,7 +6,7 @@ import Testing
 struct WritingTests {
     @Test("set takes the type of a value from the schema; the message of a refusal names the allowed values")
     func types() throws {
-        try Shell().follow(
+        try Shell().runTranscript(
             #"""
             $ settings set app theme blue
             ! settings: theme: must be one of "light", "dark" (got "blue")
@@ -49,7 +49,7 @@ struct WritingTests {
     @Test(
         "If the schema has no type for a key, set refuses JSON that cannot be stored, and --text stores it as a string")
     func unrepresentable() throws {
-        try Shell().follow(
+        try Shell().runTranscript(
             #"""
             $ settings set free a 99999999999999999999 2>/dev/null
             => 5
@@ -73,7 +73,7 @@ struct WritingTests {
     @Test(
         "Without a schema, a value that begins with + is added to a stored number, and is stored as a string otherwise")
     func plusWithoutSchema() throws {
-        try Shell().follow(
+        try Shell().runTranscript(
             #"""
             $ settings set free phone +4930123
             phone: (unset) → "+4930123"
@@ -88,7 +88,7 @@ struct WritingTests {
         let shell = try Shell(hasSchema: false, configuration: #"{"limits":{"commitKeys":100}}"#)
         let keys = (1...250).map { #""k\#(1000 + $0)":1"# }.joined(separator: ",")
         _ = try shell.directory.file("many.json", "{\(keys),\"other\":1}")
-        try shell.follow(
+        try shell.runTranscript(
             """
             $ settings import many many.json --quiet
             $ settings unset many --all --dry-run | tail -2
@@ -115,7 +115,7 @@ struct WritingTests {
         let keys = (1...250).map { #""k\#(1000 + $0)":1"# }.joined(separator: ",")
         _ = try shell.directory.file("many.json", "{\(keys)}")
         _ = try shell.directory.file("open.json", #"{"type":"object","additionalProperties":{}}"#)
-        try shell.follow(
+        try shell.runTranscript(
             """
             $ settings schema apply many open.json --quiet; settings import many many.json --quiet
             $ settings unset many --drop | tail -2
@@ -150,7 +150,7 @@ struct WritingTests {
 
     @Test("unset --drop reports that it drops a suite that has a schema but no values")
     func dropWithoutValues() throws {
-        try Shell().follow(
+        try Shell().runTranscript(
             #"""
             $ echo '{"type":"object","additionalProperties":{}}' >open.json; settings schema apply empty open.json
             $ settings unset empty --drop --dry-run
@@ -163,7 +163,7 @@ struct WritingTests {
 
     @Test("set adds, appends and toggles in place")
     func inPlace() throws {
-        try Shell().follow(
+        try Shell().runTranscript(
             #"""
             $ settings set app launchCount +5
             launchCount: 0 (default) → 5
@@ -195,7 +195,7 @@ struct WritingTests {
 
     @Test("set reads JSON, standard input, and several settings as one commit")
     func several() throws {
-        try Shell().follow(
+        try Shell().runTranscript(
             #"""
             $ settings set app theme=dark launchCount=5 --note 'as the manual says'
             theme: "light" (default) → "dark"
@@ -229,7 +229,7 @@ struct WritingTests {
 
     @Test("set obeys guards, locked keys and --dry-run")
     func guards() throws {
-        try Shell(["settings set app theme dark --quiet"]).follow(
+        try Shell(["settings set app theme dark --quiet"]).runTranscript(
             #"""
             $ settings set app theme light --if-revision 1
             ! settings: theme of suite app is at revision 2, not at 1
@@ -266,7 +266,7 @@ struct WritingTests {
 
     @Test("unset restores the default of one key, of several keys, or of all keys")
     func unset() throws {
-        try Shell(["settings set app theme=dark name=a player.muted=true player.volume=1 --quiet"]).follow(
+        try Shell(["settings set app theme=dark name=a player.muted=true player.volume=1 --quiet"]).runTranscript(
             #"""
             $ settings unset app theme
             theme: "dark" → "light" (default)

@@ -96,7 +96,7 @@ final class Shell {
     ///
     /// - Throws: If the program does not end with 0.
     @discardableResult
-    func does(_ arguments: String...) throws -> String {
+    func runSettings(_ arguments: String...) throws -> String {
         let end = try ChildProcess(arguments, environment: environment, of: ChildProcess.built("settings")).end()
         guard end.code == 0 else { throw ChildProcess.Failure(description: "\(arguments): \(end)") }
         return end.output
@@ -124,7 +124,7 @@ final class Shell {
     /// A line `$ …` is a command line. The lines after it are the standard output, then the standard error with `! `
     /// before each line, then `=> CODE` if the exit code is not 0. The transcript has `TIME` for each time, `user:ME`
     /// for the name of the user, and `DIR` for the directory of the test.
-    func follow(_ transcript: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
+    func runTranscript(_ transcript: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
         for expected in ("\n" + transcript).components(separatedBy: "\n$ ").dropFirst() {
             let line = String(expected.prefix { $0 != "\n" })
             let end = try run(line)
