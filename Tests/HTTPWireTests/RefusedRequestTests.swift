@@ -137,7 +137,7 @@ struct RefusedFieldTests {
         RefusedRequest("percent-encoding in Host", host("a%20b"), "must be a host"),
         RefusedRequest("text beyond ASCII in Host", host("é"), "must be a host"),
         RefusedRequest(
-            "a bad Host with a URI", "GET http://a/ HTTP/1.1\r\nHost: a b\r\n\r\n", "must be a host"),
+            "an invalid Host with a URI", "GET http://a/ HTTP/1.1\r\nHost: a b\r\n\r\n", "must be a host"),
     ]
 
     private static func host(_ value: String) -> String {

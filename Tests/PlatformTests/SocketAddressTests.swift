@@ -12,7 +12,7 @@ struct SocketAddressTests {
         ("192.0.2.1", "192.0.2.1:80"), ("::ffff:192.0.2.1", "[::ffff:192.0.2.1]:80"),
         ("2001:db8::1", "[2001:db8::1]:80"), ("0:0:0:0:0:0:0:1", "[::1]:80"),
     ])
-    func `An address is resolved and written in the usual form`(_ host: String, _ text: String) throws {
+    func `A numeric address is parsed and written in its canonical form`(_ host: String, _ text: String) throws {
         #expect(try address(host).description == text)
     }
 

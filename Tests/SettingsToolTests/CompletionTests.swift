@@ -51,7 +51,7 @@ struct CompletionTests {
             at_tab() {
                 local expected=$1 found
                 COMP_LINE=$2 COMP_POINT=${#2} COMP_WORDS=("${@:3}") COMP_CWORD=$(($# - 3))
-                # On a busy machine the daemon may take longer than completion waits for it, which is 100 ms.
+                # On a busy machine, the daemon may take longer than the 100 ms for which completion waits.
                 for attempt in 1 2 3 4 5; do
                     COMPREPLY=()
                     _settings
@@ -92,7 +92,7 @@ struct CompletionTests {
             let typed = typed.replacing("\"", with: #"\""#)
             let line = #"fish --no-config --command "settings completion fish | source; complete -C'\#(typed)'""#
             var (found, end) = ([String](), "")
-            // On a busy machine the daemon may take longer than completion waits for it, which is 100 ms.
+            // On a busy machine, the daemon may take longer than the 100 ms for which completion waits.
             for attempt in 1...5 where attempt == 1 || found.sorted() != words {
                 let run = try shell.run(line)
                 end = "\(run)"
@@ -127,7 +127,7 @@ struct CompletionTests {
                 .joined(separator: " ")
         }
         var (found, errors) = ([String](), "")
-        // On a busy machine the daemon may take longer than completion waits for it, which is 100 ms.
+        // On a busy machine, the daemon may take longer than the 100 ms for which completion waits.
         for attempt in 1...5 where attempt == 1 || found != expected {
             let end = try shell.run("exec zsh -f at-tab")
             errors = end.errors
@@ -160,7 +160,7 @@ struct CompletionTests {
 }
 
 extension CompletionTests {
-    /// True if this user may mount a file over another one in a namespace.
+    /// True if this user may create a namespace and mount a file over another file in it.
     private static let canMount = (try? ChildProcess(["-rm", "true"], of: "/usr/bin/unshare").end().code) == 0
 
     @Test("Completion ends within seconds if the name service does not answer", .enabled(if: canMount))
@@ -202,7 +202,7 @@ extension CompletionTests {
     func keyWithBracket() throws {
         let shell = try Shell([#"settings set other '["a[b"]=1' --quiet"#])
         for (command, word) in [("get", #"["a[b"]"#), ("describe", #"["a[b"]"#), ("list", "a[b")] {
-            // On a busy machine the daemon may take longer than completion waits for it.
+            // On a busy machine, the daemon may take longer than completion waits for an answer.
             try eventually { try shell.run("settings complete \(command) other ''").output == "\(word)\n" }
         }
     }
@@ -214,7 +214,7 @@ extension CompletionTests {
         let suites = names.map { #""\#($0)":{"a":1}"# }.joined(separator: ",")
         _ = try shell.directory.file("many.json", #"{"suites":{\#(suites)}}"#)
         #expect(try shell.run("settings apply many.json --quiet").code == 0)
-        // On a busy machine the daemon may take longer than completion waits for it.
+        // On a busy machine, the daemon may take longer than completion waits for an answer.
         try eventually { try shell.run("settings complete get s1120 | cut -f 1").output == "s11200\n" }
     }
 }

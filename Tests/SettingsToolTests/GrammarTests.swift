@@ -14,7 +14,7 @@ struct GrammarTests {
         }
     }
 
-    @Test("help of a group lists the commands of the group, and each of them has a help text of its own")
+    @Test("help of a group lists the commands of the group, and each command has its own help text")
     func helpOfGroup() throws {
         let shell = try Shell(hasSchema: false)
         let help = try shell.runSettings("help", "schema")

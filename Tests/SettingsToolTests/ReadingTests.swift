@@ -229,7 +229,7 @@ struct ReadingTests {
             """)
     }
 
-    @Test("list prints the first of 100,000 keys before it asks for the last")
+    @Test("list prints the first of 100,000 keys before it requests the last page of keys")
     func manyKeys() throws {
         let shell = try Shell()
         let fill = "seq -f 'key%06.0f=1' 100000 | xargs -n 5000 settings set big --quiet --json"

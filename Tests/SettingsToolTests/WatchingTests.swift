@@ -282,7 +282,7 @@ struct WatchingTests {
         #expect(try shell.run("settings wait app theme=dark --timeout 1 --token-file reader").code == 6)
     }
 
-    @Test("wait compares all conditions with one state, not with reads of different moments")
+    @Test("wait compares all conditions with one state of the suite, not with values from several reads")
     func waitForOneState() throws {
         // Between the reads of a and b the suite changes from a=1, b=0 to a=0, b=1.
         let server = try ScriptedServer { _, peer, log in
@@ -332,7 +332,8 @@ struct WatchingTests {
         #expect(try shell.run("settings watch app --since soon").code == 64)
     }
 
-    @Test("wait ends when all conditions hold, and ends with 8 at the timeout")
+    @Test(
+        "wait ends when all conditions hold, and ends with 8 at the timeout, also for a suite that does not exist yet")
     func wait() throws {
         let shell = try Shell()
         let wait = try shell.start("exec settings wait app theme=dark launchCount=2 name --timeout 100")

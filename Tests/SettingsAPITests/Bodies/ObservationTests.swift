@@ -97,7 +97,8 @@ struct ObservationTests {
         try body.expectRefusal(as: SettingsObservation.self)
     }
 
-    @Test("An event has the name of its kind, and its data is equal after writing and reading", arguments: states)
+    @Test(
+        "A state event has the name state or reset, and its data is equal after writing and reading", arguments: states)
     func stateEvents(body: BodyCase) throws {
         let state = try ObservedState(json: JSONValue(parsing: body.text))
         let event = StreamEvent.state(state)

@@ -44,7 +44,7 @@ struct ProblemTests {
         #expect(Problem(status: status, body: try JSONValue(parsing: problem.jsonBytes())) == problem)
     }
 
-    @Test("A status that the code does not allow is replaced by the usual status of the code")
+    @Test("A status that the code does not allow is replaced with the default status of the code")
     func statuses() {
         #expect(Problem(.tooLarge, status: 431, "").status == 431)
         #expect(Problem(.tooLarge, "").status == 413)

@@ -50,7 +50,7 @@ struct ObservationProgressTests {
         #expect(progress.step(state) == .deliver(state))
     }
 
-    @Test("Among several suites, the appearance or the absence of a suite is news") func suiteAppears()
+    @Test("For an observer of several suites, a suite that begins to exist is news") func suiteAppears()
         throws
     {
         func several(_ revision: Int, _ rest: String) throws -> SettingsObservation {

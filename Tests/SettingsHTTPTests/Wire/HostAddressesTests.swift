@@ -32,7 +32,7 @@ struct HostAddressesTests {
         return (server, ConnectionPool(address, host: host))
     }
 
-    @Test("A known host name leads to the server for blocking and async requests, with one lookup")
+    @Test("Several blocking and async requests to one host name need one lookup")
     func oneLookup()
         async throws
     {

@@ -13,7 +13,7 @@ struct StringFormatTests {
         #expect(StringFormat(rawValue: "idn-email") == nil)
     }
 
-    @Test("The example in an expectation is accepted by its own format", arguments: StringFormat.allCases)
+    @Test("Each format accepts the example in the text of its expectation", arguments: StringFormat.allCases)
     func examples(_ format: StringFormat) throws {
         let words = format.expectation.split(separator: " ")
         let example = try #require(words.last)

@@ -147,7 +147,7 @@ struct JSONEqualityTests {
         }
     }
 
-    @Test("A set of mathematical values finds a number of the other kind")
+    @Test("A set of MathematicalJSON values finds an integer by an equal double, and a double by an equal integer")
     func mathematicalSet() {
         let set: Set<MathematicalJSON> = [
             MathematicalJSON(1), MathematicalJSON([0, ["a": 2.0]]), MathematicalJSON(1.0),

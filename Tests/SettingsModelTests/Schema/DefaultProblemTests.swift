@@ -10,7 +10,7 @@ struct DefaultProblemTests {
     }
 
     @Test(
-        "A default that its own schema refuses is refused",
+        "A default that the schema of its key does not allow is refused",
         arguments: [
             keys(
                 "a limit of the key", #"{"a": {"maximum": 1, "default": 2}}"#,

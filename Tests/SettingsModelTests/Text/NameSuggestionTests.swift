@@ -37,7 +37,7 @@ struct NameSuggestionTests {
         #expect(NameSuggestion.nearest(to: "on", among: ["a.of", "b.on"]) == ["b.on"])
     }
 
-    @Test("A name longer than any key is not compared with anything")
+    @Test("A name that is longer than any key can be is not compared with other names")
     func longName() {
         let long = String(repeating: "a", count: 100_000)
         #expect(NameSuggestion.nearest(to: long, among: [long]) == [])
