@@ -3,7 +3,8 @@ import SettingsClientTesting
 import TestSupport
 import Testing
 
-// The code of the article on SettingsClientTesting, which a test compares with this file.
+// The code of the article on SettingsClientTesting. ArticleCodeTests checks that this target contains the code of the
+// articles.
 
 struct SpeakerKeys: DefaultsKeyStore {
     var volume: DefaultsKey<Double> { .init("volume", defaultValue: 0.5, in: 0...1) }

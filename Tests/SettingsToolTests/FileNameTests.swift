@@ -25,7 +25,7 @@ struct FileNameTests {
         let shell = try Shell()
         let end = try shell.run(Self.names("set -e; " + line))
         #expect(end.code == 0 && end.errors == "", "\(end)")
-        #expect(try shell.does("get", "app", "theme") == "dark\n")
+        #expect(try shell.runSettings("get", "app", "theme") == "dark\n")
     }
 
     @Test
@@ -46,7 +46,7 @@ struct FileNameTests {
             ),
         ] {
             let line = Self.names("settings \(line)")
-            try shell.follow("$ \(line)\n\(expected)")
+            try shell.runTranscript("$ \(line)\n\(expected)")
         }
         let table = try shell.run(Self.names(#"cp app.json "$n"; settings schema generate markdown -f "$n""#))
         #expect(table.output.hasPrefix(#"# Settings of a\xff\xe2\x82b"#), "\(table)")
@@ -56,7 +56,7 @@ struct FileNameTests {
     func `A directory with a file of a suite whose name is not UTF-8 is an error that shows the name`() throws {
         let shell = try Shell(["settings export app --to settings"])
         for command in ["plan", "apply"] {
-            try shell.follow(
+            try shell.runTranscript(
                 #"""
                 $ \#(Self.names(#"echo {} >"settings/$n.json"; settings \#(command) settings"#))
                 ! settings: cannot read settings/a\xff\xe2\x82b.json: the name of the file must be SUITE.json

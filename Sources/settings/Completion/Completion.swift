@@ -155,7 +155,7 @@ struct Completion {
         case "KEY=VALUE": return try pairs()
         case "VALUE" where operands.count > 1 && !operands[1].contains("="):
             return try values(of: try .named(operands[1]), in: try arguments.suite())
-        case _ where Command.isFileName(place): return [Self.files]
+        case _ where Command.isFileName(placeholder): return [Self.files]
         default:
             return (Command.choices(of: placeholder) ?? []).map { Candidate(word: $0) }
         }

@@ -46,7 +46,7 @@ struct HidingTests {
     func `A list with dropped suites has only the suites that the caller may read`() throws {
         let guarded = try GuardedDaemon(
             ["apps": ["app.*:read"], "player": ["app.one/player.*:read"]],
-            given: Self.world + ["DELETE app.one?drop", "DELETE hidden?drop", "DELETE app.two?drop"])
+            given: Self.writesBeforeTest + ["DELETE app.one?drop", "DELETE hidden?drop", "DELETE app.two?drop"])
         func names(_ target: String, _ name: String) throws -> [String] {
             try guarded.send(Request("GET \(target)"), as: name).json?["suites"]?.array?.compactMap {
                 $0["suite"]?.string
