@@ -109,7 +109,7 @@ struct PastTests {
     @Test
     func `history --all and history --commit show the commits of dropped suites`() throws {
         let prepared = ["settings set net port=1 --quiet", "settings set tv on=true --quiet"]
-        try Shell(prepared + ["settings unset net --drop --quiet"], hasSchema: false).follow(
+        try Shell(prepared + ["settings unset net --drop --quiet"], hasSchema: false).runTranscript(
             #"""
             $ settings history --all
             revision 3, TIME by user:ME
