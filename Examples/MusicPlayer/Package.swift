@@ -4,7 +4,7 @@ import PackageDescription
 let package = Package(
     name: "music-player",
     dependencies: [
-        // In a package of your own, where settingsd is: .package(url: …)
+        // In your own package, write .package(url: …) with the address of the repository of settingsd.
         .package(name: "settingsd", path: "../..")
     ],
     targets: [

@@ -21,6 +21,9 @@ static const unsigned char api_js[] = {
 static const unsigned char exact_js[] = {
 #embed "page/exact.js"
 };
+static const unsigned char modules_js[] = {
+#embed "page/modules.js"
+};
 static const unsigned char dom_js[] = {
 #embed "page/dom.js"
 };
@@ -39,6 +42,12 @@ static const unsigned char store_js[] = {
 static const unsigned char tray_js[] = {
 #embed "page/tray.js"
 };
+static const unsigned char pending_js[] = {
+#embed "page/pending.js"
+};
+static const unsigned char pendinglist_js[] = {
+#embed "page/pendinglist.js"
+};
 static const unsigned char drafts_js[] = {
 #embed "page/drafts.js"
 };
@@ -47,6 +56,12 @@ static const unsigned char list_js[] = {
 };
 static const unsigned char editors_js[] = {
 #embed "page/editors.js"
+};
+static const unsigned char formats_js[] = {
+#embed "page/formats.js"
+};
+static const unsigned char structures_js[] = {
+#embed "page/structures.js"
 };
 static const unsigned char forms_js[] = {
 #embed "page/forms.js"
@@ -65,6 +80,9 @@ static const unsigned char setting_js[] = {
 };
 static const unsigned char changes_js[] = {
 #embed "page/changes.js"
+};
+static const unsigned char review_js[] = {
+#embed "page/review.js"
 };
 static const unsigned char history_js[] = {
 #embed "page/history.js"
@@ -89,6 +107,9 @@ static const unsigned char feed_js[] = {
 };
 static const unsigned char search_js[] = {
 #embed "page/search.js"
+};
+static const unsigned char difference_js[] = {
+#embed "page/difference.js"
 };
 static const unsigned char textdiff_js[] = {
 #embed "page/textdiff.js"
@@ -115,21 +136,27 @@ static const struct page_file files[] = {
     FILE("main.js", main_js),
     FILE("api.js", api_js),
     FILE("exact.js", exact_js),
+    FILE("modules.js", modules_js),
     FILE("dom.js", dom_js),
     FILE("words.js", words_js),
     FILE("texts.js", texts_js),
     FILE("schema.js", schema_js),
     FILE("store.js", store_js),
     FILE("tray.js", tray_js),
+    FILE("pending.js", pending_js),
+    FILE("pendinglist.js", pendinglist_js),
     FILE("drafts.js", drafts_js),
     FILE("list.js", list_js),
     FILE("editors.js", editors_js),
+    FILE("formats.js", formats_js),
+    FILE("structures.js", structures_js),
     FILE("forms.js", forms_js),
     FILE("suites.js", suites_js),
     FILE("tree.js", tree_js),
     FILE("suite.js", suite_js),
     FILE("setting.js", setting_js),
     FILE("changes.js", changes_js),
+    FILE("review.js", review_js),
     FILE("history.js", history_js),
     FILE("schemas.js", schemas_js),
     FILE("transfer.js", transfer_js),
@@ -138,6 +165,7 @@ static const struct page_file files[] = {
     FILE("feed.js", feed_js),
     FILE("undo.js", undo_js),
     FILE("commits.js", commits_js),
+    FILE("difference.js", difference_js),
     FILE("textdiff.js", textdiff_js),
     FILE("menu.js", menu_js),
     FILE("compare.js", compare_js),

@@ -16,7 +16,8 @@ final class Acceptor: @unchecked Sendable {
     /// Accepts a connection. Tests replace this function in order to inject failures.
     typealias Accept = @Sendable (Listener) -> Listener.AcceptResult
 
-    /// The maximum number of connections of one call of `acceptConnections`, so that `stop` does not wait long.
+    /// The maximum number of connections that one call of `acceptConnections` accepts, so that `stop`, which waits for
+    /// the end of the call, does not wait long.
     private static let acceptsPerCall = 256
     /// The maximum number of arrivals of one loop.
     private static let maximumArrivals = 128
@@ -135,8 +136,9 @@ final class Acceptor: @unchecked Sendable {
         acceptConnections()
     }
 
-    /// Adds the user to a connection over a Unix domain socket, unless the connection is refused. If the name of the
-    /// user is not cached, returns nil, looks up the name in the background, then passes the connection to the loop.
+    /// Returns the connection with the user of the peer, if the connection uses a Unix domain socket and is not
+    /// refused; otherwise returns the connection unchanged. If the name of the user is not cached, returns nil, looks
+    /// up the name in the background, and then passes the connection to the loop.
     private func addUserName(
         to accepted: AcceptedSocket, _ user: PeerUser.Identifiers?, for loop: EventLoop
     ) -> AcceptedSocket? {
@@ -147,7 +149,8 @@ final class Acceptor: @unchecked Sendable {
     }
 
     /// Returns the reason to refuse a new connection; nil if the connection is accepted. `clientCount` is the number of
-    /// connections of the client, with the new connection; `total` is the number of all clients, without it.
+    /// connections of the client, including the new connection. `total` is the number of connections of all clients,
+    /// excluding the new connection.
     private func refusal(clientCount: Int, total: Int) -> Rejection? {
         guard total < limits.connections else { return .tooManyConnections(limit: limits.connections) }
         let limit = limits.connectionsPerAddress
@@ -186,7 +189,8 @@ final class AcceptedSocket: Sendable {
     let user: PeerUser?
     /// The client whose number of connections includes this connection until the loop has closed the connection.
     let client: ClientCounts.Client
-    /// The limit that the connection exceeds; nil if the loop serves the connection. The loop answers with this error.
+    /// The reason to refuse the connection: a limit that the connection exceeds. The loop answers with this error. Nil
+    /// if the loop serves the connection.
     let refusal: Rejection?
 
     init(

@@ -2,7 +2,7 @@ internal import HTTPWire
 internal import Platform
 
 /// The received bytes of a connection that were not passed to the handler yet: an incomplete request, or requests that
-/// must wait. A connection without such bytes has no backlog.
+/// must wait. A connection has a backlog only while it has bytes of this kind.
 ///
 /// Owned by the event loop. `deinit` removes a body from the `UploadQueue`, in which large bodies wait for memory.
 final class Backlog {
@@ -28,22 +28,25 @@ final class Backlog {
     var hasUnparsedBytes = false
     /// True if `100 Continue` was sent for the first request.
     var hasSentContinue = false
-    /// Checks that the bytes of the request are received at the minimum rate.
+    /// Checks that the bytes of the request arrive at least at the minimum rate.
     private(set) var rate: MinimumRate
-    /// The reservation of the memory of the bytes. If the body was admitted, this is the reservation of `upload`.
+    /// The part of the memory budget that covers the backlog. If a large body was admitted, this is the reservation of
+    /// `upload`.
     private var charge: MemoryBudget.Reservation
     /// The admission of a large body; nil until the body is admitted.
     private var upload: Upload?
-    /// The size for which admission was requested. The reservation of a very large body is smaller than this size.
+    /// The size in bytes for which admission was requested last; 0 if no admission was requested. The reservation of a
+    /// very large body is smaller than this size.
     private var requestedBytes = 0
     /// The client whose body waits for memory; nil if the body does not wait.
     private var waitingClient: ClientKey?
     private let connection: UploadQueue.ConnectionID
     private unowned let context: LoopContext
 
-    /// The maximum length of a request that needs no admission.
+    /// The maximum length in bytes of a request that needs no admission.
     private static let smallRequest = LoopContext.readSize
-    /// The memory that is first reserved for a chunked body, whose length is unknown. A longer body is admitted again.
+    /// The bytes that are first reserved for a chunked body, whose length is unknown. If the body becomes longer, the
+    /// backlog requests admission again, for the longest permitted body.
     private static let chunkedBodyBytes = 2 << 20
 
     init(
@@ -61,19 +64,21 @@ final class Backlog {
     }
 
     deinit {
-        stopWaiting()
+        stopWaitingForMemory()
         context.backlogCount -= 1
     }
 
-    /// The memory of the backlog in bytes.
-    var size: Int { charge.bytes }
+    /// The bytes of the memory budget that the backlog uses: for the received and the decoded bytes, or for the whole
+    /// body after its admission.
+    var chargedBytes: Int { charge.bytes }
 
     func append(_ more: UnsafeBufferPointer<UInt8>, at now: UInt64) {
-        rate.add(more.count, at: now)
+        rate.recordTransfer(of: more.count, at: now)
         let count = bytes.count + more.count
         if count > bytes.capacity {
             // Copying megabytes takes milliseconds. After a sixteenth of the request was received, reserve capacity for
-            // the whole request and a read of the next request. The kernel allocates no pages for unused capacity.
+            // the whole request, and for one read of the next request. The kernel allocates no pages for unused
+            // capacity.
             let length = parser.messageLength ?? parser.maximumMessageLength
             let reservesAll = length / 16 <= count
             bytes.reserveCapacity(max(count, reservesAll ? length + LoopContext.readSize : 2 * bytes.capacity))
@@ -88,21 +93,23 @@ final class Backlog {
         var needed = 0
         if let length = parser.messageLength {
             if length > Self.smallRequest { needed = length + LoopContext.readSize }
-        } else if size > Self.smallRequest {
+        } else if chargedBytes > Self.smallRequest {
             // If the next read could exceed the first reservation, reserve memory for the longest permitted body. The
             // bytes of a chunked body are kept twice: as received, and decoded.
-            let exceedsFirstReservation = size > Self.chunkedBodyBytes - LoopContext.readSize
+            let exceedsFirstReservation = chargedBytes > Self.chunkedBodyBytes - LoopContext.readSize
             needed = exceedsFirstReservation ? 2 * parser.maximumMessageLength : Self.chunkedBodyBytes
         }
         return needed > requestedBytes ? needed : nil
     }
 
-    /// Asks the `UploadQueue` to admit a large body. If it does not admit the body now, the body waits in the queue.
+    /// Asks the `UploadQueue` to admit a large body. If the queue does not admit the body at once, the body waits in
+    /// the queue.
     func awaitMemory(_ bytes: Int, from client: ClientKey) {
         if upload != nil {
-            // A chunked body is admitted again. Return its reservation, so that it does not wait for its own memory.
+            // A longer chunked body needs a new admission. First return the reservation of the previous admission, so
+            // that the body does not wait for its own memory.
             upload = nil
-            charge = context.budget.charge(size)
+            charge = context.budget.charge(chargedBytes)
         }
         requestedBytes = bytes
         if let upload = context.uploads.admit(bytes, from: client) { return resume(upload) }
@@ -112,19 +119,19 @@ final class Backlog {
         waitReason = .memory
     }
 
-    /// Continues with a body that was admitted.
+    /// Continues to receive a body that the `UploadQueue` has admitted.
     func resume(_ upload: Upload) {
         if waitingClient != nil { context.waitingUploadCount -= 1 }
         waitingClient = nil
         self.upload = upload
-        upload.reservation.resize(to: max(size, upload.bytes))
+        upload.reservation.resize(to: max(chargedBytes, upload.bytes))
         charge = upload.reservation
         rate = MinimumRate(at: context.now)
         waitReason = .bytes
         hasUnparsedBytes = true
     }
 
-    private func stopWaiting() {
+    private func stopWaitingForMemory() {
         guard let waitingClient else { return }
         context.uploads.remove(connection, of: waitingClient)
         context.waitingUploadCount -= 1
@@ -140,8 +147,8 @@ final class Backlog {
         charge = context.budget.charge(bytes.count)
     }
 
-    /// Returns the body of the request that begins at a position of `bytes`, without a copy. Returns nil if the body is
-    /// smaller than `LoopContext.readSize`.
+    /// Returns the body of the request whose first byte is at the index `start` of `bytes`, without a copy. Returns nil
+    /// if the body is smaller than `LoopContext.readSize`.
     func largeBody(_ body: MessageBody, from start: Int) -> LargeBody? {
         switch body {
         case .inPlace(let range) where range.count >= LoopContext.readSize:

@@ -30,7 +30,8 @@ final class Connection {
     var nextNumber: UInt32 = 0
     let peer: SocketAddress
     var phase = Phase.open
-    /// The kind of `deadline`. It is also `idle` if there is none, or if `updateDeadline` must set a new deadline.
+    /// The kind of `deadline`. The kind is also `idle` if the connection has no deadline, or if `updateDeadline` must
+    /// set a new deadline.
     var deadlineKind = DeadlineKind.idle
     /// The events that the connection has requested from epoll.
     private(set) var interest = usualInterest
@@ -39,7 +40,7 @@ final class Connection {
     var inputEnded = false
     /// True if the peer has shut down its sending side. Received bytes may be unread.
     var peerHalfClosed = false
-    /// False if the connection processes no further request and closes after the pending answers.
+    /// False if the connection processes no further request, and closes after it has sent the pending answers.
     var acceptsRequests = true
     /// True if the loop will call `processPendingWork` at the end of the iteration (`LoopContext.scheduled`).
     var isScheduled = false
@@ -105,14 +106,14 @@ final class Connection {
         } else if events.contains(.peerHalfClosed) {
             notePeerHalfClosed(context)
         }
-        guard !awaitsAnswer(context) else { return }
+        guard !removeDeadlineIfAwaitingHandler(context) else { return }
         processPendingWork(context)
     }
 
-    /// Returns true, and removes the deadline, if the connection only waits for one answer of the handler. This
+    /// If the connection only waits until the handler provides one answer, removes the deadline and returns true. This
     /// shortcut avoids `processPendingWork` after most requests that the handler answers later. The conditions exclude
     /// every case in which `processPendingWork` has something else to do.
-    private func awaitsAnswer(_ context: LoopContext) -> Bool {
+    private func removeDeadlineIfAwaitingHandler(_ context: LoopContext) -> Bool {
         guard phase == .open, pendingAnswers.count == 1, !isScheduled, unsent == nil, backlog == nil, acceptsRequests,
             !peerHalfClosed, !isReadDeferred, interest == Self.usualInterest, context.output.isEmpty,
             context.limits.maxPipelinedRequests > 1
@@ -122,7 +123,8 @@ final class Connection {
         return true
     }
 
-    /// Reads the bytes that the peer sent before it shut down its sending side. Called after all other connections.
+    /// Reads the bytes that the peer sent before it shut down its sending side. The loop calls this method after it has
+    /// handled the events of all other connections.
     func performDeferredRead(_ context: LoopContext) {
         guard isReadDeferred else { return }
         isReadDeferred = false
@@ -141,8 +143,8 @@ final class Connection {
             if !context.output.isEmpty { flush(context) }
             guard phase == .open else { return }
         } while processBacklog(context)
-        guard !isDone(context) else { return beginLingering(context) }
-        guard !isLagging(context) else { return reset(context) }
+        guard !hasFinished(context) else { return beginLingering(context) }
+        guard !checkForLaggingStream(context) else { return reset(context) }
         sendContinue(context)
         guard phase == .open else { return }
         scheduleStreamDrainNotification(context)
@@ -151,7 +153,7 @@ final class Connection {
     }
 
     /// Returns true if all answers are sent, and the connection will process no further request.
-    private func isDone(_ context: LoopContext) -> Bool {
+    private func hasFinished(_ context: LoopContext) -> Bool {
         guard unsent == nil, pendingAnswers.isEmpty else { return false }
         guard acceptsRequests, let backlog else { return !acceptsRequests || inputEnded || context.isStopping }
         return backlog.waitReason == .bytes && (inputEnded || context.isStopping && !backlog.parser.hasBegun)
@@ -179,42 +181,47 @@ final class Connection {
         }
     }
 
-    /// Closes the connection if it is idle, because the loop stops. First reads once, to answer an arrived request.
+    /// Closes the connection if it is idle, because the loop stops. First reads once. If a part of a
+    /// request has arrived, the connection stays open until the request is answered or its deadline passes.
     func stop(_ context: LoopContext) {
         guard isIdle else { return }
         receive(context)
         if isIdle, context.output.isEmpty { close(context) } else { processPendingWork(context) }
     }
 
+    /// True if the connection has no request and no answer in progress.
     private var isIdle: Bool {
         guard phase == .open, pendingAnswers.isEmpty, unsent == nil else { return false }
         return backlog.map { $0.waitReason == .bytes && !$0.parser.hasBegun } ?? true
     }
 
-    /// A connection with at most this many bytes is not closed when memory is short, because this would free little.
-    private static let smallBytes = 64 * 1024
+    /// When memory is short, a connection is not closed if its `transferBytes` are at most this number, because the
+    /// close would free little memory.
+    private static let smallTransferBytes = 64 * 1024
 
     /// The memory in bytes of unprocessed requests and of unsent answers.
     private var transferBytes: Int {
-        (backlog?.size ?? 0) + (unsent?.count ?? 0) + (pendingAnswers.first?.stream?.pendingCount ?? 0)
+        (backlog?.chargedBytes ?? 0) + (unsent?.count ?? 0) + (pendingAnswers.first?.stream?.pendingCount ?? 0)
     }
 
-    /// Returns true if a request is received, or an answer sent, more slowly than `MinimumRate`, and uses memory. With
-    /// `onlyUploads`, ignores answers. A connection that waits for the handler or for memory is not slow.
+    /// Returns true if the connection uses more than `smallTransferBytes`, and receives a request or sends an answer
+    /// more slowly than `MinimumRate`. With `onlyUploads`, ignores answers. A connection that waits for the handler or
+    /// for memory is not slow.
     func isSlow(at now: UInt64, onlyUploads: Bool) -> Bool {
-        guard transferBytes > Self.smallBytes else { return false }
-        if let unsent { return !onlyUploads && unsent.rate.isMissed(at: now) }
-        return backlog.map { $0.waitReason == .bytes && $0.rate.isMissed(at: now) } ?? false
+        guard transferBytes > Self.smallTransferBytes else { return false }
+        if let unsent { return !onlyUploads && unsent.rate.isTooSlow(at: now) }
+        return backlog.map { $0.waitReason == .bytes && $0.rate.isTooSlow(at: now) } ?? false
     }
 
-    /// Rejects a slow incomplete request because memory is short. If an answer is not completely sent, resets the
-    /// connection instead.
+    /// Ends the transfer of a connection for which `isSlow` is true, because memory is short. Rejects the incomplete
+    /// request; or resets the connection if an answer is not completely sent.
     func endSlowTransfer(_ context: LoopContext) {
         guard phase == .open, unsent == nil, pendingAnswers.isEmpty, let backlog else { return reset(context) }
         reject(.tooMuchMemory, backlog.parser.head, backlog.bytes.span, context)
         processPendingWork(context)
     }
 
+    /// Closes the connection with a TCP reset, which discards bytes that the peer has not received.
     private func reset(_ context: LoopContext) {
         socket.resetOnClose()
         close(context)
@@ -234,8 +241,9 @@ final class Connection {
         dropAnswers(from: 0, context)
     }
 
-    /// Removes the pending answers from a position on, and calls the handler's `closed` for each incomplete answer.
-    /// Takes back the numbers of these requests, because `firstNumber` is computed from `nextNumber`.
+    /// Removes the pending answers from the index `position` on, and calls the handler's `closed` for each incomplete
+    /// answer. Reduces `nextNumber` by the number of removed answers, because `firstNumber` is computed from
+    /// `nextNumber`.
     func dropAnswers(from position: Int, _ context: LoopContext) {
         let firstNumber = firstNumber
         let dropped = Array(pendingAnswers[position...])
@@ -246,7 +254,8 @@ final class Connection {
         }
     }
 
-    /// Calls the handler's `peerHalfClosed` for each incomplete answer, on the first call only.
+    /// Records that the peer has shut down its sending side. The first call also calls the handler's `peerHalfClosed`
+    /// for each incomplete answer.
     func notePeerHalfClosed(_ context: LoopContext) {
         guard !peerHalfClosed else { return }
         peerHalfClosed = true
@@ -256,6 +265,7 @@ final class Connection {
         }
     }
 
+    /// Requests from epoll the events that the connection waits for now.
     private func updateInterest(_ context: LoopContext) {
         var events: Epoll.Events = unsent == nil ? .none : .writable
         if phase == .lingering {
@@ -287,7 +297,7 @@ extension Connection {
         } else if let backlog, backlog.parser.hasBegun {
             if !backlog.parser.headIsComplete {
                 if deadlineKind != .head { setDeadline(.head, in: limits.headTime, context) }
-            } else if deadlineKind != .body || backlog.bytes.count - progressCount >= limits.bodyProgress {
+            } else if deadlineKind != .body || backlog.bytes.count - progressCount >= limits.bodyProgressBytes {
                 progressCount = backlog.bytes.count
                 setDeadline(.body, in: limits.bodyTime, context)
             }
@@ -303,13 +313,13 @@ extension Connection {
 
     private func setDeadline(_ time: UInt64, _ context: LoopContext) {
         deadline = time
-        if time / context.deadlines.tick < deadlineTick {
+        if time / context.deadlines.tickLength < deadlineTick {
             deadlineTick = context.deadlines.insert(identifier, at: time, now: context.now)
         }
     }
 
     /// Handles the deadline if it has passed. The loop calls this method when it removes the connection from a tick of
-    /// `LoopContext.deadlines`. If the deadline was moved to a later time, inserts the connection again.
+    /// `LoopContext.deadlines`. If the deadline has been changed to a later time, inserts the connection again.
     func checkDeadline(_ tick: UInt64, _ context: LoopContext) {
         // Ignore an outdated entry: the connection was inserted again, for another tick.
         guard tick == deadlineTick else { return }
@@ -337,7 +347,7 @@ extension Connection {
     /// Inserts the connection into `LoopContext.alarms`, unless the connection is already there for an earlier alarm.
     /// After an earlier alarm, `checkAlarms` inserts the connection for the next alarm.
     private func insertAlarm(_ time: UInt64, _ context: LoopContext) {
-        guard time != DeadlineWheel.never, time / context.alarms.tick < alarmTick else { return }
+        guard time != DeadlineWheel.never, time / context.alarms.tickLength < alarmTick else { return }
         alarmTick = context.alarms.insert(identifier, at: time, now: context.now)
     }
 

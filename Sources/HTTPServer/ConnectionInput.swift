@@ -63,7 +63,8 @@ extension Connection {
     }
 
     /// If the backlog has a large body that needs memory, stops reading until the `UploadQueue` admits the body. If all
-    /// earlier requests are answered, first asks the handler, and rejects the request if the handler refuses the body.
+    /// earlier requests are answered, first asks the handler whether to receive the body, and rejects the request if
+    /// the handler refuses.
     private func awaitMemory(_ context: LoopContext) {
         guard let backlog, backlog.waitReason == .bytes, let bytes = backlog.missingMemory else { return }
         var client = ClientKey(peer, user?.id)
@@ -85,8 +86,8 @@ extension Connection {
         processPendingWork(context)
     }
 
-    /// True if the previous request must be answered before another request is processed.
-    private var isBlocked: Bool {
+    /// True if the connection must answer the previous request before it processes another request.
+    private var mustAnswerPreviousRequest: Bool {
         guard let last = pendingAnswers.last else { return false }
         return last.blocksNextRequest && !last.isComplete
     }
@@ -100,7 +101,7 @@ extension Connection {
         private var end: UInt64?
 
         /// Returns true if the time is over. The time begins with the first call that reads the clock. It ends after
-        /// `maximumNanoseconds`, or at `LoopContext.postponingStart` if the loop postpones all connections earlier.
+        /// `maximumNanoseconds`, or at the time `LoopContext.postponingStart` if this time is earlier.
         mutating func isExceeded(beforeRequestAt start: Int, inBufferOf count: Int, _ context: LoopContext) -> Bool {
             guard start > 0 || count > Self.maximumShortRequestBytes else { return false }
             let now = context.loop.clock.now()
@@ -111,7 +112,7 @@ extension Connection {
     }
 
     /// Continues with a connection that was postponed because it had used up its time in an iteration.
-    func resume(_ context: LoopContext) {
+    func resumeAfterPostponement(_ context: LoopContext) {
         isPostponed = false
         if phase == .open { processPendingWork(context) }
     }
@@ -148,12 +149,14 @@ extension Connection {
                 parser.reset()
                 return ProcessedBytes(count: bytes.count, waitReason: .bytes)
             }
-            // A complete request has a complete head. `partialHead` is this head. Unlike `head`, it is not copied.
+            // A complete request has a complete head. The property `partialHead` returns this head without a copy, and
+            // the property `head` would copy it.
             guard parser.headIsComplete else { break }
             let body = parser.body
             // The handler can keep a large body of the backlog without a copy. The request begins at `start`.
             let largeBody = backlog?.largeBody(body, from: start)
-            guard !isBlocked, passToHandler(parser.partialHead, message, body, largeBody, context) else {
+            guard !mustAnswerPreviousRequest, passToHandler(parser.partialHead, message, body, largeBody, context)
+            else {
                 return ProcessedBytes(count: start, waitReason: .answers)
             }
             start += parser.consumed
@@ -209,7 +212,8 @@ extension Connection {
             if case .laterBlockingNextRequest = handling, let last = pendingAnswers.indices.last {
                 pendingAnswers[last].blocksNextRequest = true
             }
-            // `notePeerHalfClosed` ran before this request had a pending answer, so it did not tell the handler.
+            // `notePeerHalfClosed` ran before this request had a pending answer, so the handler does not know yet that
+            // the peer has shut down its sending side.
             if peerHalfClosed, pendingAnswers.last?.isComplete == false {
                 context.handler.peerHalfClosed(ticket(number))
             }
@@ -225,7 +229,7 @@ extension Connection {
 
     /// Rejects a request, and processes no further requests. The rejection is sent after all pending answers.
     func reject(_ rejection: Rejection, _ head: RequestHead?, _ bytes: Span<UInt8>, _ context: LoopContext) {
-        reject(with: context.handler.rejected(rejection, head, bytes, from: peer, user), head, bytes, context)
+        reject(with: context.handler.responseToRejected(rejection, head, bytes, from: peer, user), head, bytes, context)
     }
 
     private func reject(with response: Response, _ head: RequestHead?, _ bytes: Span<UInt8>, _ context: LoopContext) {

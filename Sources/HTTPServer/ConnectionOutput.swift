@@ -21,8 +21,8 @@ struct AnswerFormat: Equatable, BitwiseCopyable {
         storedFieldBlockIndex = UInt32(fieldBlockIndex)
     }
 
-    /// Makes the format of the answer to a rejected request, after which the connection closes. `head` is nil if the
-    /// connection has not received it completely.
+    /// Makes the format of the answer to a rejected request. The connection closes after this answer. `head` is nil if
+    /// the connection has not received the head completely.
     init(ofRejected head: RequestHead?, fieldBlockIndex: Int) {
         isHead = head?.method == .head
         isHTTP11 = true
@@ -61,9 +61,11 @@ struct PendingAnswer {
 // does not accept.
 
 extension Connection {
-    /// Stores the answer to a request. It is sent at the end of the iteration if all earlier answers are complete.
+    /// Stores the answer to a request. The connection sends the answer at the end of the iteration if all earlier
+    /// answers are complete.
     ///
-    /// - Returns: true if the handler may push more of the answer; false if the answer is complete or not expected.
+    /// - Returns: true if the handler may push further pieces of the answer; false if the answer is complete, if the
+    ///   request was answered before, or if the connection is closed.
     func respond(_ ticket: Ticket, _ response: Response, isStream: Bool, _ context: LoopContext) -> Bool {
         guard let position = position(ticket, context) else { return false }
         // Nil if the request was answered before.
@@ -84,7 +86,8 @@ extension Connection {
         let stream = AnswerStream(hasEnded: answer.format.isHead)
         answer.stream = stream
         guard !stream.hasEnded, let response = answer.response else { return }
-        // The stream sends this beginning of the body together with the pieces that follow in the same iteration.
+        // Move the first part of the body to the stream, which sends it together with later pieces of the same
+        // iteration.
         answer.response?.body = []
         stream.append(
             response.body, owner: response.bodyOwner, isLast: false, http11: answer.format.isHTTP11, unsent: 0, context)
@@ -116,14 +119,15 @@ extension Connection {
                 guard let stream = answer.stream, renderStream(stream, context) else { return }
                 // If sending failed, the connection has closed and `pendingAnswers` is empty.
                 guard phase == .open else { return }
-                // In HTTP/1.0, only the close ends this body, so the client would read a further answer as a part of the body.
+                // In HTTP/1.0, only the close of the connection ends the body of a stream, so the client would read a
+                // further answer as a part of the body.
                 if !answer.format.isHTTP11 { dropAnswers(from: 1, context) }
                 _ = pendingAnswers.popFirst()
             }
             if context.output.count >= context.limits.sendBufferBytes { flush(context) }
             guard phase == .open else { return }
         }
-        // An idle connection does not keep the memory that a burst of requests needed.
+        // Release the memory that a burst of requests needed, because the connection may now be idle for a long time.
         if pendingAnswers.isEmpty, pendingAnswers.capacity > Self.keptCapacity { pendingAnswers = [] }
     }
 
@@ -133,7 +137,7 @@ extension Connection {
     /// Renders a response into the loop's output buffer. A long body is sent from its own memory instead.
     func render(_ response: Response, _ format: AnswerFormat, isLastPending: Bool, _ context: LoopContext) {
         let isLong = response.body.count >= OutputQueue.sharedLength && !format.isHead
-        let keepsAlive = keepsAlive(after: response, format, isLastPending: isLastPending, context)
+        let keepsAlive = decideKeepAlive(after: response, format, isLastPending: isLastPending, context)
         ResponseWriter.append(
             response, to: &context.output, omitsBody: format.isHead || isLong, keepAlive: keepsAlive,
             http11: format.isHTTP11, date: context.date,
@@ -143,28 +147,31 @@ extension Connection {
         send(response.body, owner: response.bodyOwner, context)
     }
 
-    /// Stops accepting requests if the connection must close after the answer. Returns false if the answer must contain
-    /// `Connection: close`. Only the last pending answer contains it, so that every request gets its answer.
-    func keepsAlive(
+    /// Sets `acceptsRequests` to false if the connection must close after the answer. Returns false if the answer must
+    /// contain `Connection: close`. Only the last pending answer contains this field, so that every request gets its
+    /// answer.
+    func decideKeepAlive(
         after response: Response, _ format: AnswerFormat, isLastPending: Bool, _ context: LoopContext
     ) -> Bool {
         if !format.keepsAlive || response.closes || context.isStopping { acceptsRequests = false }
         return acceptsRequests || !isLastPending
     }
 
-    /// Sends the unsent queue, or the output buffer if there is no queue. Keeps bytes that the kernel does not accept.
+    /// Sends the queue `unsent`, or the output buffer if there is no queue. Keeps bytes that the kernel does not
+    /// accept.
     func flush(_ context: LoopContext) {
         guard phase == .open else { return }
         if let unsent {
             send(unsent, context)
         } else if !context.output.isEmpty {
             guard let count = socket.send(context.output.span) else { return close(context) }
-            if count < context.output.count { keep(context.output.span.extracting(count...), context) }
+            if count < context.output.count { keepUnsent(context.output.span.extracting(count...), context) }
             context.emptyOutput()
         }
     }
 
-    /// Appends bytes to the unsent queue; sends them if the queue was empty. `owner` holds their memory reservation.
+    /// Appends bytes to the queue `unsent`. If there is no queue, makes a queue and sends its bytes. `owner` holds the
+    /// memory reservation of the bytes.
     func send(_ bytes: [UInt8], owner: (any AnyObject & Sendable)? = nil, _ context: LoopContext) {
         guard phase == .open else { return }
         let queue = unsent ?? OutputQueue(context)
@@ -184,10 +191,10 @@ extension Connection {
     /// `unsentPart` has the bytes that the kernel did not accept, and is nil if the send failed.
     func parallelSendCompleted(unsentPart: ArraySlice<UInt8>?, _ context: LoopContext) {
         guard let unsentPart else { return close(context) }
-        if !unsentPart.isEmpty { keep(unsentPart.span, context) }
+        if !unsentPart.isEmpty { keepUnsent(unsentPart.span, context) }
     }
 
-    private func keep(_ bytes: Span<UInt8>, _ context: LoopContext) {
+    private func keepUnsent(_ bytes: Span<UInt8>, _ context: LoopContext) {
         let queue = OutputQueue(context)
         queue.append(copying: bytes)
         unsent = queue

@@ -6,7 +6,8 @@ internal import Platform
 /// The stream keeps the pieces until the connection sends them, and frames them as HTTP chunks. A peer is lagging if it
 /// reads slowly and too many bytes wait. Owned by the event loop.
 final class AnswerStream {
-    /// True if the handler has requested a call of its `drained`, which the event loop makes after all bytes are sent.
+    /// Whether the handler has requested a call of its method `drained`. The event loop makes the call after it has
+    /// sent all bytes of the stream.
     enum DrainNotification: UInt8 {
         /// The handler has requested no call.
         case none
@@ -18,13 +19,16 @@ final class AnswerStream {
 
     /// The framed pieces that the connection has not tried to send yet, if `queue` is nil.
     private var framedBytes: [UInt8] = []
-    /// These pieces, if a piece is long or must wait for the peer; otherwise nil. A queue keeps a reference to a long
-    /// piece (at least `OutputQueue.sharedLength` bytes) instead of a copy.
+    /// The framed pieces that the connection has not tried to send yet, if a piece is long or must wait for the peer;
+    /// otherwise nil. A queue keeps a reference to a long piece (at least `OutputQueue.sharedLength` bytes) instead of
+    /// a copy.
     private var queue: OutputQueue?
     /// An upper bound of the unsent bytes that count as lag: bytes that were added while bytes of an earlier iteration
-    /// of the event loop were unsent. Each call of `append` first lowers it to the unsent bytes, if they are fewer.
+    /// of the event loop were unsent. Each call of `append` first lowers the bound to the number of unsent bytes, if
+    /// this number is smaller.
     private var laggingBytes = 0
-    /// The time at which `laggingBytes` exceeded `TransportLimits.streamBytes`; nil if it did not.
+    /// The time at which the lag exceeded `TransportLimits.streamBytes`; nil if the lag did not exceed this limit when
+    /// the last piece was appended.
     private var lagStart: UInt64?
     /// The last iteration in which a piece was added when the stream had no unsent bytes. No bytes that were added in
     /// that iteration count as lag, because the peer could not read them earlier.
@@ -43,8 +47,8 @@ final class AnswerStream {
         self.hasEnded = hasEnded
     }
 
-    /// Appends a piece. The stream retains `owner`, such as the reservation of the memory of the piece, until the piece is
-    /// sent. `unsent` is the number of bytes of the stream in the unsent queue of the connection.
+    /// Appends a piece. The stream retains `owner`, which holds the memory reservation of the piece, until the piece is
+    /// sent. `unsent` is the number of bytes of the stream in the queue `Connection.unsent`.
     func append(
         _ piece: [UInt8], owner: (any AnyObject & Sendable)?, isLast: Bool, http11: Bool, unsent: Int,
         _ context: LoopContext
@@ -86,8 +90,8 @@ final class AnswerStream {
     /// The number of bytes that the connection has not tried to send yet.
     var pendingCount: Int { queue?.count ?? framedBytes.count }
 
-    /// Removes and returns the pending bytes. Removes nothing and returns nil if there are none, if there are more than
-    /// `length`, or if they are in a queue.
+    /// Removes and returns the pending bytes. Removes nothing and returns nil if there are no pending bytes, if there
+    /// are more than `length` pending bytes, or if the pending bytes are in a queue.
     func removeAllBytes(ifAtMost length: Int) -> [UInt8]? {
         guard queue == nil, !framedBytes.isEmpty, framedBytes.count <= length else { return nil }
         defer { framedBytes = [] }
@@ -101,6 +105,7 @@ final class AnswerStream {
         return queue ?? OutputQueue(context)
     }
 
+    /// Moves the pending bytes to a queue, unless they are already in a queue.
     private func beginQueue(_ context: LoopContext) {
         guard queue == nil else { return }
         let newQueue = OutputQueue(context)
@@ -117,7 +122,8 @@ final class AnswerStream {
 }
 
 extension Connection {
-    /// The maximum number of bytes of a stream that are copied, in order to send them in one call with earlier answers.
+    /// The maximum number of bytes of a stream that are copied to the output buffer, so that one system call sends the
+    /// bytes together with earlier answers.
     private static let maximumCopiedBytes = 16 * 1024
 
     /// Appends a piece to a streamed body. Returns the number of unsent bytes of the body.
@@ -130,15 +136,16 @@ extension Connection {
         stream.append(
             piece, owner: owner, isLast: isLast, http11: pendingAnswers[position].format.isHTTP11, unsent: unsent,
             context)
-        // The alarm is a timed call of the handler, which has nothing left to do for the answer after the last piece.
+        // An alarm is a call of the handler at a set time. After the last piece, the handler does not need the call.
         if isLast { pendingAnswers[position].alarm = DeadlineWheel.never }
         if stream.isLagging(unsent: unsent, context) { mustCheckLag = true }
         if position == 0 || mustCheckLag { context.schedule(self) }
         return stream.pendingCount + unsent
     }
 
-    /// Returns true if `mustCheckLag` is set and a stream still lags after the attempt to send. Resets `mustCheckLag`.
-    func isLagging(_ context: LoopContext) -> Bool {
+    /// Sets `mustCheckLag` to false. Returns true if the property was true and a stream still lags after the attempt to
+    /// send.
+    func checkForLaggingStream(_ context: LoopContext) -> Bool {
         guard mustCheckLag else { return false }
         mustCheckLag = false
         return pendingAnswers.indices.contains { position in
@@ -216,7 +223,8 @@ extension Connection {
         // When the request arrived, the handler chose the block of header fields that the loop adds to its answer.
         ResponseWriter.appendStreamHead(
             response, to: &context.output, omitsBody: answer.format.isHead,
-            keepAlive: keepsAlive(after: response, answer.format, isLastPending: pendingAnswers.count == 1, context),
+            keepAlive: decideKeepAlive(
+                after: response, answer.format, isLastPending: pendingAnswers.count == 1, context),
             http11: answer.format.isHTTP11, date: context.date,
             additionalFields: context.additionalFields[answer.format.fieldBlockIndex])
         // Release the header fields, because a stream may last for days.

@@ -10,7 +10,9 @@ internal import Synchronization
 /// as an answer to send, is scheduled. A connection that has used up its time in an iteration is postponed: the loop
 /// processes its next requests in a later iteration.
 ///
-/// The methods that are marked "Thread-safe" may be called from any thread. All other methods run on the loop.
+/// The methods that are marked "Thread-safe" may be called from any thread. All other methods run on the event loop
+/// thread.
+///
 /// `@unchecked`, because only code on `queue` uses `context` and `stopCompletions`.
 package final class EventLoop: @unchecked Sendable {
     package typealias Work = @Sendable () -> Void
@@ -50,7 +52,7 @@ package final class EventLoop: @unchecked Sendable {
         var hasEnded = false
     }
 
-    /// Starts the loop, which retains itself until it has stopped. Calls `makeHandler` on the loop.
+    /// Starts the loop, which retains itself until it has stopped. Calls `makeHandler` on the event loop thread.
     init(
         index: Int, _ counts: ClientCounts, limits: TransportLimits, budget: MemoryBudget, uploads: UploadQueue,
         clock: MonotonicClock, makeHandler: @escaping @Sendable (EventLoop) -> any RequestHandler
@@ -72,7 +74,7 @@ package final class EventLoop: @unchecked Sendable {
     /// The value of `arrivalCounter`. Thread-safe.
     var arrivalCount: Int { arrivalCounter.load(ordering: .relaxed) }
 
-    /// Runs work on the loop, in the order of the calls, even after the loop has stopped. Thread-safe.
+    /// Runs work on the event loop thread, in the order of the calls, even after the loop has stopped. Thread-safe.
     package func run(_ work: @escaping Work) {
         let (mustWake, hasEnded) = inbox.withLock { inbox in
             guard !inbox.hasEnded else { return (false, true) }
@@ -84,7 +86,7 @@ package final class EventLoop: @unchecked Sendable {
         if hasEnded { queue.async(execute: work) }
     }
 
-    /// The time of `clock` at the beginning of the current iteration. Runs on the loop.
+    /// The time of `clock` at the beginning of the current iteration. Runs on the event loop thread.
     package var now: UInt64 {
         dispatchPrecondition(condition: .onQueue(queue))
         return context?.now ?? clock.now()
@@ -111,7 +113,7 @@ package final class EventLoop: @unchecked Sendable {
     }
 
     /// Stops the loop. Closes idle connections at once, and other connections after their pending answers, but at the
-    /// latest after `timeout` nanoseconds. Then calls `completion` on the loop. Thread-safe.
+    /// latest after `timeout` nanoseconds. Then calls `completion` on the event loop thread. Thread-safe.
     package func stop(within timeout: UInt64, completion: @escaping Work) {
         run {
             guard let context = self.context else { return completion() }
@@ -179,7 +181,8 @@ package final class EventLoop: @unchecked Sendable {
     private func handle(_ events: Int, _ context: LoopContext) {
         var events = events
         let end = clock.now() &+ Self.phaseTime
-        // If connections are postponed, other connections process at most one short request, because they came later.
+        // If connections are postponed, other connections process at most one short request each, because the requests
+        // of the postponed connections arrived earlier.
         context.postponingStart = context.postponed.isEmpty ? end : 0
         while true {
             for position in 0..<events {
@@ -192,7 +195,8 @@ package final class EventLoop: @unchecked Sendable {
         }
     }
 
-    /// Continues with postponed connections, and with streams of which all bytes are sent, for a limited time.
+    /// Continues with postponed connections, and calls the handler's `drained` for streams of which all bytes are sent.
+    /// Stops after a limited time.
     private func resumePostponed(_ context: LoopContext) {
         guard !context.drainedStreams.isEmpty || !context.postponed.isEmpty else { return }
         let end = clock.now() &+ Self.phaseTime
@@ -203,7 +207,9 @@ package final class EventLoop: @unchecked Sendable {
             if let ticket = context.drainedStreams.popFirst() {
                 find(ticket)?.0.deliverDrainNotification(ticket, context)
             }
-            if let identifier = context.postponed.popFirst() { context.connections.find(identifier)?.resume(context) }
+            if let identifier = context.postponed.popFirst() {
+                context.connections.find(identifier)?.resumeAfterPostponement(context)
+            }
             guard clock.now() < end else { return }
         }
     }
@@ -295,8 +301,8 @@ package final class EventLoop: @unchecked Sendable {
     }
 }
 
-// These methods run on the loop. A ticket identifies an unanswered request. A call is ignored if the answer is complete
-// or its connection is closed.
+// These methods run on the event loop thread. A ticket identifies an unanswered request. A call is ignored if the
+// answer is complete or its connection is closed.
 
 extension EventLoop {
     /// Answers a request for which the handler returned `Handling.later`. The loop sends the answer at the end of the
@@ -321,7 +327,8 @@ extension EventLoop {
     ///
     /// If the peer reads too slowly, the loop resets the connection and calls the handler's `closed`. The peer is too
     /// slow if more than `TransportLimits.streamBytes` are unsent for `streamTime`, or if more than
-    /// `maximumStreamBytes` are unsent. If no bytes are unsent, the next pieces of the iteration do not count.
+    /// `maximumStreamBytes` are unsent. Pieces that are pushed in an iteration in which the stream had no unsent bytes
+    /// do not count.
     ///
     /// - Parameter owner: the object that holds the memory reservation of the piece. The loop retains the object until
     ///   the piece is sent. If nil, a piece that must wait is charged to the memory budget.
@@ -341,7 +348,7 @@ extension EventLoop {
         connection.notifyWhenDrained(ticket, context)
     }
 
-    /// Closes the connection, because the handler cannot complete the answer.
+    /// Closes the connection of a request whose answer the handler cannot complete.
     package func abort(_ ticket: Ticket) {
         guard let (connection, context) = find(ticket) else { return }
         connection.close(context)
@@ -353,8 +360,9 @@ extension EventLoop {
         if let context { context.additionalFields = context.handler.additionalFields }
     }
 
-    /// Requests one call of `RequestHandler.alarm` when `now` reaches the deadline. An answer has one alarm: another
-    /// call of this method replaces it, and `UInt64.max` removes it. A stream keeps its alarm until it ends.
+    /// Requests one call of `RequestHandler.alarm` when `now` reaches the deadline. An answer has at most one alarm: a
+    /// second call of this method replaces the alarm, and the deadline `UInt64.max` removes the alarm. A stream keeps
+    /// its alarm until the stream ends.
     package func setAlarm(_ ticket: Ticket, at deadline: UInt64) {
         guard let (connection, context) = find(ticket) else { return }
         connection.setAlarm(ticket, at: deadline, context)

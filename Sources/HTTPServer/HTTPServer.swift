@@ -57,7 +57,7 @@ package final class HTTPServer: Sendable {
         }
     }
 
-    /// Calls the body on the queue of the acceptors, so that a watchdog can detect that the queue is blocked.
+    /// Calls the body on the queue of the acceptors. A watchdog detects by this call that the queue is blocked.
     package func runOnAcceptorQueue(_ body: @escaping @Sendable () -> Void) {
         acceptorQueue.async(execute: body)
     }
@@ -69,7 +69,8 @@ package final class HTTPServer: Sendable {
         min(maximumLoopCount, max(1, Processors.onlineCount / 2))
     }
 
-    /// Each loop occupies a thread of libdispatch, which has at most 255 such threads. Other queues need some of them.
+    /// Each loop occupies a thread of libdispatch. libdispatch has at most 255 threads, and other queues need threads,
+    /// too.
     private static let maximumLoopCount = 128
 
     package var connectionCount: Int {
@@ -103,7 +104,7 @@ private final class LoopCountdown: Sendable {
         remaining = Atomic(count)
     }
 
-    /// Counts one loop less. Returns true if no loop remains.
+    /// Subtracts one loop from the count. Returns true if no loop remains.
     func countDown() -> Bool {
         remaining.subtract(1, ordering: .acquiringAndReleasing).newValue == 0
     }

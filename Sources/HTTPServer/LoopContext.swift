@@ -2,12 +2,14 @@ internal import HTTPWire
 internal import Platform
 
 /// The state that the connections of an event loop share: buffers, a parser for requests in the read buffer, the time,
-/// and the queues of connections. A transfer is a partly received request or a partly sent answer. Owned by the loop.
+/// and the queues of connections. A transfer is a partly received request or a partly sent answer.
+///
+/// Owned by the event loop.
 package final class LoopContext {
     /// The maximum number of bytes that one read returns.
     package static let readSize = 64 * 1024
-    /// If the output buffer has more capacity, its memory is released when the buffer is emptied.
-    private static let keptOutput = 1024 * 1024
+    /// If the output buffer has more capacity in bytes than this number, its memory is released when it is emptied.
+    private static let keptOutputCapacity = 1024 * 1024
     /// The nanoseconds after which the loop tries again to admit large request bodies that wait for memory.
     private static let admissionInterval: UInt64 = 5_000_000
     /// The nanoseconds between two checks of the rates of all transfers.
@@ -31,14 +33,15 @@ package final class LoopContext {
     /// The time of `EventLoop.clock` at the beginning of the iteration, in nanoseconds.
     private(set) var now: UInt64
     var connections = ConnectionTable()
-    /// Deadlines of connections. The loop handles a deadline at most a quarter of a second late.
+    /// The deadlines of connections. The loop handles a deadline at most a quarter of a second late.
     var deadlines: DeadlineWheel
-    /// Alarms of handlers, which are at most 20 ms late. The wheel covers 61 s, so most alarms are inserted only once.
+    /// The alarms of answers: calls of the handler at set times. An alarm is at most 20 ms late. The wheel covers 61 s,
+    /// so most alarms are inserted only once.
     var alarms: DeadlineWheel
     private(set) var iteration = 0
     /// While the handler's `handle` runs, the format of the answer. Nil if the request already has a `PendingAnswer`.
     var currentFormat: AnswerFormat?
-    /// Empty between uses. Kept in order to reuse its memory.
+    /// Sends small answers of many connections. Empty between uses, and stored here so that its memory is reused.
     var parallelSend = ParallelSend()
     /// The clients of the connections that have closed in this iteration. The loop still counts these connections.
     var closedClients: [ClientCounts.Client] = []
@@ -51,7 +54,8 @@ package final class LoopContext {
     /// Connections that have used up their time in an iteration. A later iteration processes their next requests.
     var postponed = Deque<UInt64>()
     /// Connections with unread bytes whose peers have shut down their sending side. The loop reads them after all other
-    /// connections, because most of these peers have disconnected, and clients that wait for an answer come first.
+    /// connections, because most of these peers have disconnected, and the loop serves clients that still wait for an
+    /// answer first.
     var deferredReads = Deque<UInt64>()
     /// The maximum length of `deferredReads`. The loop closes the oldest connection of a longer queue.
     private static let maximumDeferredReads = 512
@@ -59,8 +63,8 @@ package final class LoopContext {
     var waitingUploadCount = 0
     /// The number of connections with a `Backlog`: with requests that are incomplete or must wait.
     var backlogCount = 0
-    /// From this time on, the loop postpones a connection after at most one short request, so that it serves other
-    /// connections. 0: from now on. `max`: postpones only a connection that has used up its own time (see `postponed`).
+    /// From this time on, the loop postpones each connection after at most one short request. With 0, the loop does
+    /// this at once. With `max`, the loop postpones only a connection that has used up its own time (see `postponed`).
     var postponingStart: UInt64 = .max
     /// The number of `OutputQueue` objects, each of which contains the unsent bytes of one connection or stream.
     var outputQueueCount = 0
@@ -83,8 +87,8 @@ package final class LoopContext {
         lastRateCheck = now
         readBuffer = .allocate(byteCount: Self.readSize, alignment: 64)
         parser = MessageParser(limits: limits.request)
-        deadlines = DeadlineWheel(now: now, tick: 250_000_000, size: 512)
-        alarms = DeadlineWheel(now: now, tick: 15_000_000, size: 4096)
+        deadlines = DeadlineWheel(now: now, tickLength: 250_000_000, tickCount: 512)
+        alarms = DeadlineWheel(now: now, tickLength: 15_000_000, tickCount: 4096)
         output.reserveCapacity(Self.readSize)
     }
 
@@ -162,7 +166,7 @@ package final class LoopContext {
     }
 
     func emptyOutput() {
-        if output.capacity > Self.keptOutput {
+        if output.capacity > Self.keptOutputCapacity {
             output = []
             output.reserveCapacity(Self.readSize)
         } else {

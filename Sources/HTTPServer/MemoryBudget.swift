@@ -32,9 +32,10 @@ package final class MemoryBudget: Sendable {
     /// True if work waits for memory, or if the reserved and charged bytes exceed the capacity.
     var isShort: Bool { waitingCount.load(ordering: .relaxed) > 0 || usedBytes > capacity }
 
-    /// Reserves memory, or returns nil if the budget has not enough left.
+    /// Reserves memory. Returns nil if too little of the budget is free.
     ///
-    /// Work that needs more than ``capacity`` can never be admitted: reject it with 413 instead of trying again.
+    /// The budget can never admit work that needs more than ``capacity``: the caller must reject the request with 413
+    /// instead of trying again.
     ///
     /// - Parameter maximumUse: the maximum of ``usedBytes`` after the reservation; nil for the whole capacity. With a
     ///   smaller value, less important work leaves memory for other work.
@@ -47,7 +48,7 @@ package final class MemoryBudget: Sendable {
         return Reservation(charged: bytes, to: self)
     }
 
-    /// Charges memory that is allocated in any case, even if the budget has not enough left.
+    /// Charges memory that is allocated in any case, even if too little of the budget is free.
     package func charge(_ bytes: Int = 0) -> Reservation {
         used.add(bytes, ordering: .relaxed)
         return Reservation(charged: bytes, to: self)

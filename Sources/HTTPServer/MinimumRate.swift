@@ -1,4 +1,5 @@
-/// Checks that a transfer has at least the minimum rate of 64 KiB per second, averaged over a second.
+/// Checks that a transfer (the receipt of a request, or the sending of an answer) has at least the minimum rate of 64
+/// KiB per second, averaged over a second.
 struct MinimumRate {
     static let bytesPerSecond = 64 << 10
 
@@ -8,10 +9,10 @@ struct MinimumRate {
 
     init(at now: UInt64) { deadline = now &+ TransportLimits.second }
 
-    mutating func add(_ bytes: Int, at now: UInt64) {
+    mutating func recordTransfer(of bytes: Int, at now: UInt64) {
         let time = UInt64(bytes) * TransportLimits.second / UInt64(Self.bytesPerSecond)
         deadline = min(max(deadline, now) &+ time, now &+ TransportLimits.second)
     }
 
-    func isMissed(at now: UInt64) -> Bool { now > deadline }
+    func isTooSlow(at now: UInt64) -> Bool { now > deadline }
 }

@@ -6,12 +6,12 @@ internal import Platform
 /// A large piece is not copied: all connections that send it share one array. Small pieces are copied into one array.
 /// The memory of the pieces is charged to the `MemoryBudget`. Owned by the event loop.
 final class OutputQueue {
-    /// Pieces of at least this length are shared.
+    /// The minimum length of a piece that is shared instead of copied.
     static let sharedLength = 64 * 1024
 
     private struct Piece {
         var bytes: [UInt8]
-        /// The position of the first unsent byte.
+        /// The index of the first unsent byte.
         var start = 0
         /// An object that holds the memory reservation of shared bytes until all connections have sent them.
         var owner: (any AnyObject & Sendable)?
@@ -24,9 +24,10 @@ final class OutputQueue {
     private var firstUnsentPiece = 0
     /// The number of unsent bytes.
     private(set) var count = 0
-    /// Checks that the peer reads the bytes at the minimum rate.
+    /// Checks that the kernel accepts the bytes at the minimum rate, which depends on how fast the peer reads.
     private(set) var rate: MinimumRate
     private unowned let context: LoopContext
+    /// The part of the memory budget that covers the pieces without an owner.
     private let charge: MemoryBudget.Reservation
 
     init(_ context: LoopContext) {
@@ -54,9 +55,10 @@ final class OutputQueue {
         count += bytes.count
     }
 
-    /// Appends the bytes of an array from a position on. Shares a long array; copies a short array.
+    /// Appends the bytes of an array from the index `start` on. Shares a long array; copies a short array.
     ///
-    /// - Parameter owner: the object that holds the memory reservation of the array; nil to charge this queue.
+    /// - Parameter owner: the object that holds the memory reservation of the array. If nil, the reservation of this
+    ///   queue grows instead.
     func append(_ bytes: [UInt8], from start: Int = 0, owner: (any AnyObject & Sendable)? = nil) {
         guard bytes.count >= Self.sharedLength else { return append(copying: bytes.span.extracting(start...)) }
         pieces.append(Piece(bytes: bytes, start: start, owner: owner, isShared: true, isCharged: owner == nil))
@@ -83,7 +85,7 @@ final class OutputQueue {
     func send(on socket: borrowing Socket) -> Int? {
         var sent = 0
         let limit = context.bytesPerIteration
-        defer { rate.add(sent, at: context.now) }
+        defer { rate.recordTransfer(of: sent, at: context.now) }
         while firstUnsentPiece < pieces.count, sent < limit {
             let piece = pieces[firstUnsentPiece]
             let end = min(piece.bytes.count, piece.start + limit - sent)

@@ -5,14 +5,18 @@ internal import Platform
 /// Sends small answers to many connections on all processors at the same time.
 ///
 /// The handler may answer thousands of waiting requests in one iteration of the event loop, and most of the time is
-/// spent in the system call `send`. The loop waits while other threads send, so no locks are needed. Owned by the loop.
+/// spent in the system call `send`. The loop waits while other threads send, so no locks are needed.
+///
+/// Owned by the event loop.
 struct ParallelSend {
     /// The minimum number of connections. For fewer connections, waking other threads takes longer than sending.
     static let minimumConnections = 64
-    /// The maximum length of a body or of a part of a stream. A connection sends longer ones itself, without a copy.
+    /// The maximum length of a body or of a part of a stream. `Connection` sends a longer body or part without a copy.
     static let maximumPieceLength = 16 * 1024
+    /// The number of pieces that one task sends. The tasks of one call of `send` run in parallel.
     private static let piecesPerTask = 16
-    /// The length at which `bytes` is full. A buffer with more than twice this capacity is released.
+    /// The length at which `bytes` counts as full. The buffer is released after use if it has more than twice this
+    /// capacity.
     private static let targetBytes = 1024 * 1024
 
     /// The range of `bytes` to send on a socket.
@@ -83,8 +87,9 @@ struct ParallelSend {
 }
 
 extension Connection {
-    /// Adds the pending answer if it is the only one, and is a small complete answer or a small part of a stream.
-    /// Returns false if `processPendingWork` must send the answers of the connection instead.
+    /// Adds the pending answer of a connection that has only one pending answer, if the answer is complete and small or
+    /// is a stream with a small pending part. Returns false if `processPendingWork` must send the answers of the
+    /// connection instead.
     func addAnswer(to parallelSend: inout ParallelSend, _ context: LoopContext) -> Bool {
         guard phase == .open, unsent == nil, pendingAnswers.count == 1, !parallelSend.isFull,
             let answer = pendingAnswers.popFirst()
@@ -101,7 +106,7 @@ extension Connection {
             pendingAnswers.prepend(answer)
             return false
         }
-        let keepsAlive = keepsAlive(after: response, answer.format, isLastPending: true, context)
+        let keepsAlive = decideKeepAlive(after: response, answer.format, isLastPending: true, context)
         parallelSend.add(response, answer.format, keepsAlive: keepsAlive, context, to: socket.descriptor)
         return true
     }

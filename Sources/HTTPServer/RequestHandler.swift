@@ -1,7 +1,7 @@
 package import HTTPWire
 package import Platform
 
-/// A handler that answers the requests of one event loop. All methods run on that loop and must not block.
+/// A handler that answers the requests of one event loop. All methods run on the event loop thread and must not block.
 ///
 /// The loop identifies an unanswered request by its `Ticket`. The loop releases the handler when the loop stops, so the
 /// handler may retain the loop.
@@ -21,7 +21,7 @@ package protocol RequestHandler: AnyObject {
 
     /// Returns the answer to a request that the loop rejects. The connection closes after the answer. `head` contains
     /// ranges of `bytes`, and is nil if the head of the request is incomplete.
-    func rejected(
+    func responseToRejected(
         _ rejection: Rejection, _ head: RequestHead?, _ bytes: Span<UInt8>, from peer: SocketAddress, _ user: PeerUser?
     ) -> Response
 
@@ -34,7 +34,8 @@ package protocol RequestHandler: AnyObject {
     /// after it has handled a group of events. The method may call `EventLoop.respond`.
     func submitCollectedWork()
 
-    /// Called after an iteration of the loop took longer than `TransportLimits.slowIteration`, and delayed connections.
+    /// Called after an iteration of the loop that took longer than `TransportLimits.slowIteration`. The iteration has
+    /// delayed all connections of the loop.
     func iterationWasSlow(nanoseconds: UInt64)
 
     /// Called when the peer of an incomplete answer has shut down its sending side. The peer may still read. If the
@@ -73,7 +74,8 @@ extension RequestHandler {
 /// A decision of a handler on a request whose large body is not received yet.
 package enum BodyDecision {
     case refuse(Response)
-    /// Receive the body when there is memory. The body uses the memory share of this client, or of the peer if nil.
+    /// Receive the body when memory is available. The memory counts towards the share of this client; if nil, towards
+    /// the share of the peer.
     case receive(from: ClientKey?)
 }
 
@@ -89,7 +91,7 @@ package enum Handling {
     case afterEarlierRequests
 }
 
-/// A request and its answer: the event loop, the identifier, and the client.
+/// Everything that the handler needs to answer a request, except the bytes of the request.
 package struct Exchange: Sendable {
     /// The loop on which the request arrived, and on which the handler must answer it.
     package let loop: EventLoop

@@ -15,18 +15,20 @@ package struct TransportLimits: Sendable {
     package var refusedConnections = 256
     /// The maximum time from the first byte of a request to the end of its head.
     package var headTime = 10 * second
-    /// The maximum time in which each `bodyProgress` bytes of a body must be received.
+    /// The maximum time in which the next `bodyProgressBytes` bytes of a body must be received.
     package var bodyTime = 10 * second
-    package var bodyProgress = 1024
-    /// The maximum time between two requests, and before the first request. Then the connection closes.
+    package var bodyProgressBytes = 1024
+    /// The maximum time between two requests, and before the first request. After this time, the loop closes the
+    /// connection.
     package var idleTime = 75 * second
     /// If a peer reads no bytes of its answers for this time, its connection is reset.
     package var sendTimeout = 30 * second
-    /// The time and the bytes for which a connection discards input after its last answer. Closing earlier, with unread
-    /// bytes, would reset the connection before the peer has read the answer.
+    /// After its last answer, a connection discards input for at most this time and at most this many bytes. Closing
+    /// earlier, with unread bytes, would reset the connection before the peer has read the answer.
     package var lingerTime = 2 * second
     package var lingerBytes = 1024 * 1024
-    /// The maximum number of unanswered requests of one connection. The connection is not read while it has so many.
+    /// The maximum number of unanswered requests of one connection. The connection is not read while it
+    /// has this number of unanswered requests.
     package var maxPipelinedRequests = 128
     /// If the rendered answers of a connection reach this size, they are sent before the next request is processed.
     package var sendBufferBytes = 64 * 1024

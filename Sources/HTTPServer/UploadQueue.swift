@@ -4,8 +4,8 @@ internal import Synchronization
 /// Admits large request bodies before they are received, so that memory remains for parsing them.
 ///
 /// All admitted bodies together may use an eighth of the memory budget, which is the share of the queue. The bodies of
-/// one client may use half of the share, unless the client has only one body. A body that is not admitted waits in the
-/// queue, which serves clients round-robin. The connection of a waiting body is not read.
+/// one client may use half of the share; a single body of a client may use the whole share. A body that is not admitted
+/// waits in the queue, which serves clients round-robin. The connection of a waiting body is not read.
 ///
 /// The queue contains no references to connections, so that a closed connection is released at once. Thread-safe.
 final class UploadQueue: Sendable {
@@ -30,7 +30,8 @@ final class UploadQueue: Sendable {
         /// True if the first body of the queue waits because the memory budget is exhausted.
         var awaitsBudget = false
 
-        /// Returns the next body to admit and its client (`caller`); nil if no body waits, or no client may have more.
+        /// Returns the next body to admit with its client (`caller`). Returns nil if no body waits, or if every client
+        /// with a waiting body has used up its half of the share.
         func next(within share: Int) -> (caller: ClientKey, element: WaitingBody)? {
             // A body that is larger than the share is admitted with a reservation of the whole share.
             waiting.first { allows(min($1.bytes, share), from: $0, within: share) }
@@ -53,7 +54,8 @@ final class UploadQueue: Sendable {
 
     var hasWaitingBodies: Bool { contents.withLock { !$0.waiting.isEmpty } }
 
-    /// Admits a body at once. Returns nil if it must wait for memory, for its client's limit or for earlier bodies.
+    /// Admits a body at once. Returns nil if the body must wait for memory, for the end of other bodies of its client,
+    /// or for the admission of earlier bodies.
     func admit(_ bytes: Int, from client: ClientKey) -> Upload? {
         contents.withLock { contents in
             let bytes = min(bytes, share)

@@ -32,7 +32,7 @@ final class UserNames: Sendable {
         let (name, isOld) = cache.withLock { cache -> (String?, Bool) in
             guard let found = cache[id] else { return (nil, false) }
             let isOld = now &- found.lookupTime > Self.lifetime
-            // Prevents a second lookup while the lookup below runs.
+            // Prevent a second lookup while the lookup in the background runs.
             if isOld { cache[id]?.lookupTime = now }
             return (found.name, isOld)
         }
@@ -40,7 +40,8 @@ final class UserNames: Sendable {
         return name
     }
 
-    /// Calls the body on the cache's queue, after earlier lookups. Passes the name, or the user ID if there is no name.
+    /// Looks up the name of a user if the cache does not have the name, and calls the body on the cache's queue. Passes
+    /// the name, or the user ID as text if the system has no name.
     func find(_ id: UInt32, _ body: @escaping @Sendable (String) -> Void) {
         queue.async { body(self.name(of: id) ?? self.refreshName(of: id)) }
     }

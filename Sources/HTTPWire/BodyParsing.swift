@@ -119,9 +119,10 @@ extension MessageParser {
         }
     }
 
-    /// Reserves capacity in the decoded body. Once the body of a request has a sixteenth of the maximum length, the
-    /// function reserves the maximum, because each reallocation of a long body copies it, which takes milliseconds. Not
-    /// for responses: their maximum (up to 1 GiB) is far larger than a usual body.
+    /// Reserves capacity for `count` more bytes in the decoded body. Once the body of a request has a sixteenth of the
+    /// maximum length, the function reserves the maximum, because each reallocation of a long body copies the body,
+    /// which takes milliseconds. The function does nothing for responses, because their maximum (up to 1 GiB) is far
+    /// larger than a usual body.
     private mutating func reserve(_ count: Int) {
         guard kind == .request, decodedBody.count + count > decodedBody.capacity,
             decodedBody.count >= limits.maximumBodyLength / 16
@@ -133,7 +134,8 @@ extension MessageParser {
     /// caller must remove these bytes from its buffer before the next call of ``parse(_:)``.
     mutating func removeDecodedBody() -> (body: [UInt8], parsedLength: Int) {
         guard phase.rawValue >= Phase.chunkSize.rawValue, phase != .complete else { return ([], 0) }
-        // Keep an incomplete line with the size of a chunk, because the limit of its length counts from `elementStart`.
+        // Keep an incomplete line with the size of a chunk, because the parser counts the length of this line from
+        // `elementStart`.
         let isInSizeLine = phase == .chunkSize || phase == .chunkExtension || phase == .chunkSizeLineEnd
         let parsedLength = isInSizeLine ? elementStart : position
         (position, elementStart, partialHead.length) = (position - parsedLength, 0, 0)
@@ -157,7 +159,7 @@ extension MessageParser {
     }
 }
 
-/// The location of the body of a complete message.
+/// The body of a complete message, or its location in the bytes that were parsed.
 package enum MessageBody: Equatable, Sendable {
     /// The message has no body, not even an empty one.
     case none

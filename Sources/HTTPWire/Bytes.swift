@@ -35,7 +35,7 @@ package struct BufferWriter {
     /// The length of the longest decimal `Int`, which is `Int.min`: a sign and 19 digits.
     package static let maximumNumberLength = 20
 
-    /// The position of the next byte to write.
+    /// The address of the next byte to write.
     fileprivate var end: UnsafeMutablePointer<UInt8>
     fileprivate let capacityEnd: UnsafeMutablePointer<UInt8>
 
@@ -89,7 +89,7 @@ package struct BufferWriter {
 }
 
 extension Span<UInt8> {
-    /// True if the bytes in the range equal this text.
+    /// True if the bytes in the range equal `text`.
     package func holds(_ text: StaticString, in range: Range<Int>) -> Bool {
         guard range.count == text.utf8CodeUnitCount else { return false }
         return text.withUTF8Buffer { wanted in
@@ -102,7 +102,7 @@ extension Span<UInt8> {
         }
     }
 
-    /// True if the bytes in the range equal a lower-case text, ignoring the case of ASCII letters.
+    /// True if the bytes in the range equal `text`, ignoring the case of ASCII letters. `text` must be in lower case.
     package func holds(ignoringCase text: StaticString, in range: Range<Int>) -> Bool {
         guard range.count == text.utf8CodeUnitCount else { return false }
         return text.withUTF8Buffer { wanted in
@@ -136,6 +136,7 @@ extension UInt8 {
     static let lineFeed = UInt8(ascii: "\n")
     static let space = UInt8(ascii: " ")
 
+    /// True for a space and for a tab.
     @inline(__always)
     var isBlank: Bool { self == .space || self == UInt8(ascii: "\t") }
 
@@ -157,7 +158,7 @@ extension UInt8 {
     }
 }
 
-/// A set of ASCII bytes as a 128-bit mask. Compared with a lookup table, it needs no memory access.
+/// A set of ASCII bytes as a 128-bit mask. Unlike a lookup table, the mask needs no memory access.
 struct ByteSet: Sendable {
     /// One bit for each byte below 64.
     let low: UInt64

@@ -1,4 +1,4 @@
-/// Serialized HTTP fields. The fields that many responses share are serialized once and copied.
+/// Serialized HTTP fields. Fields that many responses have in common are serialized once and then copied.
 ///
 /// Most names are string literals. Values may come from a client: each control character is replaced with a space, so
 /// that a value cannot inject another field.
@@ -28,7 +28,8 @@ package struct FieldBlock: Equatable, Sendable {
         append(name, upTo: value.count) { $0.append(replacingControlsIn: value) }
     }
 
-    /// Appends a field whose value is an integer between texts, such as an entity tag. Allocates no string.
+    /// Appends a field whose value is an integer between texts, such as the entity tag `"k3v9x2ab.17"`. Allocates no
+    /// string.
     package mutating func append(
         _ name: StaticString, _ prefix: String, _ separator: StaticString = "", integer: Int,
         _ suffix: StaticString = ""

@@ -49,9 +49,9 @@ package enum FieldName: UInt8, CaseIterable, Sendable {
 
     /// True if a request may have the field on more than one line.
     ///
-    /// Most of these fields are lists, whose lines are combined as RFC 9110 (5.3) describes. For `Accept` and the fields
-    /// of logs, the daemon uses the first line. Any other repeated field is refused, because a proxy may have used a
-    /// different line than the daemon would use.
+    /// Most of these fields are lists, whose lines are combined as RFC 9110 (5.3) describes. For `Accept`,
+    /// `X-Request-Id`, `traceparent`, `Referer` and `User-Agent`, the daemon uses the first line. The parser refuses
+    /// any other repeated field, because a proxy may have used a different line than the daemon would use.
     var mayRepeat: Bool {
         switch self {
         case .connection, .transferEncoding, .accept, .acceptEncoding, .ifMatch, .ifNoneMatch, .prefer, .forwardedFor,
@@ -88,7 +88,8 @@ package enum FieldName: UInt8, CaseIterable, Sendable {
             default: candidate = .settingsNote
             }
         case 14:
-            // The last letters of the three names differ, and their first letters do not.
+            // `Settings-Until` ends with l. `Settings-Fresh` and `Content-Length` end with h, and begin with different
+            // letters.
             switch bytes[name.upperBound - 1] | 0x20 {
             case UInt8(ascii: "l"): candidate = .settingsUntil
             case UInt8(ascii: "h"):
@@ -108,7 +109,7 @@ package enum FieldName: UInt8, CaseIterable, Sendable {
         case 30: candidate = .accessControlRequestHeaders
         default: return nil
         }
-        guard Self.isSame(bytes, name, candidate.text) else { return nil }
+        guard Self.isEqual(bytes, name, candidate.text) else { return nil }
         self = candidate
     }
 
@@ -117,7 +118,7 @@ package enum FieldName: UInt8, CaseIterable, Sendable {
     /// The comparison sets bit 5 of each byte, which makes the two cases of a letter equal. No other byte of a token
     /// becomes equal to a letter or a hyphen, and the names contain nothing else.
     @inline(__always)
-    static func isSame(_ bytes: Span<UInt8>, _ range: Range<Int>, _ name: StaticString) -> Bool {
+    static func isEqual(_ bytes: Span<UInt8>, _ range: Range<Int>, _ name: StaticString) -> Bool {
         name.withUTF8Buffer { wanted in
             var index = 0
             while index < wanted.count {

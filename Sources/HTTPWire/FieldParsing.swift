@@ -1,6 +1,6 @@
 /// Parses field lines: the fields of the head, or the trailers of a chunked body.
 extension MessageParser {
-    /// True if the lines are trailers (fields after a chunked body). The parser ignores the values of trailers.
+    /// True if the parser reads trailers (fields after a chunked body). The parser ignores the values of trailers.
     private var isInTrailers: Bool { flags.contains(.headIsComplete) }
 
     /// Parses one part of a field line. Returns false if it needs more bytes.

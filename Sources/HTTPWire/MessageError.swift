@@ -65,7 +65,8 @@ package struct MessageLimits: Equatable, Sendable {
     /// Bytes of the body, excluding the framing of chunks.
     package let maximumBodyLength: Int
 
-    /// Creates limits. The parser supports 1 to 1 GiB, and 0 for the body; the initializer clamps other numbers.
+    /// Creates limits. Each limit is clamped to the range from 1 to 2³⁰, and the limit of the body to the range from 0
+    /// to 2³⁰.
     package init(
         maximumTargetLength: Int = 8_192, maximumHeadLength: Int = 16_384, maximumFieldCount: Int = 64,
         maximumBodyLength: Int = 16 << 20
@@ -78,8 +79,9 @@ package struct MessageLimits: Equatable, Sendable {
     }
 
     /// The maximum number of framing bytes in a chunked body. A chunk of one byte has five bytes of framing, so without
-    /// a limit the server might have to buffer a multiple of `maximumBodyLength`. A long body may consist of chunks of
-    /// 48 bytes, each of which has six bytes of framing. The constant allows smaller chunks in a short body.
+    /// a limit the server might have to buffer a multiple of `maximumBodyLength`. A body of the maximum length may
+    /// consist of chunks of 48 bytes, each of which has six bytes of framing. The constant 65,536 allows smaller chunks
+    /// in a short body.
     package var maximumFramingLength: Int { 65_536 + maximumBodyLength / 8 }
 
     /// The maximum number of bytes in a line with the size of a chunk and its extensions.

@@ -1,15 +1,16 @@
 /// An incremental parser for one HTTP/1.1 message, a request or a response.
 ///
 /// The parser stores no bytes. The caller keeps the bytes of the message in a buffer, and passes the whole buffer again
-/// to ``parse(_:)`` each time it has received more. The parser continues at the position that it has reached, so it
-/// examines no byte twice, and the outcome does not depend on how the bytes were split.
+/// to ``parse(_:)`` each time it has received more bytes. The parser continues at the position that it has reached, so
+/// it examines no byte twice, and the outcome does not depend on how the bytes were split.
 ///
 /// The parser refuses a message if another HTTP parser could interpret its bytes differently. After an error it throws
 /// the same error again, and the caller must close the connection. When a message is complete, `consumed` is the length
 /// of the message, and ``reset()`` prepares the parser for the next message.
 package struct MessageParser: Sendable {
-    /// The part of the message that the byte at `position` belongs to. The code compares the raw values, so the order
-    /// matters. A case whose name ends in `LineEnd` expects the line feed after a carriage return.
+    /// The part of the message that the byte at `position` belongs to. The code compares the raw values of the cases,
+    /// so the cases must be in the order of the message. A case whose name ends in `LineEnd` expects the line feed
+    /// after a carriage return.
     enum Phase: UInt8, BitwiseCopyable {
         // The request line, or the status line of a response.
         case start, emptyLineEnd, method, target, version
@@ -22,13 +23,19 @@ package struct MessageParser: Sendable {
         case complete
     }
 
-    /// Facts that the parser has found so far, most of which affect the framing of the body or the connection.
+    /// Properties of the message that the parser has found so far. Most of them determine the framing of the body, or
+    /// whether the connection stays open.
     struct Flags: OptionSet, BitwiseCopyable {
         let rawValue: UInt8
+        /// The parser has skipped the one empty line that may precede a request.
         static let skippedEmptyLine = Flags(rawValue: 1)
+        /// The field `Connection` contains `close`.
         static let asksToClose = Flags(rawValue: 2)
+        /// The field `Connection` contains `keep-alive`.
         static let asksToKeepAlive = Flags(rawValue: 4)
+        /// The field `Transfer-Encoding` contains `chunked`.
         static let hasChunkedCoding = Flags(rawValue: 8)
+        /// The field `Transfer-Encoding` contains a coding that the parser does not support.
         static let hasUnknownCoding = Flags(rawValue: 16)
         /// The head is complete, and the framing of the body is known.
         static let headIsComplete = Flags(rawValue: 32)
@@ -53,7 +60,8 @@ package struct MessageParser: Sendable {
     var questionMarkPosition = 0
     var fieldCount = 0
     var contentLength = 0
-    /// The head as parsed so far. Valid only if `headIsComplete` is true. Reading it does not copy it, unlike `head`.
+    /// The parsed part of the head. Callers may use it only if `headIsComplete` is true. Reading this property does not
+    /// copy the head, unlike reading `head`.
     package internal(set) var partialHead = MessageHead()
 
     /// The number of bytes that are missing from the data of the current chunk.
@@ -80,7 +88,7 @@ package struct MessageParser: Sendable {
 
     package var isComplete: Bool { phase == .complete }
 
-    /// The head; nil until it is complete. It remains available if the body is then refused.
+    /// The head; nil until it is complete. It remains available if the parser then refuses the body.
     package var head: MessageHead? { headIsComplete ? partialHead : nil }
 
     /// True if the parser has received a byte of the request. An empty line before the request does not count.

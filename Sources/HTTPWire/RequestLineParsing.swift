@@ -212,7 +212,8 @@ struct Authority {
     var host: Range<Int>
     var port: Range<Int>?
 
-    /// Returns nil if the range is empty, or is not `host` or `host:port`. The caller handles an empty field `Host`.
+    /// Returns nil unless the bytes in the range are `host` or `host:port`. Returns nil for an empty range, too, so the
+    /// caller must handle an empty field `Host` itself.
     ///
     /// Accepts the hosts of RFC 3986 except percent-encoded hosts, which no client uses. Refuses a user name.
     init?(_ bytes: Span<UInt8>, _ range: Range<Int>) {

@@ -8,9 +8,10 @@ package struct Response: Sendable {
     package var fields: FieldBlock
     /// The body. It is not sent if the request is HEAD, or if the status is 204 or 304.
     package var body: [UInt8]
-    /// True if the connection is closed after the response.
+    /// True if the server closes the connection after the response, or has closed it.
     package var closes: Bool
-    /// The number by which the metrics identify the error code of the response; 0 without an error. Not serialized.
+    /// The number of the error code in the body, from 1; 0 if the body has no error code. Metrics count responses by
+    /// this number. It is not sent to the client.
     package var errorNumber: UInt8 = 0
     /// The object that holds the memory reservation of the body. The connection retains it until the body is sent.
     package var bodyOwner: (any AnyObject & Sendable)?
@@ -50,7 +51,7 @@ extension Response: Equatable {
     }
 }
 
-/// The content type of a body. An enumeration, so that text from a client can never become a content type.
+/// The content type of a body. This is an enumeration, so that text from a client can never become a content type.
 package enum ContentType: Hashable, Sendable {
     case json, problem, schema, text, eventStream, prometheus
     /// The files of a web page.

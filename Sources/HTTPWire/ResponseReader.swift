@@ -20,7 +20,7 @@ package struct ResponseReader: Sendable {
     /// True if bytes were received after the complete response.
     package private(set) var hasExcess = false
 
-    /// Parses received bytes. Returns the response when it is complete, otherwise nil.
+    /// Parses received bytes. Returns the response if it is now complete, otherwise nil.
     package mutating func read(_ bytes: Span<UInt8>) throws(MessageError) -> Response? {
         if !bytes.isEmpty { hasBegun = true }
         received.append(copying: bytes)
@@ -48,8 +48,8 @@ package struct ResponseReader: Sendable {
     /// The status of the response; nil until its head is complete.
     package var status: Int? { parser.head?.status }
 
-    /// Removes and returns the received part of a chunked body, for endless bodies such as event streams. The final
-    /// response does not contain the removed part.
+    /// Removes and returns the received part of a chunked body. Callers use this method for endless bodies such as
+    /// event streams. The complete response does not contain the removed part.
     package mutating func removeReceivedBody() -> [UInt8] {
         let (body, parsedLength) = parser.removeDecodedBody()
         received.removeSubrange(..<parsedLength)

@@ -6,10 +6,11 @@ package enum ResponseWriter {
     /// Appends a whole response.
     ///
     /// - Parameters:
-    ///   - omitsBody: whether to append only the head, because the request was HEAD or the caller sends the body.
+    ///   - omitsBody: whether to append only the head, because the request was HEAD, or because the caller sends the
+    ///     body itself.
     ///   - keepAlive: whether the connection stays open. The caller has already considered `response.closes`.
     ///   - http11: whether the request was HTTP/1.1. In HTTP/1.0, a connection that stays open needs an extra field.
-    ///   - additionalFields: fields that are not part of the response, such as those for cross-origin requests.
+    ///   - additionalFields: fields that are not part of the response, such as the fields for cross-origin requests.
     package static func append(
         _ response: Response, to output: inout [UInt8], omitsBody: Bool, keepAlive: Bool, http11: Bool, date: HTTPDate,
         additionalFields: FieldBlock = FieldBlock()
@@ -78,7 +79,7 @@ package enum ResponseWriter {
         256 + response.fields.bytes.count + additionalFields.bytes.count
     }
 
-    /// Appends the status line, and all fields except those that concern the connection and the length of the body.
+    /// Appends the status line, and all fields except `Content-Length`, `Transfer-Encoding` and `Connection`.
     @inline(__always)
     private static func appendCommonHead(
         _ response: Response, hasBody: Bool, _ date: HTTPDate, _ additionalFields: FieldBlock,

@@ -37,8 +37,8 @@ package final class ClientCounts: Sendable {
 
     package init() {}
 
-    /// Counts one more item of a client, and returns the new number of items of the client. Returns nil, and counts
-    /// nothing, if the client already has `limit` items.
+    /// Adds one item to the count of a client, and returns the new count of the client. Returns nil, and leaves the
+    /// count unchanged, if the client already has `limit` items.
     package func add(_ key: ClientKey, upTo limit: Int) -> (client: Client, count: Int)? {
         clients.withLock { clients in
             let client = clients[key] ?? Client(key)
@@ -50,7 +50,7 @@ package final class ClientCounts: Sendable {
         }
     }
 
-    /// Reduces the count of a client by one item.
+    /// Subtracts one item from the count of a client.
     package func remove(_ client: Client) {
         guard client.count.subtract(1, ordering: .relaxed).newValue == 0 else { return }
         clients.withLock { clients in

@@ -1,6 +1,7 @@
 internal import Glibc
 
-/// A clock that never runs backwards. It counts nanoseconds from an unspecified moment. Tests use a manual clock.
+/// A clock that never runs backwards. It counts nanoseconds from an unspecified moment. Tests pass a clock that they
+/// advance themselves.
 package struct MonotonicClock: Sendable {
     package let now: @Sendable () -> UInt64
 

@@ -13,8 +13,8 @@ package enum CurrentThread {
         nanosleep(&time, nil)
     }
 
-    /// Sets the scheduling of the thread for a thread that mostly waits. The thread gets less processor time than busy
-    /// threads, but it runs soon after it wakes up. See `schedule_as_waiting` in CLinux.h.
+    /// Tells the kernel's scheduler that the current thread waits most of the time. The thread then gets less processor
+    /// time than busy threads, but runs soon after it wakes up. See `schedule_as_waiting` in CLinux.h.
     package static func scheduleAsWaiting() {
         schedule_as_waiting()
     }

@@ -3,7 +3,8 @@
 /// Removing an element releases it immediately. The storage doubles when it is full. A new deque has no storage.
 @usableFromInline
 package struct Deque<Element> {
-    /// The ring buffer. `used` elements begin at `head` and wrap around the end. Other slots are nil.
+    /// The ring buffer. The elements occupy `used` slots, which begin at the index `head` and wrap around the end. All
+    /// other slots are nil.
     @usableFromInline
     internal var slots: [Element?] = []
     @usableFromInline
@@ -48,7 +49,7 @@ package struct Deque<Element> {
         return slots[slot(of: used)].take()
     }
 
-    /// Changes an element in place, without copying the storage of arrays in the element.
+    /// Changes the element at the index `position` in place, without copying the storage of arrays in the element.
     @inlinable
     package mutating func update<Result>(_ position: Int, _ body: (inout Element) -> Result) -> Result {
         guard position >= 0, position < used, var element = slots[slot(of: position)].take() else {

@@ -2,7 +2,7 @@ internal import Glibc
 
 /// Starts threads that are not joined.
 package enum DetachedThread {
-    /// A body on its way to its thread, because a C function takes only a pointer.
+    /// Wraps the body of a thread in an object, because `pthread_create` passes only a pointer to the new thread.
     private final class Body {
         let run: @Sendable () -> Void
 

@@ -13,6 +13,13 @@ package enum EnvironmentVariables {
         value(of: name).flatMap { $0.isEmpty ? nil : $0 }
     }
 
+    /// Returns the path in a variable, or nil if the variable is not set or is empty. The path has an escape for each byte
+    /// that is not UTF-8.
+    package static func path(in name: String) -> String? {
+        guard let value = getenv(name), value.pointee != 0 else { return nil }
+        return String(escapingInvalidBytesOf: value)
+    }
+
     /// The values of all variables by name. For several variables with the same name, the dictionary has the value of
     /// the first variable, because `getenv` returns this value.
     package static var all: [String: String] {

@@ -91,13 +91,14 @@ package final class Epoll {
         return count > 0 ? Int(count) : 0
     }
 
-    /// Ends the current call of ``wait(milliseconds:)`` or, if no call is in progress, the next call. Thread-safe.
+    /// Makes the current call of ``wait(milliseconds:)`` return or, if no call is in progress, the next call.
+    /// Thread-safe.
     package func wake() {
         _ = eventfd_write(wakeCounter.number, 1)
     }
 
     /// Returns an event of the last call of ``wait(milliseconds:)``, with the token of the descriptor. An event with a
-    /// token that was never added comes from ``wake()``.
+    /// token that the caller has not passed to ``add(_:_:token:)`` comes from ``wake()``.
     package subscript(position: Int) -> (events: Events, token: UInt64) {
         let event = events[position]
         return (Events(bits: event.events), event.data.u64)

@@ -33,7 +33,8 @@ package struct FairQueue<Caller: Hashable, Element> {
         return popFirst(of: caller)
     }
 
-    /// Returns the caller that is served next, with its first element. Skips callers with an ineligible first element.
+    /// Returns the caller that is served next, with its first element. Skips callers for whose first element
+    /// `isEligible` returns false.
     package func first(
         where isEligible: (_ caller: Caller, _ element: Element) -> Bool
     ) -> (caller: Caller, element: Element)? {
@@ -76,7 +77,7 @@ package struct FairQueue<Caller: Hashable, Element> {
 
 extension FairQueue: Sendable where Caller: Sendable, Element: Sendable {}
 
-/// The elements of one caller. The first entry always has an element.
+/// The elements of one caller. The first entry, if there is an entry, always has an element.
 private struct CallerQueue<Element> {
     struct Entry {
         let number: Int
@@ -120,8 +121,8 @@ private struct CallerQueue<Element> {
         return low < entries.count && entries[low].number == number ? low : nil
     }
 
-    /// Removes the entries without an element at the front. Removes all of them if they are more than the others, so
-    /// that they never take most of the memory.
+    /// Removes the entries without an element at the front. Removes all entries without an element if they are more
+    /// than half of the entries, so that they never take most of the memory.
     private mutating func removeEmptyEntries() {
         while let first = entries.first, first.element == nil { _ = entries.popFirst() }
         if entries.count > 2 * count { entries.removeAll { $0.element == nil } }

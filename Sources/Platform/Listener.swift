@@ -21,7 +21,8 @@ package final class Listener: Sendable {
         case exhausted(SystemError)
     }
 
-    /// The maximum number of connections that wait in the kernel to be accepted. Linux allows 4096 by default.
+    /// The maximum number of connections that wait in the kernel to be accepted. The kernel reduces the number to its
+    /// limit `net.core.somaxconn`, which is 4096 by default.
     private static let backlog: Int32 = 4096
 
     /// The address of the socket. If the requested port was 0, the address has the port that the kernel chose.
@@ -63,7 +64,8 @@ package final class Listener: Sendable {
     package init(inheriting number: Int32) throws(SystemError) {
         owned = Descriptor(number)
         (file, isShared) = (nil, true)
-        // `returned` also returns nil for an unknown address family. Then the call sets no `errno`.
+        // `returned` also returns nil if `getsockname` succeeds with an unknown address family, which does not set
+        // `errno`.
         errno = 0
         guard let bound = SocketAddress.returned(by: { getsockname(number, $0, $1) }) else {
             throw SystemError(call: "getsockname", code: errno == 0 ? EAFNOSUPPORT : errno)
@@ -149,7 +151,8 @@ private final class SocketFile: Sendable {
         guard path.utf8.count <= SocketAddress.maximumPathLength else {
             throw .system(SystemError(call: "bind", code: ENAMETOOLONG))
         }
-        // The file gets its mode from the socket, so the file never has a mode that allows more users to connect.
+        // `bind` gives the file the mode of the socket. Therefore set the mode before, so that no further user can
+        // connect between `bind` and the `chmod` below.
         guard fchmod(descriptor, mode) == 0 else { throw .system(SystemError(call: "fchmod")) }
         let address = SocketAddress.unix(path: path)
         if address.withSocketAddress({ bind(descriptor, $0, $1) }) != 0 {

@@ -6,16 +6,13 @@ package enum ProcessArguments {
     ///
     /// Use this property instead of `CommandLine.arguments`, which is empty if `/proc` is not mounted, or if a
     /// preloaded library has moved the environment in memory.
-    package static let all: [String] = {
-        guard let arguments = process_arguments() else { return [] }
-        return (0..<Int(process_argument_count())).compactMap { arguments[$0].map { String(cString: $0) } }
-    }()
+    package static let all = map { String(cString: $0) }
 
-    /// The position in `all` of the first argument after the name of the program that is not UTF-8. In `all`, U+FFFD replaces its invalid bytes.
-    package static let firstInvalidPosition: Int? = {
-        guard let arguments = process_arguments() else { return nil }
-        return (0..<Int(process_argument_count())).dropFirst().first { position in
-            arguments[position].map { String(validatingCString: $0) == nil } ?? false
-        }
-    }()
+    /// The arguments of `main`, with an escape for each byte that is not UTF-8. In `all`, U+FFFD replaces these bytes.
+    package static var withEscapedBytes: [String] { map { String(escapingInvalidBytesOf: $0) } }
+
+    private static func map(_ text: (UnsafePointer<CChar>) -> String) -> [String] {
+        guard let arguments = process_arguments() else { return [] }
+        return (0..<Int(process_argument_count())).compactMap { arguments[$0].map { text($0) } }
+    }
 }

@@ -8,7 +8,8 @@ package struct ShellCommand {
     package var arguments: [String] = []
     /// Changes to the environment, which the child process otherwise inherits. Nil removes a variable.
     package var variables: [String: String?] = [:]
-    /// True for an interactive program. While it runs, this process ignores the signals of Ctrl-C and Ctrl-\.
+    /// True for an interactive program, such as an editor. While the program runs, this process ignores the signals of
+    /// Ctrl-C and Ctrl-\, so that only the program handles the signals.
     package var usesTerminal = false
 
     package init(_ text: String) {

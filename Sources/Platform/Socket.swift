@@ -74,11 +74,12 @@ package struct Socket: ~Copyable, Sendable {
         return code == 0 ? connectedState : .failed(code: code)
     }
 
-    /// True if the socket has a pending error, such as a reset by the peer. Reading the property clears the error.
+    /// True if the socket has a pending error, such as a reset by the peer. Reading this property clears the pending
+    /// error.
     package var hasFailed: Bool { Self.option(SO_ERROR, on: descriptor) != 0 }
 
-    /// The state of a connected socket. A socket that is connected to itself counts as refused: if no program listens
-    /// on a local port, and the kernel chooses the same port for the client, TCP connects the socket to itself.
+    /// `connected`, unless the socket is connected to itself: if no program listens on a local port, and the kernel
+    /// chooses the same port for the client, TCP connects the socket to itself. Then the state is a refused connection.
     private var connectedState: ConnectState {
         let own = SocketAddress.returned { getsockname(descriptor, $0, $1) }
         guard let own, !own.isUnix, own == SocketAddress.returned(by: { getpeername(descriptor, $0, $1) }) else {

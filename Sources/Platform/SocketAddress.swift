@@ -28,8 +28,8 @@ package enum SocketAddress: Hashable, Sendable {
         if case .tcp(let address, _) = self { .tcp(address, port: port) } else { self }
     }
 
-    /// The address without its port, to which limits for one client apply. An IPv6 address is reduced to its 64-bit
-    /// network prefix, because one host can use all addresses with that prefix.
+    /// The address without its port. Limits for one client apply to this address. An IPv6 address is reduced to its
+    /// 64-bit network prefix, because one host can use all addresses with this prefix.
     package var network: SocketAddress {
         if case .tcp(let address, _) = self { .tcp(address.network, port: 0) } else { self }
     }
@@ -180,7 +180,7 @@ package struct AddressRange: Hashable, Sendable, CustomStringConvertible {
 // MARK: Conversion from and to `sockaddr` structures
 
 extension SocketAddress {
-    /// Converts an address of the kernel. Returns nil if its family is neither IPv4, IPv6 nor Unix.
+    /// Converts a `sockaddr` structure from the kernel. Returns nil if its family is neither IPv4, IPv6 nor Unix.
     init?(_ storage: sockaddr_storage, _ length: socklen_t) {
         let address: SocketAddress? = withUnsafeBytes(of: storage) { bytes in
             switch Int32(storage.ss_family) {

@@ -2,6 +2,33 @@ public import Foundation
 public import SettingsClient
 public import SettingsKeys
 
+/// A type with an enumeration of its settings. The case `isUserLoggedIn` of the type `Account` is stored as
+/// `Account.isUserLoggedIn`.
+///
+///     enum Account: DefaultsNamespace {
+///         enum Key: String { case isUserLoggedIn, email }
+///     }
+///     Account.name(of: .isUserLoggedIn)    // "Account.isUserLoggedIn"
+public protocol DefaultsNamespace {
+    /// The names of the keys.
+    associatedtype Key: RawRepresentable where Key.RawValue == String
+
+    /// The prefix of the names, without the dot. By default the name of the type.
+    static var namespace: String { get }
+}
+
+extension DefaultsNamespace {
+    /// The name of the type, without the types and the module around it.
+    public static var namespace: String {
+        String(describing: Self.self)
+    }
+
+    /// The name under which a key is stored.
+    public static func name(of key: Key) -> String {
+        "\(namespace).\(key.rawValue)"
+    }
+}
+
 /// The settings of a namespace in an adapter. The cases of the enumeration `Key` name the settings.
 ///
 ///     Defaults.namespace(Account.self).set(true, forKey: .isUserLoggedIn)
@@ -14,7 +41,7 @@ public struct NamespaceSettings<Namespace: DefaultsNamespace>: Sendable {
     init(core: AdapterCore) {
         self.core = core
         do {
-            try core.register(Namespace.self)
+            try core.register(Namespace.namespace, of: Namespace.self)
             refusal = nil
         } catch {
             refusal = .namespaceTaken(error)
@@ -60,7 +87,7 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     public func register<Namespace: DefaultsNamespace>(
         namespace type: Namespace.Type
     ) throws(NamespaceConflict) {
-        try adapterCore.register(type)
+        try adapterCore.register(Namespace.namespace, of: type)
     }
 }
 

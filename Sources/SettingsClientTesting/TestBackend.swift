@@ -103,7 +103,7 @@ final class TestBackend: SuiteBackend {
         try await request { () throws(BackendError) in try memory.changes(since: cursor) }
     }
 
-    func send<Output>(_ call: HistoryRequest<Output>) async throws(BackendError) -> Output {
+    func send<Output>(_ call: DirectRequest<Output>) async throws(BackendError) -> Output {
         try await request(isWrite: call.isWrite) { () throws(BackendError) in try memory.send(call) }
     }
 

@@ -5,13 +5,15 @@ internal import Synchronization
 
 /// A clock that a test controls. Its time changes only when the test advances it.
 ///
-/// The clock determines the pauses of the client between attempts, the delays of a slow daemon, and the timestamps of
-/// commits. The timeouts of callers always count real time.
+/// The clock determines the pauses of the client between attempts, the delays of a slow daemon, the timestamps of commits,
+/// and the time at which the daemon reverts a change or makes a scheduled change. The timeouts of callers always count
+/// real time.
 public final class TestClock: Sendable {
     private struct State {
         var elapsed = Duration.zero
         var pauses: [(end: ContinuousClock.Instant, promise: Promise<Void>)] = []
         var onPause: [Promise<Void>] = []
+        var onAdvance: [@Sendable () -> Void] = []
     }
 
     private let start = ContinuousClock.now
@@ -30,15 +32,25 @@ public final class TestClock: Sendable {
         startDate.addingTimeInterval(state.withLock { $0.elapsed } / .seconds(1))
     }
 
-    /// Advances the clock, and ends the pauses that are over.
+    /// Advances the clock. Carries out the reverts and the scheduled changes that are due, then ends the pauses that are
+    /// over.
     public func advance(by duration: Duration) {
-        let ended = state.withLock { state in
+        let actions = state.withLock { state in
             state.elapsed += duration
+            return state.onAdvance
+        }
+        for action in actions { action() }
+        let ended = state.withLock { state in
             let now = start + state.elapsed
             defer { state.pauses.removeAll { $0.end <= now } }
             return state.pauses.filter { $0.end <= now }
         }
         for pause in ended.sorted(by: { $0.end < $1.end }) { pause.promise.fulfill(()) }
+    }
+
+    /// Calls a function each time the test has advanced the clock.
+    func onAdvance(_ action: @escaping @Sendable () -> Void) {
+        state.withLock { $0.onAdvance.append(action) }
     }
 
     /// Waits until the client pauses, so that ``advance(by:)`` can end the pause. Returns false if the client does not

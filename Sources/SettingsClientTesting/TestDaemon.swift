@@ -53,6 +53,7 @@ public final class TestDaemon: Sendable {
         } catch {
             fatalError("cannot create a test daemon with the suite \"\(suite)\": \(error)")
         }
+        clock?.onAdvance { [weak memory = backend.memory] in memory?.carryOutDueActions() }
         for (name, value) in values.sorted(by: { $0.key < $1.key }) { store(value, forKey: name) }
     }
 

@@ -59,7 +59,7 @@ package final class ClusterQueries: Sendable {
             endRequests.isReading = !endRequests.completions.isEmpty
             return endRequests.isReading
         }
-        // Enqueued again instead of repeated in a loop, so that other queries are executed in between.
+        // The next read goes to the end of the queue, so that queries that are already in the queue are executed first.
         if mustReadAgain { queue.async { self.readEnd() } }
     }
 
@@ -85,7 +85,7 @@ package final class ClusterQueries: Sendable {
                 if record["id"]?.string == daemon { record["self"] = true }
                 return .object(record)
             }
-            // There is at least this daemon, even if its record is missing.
+            // At least this daemon follows the log, even if etcd has no record of it.
             return .success([
                 "daemons": .integer(Int64(max(1, records.count))),
                 "end": .string(Cursor(epoch: end.epoch, revision: end.revision).description),
@@ -111,7 +111,8 @@ package final class ClusterQueries: Sendable {
 
 /// The record of a running daemon in etcd. etcd deletes the record when its lease expires.
 struct DaemonRecord: Sendable {
-    /// Three times the interval at which ``LogFollower`` renews the record, so that single failures do no harm.
+    /// Three times the interval at which ``LogFollower`` renews the record, so that one failed renewal does not
+    /// make etcd delete the record.
     static let leaseSeconds = 15
 
     /// The identifier of the daemon, random for each start.

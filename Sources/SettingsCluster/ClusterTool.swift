@@ -123,7 +123,7 @@ package struct ClusterTool {
         let lock = try DirectoryLock(directory)
         defer { withExtendedLifetime(lock) {} }
         let listing = try directory.mapErrors { () throws(FileError) in try directory.list() }
-        // `pastFiles` contain older commits. The file `clusterName` exists in the directory of a daemon with etcd.
+        // Past files contain older commits. The file `CLUSTER` exists in the directory of a daemon with etcd.
         guard listing.journals.isEmpty, listing.snapshots.isEmpty, listing.pastFiles.isEmpty,
             !listing.contains(DataDirectory.clusterName)
         else {
@@ -131,7 +131,10 @@ package struct ClusterTool {
                 .refused, "cannot export to \(directory.path): it already contains data; nothing was changed",
                 remedy: "choose another directory")
         }
-        guard let found = try client.readState(keys, limits: limits, in: directory, by: .now + Self.timeout * 5) else {
+        guard
+            let found = try client.readState(
+                keys, limits: limits, in: directory, by: .now + EtcdClient.stateReadTimeout)
+        else {
             throw Failure(
                 .unavailable, "cannot export: there is no log in etcd under \(prefix)", remedy: "check --etcd.prefix")
         }

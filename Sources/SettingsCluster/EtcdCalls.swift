@@ -4,8 +4,8 @@ internal import SettingsModel
 
 /// A call of the JSON gateway of etcd, and the type of its answer.
 ///
-/// The gateway ignores JSON fields with unknown names, so it would not check a condition with a misspelt name. So only
-/// the types in this file write request bodies, and tests compare the bytes.
+/// The gateway ignores JSON fields with unknown names, so it would not check a condition with a misspelt name.
+/// Therefore only the types in this file write request bodies, and tests compare the bytes.
 protocol EtcdCall: Sendable {
     associatedtype Answer: Sendable
 
@@ -27,13 +27,13 @@ struct EtcdRange: Equatable, Sendable {
     /// The maximum number of keys; nil for all keys.
     var limit: Int?
     /// True to omit the values in the answer.
-    var hasKeysOnly = false
+    var omitsValues = false
 
     fileprivate func writeMembers(to json: inout JSONWriter) {
         json.member("key", base64: key)
         if let end { json.member("range_end", base64: end) }
         if let limit { json.member("limit", String(limit)) }
-        if hasKeysOnly { json.member("keys_only", true) }
+        if omitsValues { json.member("keys_only", true) }
     }
 }
 
@@ -174,7 +174,7 @@ struct EtcdLeaseGrant: EtcdCall, Equatable {
 struct EtcdLeadership: EtcdCall, Equatable {
     struct Answer: Equatable, Sendable {
         let isLeader: Bool
-        /// The Raft term of the member. A member without a connection to the others may report that it leads an
+        /// The Raft term of the member. A member without a connection to the other members may report that it leads an
         /// earlier term.
         let term: Int64
     }

@@ -65,7 +65,7 @@ struct EtcdClient: Sendable {
     private var preferred: EtcdLeader?
 
     init(_ options: EtcdOptions) {
-        // Shuffled so that daemons with the same list do not all use its first member.
+        // The order is random, so that daemons with the same list do not all use the first member of the list.
         members = options.endpoints.shuffled().map { Member(endpoint: $0) }
         passwordFile = options.passwordFile
     }
@@ -95,7 +95,7 @@ struct EtcdClient: Sendable {
                 let mayRepeat = error.cause == .memberFailed && (isRepeatable || error.outcome == .noEffect)
                 if error.cause == .memberFailed { switchMember() }
                 guard mayRepeat, case let start = earliestCallTime, start < deadline else { throw error }
-                // Sleep until the pause ends: -1 is no descriptor.
+                // Sleep until the pause ends: with the descriptor -1, the call waits only for the time.
                 _ = PollSet.wait(for: .readable, on: -1, until: start)
             }
         }

@@ -38,7 +38,7 @@ package struct EtcdError: Error, Equatable, CustomStringConvertible {
     }
 
     enum Cause: Sendable {
-        /// Any cause that has no case of its own.
+        /// A cause other than the causes below.
         case failed
         /// The database of etcd has reached its quota.
         case full

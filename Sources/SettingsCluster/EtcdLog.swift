@@ -14,9 +14,9 @@ internal import Synchronization
 /// A commit log in etcd that several daemons share. Each flush appends a batch of commits in one transaction of etcd.
 ///
 /// Used by the commit stage: the thread that flushes batches (makes them durable in etcd) and publishes the new state
-/// to readers. ``health``, ``staleness``, ``isUnsettled`` and ``currentMetrics`` are thread-safe. ``flush(by:)`` and
-/// ``performMaintenance()`` take the writer out of its mutex while they use it, so that no mutex is held while they
-/// wait for etcd.
+/// to readers. ``writeFailureReason``, ``staleness``, ``hasUnresolvedBatch`` and ``currentMetrics`` are thread-safe.
+/// ``flush(by:)`` and ``performMaintenance()`` take the writer out of its mutex while they use it, so that no mutex is
+/// held while they wait for etcd.
 package final class EtcdLog: StorageLog {
     package struct Options: Sendable {
         package var etcd: EtcdOptions
@@ -44,7 +44,8 @@ package final class EtcdLog: StorageLog {
         var nextSnapshotBytes: Int64 = 0
     }
 
-    /// The time limit of a flush while ``health`` reports a failure, so that the writes of the flush are refused soon.
+    /// The time limit of a flush while ``writeFailureReason`` is not nil, and of the calls to etcd during a
+    /// maintenance. It is short, so that the writes of the flush are refused soon.
     private static let shortTimeout = Duration.seconds(1)
     /// The maximum time that ``close(within:)`` waits for a running snapshot to stop, in nanoseconds.
     private static let snapshotStopTimeout: UInt64 = 3_000_000_000
@@ -68,13 +69,13 @@ package final class EtcdLog: StorageLog {
     /// The metrics of the data directory. `Scrub`, which searches for damaged files, updates the metrics.
     package let metrics = StorageMetrics()
 
-    /// The maximum of ``gatheringTime``, the time for which further writes can join the next batch, in nanoseconds.
+    /// The maximum of ``gatheringTime`` in nanoseconds.
     private static let maxGatheringTime: UInt64 = 5_000_000
 
     /// Nil while a call uses the writer, and after ``close(within:)``.
     private let writer: Mutex<LogWriter?>
-    /// True if the writer has a batch whose outcome is unknown.
-    private let hasUnsettledBatch = Atomic(false)
+    /// The value of ``hasUnresolvedBatch``: true if the outcome of a batch is unknown.
+    private let isBatchUnresolved = Atomic(false)
     /// The duration of the last flush, in nanoseconds.
     private let flushDuration = Mutex<UInt64>(0)
     /// The commits that the next flush appends.
@@ -161,7 +162,8 @@ package final class EtcdLog: StorageLog {
         return staleness >= Self.stalenessLimit ? staleness : nil
     }
 
-    /// Calls `report` with the staleness in whole seconds if it has changed since the last call; nil if not stale.
+    /// If ``staleness`` in whole seconds has changed since the last call, calls `report` with the seconds, or with nil
+    /// if ``staleness`` is nil.
     package func reportStalenessIfChanged(_ report: (Int?) -> Void) {
         let seconds = staleness.map { Int($0.components.seconds) }
         let before = reportedSeconds.withLock { reportedSeconds in
@@ -172,7 +174,9 @@ package final class EtcdLog: StorageLog {
     }
 
     /// The reason why writes fail; nil if they succeed.
-    package var health: String? { staleness != nil ? "etcd does not answer" : writeFailure.withLock { $0?.reason } }
+    package var writeFailureReason: String? {
+        staleness != nil ? "etcd does not answer" : writeFailure.withLock { $0?.reason }
+    }
 
     package var currentMetrics: LogMetrics.Contents {
         var contents = logMetrics.contents
@@ -190,10 +194,10 @@ package final class EtcdLog: StorageLog {
     /// With a higher maximum, a batch of another daemon would make all waiting batches invalid.
     package var maximumBatchesInFlight: Int { 1 }
     package var gatheringTime: UInt64 { flushDuration.withLock { min($0 / 2, Self.maxGatheringTime) } }
-    package var isUnsettled: Bool { hasUnsettledBatch.load(ordering: .acquiring) }
+    package var hasUnresolvedBatch: Bool { isBatchUnresolved.load(ordering: .acquiring) }
 
     package func stage(_ commit: RetainedCommit, after predecessor: Revision) {
-        // `followsSync` is a mark that only a journal file needs.
+        // Only journal files use the mark `followsSync`, which says that everything before the line was synced.
         staged.withLock { $0.add(commit.commit, after: predecessor, followsSync: false) }
     }
 
@@ -215,7 +219,7 @@ package final class EtcdLog: StorageLog {
         defer { flushDuration.withLock { $0 = clock() - start } }
         do throws(CommitLogError) {
             let time = Duration.nanoseconds(Int64(clamping: deadline - min(deadline, clock())))
-            let timeout = health == nil ? options.flushTimeout : Self.shortTimeout
+            let timeout = writeFailureReason == nil ? options.flushTimeout : Self.shortTimeout
             try flush(batch, &writer, by: .now + min(time, timeout))
             // The flush of an empty batch only reads, so its success does not show that etcd has free space again.
             if batch.lastRevision != nil || !lacksSpace { recordWriteFailure(nil) }
@@ -231,8 +235,8 @@ package final class EtcdLog: StorageLog {
     private func flush(
         _ batch: JournalBatch, _ writer: inout LogWriter, by deadline: ContinuousClock.Instant
     ) throws(CommitLogError) {
-        try settle(&writer, by: deadline)
-        // With updates, the flush ends as overtaken (below), not as failed, and the commit stage applies them.
+        try determineEarlierOutcome(&writer, by: deadline)
+        // If the inbox has updates, the flush ends below as overtaken, so that the commit stage applies the updates.
         guard !inbox.mustReplaceState || inbox.hasUpdates else {
             throw CommitLogError(.notDone, .failed, "the daemon is reading the whole state from etcd again; try again")
         }
@@ -262,14 +266,16 @@ package final class EtcdLog: StorageLog {
 
     /// Determines the outcome of an earlier batch, if it is unknown. If etcd has stored the batch, adds the batch to
     /// the inbox, so that the commit stage applies it like a batch of another daemon.
-    private func settle(_ writer: inout LogWriter, by deadline: ContinuousClock.Instant) throws(CommitLogError) {
-        guard let (entry, outcome) = writer.settle(by: deadline) else { return }
+    private func determineEarlierOutcome(
+        _ writer: inout LogWriter, by deadline: ContinuousClock.Instant
+    ) throws(CommitLogError) {
+        guard let (entry, outcome) = writer.determineOutcomeOfUnresolvedBatch(by: deadline) else { return }
         switch outcome {
         case .done: _ = inbox.add(entry)
         case .overtaken(let entries): for entry in entries where inbox.add(entry) == .diverged { break }
         case .failed(let error):
             // If the outcome is known in spite of the error, etcd has not stored the batch, and this flush may proceed.
-            guard !writer.isUnsettled else {
+            guard !writer.hasUnresolvedBatch else {
                 throw CommitLogError(.notDone, error.cause, error.description, reason: error.reason)
             }
         }
@@ -280,7 +286,7 @@ package final class EtcdLog: StorageLog {
     }
 
     private func returnWriter(_ writer: LogWriter) {
-        hasUnsettledBatch.store(writer.isUnsettled, ordering: .releasing)
+        isBatchUnresolved.store(writer.hasUnresolvedBatch, ordering: .releasing)
         self.writer.withLock { $0 = writer }
     }
 
@@ -308,14 +314,14 @@ package final class EtcdLog: StorageLog {
         return followed
     }
 
-    package func published(_ state: State) {
+    package func recordPublication(of state: State) {
         let head = inbox.applied
         latest.withLock { latest in (latest.state, latest.head) = (state, head) }
     }
 
     package func performMaintenance() {
         guard writer.withLock({ $0 != nil }) else { return }
-        settleWithoutFlush()
+        recoverWithoutFlush()
         collectTaskResults()
         let (latest, now) = (latest.withLock { $0 }, clock())
         let isCopyDue = latest.copiedHead == nil || now &- latest.copyTime >= options.copyInterval
@@ -328,14 +334,15 @@ package final class EtcdLog: StorageLog {
         }
     }
 
-    /// Determines the outcome of an earlier batch, and whether etcd accepts writes again, even if no write is queued.
-    private func settleWithoutFlush() {
+    /// Determines the outcome of an earlier batch if it is unknown, and, after a failed flush, whether etcd accepts
+    /// writes again. The maintenance calls this method, so the daemon recovers even if no write is queued.
+    private func recoverWithoutFlush() {
         guard inbox.readFailure == nil, var writer = writer.withLock({ $0.take() }) else { return }
         defer { returnWriter(writer) }
         do throws(CommitLogError) {
             let deadline = ContinuousClock.now + Self.shortTimeout
-            try settle(&writer, by: deadline)
-            if writer.isUnsettled { return }
+            try determineEarlierOutcome(&writer, by: deadline)
+            if writer.hasUnresolvedBatch { return }
             writer.releaseClaim(by: deadline)
             // Writing an empty batch only reads the end of the log.
             guard writeFailure.withLock({ $0 }) != nil, !lacksSpace || writer.hasSpace(by: deadline),
@@ -358,7 +365,8 @@ package final class EtcdLog: StorageLog {
 
     private func collectTaskResults() {
         if let copiedHead = copyTask.takeResult(), let copiedHead { latest.withLock { $0.copiedHead = copiedHead } }
-        // If the result is nil, the old size stays, so the next maintenance starts a task that computes the new size.
+        // If the result is nil, `nextSnapshotBytes` keeps its value, so the next maintenance starts a task that
+        // computes the new value.
         if let bytes = snapshotTask.takeResult(), let bytes { latest.withLock { $0.nextSnapshotBytes = bytes } }
     }
 
@@ -381,6 +389,8 @@ package final class EtcdLog: StorageLog {
         let (options, keys, directory, log, metrics) = (options, keys, directory, log, logMetrics)
         snapshotTask.begin { task in
             var client = EtcdClient(options.etcd)
+            // If another daemon puts a snapshot, or after a failure, the next attempt waits until the log has grown
+            // more.
             let retryBytes = latest.head.logBytes + Int64(options.snapshotLogBytes / 8)
             do throws(EtcdError) {
                 let pointer = try client.readSnapshotPointer(keys, by: .now + options.flushTimeout)
@@ -388,7 +398,8 @@ package final class EtcdLog: StorageLog {
                 guard latest.head.logBytes >= dueBytes else { return dueBytes }
                 // Another daemon holds the lock and puts the snapshot.
                 guard var lock = try SnapshotLock(&client, keys) else { return retryBytes }
-                // If the pointer in etcd is still `pointer`, the new snapshot is incomplete, and the release deletes its parts.
+                // If the pointer in etcd is still `pointer`, the new snapshot is incomplete, and `release` deletes its
+                // parts.
                 defer { lock.release(keeping: pointer, &client, by: .now + .seconds(1)) }
                 try lock.putSnapshot(
                     latest.state, at: latest.head, replacing: pointer, in: directory,

@@ -49,10 +49,11 @@ package final class LogCache: Sendable {
                 "\(directory.path) has the data of a daemon without etcd; choose another directory with --data")
         }
         try directory.mapErrors { () throws(FileError) in
-            // The file requires an identifier of the directory, which a daemon with etcd does not use.
+            // The format of `LOCK` requires an identifier of the directory. A daemon with etcd does not use it.
             try directory.writeLockFile(directoryID: "cluster")
             for name in listing.temporaries { try directory.fileSystem.remove(directory.path(of: name)) }
-            // Before the first snapshot, because a directory with a snapshot but without `CLUSTER` is refused.
+            // Write `CLUSTER` before the first snapshot: after a crash between them, the next start would refuse a
+            // directory with a snapshot but without `CLUSTER`.
             if isNew { try cache.writeEmptyClusterFile() }
         }
         if isNew { return (cache, nil) }
@@ -140,7 +141,7 @@ package final class LogCache: Sendable {
     ///   - head: the head of the last batch in the state.
     ///   - staleness: the time since the daemon last learned from etcd where the log ends.
     func save(_ state: State, at head: LogHead, staleness: Duration) throws(FileError) {
-        // The format requires the revision of a journal. It has no effect here, where the directory has no journals.
+        // The format requires the revision of a journal. It has no effect, because this directory has no journals.
         _ = try SnapshotWriter.write(state, journal: state.revision, in: directory)
         let name = DataDirectory.snapshotName(at: state.revision)
         let metadata: JSONObject = [

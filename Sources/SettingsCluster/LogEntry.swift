@@ -4,8 +4,8 @@ internal import SettingsModel
 internal import SettingsStorage
 
 /// The head of a batch (commits that are appended together) of the commit log in etcd: a line of JSON that identifies
-/// the batch. The etcd key `head` contains the head of the last batch of the log. Each batch is
-/// stored under a key of its own, and its value begins with its head.
+/// the batch. The etcd key `head` contains the head of the last batch of the log. Each batch is stored under a key of
+/// its own, and its value begins with its head.
 ///
 ///     {"format":2,"epoch":"a85sr0c6","revision":34,"batch":12,"id":"x5…","previous":"9k…","daemon":"h1…","bytes":5123}
 ///
@@ -17,6 +17,7 @@ struct LogHead: Hashable, Sendable {
     let epoch: Epoch
     /// The revision of the state after the batch.
     let revision: Revision
+    /// The number of the batch. Each batch has the number of the previous batch plus one.
     let batch: Int64
     let id: String
     /// The `id` of the previous batch; empty in the first batch.
@@ -156,7 +157,7 @@ struct LogEntry: Sendable {
                 throw LogDamage("commit \(revision) follows revision \(after), not \(followed.state.revision)")
             }
             do {
-                // A line omits the values that the commit replaces. The state has them.
+                // A line omits the values that the commit replaces, because the state before the commit contains them.
                 try followed.apply(followed.state.addingReplacedValues(to: Commit(json: json)))
             } catch { throw LogDamage("commit \(revision) cannot be applied: \(error)") }
         }
@@ -201,6 +202,7 @@ struct LogKeys: Sendable {
     /// The key of a batch. The numbers have a fixed width, so that the order of the keys is the order of the numbers.
     func batch(_ number: Int64) -> String { batches + Self.hexadecimal(number, digits: 16) }
 
+    /// The operation that deletes the parts of all batches before a batch.
     func deleteParts(before batch: Int64) -> EtcdTransaction.Operation {
         .delete(prefix + "parts/", to: prefix + "parts/" + Self.hexadecimal(batch, digits: 16))
     }
@@ -211,16 +213,19 @@ struct LogKeys: Sendable {
         return "\(prefix)parts/\(batch)/\(head.id)/\(Self.hexadecimal(Int64(number), digits: 8))"
     }
 
+    /// The operation that deletes the parts of one batch.
     func deleteParts(of head: LogHead) -> EtcdTransaction.Operation {
         let folder = "\(prefix)parts/\(Self.hexadecimal(head.batch, digits: 16))/\(head.id)"
         return .delete(folder + "/", to: folder + "0")
     }
 
+    /// The key of a part of the snapshot with the name `id`.
     func snapshotPart(_ number: Int, of id: String) -> String {
         "\(prefix)snapshots/\(id)/\(Self.hexadecimal(Int64(number), digits: 8))"
     }
 
-    /// The operations that delete the parts of all snapshots except the snapshot `id`.
+    /// The operations that delete the parts of all snapshots except the snapshot with the name `id`; of all snapshots
+    /// if `id` is nil.
     func deleteSnapshots(except id: String?) -> [EtcdTransaction.Operation] {
         let all = (from: "\(prefix)snapshots/", to: "\(prefix)snapshots0")
         guard let id else { return [.delete(all.from, to: all.to)] }

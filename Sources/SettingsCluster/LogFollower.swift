@@ -23,7 +23,7 @@ final class LogFollower: Sendable {
     /// The intervals between searches for the member that leads etcd: while the leader is unknown, and afterwards. The
     /// search is repeated, because after a failure the client may stay with another member.
     private static let (searchInterval, repeatedSearchInterval) = (Duration.seconds(5), Duration.seconds(60))
-    /// The size of the commits, in bytes, and the number of batches that one read should return at most.
+    /// The approximate maximum size of the commits, in bytes, and the maximum number of batches that one read returns.
     private static let (maxReadBytes, maxReadBatches): (Int64, Int64) = (16 << 20, 4096)
     private static let maxRetryPauseMilliseconds = 1000
 
@@ -39,7 +39,7 @@ final class LogFollower: Sendable {
     private let wakeCommitStage: @Sendable () -> Void
     /// The record of this daemon in etcd; nil if the daemon writes no record.
     private let record: DaemonRecord?
-    /// Ends a wait of the follower when the follower must stop.
+    /// Wakes the follower from a wait, so that it stops.
     private let waker: Waker
     private let isStopped = Atomic(false)
     private let ended = DispatchSemaphore(value: 0)
@@ -116,8 +116,9 @@ final class LogFollower: Sendable {
             } catch {
                 watch = nil
                 guard !isStopping else { return }
-                // Short failures are not logged: they are normal when a member fails and the others elect a leader.
-                // Each reason is logged once: `recordFailure` returns true if the reason has changed.
+                // The follower does not log short failures, because they are normal when a member fails and the other
+                // members elect a leader. It logs each reason once: `recordFailure` returns true if the reason has
+                // changed.
                 if inbox.staleness >= EtcdLog.stalenessLimit, inbox.recordFailure(error.description) {
                     log.warning("cannot follow the log in etcd: \(error); retrying until etcd answers")
                 }
@@ -171,8 +172,9 @@ final class LogFollower: Sendable {
                 try recoverFromDivergence(of: head, &client)
                 continue
             }
-            // During a slow read, other daemons may add more batches than a read returns by default. So the next read
-            // may return twice the number of batches that are missing now, if the size of the missing commits permits.
+            // During a slow read, other daemons may add more batches than a read returns by default. Therefore the
+            // limit of the next read is twice the number of batches that are missing now, unless the commits are too
+            // large.
             let fitsInOneRead = head.logBytes - end.logBytes <= Self.maxReadBytes
             limit =
                 fitsInOneRead
@@ -231,8 +233,8 @@ final class LogFollower: Sendable {
 
     /// Reads the whole state from etcd and puts it into the inbox, so that the commit stage replaces its state.
     private func reloadState(_ client: inout EtcdClient) throws(EtcdError) {
-        guard let replacement = try client.readState(keys, limits: limits, in: directory, by: .now + .seconds(300))
-        else { return }
+        let deadline = Instant.now + EtcdClient.stateReadTimeout
+        guard let replacement = try client.readState(keys, limits: limits, in: directory, by: deadline) else { return }
         log.info("read the whole state from etcd: \(replacement.head.epoch).\(replacement.head.revision)")
         inbox.replace(with: replacement)
         wakeCommitStage()
@@ -293,7 +295,7 @@ final class LogFollower: Sendable {
         return isComplete
     }
 
-    /// Waits for this time, or until the follower must stop.
+    /// Waits for a number of milliseconds, or until the follower must stop.
     private func pause(milliseconds: Int) {
         _ = PollSet.wait(for: .readable, on: waker.descriptor, until: .now + .milliseconds(milliseconds))
     }

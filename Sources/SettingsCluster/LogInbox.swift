@@ -4,7 +4,8 @@ internal import SettingsEngine
 internal import Synchronization
 
 /// The batches (commits that are appended together) of other daemons that this daemon has received from the commit log
-/// in etcd and has not applied yet, and the last known condition of etcd.
+/// in etcd and has not applied yet. The inbox also records the leader of etcd, when this daemon last read the end of
+/// the log, and why the log cannot be read.
 ///
 /// The follower, which watches the log, adds batches. The commit stage, the thread that appends the batches of this
 /// daemon to the log, applies the received batches to its state. Thread-safe.
@@ -29,7 +30,7 @@ final class LogInbox: Sendable {
         case diverged
     }
 
-    /// The members without a comment are described at the properties of the inbox with the same names.
+    /// For a property without a comment, see the property of the inbox with the same name.
     private struct Contents {
         var applied: LogHead
         /// The batches after ``base``, without gaps.
@@ -54,7 +55,8 @@ final class LogInbox: Sendable {
     private static let (maxPending, maxPendingBytes) = (4096, 64 << 20)
 
     private let contents: Mutex<Contents>
-    /// Signalled for each update. The count may be too high, because the commit stage does not wait for each update.
+    /// Signalled for each update, and wakes the commit stage. The commit stage does not wait for each update, so a wait
+    /// may also end without a new update.
     private let arrivals = DispatchSemaphore(value: 0)
 
     /// - Parameter applied: the head of the last batch in the state of the daemon.

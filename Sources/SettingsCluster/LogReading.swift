@@ -14,6 +14,10 @@ struct LogReading: Sendable {
 
 /// Reads of the log, and the writes that create the log or begin an epoch (another history) in it.
 extension EtcdClient {
+    /// The time limit of reading a whole state. It is longer than the limit of other reads, because a state may be
+    /// large.
+    static let stateReadTimeout = Duration.seconds(300)
+
     /// Returns the batches with their commits: reads the parts of large batches, which are stored under separate keys.
     mutating func readParts(
         of entries: [LogEntry], _ keys: LogKeys, by deadline: Instant
@@ -29,8 +33,8 @@ extension EtcdClient {
                 let range = EtcdRange(key: keys.part(number, of: entry.head))
                 let answer = try call(EtcdTransaction(success: [.range(range)]), isRepeatable: true, by: deadline)
                 guard let part = answer.ranges[0].first?.value else {
-                    // Not `noEffect`: a `LogWriter` also reads parts, to learn the outcome of its own batch, and tries
-                    // again after `unknown`.
+                    // The outcome is not `noEffect`, because a `LogWriter` that determines the outcome of its own batch
+                    // also reads parts. After `unknown`, it tries again.
                     throw EtcdError(
                         outcome: .unknown, description: "a part of batch \(entry.head.batch) is missing in etcd")
                 }
@@ -70,8 +74,8 @@ extension EtcdClient {
         _ = try call(transaction, by: deadline)
     }
 
-    /// Begins a new epoch far beyond every revision that a daemon may have assigned. Changes nothing if the log no
-    /// longer ends with the batch `end`.
+    /// Begins a new epoch, whose revisions are far above every revision that a daemon may have assigned. Changes
+    /// nothing if the log no longer ends with the batch `end`.
     ///
     /// - Parameter revision: the last revision that the caller knows.
     mutating func beginEpoch(
@@ -102,7 +106,7 @@ extension EtcdClient {
             state = try readSnapshot(snapshot, keys, limits: limits, in: directory, by: deadline)
             last = snapshot.head
         } else {
-            // A placeholder, which the first batch of the log replaces with its epoch.
+            // The epoch is a placeholder: the first batch of the log begins the epoch of the log.
             guard let none = Epoch("none") else { return nil }
             state = State(epoch: none, limits: limits)
         }
@@ -132,7 +136,7 @@ extension EtcdClient {
     }
 }
 
-/// The state with which a daemon starts.
+/// Methods that read the state with which a daemon starts.
 extension EtcdClient {
     /// Applies the later batches of the log to a state. If the log is in another epoch or no longer has the next batch,
     /// reads the whole state from etcd instead. Throws if the log ends before the state.
@@ -151,7 +155,7 @@ extension EtcdClient {
             // The log is in another epoch, and neither ends with the last batch in the state nor continues from it.
             let isOtherHistory = end.epoch != last.epoch && first?.previous != last.id && end.line != last.line
             if isGap || isOtherHistory,
-                let state = try readState(keys, limits: limits, in: directory, by: .now + .seconds(300))
+                let state = try readState(keys, limits: limits, in: directory, by: .now + Self.stateReadTimeout)
             {
                 return state
             }
@@ -185,7 +189,7 @@ extension EtcdClient {
         while true {
             do throws(EtcdError) {
                 let readStart = Instant.now
-                let deadline = readStart + .seconds(300)
+                let deadline = readStart + Self.stateReadTimeout
                 if let state = try readState(keys, limits: limits, in: directory, by: deadline) {
                     return (state, readStart)
                 }
@@ -199,7 +203,7 @@ extension EtcdClient {
                             + "so the daemon waits until etcd answers")
                 }
                 lastMessage = error.description
-                // A pause: there is no descriptor to wait for.
+                // With the descriptor -1, the call waits only for the time.
                 _ = PollSet.wait(for: .readable, on: -1, until: .now + .milliseconds(500))
             }
         }

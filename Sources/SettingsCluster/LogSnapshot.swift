@@ -169,7 +169,8 @@ struct SnapshotLock: Sendable {
     }
 
     /// Puts a snapshot, moves the pointer to the snapshot, and deletes all other snapshots. Deletes only the batches
-    /// that the previous snapshot contains, so that a daemon that is a little behind can still read the later batches.
+    /// that the previous snapshot contains, so that a daemon that is a few batches behind can still read the
+    /// later batches.
     ///
     /// - Parameters:
     ///   - old: the pointer to the previous snapshot; nil if there is no snapshot.
@@ -192,7 +193,8 @@ struct SnapshotLock: Sendable {
             operations.append(.delete(keys.batch(LogHead.firstBatch), to: keys.batch(old.head.batch + 1)))
             operations.append(keys.deleteParts(before: old.head.batch + 1))
         }
-        // In one transaction, because a separate deletion could delete the next snapshot, which another daemon has put.
+        // One transaction executes all operations, because a separate deletion could delete the next snapshot, which
+        // another daemon has put.
         try execute(operations, replacing: old, &client)
     }
 

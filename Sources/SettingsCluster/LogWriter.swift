@@ -11,7 +11,7 @@ internal import SettingsStorage
 /// it writes its identifier to the etcd key `claim`, and the other daemons wait a short time for its batch. The commits
 /// of a large batch are stored under several keys, its *parts*, before the transaction. A small batch has 0 parts.
 ///
-/// To settle a batch means to send its transaction until it is known whether etcd has stored the batch.
+/// A batch is *unresolved* while it is unknown whether etcd has stored the batch.
 /// Calls block the calling thread. Not thread-safe.
 struct LogWriter: Sendable {
     typealias Instant = ContinuousClock.Instant
@@ -20,7 +20,8 @@ struct LogWriter: Sendable {
         /// The batch is in the log, and this is its head (the line that identifies a batch). For an empty batch: the
         /// log still ends with the batch that has this head.
         case done(LogHead)
-        /// Other daemons appended batches first. The array has these batches; it may be empty if the inbox has them.
+        /// Other daemons appended batches first. The array has these batches; it may be empty if the inbox already has
+        /// these batches.
         case overtaken([LogEntry])
         case failed(CommitLogError)
     }
@@ -38,7 +39,7 @@ struct LogWriter: Sendable {
     }
 
     /// A batch whose outcome is unknown, and the head of the batch after which it was sent.
-    private struct UnsettledBatch: Sendable {
+    private struct UnresolvedBatch: Sendable {
         let entry: LogEntry
         let end: LogHead
     }
@@ -46,9 +47,10 @@ struct LogWriter: Sendable {
     /// The number of batches that one read returns, unless its caller sets another limit. A batch has at most about a
     /// megabyte without its parts, so the answer to a read has at most about 16 megabytes.
     static let pageSize = 16
-    /// A daemon claims the next batch after other daemons were first this number of times in a row.
+    /// A daemon claims the next batch after other daemons have appended their batches first this number of times in a
+    /// row.
     private static let maxLosses = 5
-    /// The seconds after which etcd deletes a claim. etcd grants no shorter lease.
+    /// The seconds after which etcd deletes a claim. This is the shortest lease that etcd grants.
     private static let claimLeaseSeconds = 2
     /// The time for which other daemons wait for the batch of a claim. Then they delete the claim and write.
     private static let claimTimeout = Duration.milliseconds(500)
@@ -61,12 +63,13 @@ struct LogWriter: Sendable {
     private let daemon: String
     /// The batches that the follower, which watches the log for batches of other daemons, has received.
     private let inbox: LogInbox
-    private var unsettled: UnsettledBatch?
-    /// How often other daemons were first since this daemon last appended a batch.
+    private var unresolvedBatch: UnresolvedBatch?
+    /// The number of times that other daemons appended their batches first since this daemon last appended a batch.
     private var consecutiveLosses = 0
+    /// True if etcd has a claim of this daemon for the next batch, as far as this daemon knows.
     private(set) var hasClaim = false
     /// When this daemon may claim again. The pause doubles with each claim until a claim leads to a batch, because a
-    /// claim without a batch delays the other daemons for nothing.
+    /// claim without a batch delays the other daemons without a benefit.
     private var earliestClaim = Instant.now
     private var claimPause = Self.shortestClaimPause
 
@@ -75,7 +78,7 @@ struct LogWriter: Sendable {
     }
 
     /// True if the outcome of a batch is unknown. The outcome must be determined before the next write.
-    var isUnsettled: Bool { unsettled != nil }
+    var hasUnresolvedBatch: Bool { unresolvedBatch != nil }
 
     /// Appends a batch after the batch with the head `end`. If the batch is empty, only confirms that `end` is the end.
     mutating func write(_ batch: JournalBatch, after end: LogHead, by deadline: Instant) -> Outcome {
@@ -92,16 +95,16 @@ struct LogWriter: Sendable {
         if let error = putParts(of: entry, by: deadline) { return .failed(error) }
         let isOvertaken =
             consecutiveLosses >= Self.maxLosses && !hasClaim && claimFindsNewBatches(after: end, by: deadline)
-        // A batch with parts is sent although etcd will refuse it, because `settle` then deletes the parts.
+        // A batch with parts is sent although etcd will refuse it, because `determineOutcome` then deletes the parts.
         if isOvertaken, entry.head.parts == 0 { return .overtaken([]) }
-        return settle(entry, after: end, mayBeStored: false, by: deadline)
+        return determineOutcome(of: entry, after: end, mayBeStored: false, by: deadline)
     }
 
-    /// Determines the outcome of the unsettled batch; nil if there is no such batch.
-    mutating func settle(by deadline: Instant) -> (entry: LogEntry, outcome: Outcome)? {
-        guard let pending = unsettled else { return nil }
-        unsettled = nil
-        return (pending.entry, settle(pending.entry, after: pending.end, mayBeStored: true, by: deadline))
+    /// Determines the outcome of the unresolved batch. Returns nil if there is no unresolved batch.
+    mutating func determineOutcomeOfUnresolvedBatch(by deadline: Instant) -> (entry: LogEntry, outcome: Outcome)? {
+        guard let pending = unresolvedBatch else { return nil }
+        unresolvedBatch = nil
+        return (pending.entry, determineOutcome(of: pending.entry, after: pending.end, mayBeStored: true, by: deadline))
     }
 
     /// True if etcd has free space: etcd refuses to grant a lease without free space. An unused lease leaves no data.
@@ -119,14 +122,15 @@ struct LogWriter: Sendable {
         _ = try? client.call(transaction, isRepeatable: true, by: deadline)
     }
 
-    /// Sends the transaction of a batch until its outcome is known. Sending the transaction again does no harm: etcd
-    /// executes it at most once, because the transaction changes the end of the log, which is its condition.
+    /// Sends the transaction of a batch until its outcome is known or the deadline passes. Deletes the parts of a batch
+    /// that was not stored. The transaction may be sent repeatedly: etcd executes it at most once, because it changes
+    /// the end of the log, which is its condition.
     ///
     /// - Parameter mayBeStored: true if etcd may have executed the transaction in an earlier call.
-    private mutating func settle(
-        _ entry: LogEntry, after end: LogHead, mayBeStored: Bool, by deadline: Instant
+    private mutating func determineOutcome(
+        of entry: LogEntry, after end: LogHead, mayBeStored: Bool, by deadline: Instant
     ) -> Outcome {
-        let outcome = sendUntilSettled(entry, after: end, mayBeStored: mayBeStored, by: deadline)
+        let outcome = sendUntilOutcomeIsKnown(entry, after: end, mayBeStored: mayBeStored, by: deadline)
         let isNotStored =
             switch outcome {
             case .done: false
@@ -141,11 +145,12 @@ struct LogWriter: Sendable {
         return outcome
     }
 
-    private mutating func sendUntilSettled(
+    private mutating func sendUntilOutcomeIsKnown(
         _ entry: LogEntry, after end: LogHead, mayBeStored: Bool, by deadline: Instant
     ) -> Outcome {
         var mayBeStored = mayBeStored
-        // Set if etcd reported that it has no space. The next attempt then only reads the end of the log.
+        // The error if etcd reported that it has no space; otherwise nil. After this error, the next attempt only reads
+        // the end of the log.
         var spaceError: EtcdError?
         // The claim of another daemon that delays the batch, and when this daemon first saw the claim.
         var otherClaim: (claimant: [UInt8], since: Instant)?
@@ -164,9 +169,9 @@ struct LogWriter: Sendable {
                 case .unchanged(let claimant):
                     if let spaceError, !mayBeStored { return .failed(CommitLogError(.notDone, spaceError)) }
                     spaceError = nil
-                    // If `send` was refused although the end is unchanged, the claim is the reason: another daemon has a
-                    // claim, or this daemon was wrong about its own claim: the claim has expired, or etcd stored it but
-                    // the answer was lost.
+                    // If etcd refused the transaction although the end is unchanged, the reason is the claim. Either
+                    // another daemon has a claim, or `hasClaim` was wrong: the claim of this daemon has expired, or
+                    // etcd stored the claim but the answer was lost.
                     if let claimant, !hasClaim, otherClaim?.claimant != claimant { otherClaim = (claimant, .now) }
                     if claimant == nil { otherClaim = nil }
                     Self.pause(milliseconds: 20, until: deadline)
@@ -180,13 +185,14 @@ struct LogWriter: Sendable {
                 }
                 if error.outcome == .unknown || error.cause == .full || spaceError != nil { mayBeStored = true }
                 if !mayBeStored { return .failed(CommitLogError(.notDone, error)) }
-                // Although the call failed, this batch, or another daemon's batch with the same number, may be in the inbox.
+                // Although the call failed, the follower may have received this batch, or another daemon's batch with
+                // the same number.
                 let received = inbox.entries(after: end)
                 if let first = received.first {
                     return first.head.id == entry.head.id ? recordSuccess(of: entry) : recordLoss(to: received)
                 }
                 guard .now < deadline else {
-                    unsettled = UnsettledBatch(entry: entry, end: end)
+                    unresolvedBatch = UnresolvedBatch(entry: entry, end: end)
                     return .failed(CommitLogError(.unknown, error))
                 }
                 Self.pause(milliseconds: 50, until: deadline)
@@ -280,7 +286,7 @@ struct LogWriter: Sendable {
         for (number, part) in entry.parts.enumerated() {
             let put = EtcdTransaction(success: [.put(keys.part(number, of: entry.head), part)])
             do throws(EtcdError) {
-                // Writing the same part twice does no harm.
+                // Writing the same part twice has the same effect as writing it once.
                 _ = try client.call(put, isRepeatable: true, by: deadline)
             } catch { return CommitLogError(.notDone, error) }
         }
@@ -288,7 +294,8 @@ struct LogWriter: Sendable {
     }
 
     /// Claims the next batch, because this daemon has lost repeatedly. If the claim shows that the log no longer ends
-    /// at `end`, waits for the new batches. Returns true if the inbox then has them. A failed claim does no harm.
+    /// at `end`, waits for the new batches. Returns true if the inbox then has the new batches. After a failed claim,
+    /// the caller writes without a claim.
     private mutating func claimFindsNewBatches(after end: LogHead, by deadline: Instant) -> Bool {
         let start = Instant.now
         guard start >= earliestClaim else { return false }
@@ -299,7 +306,7 @@ struct LogWriter: Sendable {
         // If the lease took this long, the batch would take as long, and the other daemons would delete the claim.
         let isLate = lease == nil || .now >= start + Self.claimTimeout
         let answer = isLate ? nil : try? client.call(transaction, by: deadline)
-        // Another daemon has a claim.
+        // The transaction fails if the key `claim` exists, which means that another daemon has a claim.
         if let answer, !answer.hasSucceeded { return false }
         earliestClaim = .now + claimPause
         claimPause = min(claimPause * 2, Self.longestClaimPause)

@@ -9,10 +9,10 @@ struct WriteOrder: Sendable {
 
     /// Other daemons wait for a daemon only if it has written within this time.
     private static let writerLifetime = Duration.milliseconds(200)
-    /// The time to wait for each daemon whose turn is earlier, in round trips to etcd. With less time, a slow daemon
-    /// often loses its turn.
+    /// The duration of a turn (the time to wait for each daemon that is earlier in the ring), in round trips to etcd.
+    /// With shorter turns, a slow daemon often loses its turn.
     private static let roundTripsPerTurn = 2.5
-    /// The maximum time to wait for each daemon whose turn is earlier.
+    /// The maximum duration of a turn.
     private static let maxTurn = Duration.milliseconds(20)
 
     /// The identifier of this daemon.

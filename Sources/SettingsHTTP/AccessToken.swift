@@ -8,7 +8,8 @@ internal import Synchronization
 public final class AccessToken: Sendable {
     /// The environment variable that contains the path of a file with the token.
     package static let fileVariable = "SETTINGS_TOKEN_FILE"
-    /// The environment variable that contains the token, if no variable names a file.
+    /// The environment variable that contains the token. It is used only if the variable `SETTINGS_TOKEN_FILE` is not
+    /// set or is empty.
     package static let textVariable = "SETTINGS_TOKEN"
 
     enum Source: Sendable {
@@ -18,7 +19,7 @@ public final class AccessToken: Sendable {
 
     let source: Source
 
-    /// The token itself, as `settingsd token create` prints it.
+    /// Creates a token from its text, as `settingsd token create` prints it.
     ///
     /// - Parameter text: the token. Blanks and line ends before and after the token are removed.
     public convenience init(_ text: String) {
@@ -38,7 +39,7 @@ public final class AccessToken: Sendable {
                 }))
     }
 
-    /// A token in a regular file.
+    /// Creates a token that is in a regular file.
     ///
     /// The client reads the file for the first request, and again after the daemon refuses the token, so that a program
     /// gets a new token without a restart. If the file cannot be read or contains no valid token, a request fails with
@@ -50,12 +51,12 @@ public final class AccessToken: Sendable {
         self.init(.file(AccessTokenFile(path, from: nil)))
     }
 
-    /// A token in a file whose path is the value of an environment variable.
+    /// Creates a token that is in a file whose path is the value of an environment variable.
     package convenience init(file path: String, from variable: String) {
         self.init(.file(AccessTokenFile(path, from: variable)))
     }
 
-    /// A token in a file that may also be a pipe, or in standard input if the path is `-`.
+    /// Creates a token that is in a regular file or a pipe, or in standard input if the path is `-`.
     package convenience init(fileOrPipe path: String, from variable: String?) {
         self.init(
             .file(
@@ -70,10 +71,10 @@ public final class AccessToken: Sendable {
         self.source = source
     }
 
-    private static let shared = Mutex<AccessToken?>(ofEnvironment)
+    private static let shared = Mutex<AccessToken?>(fromEnvironment)
 
-    private static var ofEnvironment: AccessToken? {
-        if let path = EnvironmentVariables.nonEmptyValue(of: fileVariable) {
+    private static var fromEnvironment: AccessToken? {
+        if let path = EnvironmentVariables.path(in: fileVariable) {
             return AccessToken(file: path, from: fileVariable)
         }
         return EnvironmentVariables.nonEmptyValue(of: textVariable).map { AccessToken($0, from: textVariable) }
@@ -88,7 +89,8 @@ public final class AccessToken: Sendable {
         set { shared.withLock { $0 = newValue } }
     }
 
-    /// Reads the file of the token, unless the token is known. Blocks the calling thread, at most until the deadline.
+    /// Reads the file of the token, unless a request has read the file before. Blocks the calling thread, at most until
+    /// the deadline.
     package func load(by deadline: ContinuousClock.Instant) throws(TokenError) {
         switch source {
         case .text(let token): _ = try token.get()

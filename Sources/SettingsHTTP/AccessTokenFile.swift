@@ -2,6 +2,7 @@ internal import Dispatch
 internal import Platform
 internal import Synchronization
 
+/// The reason why a token cannot be sent.
 package struct TokenError: Error, Equatable, Sendable {
     package enum Kind: Sendable {
         /// The file cannot be read, is not a regular file, or contains no token.
@@ -13,7 +14,7 @@ package struct TokenError: Error, Equatable, Sendable {
     }
 
     package let kind: Kind
-    /// A complete message.
+    /// A complete error message for people, such as `cannot read the token file /path: it is empty`.
     package let message: String
 }
 
@@ -41,7 +42,7 @@ final class AccessTokenFile: Sendable {
         fileprivate let file: AccessTokenFile
         fileprivate let id: UInt64
 
-        /// Drops the completion. The thread that reads the file continues.
+        /// Ensures that the completion is not called later. The thread that reads the file continues.
         func cancel() {
             _ = file.state.withLock { $0.waiting.removeValue(forKey: id) }
         }
@@ -50,7 +51,7 @@ final class AccessTokenFile: Sendable {
     static let maximumLength = 4096
 
     let path: String
-    /// The name of the file in error messages.
+    /// The phrase for the file in error messages, such as `the token file /path`.
     private let label: String
     private let readBytes: Read
     private let state = Mutex(State())
@@ -63,7 +64,7 @@ final class AccessTokenFile: Sendable {
     init(_ path: String, from variable: String?, read: Read? = nil) {
         self.path = path
         label =
-            (path == "-" ? "the token from standard input" : "the token file \(path)")
+            (path == "-" ? "the token from standard input" : "the token file \(path.withVisibleBytes)")
             + (variable.map { " (\($0))" } ?? "")
         readBytes =
             read ?? { path in
@@ -84,7 +85,8 @@ final class AccessTokenFile: Sendable {
         }
     }
 
-    /// Reads the file on another thread, unless the token is known. Calls made during a read share its result.
+    /// Reads the file on another thread, unless the token is known. All calls that are made during a read get its
+    /// result.
     ///
     /// - Parameter completion: Called at most once, on the calling thread or on the thread that reads. It must not
     ///   block.

@@ -37,13 +37,14 @@ package final class AnswerReader: Sendable {
 
     package var isRunning: Bool { mailbox.withLock { $0.waker != nil } }
 
-    /// The moment at which a request is sent, or nil to send it immediately, and its deadline.
+    /// The start and the deadline of a request.
     struct TimeSpan: Sendable {
+        /// The moment at which the request is sent. Nil to send it immediately.
         var start: ContinuousClock.Instant?
         var deadline: ContinuousClock.Instant
     }
 
-    /// Sends a request. Returns its number for ``cancel(_:)``.
+    /// Sends a request. Returns the number that identifies the request in ``cancel(_:)`` and ``sendNow(_:)``.
     ///
     /// - Parameter completion: called once, on the thread of the reader, or on the calling thread if the system cannot
     ///   create a thread. It must return soon and must not wait.
@@ -69,6 +70,7 @@ package final class AnswerReader: Sendable {
         try? post(.cancel(id))
     }
 
+    /// Passes a command to the thread. Starts the thread if there is none.
     private func post(_ command: Command) throws(SystemError) {
         let newWaker = try mailbox.withLock { mailbox throws(SystemError) -> Waker? in
             var newWaker: Waker?
@@ -113,8 +115,8 @@ package final class AnswerReader: Sendable {
         }
     }
 
-    /// Marks the thread as ended, unless there are new commands. Returns true if the thread has to end.
-    private func mayEnd() -> Bool {
+    /// Marks the thread as ended and returns true, unless there are new commands.
+    private func endIfIdle() -> Bool {
         mailbox.withLock { mailbox in
             guard mailbox.commands.isEmpty else { return false }
             mailbox.waker = nil
@@ -123,7 +125,7 @@ package final class AnswerReader: Sendable {
     }
 }
 
-// The methods of this extension run on the thread of the reader.
+// The methods of this extension run on the answer reader thread.
 extension AnswerReader {
     private func run(_ waker: Waker) {
         withUnsafeTemporaryAllocation(byteCount: Exchange.bufferSize, alignment: 16) { buffer in
@@ -136,7 +138,7 @@ extension AnswerReader {
                     waiting, id, exchange in
                     proceed(id, exchange.advance(buffer), &waiting)
                 }
-                if waiting.isEmpty, ContinuousClock.now >= idleUntil, mayEnd() { return }
+                if waiting.isEmpty, ContinuousClock.now >= idleUntil, endIfIdle() { return }
             }
         }
     }
@@ -191,9 +193,10 @@ extension AnswerReader {
     }
 }
 
-/// A request that waits for its answer without blocking a thread.
+/// A request whose answer the answer reader thread awaits, so that no other thread is blocked. Most requests of this
+/// type are long polls; the async functions of clients also use it.
 ///
-/// It can be started once. Only `cancel` ends it early; its release does not.
+/// A request can be started once. Only `cancel` ends the request early; the release of the object does not.
 package final class LongPoll: Sendable {
     private enum Phase {
         case notStarted(sendsNow: Bool)
@@ -249,7 +252,8 @@ package final class LongPoll: Sendable {
         if let id { reader.sendNow(id) }
     }
 
-    /// Closes the connection of the request and calls the completion with `cancelled`, unless it has been called.
+    /// Closes the connection of the request and calls the completion with `cancelled`, unless the completion was called
+    /// before.
     package func cancel() {
         let id = phase.withLock { phase -> UInt64? in
             defer { phase = .cancelled }

@@ -26,7 +26,7 @@ package final class ConnectionPool: Sendable {
     /// The value of `Host` in requests.
     let hostField: String
     let host: HostAddresses
-    /// The token of this pool. Nil for the token of the process.
+    /// The token of this pool. Nil to use the token of the process, `AccessToken.standard`.
     private let ownToken: AccessToken?
     private let limit: Int
     private let idleLimit: Duration?
@@ -39,7 +39,7 @@ package final class ConnectionPool: Sendable {
     ///   - limit: the maximum number of idle connections.
     ///   - idleLimit: the maximum time for which a connection is idle before the pool closes it. It should be less than
     ///     the idle timeout of the daemon. Nil if the owner of the pool closes the connections.
-    ///   - token: the token of the requests. Nil for the token of the process.
+    ///   - token: the token of the requests. Nil to use the token of the process, `AccessToken.standard`.
     package convenience init(
         _ address: ServerAddress, keeping limit: Int = ConnectionPool.usualLimit,
         idleLimit: Duration? = .seconds(60), token: AccessToken? = nil
@@ -68,19 +68,19 @@ package final class ConnectionPool: Sendable {
     /// connection.
     func removeConnection(at now: ContinuousClock.Instant = .now) -> Connection? {
         while true {
-            // `old` is released, which closes the connections, after the lock was released.
+            // The release of `old` closes the old connections. It happens after the lock was released.
             let (connection, old) = state.withLock { state in
                 let old = removeOld(&state, at: now)
                 return (state.idle.popLast()?.connection, old)
             }
             _ = old
             guard let connection else { return nil }
-            if connection.isQuiet { return connection }
+            if connection.isOpenWithoutInput { return connection }
         }
     }
 
-    /// Adds a connection whose last answer is complete to the idle connections.
-    func give(_ connection: Connection, at now: ContinuousClock.Instant = .now) {
+    /// Adds a connection to the idle connections. Its last answer must be complete.
+    func keepIdle(_ connection: Connection, at now: ContinuousClock.Instant = .now) {
         let (dropped, sweep) = state.withLock { state -> (Idle?, ContinuousClock.Instant?) in
             guard !state.isClosed else { return (nil, nil) }
             state.idle.append(Idle(connection: connection, since: now))
@@ -91,7 +91,7 @@ package final class ConnectionPool: Sendable {
         if let sweep { sweepLater(at: sweep) }
     }
 
-    /// Closes all idle connections. The pool then keeps no further connections.
+    /// Closes all idle connections. After this call, the pool keeps no connection.
     package func close() {
         _ = state.withLock { state in
             state.isClosed = true
@@ -111,6 +111,7 @@ package final class ConnectionPool: Sendable {
         if let next { sweepLater(at: next) }
     }
 
+    /// Removes and returns the connections that were idle for too long.
     private func removeOld(_ state: inout State, at now: ContinuousClock.Instant) -> [Idle] {
         guard let idleLimit else { return [] }
         let old = state.idle.prefix { $0.since + idleLimit <= now }

@@ -6,7 +6,7 @@ internal import Synchronization
 /// A connection to a server. An exchange or the pool retains it. The release of the last reference closes it.
 final class Connection: Sendable {
     let socket: Socket
-    /// Nil for a connection without TLS.
+    /// The TLS session. Nil for a connection without TLS.
     private let session: TLSSession?
 
     /// - Parameter host: the host that the server's certificate must name. Nil for a connection without TLS.
@@ -26,8 +26,8 @@ final class Connection: Sendable {
         if let session { session.send(bytes) } else { socket.send(bytes) }
     }
 
-    /// True if the server has neither sent bytes nor closed the connection.
-    var isQuiet: Bool { socket.hasNoInput && session?.hasPending != true }
+    /// True if the connection is open and has no unread bytes.
+    var isOpenWithoutInput: Bool { socket.hasNoInput && session?.hasPending != true }
 }
 
 /// A state machine that connects to one of the addresses of a host. It never waits, but returns the event to wait for.
@@ -57,17 +57,20 @@ struct Connector {
     private static let busyPause = Duration.milliseconds(5)
 
     /// The addresses that are not yet tried in this round.
-    private var rest: ArraySlice<SocketAddress>
-    private var again: [SocketAddress] = []
+    private var untried: ArraySlice<SocketAddress>
+    /// The addresses of the next round: addresses that did not answer in time, or whose backlog was full.
+    private var nextRound: [SocketAddress] = []
+    /// The time limit for each address in this round.
     private var attemptLimit = Self.firstAttemptLimit
     private var attempt: Attempt?
     private var pauseEnd: ContinuousClock.Instant?
+    /// The reason of the last failure.
     private var failure = "no address"
     /// The host that the server's certificate must name. Nil without TLS.
     private let secureHost: String?
 
     init(_ addresses: [SocketAddress], securedFor host: String? = nil) {
-        rest = addresses[...]
+        untried = addresses[...]
         secureHost = host
     }
 
@@ -80,11 +83,11 @@ struct Connector {
                 switch connection.socket.connect(to: address) {
                 case .connected: return .connected(connection, address)
                 case .inProgress:
-                    let isAlone = rest.isEmpty && again.isEmpty
+                    let isOnlyAddress = untried.isEmpty && nextRound.isEmpty
                     attempt = Attempt(
-                        connection: connection, address: address, end: isAlone ? nil : .now + attemptLimit)
+                        connection: connection, address: address, end: isOnlyAddress ? nil : .now + attemptLimit)
                 case .busy:
-                    again.append(address)
+                    nextRound.append(address)
                     pauseEnd = .now + Self.busyPause
                 case .failed(let code): failure = SystemError.text(code)
                 }
@@ -106,19 +109,20 @@ struct Connector {
                 let descriptor = attempt.connection.socket.descriptor
                 return .waiting(Exchange.Wait(descriptor: descriptor, events: .writable, until: attempt.end))
             }
-            again.append(attempt.address)
+            nextRound.append(attempt.address)
         case .failed(let code): failure = SystemError.text(code)
         }
         self.attempt = nil
         return nil
     }
 
+    /// Removes and returns the next address to try. Begins another round if no untried address remains.
     private mutating func next() -> SocketAddress? {
-        if let address = rest.popFirst() { return address }
-        rest = again[...]
-        again = []
+        if let address = untried.popFirst() { return address }
+        untried = nextRound[...]
+        nextRound = []
         attemptLimit = min(attemptLimit * 4, Self.longestAttemptLimit)
-        return rest.popFirst()
+        return untried.popFirst()
     }
 }
 
@@ -129,20 +133,20 @@ final class HostAddresses: Sendable {
     private struct State {
         var cached: [SocketAddress] = []
         var cachedUntil: ContinuousClock.Instant?
-        /// The address that was connected to last.
-        var best: SocketAddress?
+        /// The address of the last successful connection.
+        var preferred: SocketAddress?
         /// The completions of the callers that wait for the resolver. Empty if no thread resolves the name.
         var waiting: [@Sendable (LookUpResult) -> Void] = []
 
-        /// The cached addresses, `best` first. Nil if the cache is empty or has expired.
+        /// The cached addresses, `preferred` first. Nil if the cache is empty or has expired.
         var unexpired: [SocketAddress]? {
             guard let cachedUntil, cachedUntil > .now else { return nil }
             return ordered(cached)
         }
 
-        /// Returns the same addresses, `best` first.
+        /// Returns the same addresses, `preferred` first.
         func ordered(_ addresses: [SocketAddress]) -> [SocketAddress] {
-            guard let best, let index = addresses.firstIndex(of: best), index > 0 else { return addresses }
+            guard let preferred, let index = addresses.firstIndex(of: preferred), index > 0 else { return addresses }
             var ordered = addresses
             ordered.insert(ordered.remove(at: index), at: 0)
             return ordered
@@ -225,16 +229,16 @@ final class HostAddresses: Sendable {
     }
 
     func recordSuccess(_ address: SocketAddress) {
-        // Most hosts have one address.
+        // A host with one address needs no preferred address.
         guard fixed?.count != 1 else { return }
-        state.withLock { $0.best = address }
+        state.withLock { $0.preferred = address }
     }
 
     /// Clears the cache after all addresses have failed, because the host may have other addresses now.
     func forget() {
         state.withLock { state in
             state.cachedUntil = nil
-            state.best = nil
+            state.preferred = nil
         }
     }
 }

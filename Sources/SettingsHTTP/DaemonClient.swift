@@ -10,7 +10,7 @@ internal import Platform
 public final class DaemonClient: Sendable {
     /// The address of the daemon.
     public let address: ServerAddress
-    /// The maximum duration of a request. The time for which the daemon waits for a change is added.
+    /// The maximum duration of a request, in addition to the time for which the daemon waits for a change.
     let timeout: Duration
     let pool: ConnectionPool
     private let reader: AnswerReader
@@ -71,10 +71,11 @@ public final class DaemonClient: Sendable {
         }
     }
 
-    /// The form of this client that blocks the calling thread.
+    /// The blocking variant of this client.
     public var blocking: Blocking { Blocking(client: self) }
 
-    /// The form of a client that blocks the calling thread until the answer arrives or the time is over.
+    /// The blocking variant of a client: `send` blocks the calling thread until the answer arrives or the timeout
+    /// passes.
     public struct Blocking: Sendable {
         let client: DaemonClient
 
@@ -96,7 +97,7 @@ public final class DaemonClient: Sendable {
         }
     }
 
-    /// Returns a request that does not block a thread. The caller starts the request.
+    /// Returns an object that sends the request without blocking a thread. The caller starts the request.
     func poll<Output>(_ endpoint: Endpoint<Output>) -> LongPoll {
         LongPoll(endpoint.request, pool, by: deadline(of: endpoint), reader: reader)
     }

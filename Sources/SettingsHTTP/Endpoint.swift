@@ -8,14 +8,15 @@ public import SettingsAPI
 public struct Endpoint<Output: Sendable>: Sendable {
     enum Step {
         case answer(Output)
-        /// The output needs another request, for example for the next page.
+        /// The output needs another request, for example for the next page. The associated value is this request.
         case next(Endpoint)
     }
 
     package var request: Request
     package var isWrite: Bool { request.isWrite }
-    /// The time for which the daemon waits for a change before it answers. It is added to the timeout of the client.
+    /// The time for which the daemon waits for a change before it answers. The client adds this time to its timeout.
     private(set) var wait = Duration.zero
+    /// True if the status 304 (Not Modified) is an answer. Otherwise it is an error.
     private var allowsNotModified = false
     private let readStep: @Sendable (Reply) throws(SettingsError) -> Step
 
@@ -63,14 +64,14 @@ public struct Endpoint<Output: Sendable>: Sendable {
 }
 
 extension Endpoint {
-    /// Returns a GET that waits until the resource no longer has a revision. Its output is nil if the resource still
-    /// has the revision when the wait is over.
+    /// Returns a GET that waits until the resource has another revision than the given revision. Its output is nil if
+    /// the resource still has the given revision when the wait is over.
     ///
-    /// If the daemon hides secrets from the caller, the entity tag of an answer contains more than the revision. The
-    /// daemon then answers a request with only the revision at once, and the request is sent again with the tag of the
-    /// answer.
-    static func unlessAt<Body>(
-        _ revision: Revision, tag: EntityTag? = nil, _ request: Request, wait: Duration?,
+    /// If the daemon hides secrets from the caller, the entity tag of an answer contains more than the revision. A
+    /// request whose tag contains only the revision is then answered at once, and the client sends the request again
+    /// with the tag of the answer.
+    static func waitingForChange<Body>(
+        from revision: Revision, tag: EntityTag? = nil, _ request: Request, wait: Duration?,
         _ body: @escaping @Sendable (Reply) throws(SettingsError) -> Body
     ) -> Endpoint where Output == Body? {
         var conditional = request
@@ -78,7 +79,7 @@ extension Endpoint {
         var endpoint = Endpoint(steps: conditional) { reply throws(SettingsError) in
             if reply.status == 304 { return .answer(nil) }
             if tag == nil, let tag = reply.entityTag, tag.revision == revision, tag != EntityTag(revision) {
-                return .next(.unlessAt(revision, tag: tag, request, wait: wait, body))
+                return .next(.waitingForChange(from: revision, tag: tag, request, wait: wait, body))
             }
             return .answer(try body(reply))
         }
@@ -90,16 +91,18 @@ extension Endpoint {
     /// Returns an endpoint whose output is all entries of a listing. It sends a request for each page.
     ///
     /// - Parameters:
+    ///   - name: the name after which the next page begins; nil for the first page.
+    ///   - earlierPages: the entries of the pages that were received before.
     ///   - page: returns the endpoint of the page after a name, or of the first page for nil.
     ///   - content: returns the entries of a page, and the name after which the next page begins.
     static func all<Page, Entry, Name: Comparable & Sendable>(
-        after name: Name? = nil, _ before: [[Entry]] = [], page: @escaping @Sendable (Name?) -> Endpoint<Page>,
+        after name: Name? = nil, _ earlierPages: [[Entry]] = [], page: @escaping @Sendable (Name?) -> Endpoint<Page>,
         content: @escaping @Sendable (Page) -> ([Entry], next: Name?)
     ) -> Endpoint where Output == [Entry] {
         let endpoint = page(name)
         return Endpoint(steps: endpoint.request) { reply throws(SettingsError) in
             let (entries, next) = content(try endpoint.read(reply))
-            let pages = before + [entries]
+            let pages = earlierPages + [entries]
             guard let next else { return .answer(Array(pages.joined())) }
             // The names are in ascending order. Without this check, a wrong answer could cause endless requests.
             if let name, next <= name {
@@ -143,7 +146,7 @@ package struct Reply: Equatable, Sendable {
         return .problem(problem, revision: tag)
     }
 
-    /// The detail for a response that is not from a daemon. Its body may be a page for people.
+    /// The detail for a response that is not from a daemon. It does not contain the body, which may be an HTML page.
     private var foreignDetail: String {
         let detail = "the response is not from a settings daemon"
         guard (300..<400).contains(status), let location = response.fields.value(of: "location") else { return detail }
@@ -172,6 +175,7 @@ package struct Reply: Equatable, Sendable {
         return Answer(body: try body(), cursor: cursor, isCreated: status == 201)
     }
 
+    /// The revision in the entity tag.
     var tag: Revision? { entityTag?.revision }
 
     var entityTag: EntityTag? { response.fields.value(of: "etag").flatMap { EntityTag(weakOrStrong: $0) } }
@@ -180,15 +184,16 @@ package struct Reply: Equatable, Sendable {
         .malformedAnswer("HTTP status \(status), \(reason)", outcome: isWrite ? .unknown : .notDone)
     }
 
-    /// The body as JSON. It may have some more levels than a value, because it contains values.
+    /// The body as JSON. The body may be nested a few levels deeper than a value, because it contains values.
     private func value() throws(JSONParseError) -> JSONValue {
         try JSONValue(parsing: response.body, maximumDepth: JSONValue.maximumDepthAroundValues)
     }
 }
 
 extension Problem {
-    /// The problem of a repeated write whose first attempt may have been done. A temporary refusal does not say whether
-    /// the first attempt was done, because the daemon has refused the repeat before it looked for the request key.
+    /// The problem of a repeated write if the daemon may have done the first attempt. The outcome of a temporary
+    /// refusal is unknown, because the daemon has refused the repeat before it looked for the request key of the first
+    /// attempt.
     package var afterAttemptThatMayBeDone: Problem {
         guard isTransient || self.codeName.isEmpty else { return self }
         var problem = self

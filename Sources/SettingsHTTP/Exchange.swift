@@ -8,7 +8,7 @@ internal import SettingsModel
 /// The server may close an idle connection at the moment at which the client sends a request over it. So the exchange
 /// sends a request once more over a new connection if no byte of an answer has arrived and the repeat is safe.
 final class Exchange {
-    /// The size of the receive buffer that a driver provides. A socket seldom has more bytes at a time.
+    /// The size in bytes of the receive buffer that a driver provides. A socket seldom has more unread bytes.
     static let bufferSize = 65_536
 
     enum Progress {
@@ -54,11 +54,11 @@ final class Exchange {
     /// The read of a token file that a driver has started for this exchange.
     var pendingRead: AccessTokenFile.PendingRead?
     private var sentCount = 0
-    /// False if the server accepts no further bytes of the request.
+    /// False after a send has failed. The server may still have sent an answer.
     private var canSend = true
     private var reader = ResponseReader()
     private var hasRepeated = false
-    /// True if the daemon may have done the write of the attempt before a repeat.
+    /// True if the request was sent again, and the daemon may have done the write of the first attempt.
     private var hasLostWrite = false
     /// True if all bytes of a write were sent in one of the attempts. The daemon ignores an incomplete request.
     private var mayHaveTakenEffect = false
@@ -135,7 +135,8 @@ final class Exchange {
         return nil
     }
 
-    /// Adds the text of the token to the request. Nil for a request without a token.
+    /// Serializes the request, with the text of the token as the field `Authorization`. Nil for a request without a
+    /// token.
     func sign(with text: String?) {
         var request = request
         if let text { request.fields.append("Authorization", text: "Bearer \(text)") }
@@ -144,6 +145,7 @@ final class Exchange {
         phase = .signed
     }
 
+    /// Begins to connect to one of the addresses.
     func connect(to addresses: [SocketAddress]) {
         phase = .connecting(Connector(addresses, securedFor: pool.address.secureHost))
     }
@@ -158,7 +160,7 @@ final class Exchange {
     private func transfer(on connection: Connection, _ buffer: UnsafeMutableRawBufferPointer) -> Progress? {
         let hadSent = sentCount
         send(on: connection)
-        // The answer cannot have arrived yet, so a call of `receive` would be useless.
+        // The last byte of the request was sent just now, so the answer has not arrived yet.
         if hadSent < bytes.count, sentCount == bytes.count {
             return .waiting(Wait(descriptor: connection.socket.descriptor, events: .readable))
         }
@@ -187,8 +189,8 @@ final class Exchange {
         let bytes = bytes
         while canSend, sentCount < bytes.count {
             guard let sent = connection.send(bytes.span.extracting(sentCount...)) else {
-                // The server may have refused the request before it has received the whole request. The answer must
-                // still be read.
+                // The server may have refused the request before it has received the whole request. Therefore the
+                // exchange still reads the answer.
                 canSend = false
                 return
             }
@@ -206,7 +208,7 @@ final class Exchange {
             guard let response else { return nil }
             // If there are bytes after the answer, later bytes on the connection may not be the answer to the next
             // request.
-            if !response.closes, !reader.hasExcess, sentCount == bytes.count { pool.give(connection) }
+            if !response.closes, !reader.hasExcess, sentCount == bytes.count { pool.keepIdle(connection) }
             return answered(response)
         } catch {
             return .finished(.failure(.malformedAnswer(error.reason, outcome: outcome)))

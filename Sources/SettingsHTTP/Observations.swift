@@ -16,11 +16,13 @@ public struct Observations: AsyncSequence, Sendable {
     let client: DaemonClient
     let watched: ObservedSubject
     let start: ResumePoint?
+    /// The approximate maximum number of changes in one element.
     let limit: Int?
+    /// True to get only the last change of each key in an element.
     let latest: Bool
     /// The time for which the daemon waits for a change before it answers.
     let wait: Duration
-    /// Called with the first failure of an outage. The sequence tries again after the failure.
+    /// Called with the first failure after an answer. The sequence tries again after each failure.
     package var onOutage: (@Sendable (SettingsError) -> Void)?
 
     /// Returns an iterator. It sends the first request when `next` is called.
@@ -140,6 +142,7 @@ package struct ObservationProgress: Sendable {
     package enum Step: Equatable, Sendable {
         /// Deliver the observation, and then send the next request.
         case deliver(SettingsObservation)
+        /// Send the next request after a pause, without delivering anything.
         case again(after: Duration)
         case fail(SettingsError)
     }
@@ -147,7 +150,7 @@ package struct ObservationProgress: Sendable {
     /// The shortest pause between an answer without changes and the next request.
     package static let pace = Duration.milliseconds(2)
 
-    /// The cursor of the last answer.
+    /// The cursor of the last answer. Before the first answer, the point at which the program wants to begin.
     package private(set) var since: ResumePoint?
     /// The pause before the next request after an answer that was delivered.
     package private(set) var pause = Duration.zero
@@ -174,10 +177,10 @@ package struct ObservationProgress: Sendable {
             known = Shape(observation)
             return .deliver(observation)
         }
-        // A daemon that shuts down asks for a pause.
-        pause = BackOff.asked(milliseconds: news.retryAfterMs)
+        // A daemon that shuts down answers at once, and asks the client to wait before the next request.
+        pause = BackOff.requestedPause(milliseconds: news.retryAfterMs)
         var shape = Shape(observation)
-        // For a watched prefix, an answer names only the suites that changed.
+        // For suites with a watched prefix, an answer names only the suites that changed, so keep the other schemas.
         if let known { shape.schemas.merge(known.schemas) { new, _ in new } }
         defer { known = shape }
         // If nothing has changed during the wait, there is nothing to deliver. The first answer is always delivered.
@@ -187,7 +190,7 @@ package struct ObservationProgress: Sendable {
 
     /// Records a failure, and returns the next step.
     package mutating func step(_ error: SettingsError, using generator: inout some RandomNumberGenerator) -> Step {
-        let asked = BackOff.asked(milliseconds: error.problem?.retryAfterMs)
+        let asked = BackOff.requestedPause(milliseconds: error.problem?.retryAfterMs)
         if error.code == .unknownSuite, error.problem?.retryAfterMs != nil {
             // The suite does not exist. The daemon has already waited for the suite, and asks for a retry.
             backOff.reset()
@@ -197,7 +200,7 @@ package struct ObservationProgress: Sendable {
         return .again(after: backOff.next(notBefore: asked, using: &generator))
     }
 
-    /// Returns true if the last failure is the first failure of an outage. A missing suite is not an outage.
+    /// Returns true if the error is the first failure after an answer. A missing suite does not count as a failure.
     fileprivate func isFirstFailure(_ error: SettingsError) -> Bool {
         backOff.failures == 1 && error.code != .unknownSuite
     }
@@ -236,8 +239,8 @@ package struct BackOff: Sendable {
     package static let shortest = Duration.milliseconds(100)
     package static let longest = Duration.seconds(2)
     /// The longest pause that a server can ask for. Without this limit, a wrong answer of a proxy could stop the
-    /// client.
-    package static let longestAsked = Duration.seconds(60)
+    /// client for a long time.
+    package static let longestRequestedPause = Duration.seconds(60)
 
     private(set) var failures = 0
 
@@ -248,9 +251,9 @@ package struct BackOff: Sendable {
         failures = 0
     }
 
-    /// Returns the pause that a server asks for, at most `longestAsked`.
-    package static func asked(milliseconds: Int64?) -> Duration {
-        min(.milliseconds(max(0, milliseconds ?? 0)), longestAsked)
+    /// Returns the pause that a server asks for, at most `longestRequestedPause`.
+    package static func requestedPause(milliseconds: Int64?) -> Duration {
+        min(.milliseconds(max(0, milliseconds ?? 0)), longestRequestedPause)
     }
 
     /// Returns the pause after another failure.

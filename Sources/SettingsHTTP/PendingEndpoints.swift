@@ -17,7 +17,7 @@ extension Endpoint where Output == PendingDescription {
 }
 
 extension Endpoint where Output == Answer<WriteSummary> {
-    /// Ends a pending action, or moves its deadline.
+    /// Ends a pending action, or changes its deadline.
     package static func perform(
         _ request: PendingRequest, on id: PendingID, _ options: WriteOptions = .plain
     ) -> Endpoint {

@@ -47,9 +47,12 @@ extension Endpoint where Output == Answer<SuiteListing> {
     ///   - prefix: list only suites whose names begin with this text.
     ///   - after: list only suites after this name.
     ///   - limit: the maximum number of suites.
-    public static func suites(prefix: String? = nil, after: SuiteName? = nil, limit: Int? = nil) -> Endpoint {
+    ///   - includesDropped: true to list also dropped suites of which the daemon has commits.
+    public static func suites(
+        prefix: String? = nil, after: SuiteName? = nil, limit: Int? = nil, includesDropped: Bool = false
+    ) -> Endpoint {
         let target = RequestTarget("v1", "suites").with("prefix", prefix).with("after", after?.text)
-            .with("limit", limit.map(String.init))
+            .with("limit", limit.map(String.init)).with(flag: "dropped", includesDropped)
         return Endpoint(Request(.get, target)) { reply throws(SettingsError) in try reply.answer() }
     }
 }
@@ -79,15 +82,16 @@ extension Endpoint where Output == SuiteState {
 }
 
 extension Endpoint where Output == SuiteState? {
-    /// The suite, as soon as it has another revision than the given revision. Nil if it has not changed when the wait
-    /// is over.
+    /// The suite, as soon as it has another revision than the given revision. Nil if the suite has not changed when the
+    /// wait is over.
     ///
     /// - Parameters:
     ///   - suite: the suite.
     ///   - revision: the revision that the program knows.
     ///   - wait: the time for which the daemon waits for a change.
     public static func suite(_ suite: SuiteName, changedFrom revision: Revision, wait: Duration? = nil) -> Endpoint {
-        .unlessAt(revision, Request(.get, .suite(suite).waiting(wait)), wait: wait) { reply throws(SettingsError) in
+        .waitingForChange(from: revision, Request(.get, .suite(suite).waiting(wait)), wait: wait) {
+            reply throws(SettingsError) in
             try reply.body()
         }
     }
@@ -123,8 +127,8 @@ extension Endpoint where Output == [KeyListing.Entry] {
 }
 
 extension Endpoint where Output == Answer<SettingState> {
-    /// One setting. Throws the code `notSet` if it has no value, and `invalidStored` if the stored value does not match
-    /// the schema.
+    /// One setting. Throws the code `notSet` if the setting has no value, and `invalidStored` if the stored value does
+    /// not match the schema.
     public static func setting(_ key: KeyName, in suite: SuiteName, at moment: Moment? = nil) -> Endpoint {
         Endpoint(Request(.get, .key(key, suite).with("at", moment?.text))) { reply throws(SettingsError) in
             try reply.answer()
@@ -133,8 +137,8 @@ extension Endpoint where Output == Answer<SettingState> {
 }
 
 extension Endpoint where Output == Answer<SettingState>? {
-    /// The setting, as soon as it has another revision than the given revision. Nil if it has not changed when the wait
-    /// is over.
+    /// The setting, as soon as it has another revision than the given revision. Nil if the setting has not changed when
+    /// the wait is over.
     ///
     /// - Parameters:
     ///   - key: the key.
@@ -145,7 +149,9 @@ extension Endpoint where Output == Answer<SettingState>? {
         _ key: KeyName, in suite: SuiteName, changedFrom revision: Revision, wait: Duration? = nil
     ) -> Endpoint {
         let request = Request(.get, .key(key, suite).waiting(wait))
-        return .unlessAt(revision, request, wait: wait) { reply throws(SettingsError) in try reply.answer() }
+        return .waitingForChange(from: revision, request, wait: wait) { reply throws(SettingsError) in
+            try reply.answer()
+        }
     }
 }
 
@@ -239,7 +245,7 @@ public enum ValueView: String, Hashable, Sendable {
 package struct ObservedSubject: Equatable, Sendable {
     package enum Scope: Equatable, Sendable {
         case one(SuiteName)
-        /// A list, even if it has one element. The answers have another form than for `one`.
+        /// A list of suites. Even for a list with one suite, the answers have another form than the answers for `one`.
         case several([SuiteName], prefixes: [String] = [])
     }
 
@@ -286,5 +292,5 @@ extension RequestTarget {
 
 extension Duration {
     /// The duration in seconds, rounded up, so that a short wait does not become a wait of zero seconds.
-    var wholeSeconds: Int64 { components.seconds + (components.attoseconds > 0 ? 1 : 0) }
+    package var wholeSeconds: Int64 { components.seconds + (components.attoseconds > 0 ? 1 : 0) }
 }

@@ -41,12 +41,12 @@ extension SettingsError {
         if case .problem(let problem, _) = self { problem } else { nil }
     }
 
-    /// The code of the refusal. Nil if this version of the library does not know the code.
+    /// The code of the refusal. Nil for other errors, and if this version of the library does not know the code.
     public var code: ErrorCode? {
         problem?.code
     }
 
-    /// The HTTP status of the refusal.
+    /// The HTTP status of the refusal. Nil for other errors.
     public var status: Int? {
         problem?.status
     }
@@ -62,7 +62,7 @@ extension SettingsError {
 }
 
 extension SettingsError {
-    /// The error that there was no answer in time. The caller adds the address.
+    /// Returns the error of a request that got no answer in time. The caller adds the address with `at(_:)`.
     static func late(outcome: Outcome) -> SettingsError {
         .timedOut("the daemon did not answer in time", outcome: outcome)
     }
@@ -104,6 +104,7 @@ extension SettingsError: CustomStringConvertible {
         }
     }
 
+    /// Returns the end of an error message: a warning if the outcome is unknown, otherwise nothing.
     private static func remark(_ outcome: Outcome) -> String {
         outcome == .unknown ? "; the daemon may have done the write: read the value before you repeat the write" : ""
     }

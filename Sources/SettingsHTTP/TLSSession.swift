@@ -27,7 +27,7 @@ final class TLSSession: @unchecked Sendable {
 
     /// Advances the handshake as far as possible without waiting.
     func handshake() -> Handshake {
-        guard let session else { return .failed(Self.missing) }
+        guard let session else { return .failed(Self.missingLibrary) }
         return switch tls_handshake(session) {
         case 1...: .done
         case TLS_WANTS_READ: .waiting(.readable)
@@ -36,7 +36,7 @@ final class TLSSession: @unchecked Sendable {
         }
     }
 
-    /// Receives bytes, with the results of a socket.
+    /// Receives bytes. The results have the same meaning as the results of ``Socket/receive(into:)``.
     func receive(into buffer: UnsafeMutableRawBufferPointer) -> Socket.ReceiveResult {
         switch tls_read(session, buffer.baseAddress, buffer.count) {
         case let count where count > 0: .bytes(count)
@@ -47,7 +47,7 @@ final class TLSSession: @unchecked Sendable {
         }
     }
 
-    /// Sends bytes and returns their number. Returns nil after an error, as a socket does.
+    /// Sends bytes. Returns the number of sent bytes: 0 if no byte can be sent now, nil after an error.
     func send(_ bytes: Span<UInt8>) -> Int? {
         switch bytes.withUnsafeBytes({ tls_write(session, $0.baseAddress, $0.count) }) {
         case let count where count > 0: count
@@ -61,14 +61,17 @@ final class TLSSession: @unchecked Sendable {
 }
 
 extension TLSSession {
-    private static var missing: String {
+    /// The error message if OpenSSL cannot be loaded.
+    private static var missingLibrary: String {
         let reason = tls_load_failure().map { String(cString: $0) } ?? "the process is out of memory"
         return "https:// needs OpenSSL 3: \(reason); install the package libssl3 (openssl-libs on Fedora)"
     }
 
+    /// The reason why a handshake failed.
     private func reason(of session: OpaquePointer) -> String {
         let result = tls_certificate_result(session)
         let words = tls_certificate_words(result).map { String(cString: $0) } ?? "error \(result)"
+        // The numbers are the constants `X509_V_…` of OpenSSL.
         switch result {
         case 0: break
         case 10: return "the certificate of the server has expired"

@@ -5,7 +5,7 @@ internal import Synchronization
 struct WaitingExchanges {
     private struct Entry {
         let exchange: Exchange
-        /// The moment at which the request is sent. Nil after it was sent.
+        /// The moment at which the request will be sent. Nil if sending has begun.
         var start: ContinuousClock.Instant?
         let deadline: ContinuousClock.Instant
         let completion: AnswerReader.Completion
@@ -35,7 +35,8 @@ struct WaitingExchanges {
         entries[id] = Entry(exchange: exchange, start: span.start, deadline: span.deadline, completion: completion)
     }
 
-    /// Marks a request as sent. Returns its exchange, or nil if the request was sent before.
+    /// Ends the wait for the start of a request, so that the caller can send the request. Returns the exchange, or nil
+    /// if the request was started before.
     mutating func begin(_ id: UInt64) -> Exchange? {
         guard entries[id]?.start != nil else { return nil }
         entries[id]?.start = nil
@@ -55,10 +56,10 @@ struct WaitingExchanges {
         entry.completion(result)
     }
 
-    /// Waits until an event occurs or the time is over. Calls the body with each exchange that can be advanced, and
-    /// ends the exchanges whose deadlines have passed.
+    /// Waits until an event occurs or the given time is reached. Calls the body with each exchange that can be
+    /// advanced, and ends the exchanges whose deadlines have passed.
     ///
-    /// - Parameter waker: a descriptor that ends the wait when it becomes readable.
+    /// - Parameter waker: a descriptor that ends the wait when it becomes readable (see ``Waker``).
     mutating func wait(
         beside waker: Int32, until time: ContinuousClock.Instant,
         _ body: (inout WaitingExchanges, UInt64, Exchange) -> Void

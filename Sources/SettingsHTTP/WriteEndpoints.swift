@@ -3,21 +3,22 @@ public import SettingsAPI
 public import SettingsModel
 
 extension Endpoint where Output == Answer<SettingState> {
-    /// Stores a value. `null` is a value, too.
+    /// Stores a value. The value `null` is stored like any other value.
     public static func set(
         _ key: KeyName, to value: JSONValue, in suite: SuiteName, _ options: WriteOptions = .plain
     ) -> Endpoint {
         .write(Request(.put, .key(key, suite), body: value.bytes()), options)
     }
 
-    /// Changes the effective value atomically by an operation.
+    /// Applies an operation, such as an addition, to the effective value, and stores the result. The daemon does this
+    /// atomically.
     public static func change(
         _ key: KeyName, by operation: InPlaceOperation, in suite: SuiteName, _ options: WriteOptions = .plain
     ) -> Endpoint {
         .write(Request(.patch, .key(key, suite), body: operation.jsonBytes()), options)
     }
 
-    /// Removes the stored value, so that the default applies. Succeeds also if no value is stored.
+    /// Removes the stored value, so that the default applies. Succeeds even if no value is stored.
     public static func remove(
         _ key: KeyName, in suite: SuiteName, _ options: WriteOptions = .plain
     ) -> Endpoint {
@@ -34,7 +35,7 @@ extension Endpoint where Output == Answer<WriteSummary> {
         .write(Request(.patch, .suite(suite), body: JSONValue.object(values).bytes()), options)
     }
 
-    /// Replaces all stored values by the given values. `null` is a value.
+    /// Replaces all stored values by the given values. A given `null` is stored as a value.
     public static func replace(
         _ suite: SuiteName, with values: JSONObject, _ options: WriteOptions = .plain
     ) -> Endpoint {
@@ -88,7 +89,7 @@ extension Endpoint {
         if let tags = options.ifMatch { request.fields.append("If-Match", text: tags.description) }
         if let tags = options.ifNoneMatch { request.fields.append("If-None-Match", text: tags.description) }
         if let note = options.note {
-            // A line end in the note would begin another header field.
+            // Replace control characters by spaces, because a line end in the note would begin another header field.
             let plain = note.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : String($0) }
                 .joined()
             request.fields.append("Settings-Note", text: plain)
@@ -101,10 +102,11 @@ extension Endpoint {
 
 /// The conditions of a write, and other options.
 public struct WriteOptions: Equatable, Sendable {
-    /// Do the write only if its resource (a setting, a suite or a schema) has one of these revisions. `any` requires
-    /// that the resource exists.
+    /// The write takes effect only if its resource (a setting, a suite or a schema) has one of these revisions. `any`
+    /// requires that the resource exists.
     public var ifMatch: EntityTagPattern?
-    /// Do the write only if its resource has none of these revisions. `any` requires that the resource does not exist.
+    /// The write takes effect only if its resource has none of these revisions. `any` requires that the resource does
+    /// not exist.
     public var ifNoneMatch: EntityTagPattern?
     /// True to get the answer without doing the write.
     public var isDryRun: Bool
@@ -120,10 +122,10 @@ public struct WriteOptions: Equatable, Sendable {
     package var confirm: PendingTime?
     /// The daemon reverts the write at this time.
     package var until: PendingTime?
-    /// The daemon makes the write at this time. The answer is then a ``WriteSummary``, also for one setting.
+    /// The daemon carries out the write at this time. The answer is then a ``WriteSummary``, also for one setting.
     package var effective: PendingTime?
 
-    /// The fields with deadlines that the request has.
+    /// The header fields of the request for `confirm`, `until` and `effective`.
     fileprivate var deadlines: [(name: StaticString, time: PendingTime)] {
         let fields: [(StaticString, PendingTime?)] = [
             ("Settings-Confirm", confirm), ("Settings-Until", until), ("Settings-Effective", effective),
@@ -131,7 +133,7 @@ public struct WriteOptions: Equatable, Sendable {
         return fields.compactMap { name, time in time.map { (name, $0) } }
     }
 
-    /// True if the daemon makes a pending action of the write.
+    /// True if the write has a deadline, so that the daemon creates a pending action for it.
     package var hasDeadline: Bool { !deadlines.isEmpty }
 
     /// Creates options. Without arguments, the write has no condition.

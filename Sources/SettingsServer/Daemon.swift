@@ -132,7 +132,7 @@ package final class Daemon: Sendable {
             },
             reload: { reloader.reload($0) }, debug: { log.debug($0) }, warn: { log.warning($0) }, clock: { .now() },
             schemas: { schemaSetter.lastResult.rawValue }, lastReloadFailed: { reloader.lastReloadFailed },
-            obstacle: { isStopping.isSet ? .shuttingDown : commitLog.health.map { Problem(obstacle: $0) } })
+            obstacle: { isStopping.isSet ? .shuttingDown : commitLog.writeFailureReason.map { Problem(obstacle: $0) } })
         do {
             // The seconds for which etcd has not answered; nil if it answers, or without etcd. If etcd does not answer
             // at the start, the daemon serves the copy of the state in the data directory, and all responses contain

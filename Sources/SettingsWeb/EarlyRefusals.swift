@@ -14,7 +14,7 @@ internal import SettingsStorage
 extension APIHandler {
     /// Returns the answer to a request that the HTTP server rejects. If the body is too large, a refusal takes
     /// precedence, so that only callers who may send the request learn the size limit.
-    package func rejected(
+    package func responseToRejected(
         _ rejection: Rejection, _ head: RequestHead?, _ bytes: Span<UInt8>, from peer: SocketAddress, _ user: PeerUser?
     ) -> Response {
         current = CurrentRequest(arrival: loop.now)

@@ -2,24 +2,41 @@ internal import HTTPWire
 internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
+internal import SettingsStorage
 
 /// Lists of suites and keys, and reads of schemas. Each answer contains the cursor of the current state, which is its
 /// epoch and revision. The cursor does not select a page of a list: the parameters `after` and `limit` do.
 extension State {
-    /// Lists all suites, or a page of the list.
-    func suites(_ request: APIRequest) -> Rendering {
-        let prefix = request.query.text(.prefix) ?? ""
-        let after = request.query.text(.after)
-        let limit = request.query.count(.limit) ?? .max
+    /// The maximum number of suites on a page with dropped suites, which bounds the memory of a search in past files.
+    private static let maximumWithDropped = 10_000
+
+    /// Lists all suites, or a page of the list. `source` gives access to commits that are no longer in memory.
+    func suites(_ request: APIRequest, _ source: PastSource?) -> Rendering {
+        let includesDropped = request.query.flag(.dropped)
+        let limit = min(request.query.count(.limit) ?? .max, includesDropped ? Self.maximumWithDropped : .max)
         // The grants of a caller that may not read everything; nil if the caller may read everything.
         let readLimits = request.caller?.readLimits
+        let query = SuiteListQuery(
+            prefix: request.query.text(.prefix) ?? "", after: request.query.text(.after), limit: limit,
+            readLimits: readLimits)
         // The listing also visits suites that the caller may not see. If a grant of the caller is limited to some keys,
         // the listing visits all keys of the granted suites to count the visible keys.
         let countsKeys = readLimits?.limitsKeys ?? false
         let visitedSuites = readLimits == nil ? min(limit, suites.count) : suites.count
-        return Rendering(alwaysInBackground: countsKeys, cost: { _ in visitedSuites * .listedSuite }) {
-            let listing = self.listing(prefix: prefix, after: after, limit: limit, for: readLimits)
-            return Response(json: listing.jsonBytes(), cursor: self.cursor)
+        let droppedCost =
+            includesDropped
+            ? limit * .listedSuite + Cost(microseconds: 0, bytes: Service.pastFileMemory(source)) : Cost.zero
+        let cost = visitedSuites * .listedSuite + droppedCost
+        return Rendering(alwaysInBackground: countsKeys || includesDropped, cost: { _ in cost }) {
+            do throws(Problem) {
+                var listing = self.listing(query)
+                if includesDropped {
+                    listing.insert(try self.pastReader(source).droppedSuites(query), limit: limit)
+                }
+                return Response(json: listing.jsonBytes(), cursor: self.cursor)
+            } catch {
+                return Response(error, cursor: self.cursor)
+            }
         }
     }
 
@@ -140,21 +157,17 @@ extension State {
         return result.answer(to: try request.ifNoneMatch(in: bytes), cursor)
     }
 
-    /// Lists the suites whose names begin with a prefix, in ascending order.
-    ///
-    /// - Parameter after: the last name of the previous page; nil for the first page.
-    private func listing(prefix: String, after: String?, limit: Int, for readLimits: Grants?) -> SuiteListing {
+    /// Lists the suites of a query, in ascending order.
+    private func listing(_ query: SuiteListQuery) -> SuiteListing {
         var listing = SuiteListing(suites: [], revision: revision)
-        let start = after.map { prefix.precedesInBytes($0) ? $0 : prefix } ?? prefix
-        forEachSuite(startingAt: start) { suite in
-            guard suite.name.hasBytePrefix(prefix) else { return false }
-            if let after, !after.precedesInBytes(suite.name) { return true }
-            guard readLimits?.canRead(suite.id) ?? true else { return true }
-            guard listing.suites.count < limit else {
+        forEachSuite(startingAt: query.start) { suite in
+            guard suite.name.hasBytePrefix(query.prefix) else { return false }
+            guard query.admits(suite.id) else { return true }
+            guard listing.suites.count < query.limit else {
                 listing.next = listing.suites.last?.suite
                 return false
             }
-            let counts = suite.counts(for: readLimits)
+            let counts = suite.counts(for: query.readLimits)
             listing.suites.append(
                 SuiteListing.Entry(
                     suite: suite.id, keyCount: Int64(counts.keys), invalidCount: Int64(counts.invalid),
@@ -162,6 +175,19 @@ extension State {
             return true
         }
         return listing
+    }
+}
+
+extension SuiteListing {
+    /// Adds dropped suites, each with its last commit, and ends the page at the limit.
+    fileprivate mutating func insert(_ dropped: [SuiteName: Revision], limit: Int) {
+        suites += dropped.map { suite, revision in
+            Entry(suite: suite, keyCount: 0, invalidCount: 0, revision: revision, hasSchema: false, isDropped: true)
+        }
+        suites.sort { $0.suite < $1.suite }
+        guard next != nil || suites.count > limit else { return }
+        suites.removeLast(suites.count - limit)
+        next = suites.last?.suite
     }
 }
 

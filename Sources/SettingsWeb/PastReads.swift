@@ -10,7 +10,7 @@ package typealias PastSource = @Sendable (State) -> any PastReading
 /// Reads of past versions of settings and suites, and of the list of commits.
 extension State {
     /// Returns a reader that also reads past files; if there is no source, a reader of the history in memory.
-    private func pastReader(_ source: PastSource?) -> any PastReading {
+    func pastReader(_ source: PastSource?) -> any PastReading {
         source?(self) ?? recentPast
     }
 

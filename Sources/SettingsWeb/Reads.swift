@@ -38,7 +38,7 @@ extension APIHandler {
                 case .keys: try state.keys(request, bytes, service.past)
                 case .pending: try state.pendingActions(request)
                 case .pendingAction: state.pendingAction(try request.pendingID(in: bytes), for: request.caller)
-                default: state.suites(request)
+                default: state.suites(request, service.past)
                 }
             return renderAnswer(
                 rendering, to: ticket, for: ClientKey(of: request.caller, exchange),
@@ -62,7 +62,9 @@ extension APIHandler {
     /// The scheduler for requests that may have to read past files: files with commits that were evicted from memory.
     /// Nil for other requests.
     private func scheduler(for request: APIRequest) -> WorkScheduler? {
-        let isPast = [.history, .difference].contains(request.route.resource) || request.query.has(.at)
+        let isPast =
+            [.history, .difference].contains(request.route.resource) || request.query.has(.at)
+            || request.query.flag(.dropped)
         return isPast && service.past != nil ? service.fileReadScheduler : nil
     }
 

@@ -41,7 +41,7 @@ extension APIHandler {
         let time = write.estimatedTime(cost, isValidationCostly: isValidationCostly)
         // The store may decide later writes before a costly write, or between the commits of a split write. So the
         // connection processes no other request until this write is answered, which keeps its writes in order.
-        let isExclusive = time >= PendingWrite.costlyThreshold || write.command.mayTakeSeveralCommits
+        let isExclusive = time >= PendingWrite.costlyThreshold || write.mayTakeSeveralCommits
         if isExclusive, exchange.hasEarlierRequests { return .afterEarlierRequests }
         let unanswered = unansweredWrite(request, bytes, exchange)
         if cost.cost.exceeds(.loopLimit) {

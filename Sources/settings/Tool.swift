@@ -11,11 +11,6 @@ enum Tool {
 
     static func run(_ words: [String]) async -> Never {
         do {
-            if let position = ProcessArguments.firstInvalidPosition {
-                throw ToolError.usage(
-                    "argument \(position) is not UTF-8: '\(Terminal.plain(words[position - 1]))'; "
-                        + "use - and standard input for a file with such a name")
-            }
             let code = try await code(of: words)
             try Terminal.flush()
             CurrentProcess.exit(code: code.rawValue)
@@ -53,8 +48,12 @@ enum Tool {
             try Terminal.write("\(Help.overview)\n", to: .standardError)
             return .usage
         }
-        if ["help", "--help", "-h"].contains(first) { return try help(Array(rest.dropFirst())) }
+        if ["help", "--help", "-h"].contains(first) {
+            try Arguments.checkText(words)
+            return try help(Array(rest.dropFirst()))
+        }
         if first == "--version" {
+            try Arguments.checkText(words)
             print("settings \(Help.version)")
             return .done
         }

@@ -1,3 +1,3 @@
 import Platform
 
-await Tool.run(Array(ProcessArguments.all.dropFirst()))
+await Tool.run(Array(ProcessArguments.withEscapedBytes.dropFirst()))

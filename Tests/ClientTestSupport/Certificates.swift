@@ -1,13 +1,13 @@
 internal import Glibc
 package import TestSupport
 
-/// The certificates for the tests of `https://`: `trusted` for `localhost` from an authority that this process trusts, and
-/// `stranger` for `127.0.0.1`, which is self-signed.
+/// The certificates for the tests of `https://`: `trusted` for `localhost` from an authority that this process trusts,
+/// and `stranger` for `127.0.0.1`, which is self-signed.
 package enum Certificates {
     /// Creates the certificates once, and makes OpenSSL in this process trust the authority.
     ///
-    /// OpenSSL reads the authorities when the first TLS session of the process opens. Every test of `https://` therefore
-    /// calls this function before its first request.
+    /// OpenSSL reads the authorities when the first TLS session of the process opens. Every test of `https://`
+    /// therefore calls this function before its first request.
     @discardableResult
     package static func shared() throws -> TestAuthority { try created.get() }
 

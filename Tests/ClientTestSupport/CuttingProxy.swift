@@ -1,25 +1,27 @@
 internal import Synchronization
 internal import TestSupport
 
-/// Stands before a daemon and can lose its answers: the request is done, and the connection ends instead of the answer.
+/// A proxy in front of a daemon that can drop answers: the daemon carries out the request, and the proxy closes the
+/// connection of the client instead of sending the answer.
 package final class CuttingProxy: Sendable {
-    private final class Cuts: Sendable {
-        private let rest = Mutex<(count: Int, method: String)>((0, ""))
+    private final class AnswersToDrop: Sendable {
+        private let remaining = Mutex<(count: Int, method: String)>((0, ""))
 
         func set(_ count: Int, _ method: String) {
-            rest.withLock { $0 = (count, method) }
+            remaining.withLock { $0 = (count, method) }
         }
 
-        /// True if the answer to this request is to be lost.
-        func removeCut(for request: String) -> Bool {
-            rest.withLock { rest in
-                guard rest.count > 0, request.hasPrefix(rest.method) else { return false }
-                rest.count -= 1
+        /// Decrements the count and returns true if the proxy has to drop the answer to this request.
+        func countDown(for request: String) -> Bool {
+            remaining.withLock { remaining in
+                guard remaining.count > 0, request.hasPrefix(remaining.method) else { return false }
+                remaining.count -= 1
                 return true
             }
         }
     }
 
+    /// The port of the daemon.
     private final class Target: Sendable {
         let port: Mutex<UInt16>
 
@@ -28,39 +30,40 @@ package final class CuttingProxy: Sendable {
         }
     }
 
+    /// The side of the proxy that accepts the connections of clients. Its log has `dropped answer` for each dropped
+    /// answer.
     package let server: ScriptedServer
-    private let cuts = Cuts()
+    private let answersToDrop = AnswersToDrop()
     private let target: Target
 
     package init(to port: UInt16) throws {
         let target = Target(port)
         self.target = target
-        server = try ScriptedServer { [cuts] _, peer, log in
+        server = try ScriptedServer { [answersToDrop] _, peer, log in
             guard let daemon = try? RawClient(port: target.port.withLock { $0 }) else {
                 _ = peer.readRequest()
                 return
             }
             while let request = peer.readRequest() {
                 guard (try? daemon.send(request)) != nil, let answer = try? daemon.readResponse() else { return }
-                if cuts.removeCut(for: request) {
-                    log.add("cut")
+                if answersToDrop.countDown(for: request) {
+                    log.add("dropped answer")
                     return
                 }
                 var head = "HTTP/1.1 \(answer.status) \(answer.reason)\r\n"
                 for field in answer.fields { head += "\(field.name): \(field.value)\r\n" }
                 peer.send(Array((head + "\r\n").utf8) + answer.body)
             }
-            log.add("left")
         }
     }
 
-    /// Has connections from now on lead to another daemon.
+    /// Connects the following connections of clients to another daemon.
     package func redirect(to port: UInt16) {
         target.port.withLock { $0 = port }
     }
 
-    /// So many answers from now on are lost, of all or of those to requests with a method.
-    package func cut(_ count: Int, of method: String = "") {
-        cuts.set(count, method)
+    /// Drops the next `count` answers to requests with a method, or to all requests if no method is given.
+    package func dropAnswers(_ count: Int, to method: String = "") {
+        answersToDrop.set(count, method)
     }
 }

@@ -1,15 +1,17 @@
 internal import Dispatch
 package import TestSupport
 
-/// Waiting in tests that are tasks themselves: blocking would take a thread away from the tasks that are waited for.
+/// Waits for tests that run in a task. The wait blocks a thread of its own, because the events may come from other
+/// tasks, which need the threads of Swift's pool.
 extension EventLog {
-    /// False if it has not come to that within ten minutes. Tests that block hold the few threads of tasks, so what a task
-    /// of this test does may begin when all other tests are done.
+    /// Returns true when the event was added this many times. Returns false after 60 waits of `Deadline.patience`
+    /// seconds each. The limit is long because other tests may block the threads of Swift's pool until they end, and
+    /// the task that adds the event starts after that.
     package func waits(for event: String, times: Int = 1) async -> Bool {
         await withCheckedContinuation { continuation in
             DispatchQueue(label: "waiting for \(event)").async {
-                let isThere = (0..<60).contains { _ in self.wait(for: event, times: times) }
-                continuation.resume(returning: isThere)
+                let isLogged = (0..<60).contains { _ in self.wait(for: event, times: times) }
+                continuation.resume(returning: isLogged)
             }
         }
     }

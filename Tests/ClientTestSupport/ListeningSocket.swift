@@ -3,7 +3,7 @@ package import SettingsModel
 internal import Synchronization
 package import TestSupport
 
-/// A listening socket. The backlog limits the number of connections that were not accepted yet.
+/// A listening socket. The backlog limits the number of connections that the test has not accepted yet.
 package final class ListeningSocket: Sendable {
     private let descriptor: Int32
     private let rawAddress: RawAddress
@@ -20,8 +20,8 @@ package final class ListeningSocket: Sendable {
 
     /// Opens a socket. For port 0, the kernel chooses a free port.
     package init(_ address: RawAddress, backlog: Int32, in directory: TemporaryDirectory? = nil) throws {
-        // A static function opens the descriptor: if this initializer threw later, `deinit` could close the descriptor of
-        // another owner.
+        // A static function opens the descriptor: if this initializer threw later, `deinit` could close the descriptor
+        // of another owner.
         descriptor = try Self.listening(address, backlog: backlog)
         self.directory = directory
         rawAddress =
@@ -49,7 +49,8 @@ package final class ListeningSocket: Sendable {
         _ = close(descriptor)
     }
 
-    /// Opens two sockets with the same port on 127.0.0.1 and ::1, which are both `localhost`.
+    /// Opens two sockets with the same port on 127.0.0.1 and ::1, which are both `localhost`. The backlog is that of
+    /// the IPv4 socket, the first socket of the pair. Tries again if another program has the port on 127.0.0.1.
     package static func pair(backlog: Int32) throws -> (ListeningSocket, ListeningSocket) {
         var failure: any Error = RawClient.Failure.timeout
         for _ in 0..<20 {
@@ -90,8 +91,8 @@ package final class ListeningSocket: Sendable {
         shutdown(descriptor, Int32(SHUT_RDWR))
     }
 
-    /// Connects until the backlog is full. Then the kernel drops the packets of further TCP connections, and refuses further
-    /// connections to a Unix domain socket. Returns false if the backlog is not full after ten connections.
+    /// Connects until the backlog is full. Then the kernel drops the packets of further TCP connections, and refuses
+    /// further connections to a Unix domain socket. Returns false if the backlog is not full after ten connections.
     package func fill() -> Bool {
         for _ in 0..<10 {
             let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)

@@ -1,11 +1,12 @@
 package import SettingsModel
 
-/// Names that tests use.
+/// Names of suites and keys for tests.
 package struct SampleNames {
     package let app: SuiteName
     package let net: SuiteName
     package let theme: KeyName
     package let count: KeyName
+    /// A key with characters that a client has to escape in a path.
     package let strange: KeyName
 
     package init() throws {

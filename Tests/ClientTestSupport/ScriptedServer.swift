@@ -5,11 +5,11 @@ package import SettingsModel
 internal import Synchronization
 package import TestSupport
 
-/// A server that runs a script of a test for each connection, in the order in which they come.
+/// A server that calls a closure of a test, the script, for each connection.
 ///
-/// The script of a connection blocks its thread; when it returns, the connection is closed.
+/// Each connection has its own thread, so a script may block. The server closes the connection when its script returns.
 package final class ScriptedServer: Sendable {
-    /// One connection as the script sees it.
+    /// The server side of one connection.
     package final class Peer {
         private let descriptor: Int32
 
@@ -21,11 +21,12 @@ package final class ScriptedServer: Sendable {
             _ = close(descriptor)
         }
 
-        /// Reads one request with its body; nil if the client has closed, or after twenty seconds.
+        /// Reads one request with its body. Returns nil if the client closes the connection, or if no byte arrives for
+        /// twenty seconds.
         package func readRequest() -> String? {
             var text = ""
             while true {
-                if let end = text.range(ofHead: "\r\n\r\n") {
+                if let end = text.endIndex(ofFirst: "\r\n\r\n") {
                     let length =
                         text[..<end].lowercased().split(separator: "content-length: ").dropFirst().first
                         .flatMap { Int($0.prefix { $0.isNumber }) } ?? 0
@@ -36,7 +37,8 @@ package final class ScriptedServer: Sendable {
             }
         }
 
-        /// The next request; nil at the end.
+        /// Returns the next bytes that arrive. Returns nil if the client closes the connection, or if no byte arrives
+        /// for twenty seconds.
         package func read() -> [UInt8]? {
             var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
             guard poll(&wanted, 1, 20_000) > 0 else { return nil }
@@ -45,7 +47,7 @@ package final class ScriptedServer: Sendable {
             return count > 0 ? Array(buffer[..<count]) : nil
         }
 
-        /// False if the client takes nothing more.
+        /// Returns false if not all bytes could be sent, for example because the client has closed the connection.
         @discardableResult
         package func send(_ bytes: some Sequence<UInt8>) -> Bool {
             let bytes = Array(bytes)
@@ -58,18 +60,18 @@ package final class ScriptedServer: Sendable {
     }
 
     package let address: ServerAddress
-    /// The events: `connection`, and those that scripts add.
+    /// The log has `connection` for each accepted connection, and the events that scripts add.
     package let log = EventLog()
     private let listener: ListeningSocket
 
-    /// A server on a Unix domain socket. The script is called for each connection, with its number from 0, on a thread of
-    /// its own.
+    /// Starts a server on a Unix domain socket. The first argument of the script is the number of the connection, from
+    /// 0.
     package convenience init(_ script: @escaping @Sendable (Int, Peer, EventLog) -> Void) throws {
         let listener = try ListeningSocket(backlog: 128)
         try self.init(on: listener, at: listener.address(), script)
     }
 
-    /// A server that accepts the connections of a socket.
+    /// Starts a server that accepts the connections of a socket.
     package init(
         on listener: ListeningSocket, at address: ServerAddress,
         _ script: @escaping @Sendable (Int, Peer, EventLog) -> Void
@@ -89,7 +91,7 @@ package final class ScriptedServer: Sendable {
     }
 
     deinit {
-        // The thread that accepts notices, and lets go of it.
+        // Ends the loop that accepts connections, and with it the last reference to the socket.
         listener.end()
     }
 
@@ -97,28 +99,31 @@ package final class ScriptedServer: Sendable {
         DaemonClient(address, timeout: timeout)
     }
 
-    /// An answer with the state of a service.
+    /// The answer to a request for the name, the version and the revision of the daemon.
     package static let service = answer(#"{"name":"settingsd","version":"1","revision":1,"cursor":"e.1"}"#)
 
-    /// An answer to observing one suite that does not exist.
+    /// The answer to the first request of a client for the state of a suite that does not exist.
     package static let emptySuite = answer(
         #"{"revision":1,"cursor":"e.1","schemaRevision":{},"values":{},"missing":["app"],"changes":[]}"#)
 
-    /// An answer with the changes since.
+    /// The answer to a long poll if nothing has changed.
     package static let noChanges = answer(#"{"revision":1,"cursor":"e.1","schemaRevision":{},"changes":[]}"#)
 
-    /// An answer to a reset.
+    /// The answer to a write that the daemon has carried out.
     package static let reset = answer(#"{"revision":2,"changed":true,"changes":[]}"#)
 
-    /// `more` are lines of the head, each with its end.
+    /// Returns an HTTP response.
+    ///
+    /// - Parameter more: Further header lines. Each line ends with CR LF.
     package static func answer(_ body: String, status: Int = 200, more: String = "") -> String {
         "HTTP/1.1 \(status) X\r\nSettings-Cursor: e.1\r\n\(more)Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
     }
 }
 
 extension String {
-    /// Where the text behind the mark begins. By bytes: a line end is one character to Swift.
-    fileprivate func range(ofHead mark: String) -> String.Index? {
+    /// Returns the index after the first occurrence of `mark`. Compares bytes, because Swift treats CR LF as one
+    /// character.
+    fileprivate func endIndex(ofFirst mark: String) -> String.Index? {
         var index = utf8.startIndex
         while index < utf8.endIndex {
             if utf8[index...].starts(with: mark.utf8) { return utf8.index(index, offsetBy: mark.utf8.count) }

@@ -5,15 +5,17 @@ package import SettingsHTTP
 package import SettingsModel
 internal import TestSupport
 
-/// A daemon behind nginx. nginx speaks TLS and answers the requests to some suites itself.
+/// A daemon behind nginx. nginx speaks TLS, and answers the requests to the suites `lost`, `silent`, `moved` and
+/// `locked` itself.
 ///
-/// The certificate of `https://localhost` is trusted, and the certificate of `https://127.0.0.1` is not. nginx closes the
-/// connection of a request to the suite `lost`, never answers a request to `silent`, redirects a request to `moved`, and
-/// asks for a password in a request to `locked`.
+/// The certificate of `https://localhost` is trusted, and the certificate of `https://127.0.0.1` is not. nginx closes
+/// the connection of a request to `lost`, never answers a request to `silent`, redirects a request to `moved` to the
+/// suite `app`, and asks for a password in the answer to a request to `locked`.
 package final class SecureDaemon {
     private let data: TemporaryDirectory
     private let daemon: DaemonProcess
     private let proxy: SecureProxy
+    /// A port on which no program answers.
     private let silent: LocalPort
 
     /// - Parameters:
@@ -74,8 +76,8 @@ package final class SecureDaemon {
         _ folder: String, _ certificates: TestAuthority, port: UInt16, daemon: UInt16, silent: UInt16, _ isHTTP2: Bool
     ) -> String {
         """
-        log_format asked '$request_method $uri $http_idempotency_key $http_cookie';
-        access_log \(folder)/access asked;
+        log_format requests '$request_method $uri $http_idempotency_key $http_cookie';
+        access_log \(folder)/access requests;
         upstream daemon { server 127.0.0.1:\(daemon); keepalive 8; }
         server {
             listen 127.0.0.1:\(port) ssl default_server \(isHTTP2 ? "http2" : "");
@@ -103,7 +105,7 @@ package final class SecureDaemon {
 }
 
 extension SecureDaemon {
-    /// A daemon with a client of it.
+    /// Returns a daemon and a client that sends requests to this daemon.
     package static func withClient() throws -> (SecureDaemon, DaemonClient) {
         let daemon = try SecureDaemon()
         return (daemon, try daemon.client())

@@ -11,13 +11,14 @@ package import TestSupport
 
 /// A daemon in this process, over TCP and over a Unix domain socket.
 package final class ServedDaemon: Sendable {
-    /// Which way a test goes.
+    /// The kind of socket over which a test connects.
     package enum Transport: CaseIterable, Sendable {
         case tcp
         case unix
     }
 
     package let directory: TemporaryDirectory
+    /// The path of the Unix domain socket.
     package let path: String
     private let daemon: DaemonInProcess
     package var port: UInt16 { daemon.port }
@@ -26,7 +27,8 @@ package final class ServedDaemon: Sendable {
         try self.init(in: TemporaryDirectory(), port: 0, adapt)
     }
 
-    /// A daemon that finds the data of another one, in its place.
+    /// Starts a daemon with its data in `directory`, which may be the directory of a daemon that has stopped. For port
+    /// 0, the kernel chooses the port.
     package init(in directory: TemporaryDirectory, port: UInt16, _ adapt: (inout Configuration) -> Void = { _ in })
         throws
     {
@@ -39,7 +41,8 @@ package final class ServedDaemon: Sendable {
         self.path = path
     }
 
-    /// A daemon with access control, and the tokens of callers with all rights.
+    /// Starts a daemon with access control. Returns the daemon and a token for each name. Each token has the rights
+    /// `read`, `write`, `schema` and `admin` on all suites. The file with the tokens is in `directory`.
     package static func withTokens(
         _ names: [String], in directory: TemporaryDirectory
     ) throws -> (ServedDaemon, [String]) {
@@ -53,7 +56,7 @@ package final class ServedDaemon: Sendable {
         return (try ServedDaemon { $0.access.tokens = file }, tokens)
     }
 
-    /// Stops, and waits until that is done.
+    /// Stops the daemon, and waits until it has stopped.
     package func stop() {
         daemon.stop()
     }
@@ -69,8 +72,9 @@ package final class ServedDaemon: Sendable {
         DaemonClient(try address(transport), timeout: .seconds(Deadline.patience))
     }
 
-    /// Waits until the daemon counts so many; false if it has not come to that within minutes. It waits as `EventLog` does
-    /// for tests that are tasks, on a thread of its own.
+    /// Waits until the daemon has this number of watchers. Returns false after three minutes.
+    ///
+    /// The function waits on a thread of its own, because the thread pool of tasks is small.
     package func waits(forWatchers count: Int) async -> Bool {
         await withCheckedContinuation { continuation in
             DispatchQueue(label: "waiting for watchers").async { [self] in

@@ -9,7 +9,7 @@ struct Article {
     /// The fenced blocks of code, in their order.
     let blocks: [CodeBlock]
 
-    /// Reads a page of a module's catalog.
+    /// Reads an article of the DocC catalog of a module.
     static func read(_ name: String, of module: String = "SettingsKeys") throws -> Article {
         try Article(path: "Sources/\(module)/\(module).docc/\(name).md")
     }
@@ -31,7 +31,7 @@ struct Article {
         return lines.enumerated().map { ($0 + 1, $1) }.filter { !code.contains($0.0) }
     }
 
-    /// The code in one column of the tables under a heading: the cells that are nothing but code.
+    /// The code in one column of the tables under a heading, from the cells that contain only code.
     func snippets(under heading: String, inColumn column: Int) -> [String] {
         let section = lines.drop { $0 != heading }.dropFirst().prefix { !$0.hasPrefix("### ") }
         return section.compactMap { line in
@@ -43,7 +43,7 @@ struct Article {
         }
     }
 
-    /// The text without indentation, empty lines and imports, so that code compares equal wherever it stands.
+    /// The text without indentation, empty lines and imports, so that a comparison of code ignores them.
     static func unindented(_ text: String) -> String {
         text.components(separatedBy: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
             .filter { !$0.isEmpty && !$0.hasPrefix("import ") }.joined(separator: "\n")
@@ -52,7 +52,7 @@ struct Article {
 
 /// A fenced block of code on a page.
 struct CodeBlock {
-    /// The text behind the opening fence.
+    /// The text after the opening fence.
     let language: String
     /// The number of the line after the opening fence. The first line of the page has the number 1.
     let firstLine: Int

@@ -2,8 +2,8 @@ import Foundation
 import SettingsClient
 import SettingsClientCompatibility
 
-// The code of the article "Coming from SwiftyUserDefaults or Defaults", which a test compares with this file. Other
-// articles share some of this code.
+// The code of the article "Coming from SwiftyUserDefaults or Defaults". ArticleCodeTests checks that this target
+// contains the code of the articles. Other articles share some of this code.
 
 func startProgram() async throws {
     try await Defaults.ready()  // loads the suite

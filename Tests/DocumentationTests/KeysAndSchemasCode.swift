@@ -6,7 +6,8 @@ import SettingsKeys
     import Foundation
 #endif
 
-// The code of the article "Keys and schemas", which a test compares with this file.
+// The code of the article "Keys and schemas". ArticleCodeTests checks that this target contains the code of the
+// articles.
 
 enum Theme: String, CaseIterable, DefaultsSerializable {
     case light, dark

@@ -49,9 +49,9 @@ struct KeysAndSchemasTests {
                      "properties": {"launchCount": {"type": "integer", "minimum": 0, "default": 0}}}
                     """#))
         let violations = written.key("launchCount")?.violations(of: -1) ?? []
-        let meant = written.suggestions(for: "lanchCount")
+        let suggestions = written.suggestions(for: "lanchCount")
         #expect(violations.map(\.sentence) == ["launchCount: must be at least 0 (got -1)"])
-        #expect(meant == ["launchCount"])
+        #expect(suggestions == ["launchCount"])
     }
 
     @Test("A difference between program and server has the message that the article shows")
@@ -76,12 +76,12 @@ struct KeysAndSchemasTests {
         #expect(schema.keys.map(\.name) == ["folders", "paths", "shelves"])
     }
 
-    @Test func `An object without a new member of the type reads as the article says`() throws {
+    @Test func `An object without a new member of the type is decoded as the article says`() throws {
         let stored: JSONValue = ["host": "example.com", "port": 3128]
         #expect(try KeyCodec(DefaultsKeys().proxy).decode(stored) == Proxy(host: "example.com", port: 3128))
     }
 
-    @Test func `An array with an unknown case reads as the article says`() throws {
+    @Test func `An array with an unknown case is decoded as the article says`() throws {
         #expect(try KeyCodec(DefaultsKeys().features).decode(["search", "holograms"]) == [.search])
     }
 

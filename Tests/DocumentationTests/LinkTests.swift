@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The links between the pages of the project lead to files and headings that exist.
+/// Tests that the links between the pages of the project lead to files and headings that exist.
 struct LinkTests {
     private static let pages: [String] =
         ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]
@@ -40,7 +40,7 @@ struct LinkTests {
     }
 
     @Test(
-        "The anchor of a heading is the anchor that GitHub makes",
+        "The anchor of a heading is the anchor that GitHub creates",
         arguments: [
             (["# `settings` on the command line"], ["settings-on-the-command-line"]),
             (["# Revisions, tags & guards", "## POST /v1/undo"], ["revisions-tags--guards", "post-v1undo"]),

@@ -1,7 +1,8 @@
 import Observation
 import SettingsClient
 
-// The code of the article "Observing settings", which a test compares with this file.
+// The code of the article "Observing settings". ArticleCodeTests checks that this target contains the code of the
+// articles.
 
 func trackTheme() {
     withObservationTracking {

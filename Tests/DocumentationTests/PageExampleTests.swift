@@ -4,12 +4,12 @@ import Testing
 
 /// Runs the examples of `README.md` and of the pages below `docs/`.
 ///
-/// - A block of the language `sh` runs. All such blocks of a page run in their order, in one shell, in an empty directory, beside a
-///   new daemon. The test replaces the address `http://127.0.0.1:7070` by the address of that daemon.
-/// - The syntax of a block of the language `shell` is checked.
+/// - The blocks of the language `sh` of a page run in their order, in one shell, in an empty directory, with a new
+///   daemon. The test replaces the address `http://127.0.0.1:7070` with the address of this daemon.
+/// - The blocks of the language `shell` do not run. The test checks only their syntax.
 @Suite(.ownThread)
 struct PageExampleTests {
-    /// `CommandLineTests` and `GitGuideTests` run the examples that need prepared suites.
+    /// The pages whose examples need suites that exist. `CommandLineTests` and `GitGuideTests` run their examples.
     private static let testedElsewhere: Set<String> = ["docs/command-line.md", "docs/guides/git.md"]
 
     private static let languages: Set<String> = [
@@ -54,7 +54,7 @@ struct PageExampleTests {
     @Test("Each code block has a known language", arguments: pages)
     func languages(_ path: String) throws {
         for block in try Article(path: path).blocks where !Self.languages.contains(block.language) {
-            Issue.record("\(path):\(block.firstLine - 1): '\(block.language)' is none of \(Self.languages.sorted())")
+            Issue.record("\(path):\(block.firstLine - 1): '\(block.language)' is not one of \(Self.languages.sorted())")
         }
     }
 
@@ -92,8 +92,8 @@ private struct PageRun {
         // The reader's curl writes to a terminal, and therefore shows no progress in the middle of its output.
         _ = try directory.file("home/.curlrc", "silent\nshow-error\nmax-time = 60\n")
         let failed = directory.path + "/failed"
-        // Each command has the line in the script that it has on the page, so that the shell reports lines of the page. A form feed
-        // separates the output of one block from the output of the next block.
+        // Each command has the line in the script that it has on the page, so that the shell reports lines of the page.
+        // A form feed separates the output of one block from the output of the next block.
         var lines = Array(repeating: "", count: blocks.last.map { $0.firstLine + $0.lines.count } ?? 0)
         for block in blocks {
             lines[block.firstLine - 2] = "printf '\\f'"

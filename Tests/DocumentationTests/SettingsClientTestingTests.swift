@@ -3,7 +3,8 @@ import SettingsClientTesting
 import TestSupport
 import Testing
 
-// The code of the article on SettingsClientTesting, which a test compares with this file.
+// The code of the article on SettingsClientTesting. ArticleCodeTests checks that this target contains the code of the
+// articles.
 
 struct SpeakerKeys: DefaultsKeyStore {
     var volume: DefaultsKey<Double> { .init("volume", defaultValue: 0.5, in: 0...1) }
@@ -28,11 +29,21 @@ func testOutage() async throws {
     #expect(daemon.value(forKey: "volume") == 0.7)
 }
 
+func testUnconfirmedChange() async throws {
+    let clock = TestClock()
+    let daemon = TestDaemon(values: ["volume": 0.8], clock: clock)
+    let settings = DefaultsAdapter.inMemory(keyStore: SpeakerKeys(), daemon: daemon)
+    try await settings.set(\.volume, 1, .confirm(within: .seconds(120)))
+    clock.advance(by: .seconds(120))  // The program has not confirmed the change.
+    #expect(daemon.value(forKey: "volume") == 0.8)
+}
+
 @Suite(.ownThread)
 struct SettingsClientTestingTests {
     @Test("The functions of the article behave as the article says")
     func functions() async throws {
         #expect(makeSettings().volume == 0.8)
         try await testOutage()
+        try await testUnconfirmedChange()
     }
 }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The documentation names the version of the programs.
+/// Tests that the documentation names the version of the programs.
 @Suite(.ownThread)
 struct VersionTests {
     private let version: String

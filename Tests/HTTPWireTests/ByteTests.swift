@@ -3,7 +3,7 @@ import Testing
 @testable import HTTPWire
 
 struct ByteScanTests {
-    @Test("Each byte is found or skipped at each position of a word, among any other bytes")
+    @Test("The scans find or skip each byte at each position, among any other bytes")
     func everyByte() {
         for filler in [UInt8(ascii: "a"), 0xFF, 0x80, 0x7E, 0x21, 0xA0] {
             for byte in UInt8.min...UInt8.max {
@@ -11,11 +11,11 @@ struct ByteScanTests {
                     var bytes = [UInt8](repeating: filler, count: 20)
                     bytes[position] = byte
                     let isControl = byte < 0x20 || byte == 0x7F
-                    let isMark = isControl || [0x20, UInt8(ascii: "?"), UInt8(ascii: "#")].contains(byte)
+                    let isDelimiter = isControl || [0x20, UInt8(ascii: "?"), UInt8(ascii: "#")].contains(byte)
                     let control = bytes.span.firstControlByte(from: 0, to: 20)
-                    let mark = bytes.span.firstTargetDelimiter(from: 0, to: 20)
-                    guard control == (isControl ? position : 20), mark == (isMark ? position : 20) else {
-                        Issue.record("byte \(byte) at \(position) among \(filler): \(control), \(mark)")
+                    let delimiter = bytes.span.firstTargetDelimiter(from: 0, to: 20)
+                    guard control == (isControl ? position : 20), delimiter == (isDelimiter ? position : 20) else {
+                        Issue.record("byte \(byte) at \(position) among \(filler): \(control), \(delimiter)")
                         return
                     }
                 }
@@ -27,13 +27,13 @@ struct ByteScanTests {
 struct ByteSetTests {
     private static let digits = "0123456789"
     private static let capitals = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-    private static let marks = "!#$%&'*+-.^_`|~"
+    private static let symbols = "!#$%&'*+-.^_`|~"
 
     @Test("The byte sets contain exactly the bytes of the grammars")
     func members() {
         let cases: [(ByteSet, String)] = [
-            (.token, Self.marks + Self.digits + Self.capitals + Self.capitals.lowercased()),
-            (.method, Self.marks + Self.digits + Self.capitals),
+            (.token, Self.symbols + Self.digits + Self.capitals + Self.capitals.lowercased()),
+            (.method, Self.symbols + Self.digits + Self.capitals),
             (.hostName, "-._~!$&'()*+,;=" + Self.digits + Self.capitals + Self.capitals.lowercased()),
             (.addressInBrackets, ":." + Self.digits + "abcdefABCDEF"),
         ]

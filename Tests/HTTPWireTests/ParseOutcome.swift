@@ -39,7 +39,7 @@ enum ParseOutcome: Equatable, Sendable {
 
     /// The outcome if it is the same for the complete bytes, for single bytes, and for every division into two pieces;
     /// otherwise nil.
-    static func however(divided bytes: [UInt8], limits: MessageLimits = MessageLimits()) -> ParseOutcome? {
+    static func forEveryDivision(of bytes: [UInt8], limits: MessageLimits = MessageLimits()) -> ParseOutcome? {
         let outcome = ParseOutcome(of: bytes, limits: limits)
         guard outcome == ParseOutcome(of: bytes, dividedAt: 0...bytes.count, limits: limits) else { return nil }
         for cut in bytes.indices where outcome != ParseOutcome(of: bytes, dividedAt: [cut], limits: limits) {
@@ -93,7 +93,7 @@ struct ParsedRequest: Equatable, Sendable {
         consumed = parser.consumed
     }
 
-    /// A request with the same data.
+    /// The bytes of a request with the same data.
     var serialized: [UInt8] {
         var bytes: [UInt8] = Array("\(methodName) \(target) HTTP/1.\(isHTTP11 ? 1 : 0)\r\n".utf8)
         for name in FieldName.allCases {
@@ -143,7 +143,7 @@ struct RefusedRequest: Sendable, CustomTestStringConvertible {
 
     /// Expects the error for every division of the bytes, and again when the parser is called after the error.
     func check() throws {
-        let error = try #require(ParseOutcome.however(divided: bytes, limits: limits)?.error)
+        let error = try #require(ParseOutcome.forEveryDivision(of: bytes, limits: limits)?.error)
         #expect(error.status == status, "\(error)")
         #expect(error.reason.contains(reason), "\(error.reason)")
         var parser = MessageParser(limits: limits)
@@ -156,8 +156,8 @@ struct RefusedRequest: Sendable, CustomTestStringConvertible {
 }
 
 extension MessageParser {
-    /// Parses the bytes from their beginning to `end`. An expectation can call this method, unlike the method with a
-    /// span.
+    /// Parses the bytes from their beginning to `end`. The macro `#expect` can call this method, but not the
+    /// method that takes a span.
     mutating func parse(_ bytes: [UInt8], to end: Int? = nil) throws(MessageError) -> Bool {
         try parse(bytes.span.extracting(0..<(end ?? bytes.count)))
     }

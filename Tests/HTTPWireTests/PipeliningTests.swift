@@ -11,7 +11,7 @@ struct PipeliningTests {
         "GET /6 HTTP/1.0\r\n\r\n",
     ]
 
-    /// Parses requests from bytes. When the bytes are not sufficient, the peer sends `step` more bytes.
+    /// Parses requests from bytes. When the parser needs more bytes, the peer sends `step` more bytes.
     private static func requests(in bytes: [UInt8], step: Int) throws -> [ParsedRequest] {
         var parser = MessageParser()
         var requests: [ParsedRequest] = []
@@ -51,7 +51,7 @@ struct PipeliningTests {
     }
 
     @Test("A complete request stays complete and uses no byte of the next request")
-    func again() throws {
+    func completeRequest() throws {
         let bytes = Array((Self.requests[1] + Self.requests[0]).utf8)
         var parser = MessageParser()
         #expect(try parser.parse(bytes))
@@ -74,7 +74,7 @@ struct PipeliningTests {
     @Test
     func `The bytes of a smuggled request are never parsed as a separate request`() {
         let smuggled = "GET /admin HTTP/1.1\r\nHost: a\r\n\r\n"
-        let fronts = [
+        let ambiguousFields = [
             "Content-Length: \(smuggled.utf8.count)\r\nTransfer-Encoding: chunked",
             "Transfer-Encoding: chunked\r\nContent-Length: 5", "Transfer-Encoding: chunked, identity",
             "Transfer-Encoding: xchunked", "Transfer-Encoding: \u{B}chunked", "Transfer-Encoding\u{B}: chunked",
@@ -82,9 +82,9 @@ struct PipeliningTests {
             "Content-Length: 0\r\nContent-Length: 5", "Content-Length: 0, 5", "Content-Length: 0 5",
             "Content-Length : 5", "Content-Length: +0", "Content-Length: 0\u{C}", "Transfer-Encoding: chunked\u{0}",
         ]
-        for front in fronts {
-            let text = "POST / HTTP/1.1\r\nHost: a\r\n\(front)\r\n\r\n0\r\n\r\n\(smuggled)"
-            #expect(ParseOutcome(of: text).error != nil, "\(front)")
+        for fields in ambiguousFields {
+            let text = "POST / HTTP/1.1\r\nHost: a\r\n\(fields)\r\n\r\n0\r\n\r\n\(smuggled)"
+            #expect(ParseOutcome(of: text).error != nil, "\(fields)")
         }
     }
 }

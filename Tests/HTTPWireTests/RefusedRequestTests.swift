@@ -26,7 +26,7 @@ struct RefusedRequestLineTests {
         RefusedRequest("no target", "GET HTTP/1.1\r\n", "must end with a version"),
         RefusedRequest("two spaces", "GET  / HTTP/1.1\r\n", "exactly one space and a target"),
         RefusedRequest("an empty target", "GET  HTTP/1.1\r\n", "exactly one space and a target"),
-        RefusedRequest("nothing after the method", "GET \r\n", "exactly one space and a target"),
+        RefusedRequest("only a space after the method", "GET \r\n", "exactly one space and a target"),
         RefusedRequest("a target without slash", "GET v1 HTTP/1.1\r\n", "must begin with '/' (got 'v'"),
         RefusedRequest("a query alone", "GET ?a HTTP/1.1\r\n", "must begin with '/' (got '?'"),
         RefusedRequest("a fragment", "GET /a#b HTTP/1.1\r\n", "write %23"),
@@ -34,7 +34,7 @@ struct RefusedRequestLineTests {
         RefusedRequest("a tab in the target", "GET /a\tb HTTP/1.1\r\n", "byte 0x09"),
         RefusedRequest("NUL in the target", "GET /a\0 HTTP/1.1\r\n", "byte 0x00"),
         RefusedRequest("DEL in the target", "GET /a\u{7F} HTTP/1.1\r\n", "byte 0x7F"),
-        RefusedRequest("DEL far into it", "GET /abcdefghijklmnopqrstu\u{7F} HTTP/1.1\r\n", "byte 0x7F"),
+        RefusedRequest("DEL far into the target", "GET /abcdefghijklmnopqrstu\u{7F} HTTP/1.1\r\n", "byte 0x7F"),
         RefusedRequest("a carriage return in the target", "GET /a\rb HTTP/1.1\r\n", "must end with a version"),
         RefusedRequest("a star for GET", "GET * HTTP/1.1\r\nHost: a\r\n\r\n", "OPTIONS"),
         RefusedRequest("a star and more", "OPTIONS *a HTTP/1.1\r\n", "must begin with '/' (got '*'"),
@@ -69,7 +69,7 @@ struct RefusedRequestLineTests {
         RefusedRequest("HTTP/1,1", "GET / HTTP/1,1\r\n", "got ','"),
         RefusedRequest("HTTP/x.1", "GET / HTTP/x.1\r\n", "got 'x'"),
         RefusedRequest("a space after the version", "GET / HTTP/1.1 \r\n", "got byte 0x20"),
-        RefusedRequest("more after the version", "GET / HTTP/1.1 a\r\n", "got byte 0x20"),
+        RefusedRequest("a word after the version", "GET / HTTP/1.1 a\r\n", "got byte 0x20"),
         RefusedRequest("a bare line feed", "GET / HTTP/1.1\n", "a line feed without a carriage return"),
         RefusedRequest("a bare carriage return", "GET / HTTP/1.1\rHost: a\r\n", "without a line feed"),
         RefusedRequest("two carriage returns", "GET / HTTP/1.1\r\r\n", "without a line feed"),
@@ -102,7 +102,7 @@ struct RefusedFieldTests {
         RefusedRequest("a byte beyond ASCII in the name", bytes: Array(head("Acc").utf8.dropLast(4)) + [0xE9], "0xE9"),
         RefusedRequest("a bare line feed after a value", head("Accept: a\nB: c"), "a line feed without"),
         RefusedRequest("a bare carriage return in a value", head("Accept: a\rB: c"), "without a line feed"),
-        RefusedRequest("a carriage return too many", head("Accept: a\r"), "without a line feed"),
+        RefusedRequest("one more carriage return", head("Accept: a\r"), "without a line feed"),
         RefusedRequest("NUL in a value", head("Accept: a\0b"), "(got byte 0x00"),
         RefusedRequest("a vertical tab in a value", head("Accept: a\u{B}b"), "(got byte 0x0B"),
         RefusedRequest("DEL in a value", head("Accept: a\u{7F}"), "(got byte 0x7F"),
@@ -137,7 +137,7 @@ struct RefusedFieldTests {
         RefusedRequest("percent-encoding in Host", host("a%20b"), "must be a host"),
         RefusedRequest("text beyond ASCII in Host", host("é"), "must be a host"),
         RefusedRequest(
-            "a bad Host with a URI", "GET http://a/ HTTP/1.1\r\nHost: a b\r\n\r\n", "must be a host"),
+            "an invalid Host with a URI", "GET http://a/ HTTP/1.1\r\nHost: a b\r\n\r\n", "must be a host"),
     ]
 
     private static func host(_ value: String) -> String {
@@ -158,21 +158,22 @@ struct RefusedFieldTests {
                 "the field \(name.text) must occur once")
         }
 
-    static let others: [RefusedRequest] = [
+    static let expectations: [RefusedRequest] = [
         RefusedRequest("another expectation", head("Expect: 200-ok"), status: 417, "100-continue"),
         RefusedRequest("an empty expectation", head("Expect:"), status: 417, "100-continue"),
         RefusedRequest("two expectations", head("Expect: 100-continue, 100-continue"), status: 417, "100-continue"),
     ]
 
     @Test(
-        "A malformed field is refused, with any division of its bytes", arguments: lines + hosts + duplicates + others)
+        "A malformed field is refused, with any division of its bytes",
+        arguments: lines + hosts + duplicates + expectations)
     func refused(_ refused: RefusedRequest) throws {
         try refused.check()
     }
 }
 
-/// Messages whose length two parsers could read differently. With such messages, an attacker could smuggle a request
-/// through a proxy.
+/// Tests of messages whose length two parsers could read differently. With these messages, an attacker could smuggle a
+/// request through a proxy.
 struct RefusedFramingTests {
     private static func post(_ fields: String, _ body: String = "", version: String = "1.1") -> String {
         "POST / HTTP/\(version)\r\nHost: a\r\n\(fields)\r\n\r\n\(body)"
@@ -191,7 +192,7 @@ struct RefusedFramingTests {
         RefusedRequest("an empty length", post("Content-Length: "), "one number in decimal"),
         RefusedRequest("a plus sign", post("Content-Length: +5"), "one number in decimal"),
         RefusedRequest("a minus sign", post("Content-Length: -5"), "one number in decimal"),
-        RefusedRequest("minus nothing", post("Content-Length: -0"), "one number in decimal"),
+        RefusedRequest("minus zero", post("Content-Length: -0"), "one number in decimal"),
         RefusedRequest("a blank inside", post("Content-Length: 1 0"), "one number in decimal"),
         RefusedRequest("a tab inside", post("Content-Length: 1\t0"), "one number in decimal"),
         RefusedRequest("hexadecimal", post("Content-Length: 0x5"), "one number in decimal"),
@@ -199,46 +200,48 @@ struct RefusedFramingTests {
         RefusedRequest("an exponent", post("Content-Length: 1e1"), "one number in decimal"),
         RefusedRequest("an underscore", post("Content-Length: 1_0"), "one number in decimal"),
         RefusedRequest("quotation marks", post("Content-Length: \"5\""), "one number in decimal"),
-        RefusedRequest("junk before", post("Content-Length: a5"), "one number in decimal"),
-        RefusedRequest("junk after", post("Content-Length: 5;"), "one number in decimal"),
-        RefusedRequest("other digits", post("Content-Length: ٥"), "one number in decimal"),
+        RefusedRequest("a letter before the digits", post("Content-Length: a5"), "one number in decimal"),
+        RefusedRequest("a semicolon after the digits", post("Content-Length: 5;"), "one number in decimal"),
+        RefusedRequest("Arabic-Indic digits", post("Content-Length: ٥"), "one number in decimal"),
         RefusedRequest("2^63", post("Content-Length: 9223372036854775808"), "must be at most \(Int.max)"),
         RefusedRequest("2^64 + 5", post("Content-Length: 18446744073709551621"), "must be at most \(Int.max)"),
         RefusedRequest(
-            "many digits", post("Content-Length: 1" + String(repeating: "0", count: 99)), "must be at most \(Int.max)"),
+            "a number of 100 digits", post("Content-Length: 1" + String(repeating: "0", count: 99)),
+            "must be at most \(Int.max)"),
         RefusedRequest("2^63 - 1", post("Content-Length: 9223372036854775807"), status: 413, "at most 16777216 bytes"),
-        RefusedRequest("one too many", post("Content-Length: 16777217"), status: 413, "at most 16777216 bytes"),
+        RefusedRequest(
+            "one byte more than the limit", post("Content-Length: 16777217"), status: 413, "at most 16777216 bytes"),
     ]
 
     static let codings: [RefusedRequest] = [
         RefusedRequest(
-            "length, then chunks", post("Content-Length: 3\r\nTransfer-Encoding: chunked"),
+            "Content-Length, then chunked", post("Content-Length: 3\r\nTransfer-Encoding: chunked"),
             "both Content-Length and Transfer-Encoding"),
         RefusedRequest(
-            "chunks, then length", post("Transfer-Encoding: chunked\r\nContent-Length: 3"),
+            "chunked, then Content-Length", post("Transfer-Encoding: chunked\r\nContent-Length: 3"),
             "both Content-Length and Transfer-Encoding"),
         RefusedRequest(
-            "length and identity", post("Content-Length: 3\r\nTransfer-Encoding: identity"),
+            "Content-Length and identity", post("Content-Length: 3\r\nTransfer-Encoding: identity"),
             "both Content-Length and Transfer-Encoding"),
-        RefusedRequest("chunks twice", post("Transfer-Encoding: chunked, chunked"), "once, at its end"),
-        RefusedRequest("chunks on two lines", chunkedTwice, "once, at its end"),
-        RefusedRequest("chunks not last", post("Transfer-Encoding: chunked, gzip"), "once, at its end"),
-        RefusedRequest("chunks, then nothing", post("Transfer-Encoding: chunked,"), "once, at its end"),
-        RefusedRequest("nothing, then chunks", post("Transfer-Encoding: ,chunked"), "must be: chunked"),
+        RefusedRequest("chunked twice in one field", post("Transfer-Encoding: chunked, chunked"), "once, at its end"),
+        RefusedRequest("chunked in two fields", chunkedTwice, "once, at its end"),
+        RefusedRequest("chunked before gzip", post("Transfer-Encoding: chunked, gzip"), "once, at its end"),
+        RefusedRequest("chunked, then an empty element", post("Transfer-Encoding: chunked,"), "once, at its end"),
+        RefusedRequest("an empty element, then chunked", post("Transfer-Encoding: ,chunked"), "must be: chunked"),
         RefusedRequest("an empty coding", post("Transfer-Encoding:"), "must be: chunked"),
-        RefusedRequest("chunks with a parameter", post("Transfer-Encoding: chunked;q=1"), "must be: chunked"),
-        RefusedRequest("chunks in quotation marks", post("Transfer-Encoding: \"chunked\""), "must be: chunked"),
-        RefusedRequest("chunks and a blank", post("Transfer-Encoding: chunked x"), "must be: chunked"),
+        RefusedRequest("chunked with a parameter", post("Transfer-Encoding: chunked;q=1"), "must be: chunked"),
+        RefusedRequest("chunked in quotation marks", post("Transfer-Encoding: \"chunked\""), "must be: chunked"),
+        RefusedRequest("chunked and another word", post("Transfer-Encoding: chunked x"), "must be: chunked"),
         RefusedRequest("a vertical tab", post("Transfer-Encoding: \u{B}chunked"), "(got byte 0x0B"),
         RefusedRequest("a folded coding", post("Transfer-Encoding:\r\n chunked"), "must be: chunked"),
         RefusedRequest("a blank before the colon", post("Transfer-Encoding : chunked"), "follow the name directly"),
         RefusedRequest("gzip", post("Transfer-Encoding: gzip"), status: 501, "chunked"),
         RefusedRequest("identity", post("Transfer-Encoding: identity"), status: 501, "chunked"),
         RefusedRequest("xchunked", post("Transfer-Encoding: xchunked"), status: 501, "chunked"),
-        RefusedRequest("gzip in chunks", post("Transfer-Encoding: gzip, chunked"), status: 501, "chunked"),
+        RefusedRequest("gzip, then chunked", post("Transfer-Encoding: gzip, chunked"), status: 501, "chunked"),
         RefusedRequest("gzip with a parameter", post("Transfer-Encoding: gzip;a=b"), status: 501, "chunked"),
         RefusedRequest(
-            "chunks in HTTP/1.0", post("Transfer-Encoding: chunked", version: "1.0"), "a message of HTTP/1.0"),
+            "chunked in HTTP/1.0", post("Transfer-Encoding: chunked", version: "1.0"), "a message of HTTP/1.0"),
     ]
 
     private static let chunkedTwice = post("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked")
@@ -246,9 +249,9 @@ struct RefusedFramingTests {
     static let chunks: [RefusedRequest] = [
         RefusedRequest("no size", chunked("\r\n"), "must begin with its size"),
         RefusedRequest("a size that is no number", chunked("x\r\n"), "got 'x'"),
-        RefusedRequest("a sign", chunked("+1\r\na\r\n"), "got '+'"),
+        RefusedRequest("a plus sign", chunked("+1\r\na\r\n"), "got '+'"),
         RefusedRequest("a minus sign", chunked("-1\r\na\r\n"), "got '-'"),
-        RefusedRequest("a prefix", chunked("0x1\r\na\r\n"), "got 'x'"),
+        RefusedRequest("the prefix 0x", chunked("0x1\r\na\r\n"), "got 'x'"),
         RefusedRequest("a blank before the size", chunked(" 1\r\na\r\n"), "must begin with its size"),
         RefusedRequest("a blank after the size", chunked("1 \r\na\r\n"), "must follow the size"),
         RefusedRequest("an underscore", chunked("1_0\r\n"), "must follow the size"),
@@ -261,8 +264,8 @@ struct RefusedFramingTests {
         RefusedRequest("a bare carriage return after the data", chunked("1\r\na\r0\r\n\r\n"), "without a line feed"),
         RefusedRequest("17 digits", chunked("00000000000000001\r\na\r\n"), "at most 16 digits"),
         RefusedRequest("2^64", chunked("10000000000000000\r\n"), status: 413, "at most 16777216"),
-        RefusedRequest("all bits", chunked("ffffffffffffffff\r\n"), status: 413, "at most 16777216"),
-        RefusedRequest("one byte too many", chunked("1000001\r\n"), status: 413, "at most 16777216"),
+        RefusedRequest("a size with all 64 bits set", chunked("ffffffffffffffff\r\n"), status: 413, "at most 16777216"),
+        RefusedRequest("one byte more than the limit", chunked("1000001\r\n"), status: 413, "at most 16777216"),
         RefusedRequest(
             "a long extension", chunked("1;" + String(repeating: "a", count: 254)), "must be at most 256 bytes"),
         RefusedRequest("NUL in an extension", chunked("1;a\0\r\n"), "(got byte 0x00"),

@@ -23,18 +23,18 @@ struct RequestBodyTests {
     }
 
     static let bodies: [Body] = [
-        Body("so many bytes", put("Content-Length: 5", "12345"), "12345"),
-        Body("no bytes", put("Content-Length: 0", ""), ""),
+        Body("as many bytes as Content-Length", put("Content-Length: 5", "12345"), "12345"),
+        Body("an empty body", put("Content-Length: 0", ""), ""),
         Body("leading zeros", put("Content-Length: 0005", "12345"), "12345"),
         Body("blanks around the length", put("Content-Length: \t5 ", "12345"), "12345"),
         Body("a length in HTTP/1.0", put("Content-Length: 5", "12345", version: "1.0"), "12345"),
-        Body("line ends in it", put("Content-Length: 5", "\r\n\r\n\0"), "\r\n\r\n\0"),
+        Body("line ends in the body", put("Content-Length: 5", "\r\n\r\n\0"), "\r\n\r\n\0"),
         Body("one chunk", chunked("5\r\n12345\r\n0\r\n\r\n"), "12345"),
         Body("several chunks", chunked("1\r\n1\r\n3\r\n234\r\n01\r\n5\r\n000\r\n\r\n"), "12345"),
-        Body("no chunk", chunked("0\r\n\r\n"), ""),
+        Body("only the last chunk", chunked("0\r\n\r\n"), ""),
         Body(
             "sizes in both cases", chunked("a\r\n0123456789\r\nB\r\n0123456789a\r\n0\r\n\r\n"), "01234567890123456789a"),
-        Body("16 digits", chunked("0000000000000001\r\na\r\n0000000000000000\r\n\r\n"), "a"),
+        Body("a chunk size of 16 digits", chunked("0000000000000001\r\na\r\n0000000000000000\r\n\r\n"), "a"),
         Body("extensions", chunked("1;a=b\r\na\r\n1;\"q\t é\"\r\nb\r\n0;z\r\n\r\n"), "ab"),
         Body("a line of 256 bytes", chunked("1;" + String(repeating: "x", count: 252) + "\r\na\r\n0\r\n\r\n"), "a"),
         Body("line ends in a chunk", chunked("7\r\n\r\n0\r\n\r\n\r\n0\r\n\r\n"), "\r\n0\r\n\r\n"),
@@ -46,7 +46,7 @@ struct RequestBodyTests {
     @Test("A body is read up to its end, with any division of its bytes", arguments: bodies)
     func read(_ body: Body) throws {
         let bytes = Array(body.text.utf8)
-        let request = try #require(ParseOutcome.however(divided: bytes)?.request)
+        let request = try #require(ParseOutcome.forEveryDivision(of: bytes)?.request)
         #expect(request.body == Array(body.body.utf8))
         #expect(request.consumed == bytes.count)
         let followed = ParseOutcome(of: bytes + Array("0\r\n\r\nGET".utf8)).request
@@ -61,7 +61,9 @@ struct RequestBodyTests {
         }
     }
 
-    @Test("A body with a length is not copied, a chunked body is joined, and most requests have no body")
+    @Test(
+        "A body with Content-Length is not copied, the chunks of a chunked body are joined, and other requests have no body"
+    )
     func bodyOffsets() throws {
         func body(_ text: String) throws -> MessageBody {
             var parser = MessageParser()

@@ -2,8 +2,8 @@ import HTTPWire
 import TestSupport
 import Testing
 
-/// For any bytes, the outcome does not depend on their division into pieces. An accepted request is the same after it
-/// is written and parsed again.
+/// Tests that the outcome of parsing any bytes does not depend on their division into pieces, and that an accepted
+/// request is the same after it is written and parsed again.
 struct RequestFuzzTests {
     private static let limits = MessageLimits(
         maximumTargetLength: 40, maximumHeadLength: 300, maximumFieldCount: 8, maximumBodyLength: 200)
@@ -70,8 +70,9 @@ struct RequestFuzzTests {
     /// Checks the properties that hold for any bytes, and records the first violated property.
     private static func satisfiesInvariants(_ bytes: [UInt8], _ generator: inout SeededGenerator) -> Bool {
         let seed = generator.seed
-        func broken(_ promise: String) -> Bool {
-            Issue.record("seed \(seed): \(promise): \(String(decoding: bytes, as: UTF8.self).debugDescription)")
+        func broken(_ invariant: String) -> Bool {
+            Issue.record(
+                "seed \(seed): violated: \(invariant): \(String(decoding: bytes, as: UTF8.self).debugDescription)")
             return false
         }
         let outcome = ParseOutcome(of: bytes, limits: limits)
@@ -86,19 +87,23 @@ struct RequestFuzzTests {
         case .needsMore: return true
         case .refused(let error): return !error.reason.isEmpty || broken("an error has a reason")
         case .request(let request):
-            guard (1...bytes.count).contains(request.consumed) else { return broken("no more is taken than there is") }
+            guard (1...bytes.count).contains(request.consumed) else {
+                return broken("the parser consumes at most the given bytes")
+            }
             guard outcome == ParseOutcome(of: Array(bytes[..<request.consumed]), limits: limits) else {
-                return broken("what follows a request does not change it")
+                return broken("the bytes after a request do not change the request")
             }
             guard var again = ParseOutcome(of: request.serialized).request else {
-                return broken("what was taken is taken again")
+                return broken("the serialized request is accepted")
             }
-            guard again.consumed == request.serialized.count else { return broken("all of it is taken again") }
+            guard again.consumed == request.serialized.count else {
+                return broken("the whole serialized request is consumed")
+            }
             again.consumed = request.consumed
             if !request.isHTTP11 || request.fields[.connection] == nil || !request.keepsAlive {
                 again.fields[.connection] = request.fields[.connection]
             }
-            return again == request || broken("it says the same when it is sent again")
+            return again == request || broken("the serialized request has the same contents")
         }
     }
 }

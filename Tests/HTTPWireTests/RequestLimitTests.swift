@@ -10,7 +10,8 @@ struct RequestLimitTests {
             "a target of 13 bytes", "GET /123456789012 HTTP/1.1\r\n", status: 414, "at most 12 bytes", limits: small),
         RefusedRequest("a target without end", "GET /123456789?12", status: 414, "at most 12 bytes", limits: small),
         RefusedRequest(
-            "the limit before what is wrong behind it", "GET /123456789012# HTTP/1.1\r\n", status: 414, "at most 12",
+            "a target beyond the limit, before a forbidden character", "GET /123456789012# HTTP/1.1\r\n", status: 414,
+            "at most 12",
             limits: small),
         RefusedRequest(
             "a head of 81 bytes", head(padding: 81), status: 431, "at most 80 bytes", limits: small),
@@ -25,13 +26,15 @@ struct RequestLimitTests {
             "four fields", "GET / HTTP/1.1\r\nHost: a\r\nA: 1\r\nB: 2\r\nC", status: 431, "at most 3 fields",
             limits: small),
         RefusedRequest(
-            "a length of 11", "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 11\r\n\r\n", status: 413,
+            "a Content-Length of 11", "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 11\r\n\r\n", status: 413,
             "at most 10 bytes",
             limits: small),
-        RefusedRequest("a chunk of 11", chunked("b"), status: 413, "at most 10 bytes", limits: small),
-        RefusedRequest("chunks of 11", chunked("5\r\n12345\r\n6"), status: 413, "at most 10 bytes", limits: small),
+        RefusedRequest("a chunk of 11 bytes", chunked("b"), status: 413, "at most 10 bytes", limits: small),
         RefusedRequest(
-            "a digit too many", chunked("5\r\n12345\r\n1000"), status: 413, "at most 10 bytes", limits: small),
+            "chunks of 11 bytes in total", chunked("5\r\n12345\r\n6"), status: 413, "at most 10 bytes", limits: small),
+        RefusedRequest(
+            "a chunk size of four digits", chunked("5\r\n12345\r\n1000"), status: 413, "at most 10 bytes", limits: small
+        ),
         RefusedRequest(
             "four trailers", chunked("0\r\nA: 1\r\nB: 2\r\nC: 3\r\nD"), status: 431, "at most 3 fields", limits: small),
         RefusedRequest(
@@ -49,7 +52,9 @@ struct RequestLimitTests {
         "PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" + body
     }
 
-    @Test("A request beyond a limit is refused as soon as it certainly exceeds the limit", arguments: excesses)
+    @Test(
+        "A request beyond a limit is refused at the first byte that shows that the request exceeds the limit",
+        arguments: excesses)
     func refused(_ refused: RefusedRequest) throws {
         try refused.check()
     }
@@ -63,9 +68,9 @@ struct RequestLimitTests {
             chunked("5\r\n12345\r\n5\r\n12345\r\n0\r\nA: 1\r\nB: 2\r\nC: 3\r\n\r\n"),
             chunked("0\r\nA: " + String(repeating: "1", count: 73) + "\r\n\r\n"),
         ])
-    func justWithin(_ text: String) throws {
+    func atLimits(_ text: String) throws {
         let bytes = Array(text.utf8)
-        let request = try #require(ParseOutcome.however(divided: bytes, limits: Self.small)?.request)
+        let request = try #require(ParseOutcome.forEveryDivision(of: bytes, limits: Self.small)?.request)
         #expect(request.consumed == bytes.count)
     }
 

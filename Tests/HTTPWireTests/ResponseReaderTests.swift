@@ -2,7 +2,7 @@ import HTTPWire
 import TestSupport
 import Testing
 
-/// Reading bytes as one response.
+/// Tests of reading bytes as one response.
 struct ResponseReaderTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String
@@ -16,11 +16,11 @@ struct ResponseReaderTests {
 
         init(
             _ name: String, _ text: String, _ status: Int, _ body: String = "", fields: [(String, String)] = [],
-            keeps: Bool = true, rest: String = "", needsEnd: Bool = false
+            keepsConnection: Bool = true, rest: String = "", needsEnd: Bool = false
         ) {
             testDescription = name
             self.text = text
-            response = Response(status: status, body: Array(body.utf8), closes: !keeps)
+            response = Response(status: status, body: Array(body.utf8), closes: !keepsConnection)
             self.fields = fields
             self.rest = rest
             self.needsEnd = needsEnd
@@ -31,10 +31,11 @@ struct ResponseReaderTests {
 
     static let cases = [
         Case(
-            "a counted body", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nETag:\t\"1\" \r\n\r\nhello", 200, "hello",
+            "a body with Content-Length", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nETag:\t\"1\" \r\n\r\nhello", 200,
+            "hello",
             fields: [("Content-Length", "5"), ("ETag", "\"1\"")]),
         Case("an empty body", "HTTP/1.1 201 \r\nContent-Length: 0\r\n\r\n", 201, fields: [("Content-Length", "0")]),
-        Case("no reason", "HTTP/1.1 404\r\nContent-Length: 0\r\n\r\n", 404, fields: [("Content-Length", "0")]),
+        Case("no reason phrase", "HTTP/1.1 404\r\nContent-Length: 0\r\n\r\n", 404, fields: [("Content-Length", "0")]),
         Case(
             "the same length twice", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\nx", 200, "x",
             fields: [("Content-Length", "1"), ("Content-Length", "1")]),
@@ -42,23 +43,25 @@ struct ResponseReaderTests {
             "chunks, with extensions and trailers",
             chunked + "3;name=\"value\"\r\nabc\r\nA \r\n0123456789\r\n0\r\nTrailer: x\r\n\r\n", 200, "abc0123456789",
             fields: [("Transfer-Encoding", "chunked")]),
-        Case("no chunk", chunked + "000\r\n\r\n", 200, fields: [("Transfer-Encoding", "chunked")]),
-        Case("up to the end", "HTTP/1.1 200 OK\r\n\r\nall of it", 200, "all of it", keeps: false, needsEnd: true),
+        Case("only the last chunk", chunked + "000\r\n\r\n", 200, fields: [("Transfer-Encoding", "chunked")]),
+        Case(
+            "a body up to the end of the connection", "HTTP/1.1 200 OK\r\n\r\nall of it", 200, "all of it",
+            keepsConnection: false, needsEnd: true),
         Case(
             "a server that closes", "HTTP/1.1 200 OK\r\nConnection: x, Close\r\nContent-Length: 2\r\n\r\nok", 200, "ok",
-            fields: [("Connection", "x, Close"), ("Content-Length", "2")], keeps: false),
+            fields: [("Connection", "x, Close"), ("Content-Length", "2")], keepsConnection: false),
         Case(
             "HTTP/1.0", "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok", 200, "ok", fields: [("Content-Length", "2")],
-            keeps: false),
+            keepsConnection: false),
         Case("204", "HTTP/1.1 204 No Content\r\n\r\n", 204),
         Case(
-            "304 with the length of what it is not", "HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n", 304,
+            "304 with the length of the omitted body", "HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n", 304,
             fields: [("Content-Length", "9")]),
         Case(
-            "answers before the real one",
+            "interim responses before the final response",
             "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nLink: x\r\n\r\nHTTP/1.1 204 No\r\n\r\n", 204),
         Case(
-            "more than the answer", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nxHTTP", 200, "x",
+            "bytes after the response", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nxHTTP", 200, "x",
             fields: [("Content-Length", "1")], rest: "HTTP"),
         Case("an empty value", "HTTP/1.1 204 No\r\nX-Empty:\r\n\r\n", 204, fields: [("X-Empty", "")]),
     ]
@@ -68,10 +71,11 @@ struct ResponseReaderTests {
         var hasExcess = false
     }
 
-    /// Passes the parts to the reader, up to the part that completes the response.
+    /// Passes the parts to the reader, up to the part that completes the response. If `connectionEnds` is true, then
+    /// reports the end of the connection to the reader.
     private func feed(
         _ parts: [ArraySlice<UInt8>], limits: MessageLimits = ResponseReader.defaultLimits, interim: Int = 16,
-        atEnd: Bool = false
+        connectionEnds: Bool = false
     ) throws(MessageError) -> Outcome {
         var reader = ResponseReader(limits: limits, maximumInterimResponses: interim)
         for part in parts {
@@ -80,7 +84,7 @@ struct ResponseReaderTests {
             }
             if !part.isEmpty { #expect(reader.hasBegun) }
         }
-        return Outcome(response: atEnd ? reader.receiveEnd() : nil)
+        return Outcome(response: connectionEnds ? reader.receiveEnd() : nil)
     }
 
     @Test(arguments: cases)
@@ -88,7 +92,7 @@ struct ResponseReaderTests {
         let bytes = Array(row.text.utf8)
         func check(_ parts: [ArraySlice<UInt8>], excess: Bool, _ how: String) throws {
             #expect(try (feed(parts).response == nil) == row.needsEnd, "\(how)")
-            let outcome = try feed(parts, atEnd: true)
+            let outcome = try feed(parts, connectionEnds: true)
             var response = try #require(outcome.response, "\(how)")
             #expect(
                 response.fields.all.map { "\($0.name): \($0.value)" } == row.fields.map { "\($0): \($1)" }, "\(how)")
@@ -112,15 +116,15 @@ struct ResponseReaderTests {
         let bytes = Array((head + "3\r\nabc\r\n10;x=y\r\ndefghijklmnopqrs\r\n1\r\nt\r\n0\r\n\r\n").utf8)
         for size in 1...bytes.count {
             var reader = ResponseReader()
-            var taken: [UInt8] = []
+            var received: [UInt8] = []
             var response: Response?
             for start in stride(from: 0, to: bytes.count, by: size) {
                 let part = Array(bytes[start..<min(bytes.count, start + size)])
                 response = try reader.read(part.span)
-                taken += response?.body ?? reader.removeReceivedBody()
+                received += response?.body ?? reader.removeReceivedBody()
                 if start + size >= head.utf8.count { #expect(reader.status == 200 || response != nil) }
             }
-            #expect(String(decoding: taken, as: UTF8.self) == "abcdefghijklmnopqrst", "\(size) bytes at a time")
+            #expect(String(decoding: received, as: UTF8.self) == "abcdefghijklmnopqrst", "\(size) bytes at a time")
             #expect(response != nil)
         }
     }
@@ -129,7 +133,7 @@ struct ResponseReaderTests {
     func `A response that ends early is incomplete`(row: Case) throws {
         let bytes = Array(row.text.utf8).dropLast(row.rest.utf8.count)
         for count in 0..<bytes.count {
-            #expect(try feed([bytes.prefix(count)], atEnd: true).response == nil, "after \(count) bytes")
+            #expect(try feed([bytes.prefix(count)], connectionEnds: true).response == nil, "after \(count) bytes")
         }
     }
 
@@ -207,7 +211,7 @@ struct ResponseReaderTests {
             for _ in 0..<3 { bytes += Array(generator.pick(pieces).utf8) }
             if generator.chance(oneIn: 2) { bytes[generator.below(bytes.count)] = UInt8(generator.below(256)) }
             // The result is a response within the limits, or an error.
-            let response = try? feed([bytes[...]], limits: limits, interim: 2, atEnd: true).response
+            let response = try? feed([bytes[...]], limits: limits, interim: 2, connectionEnds: true).response
             #expect(
                 response.map { $0.body.count <= 50 && $0.fields.all.count <= 4 } ?? true, "seed \(generator.seed)")
         }

@@ -48,7 +48,7 @@ struct PercentDecodingTests {
     }
 
     @Test(
-        "A '%' without two digits is refused",
+        "A '%' without two hexadecimal digits is refused",
         arguments: ["%", "%4", "%4g", "%g4", "a%", "%%41", "%+1", "% 1", "%u0041", "%4%31", "é%"])
     func malformed(_ encoded: String) {
         #expect(Self.failure(Array(encoded.utf8)) == .malformedEscape)
@@ -62,7 +62,7 @@ struct PercentDecodingTests {
         #expect(Self.failure(encoded) == .invalidUTF8)
     }
 
-    @Test("The errors of percent-encoding have a remedy")
+    @Test("The reason of a percent-decoding error says how to write the text correctly")
     func reasons() {
         #expect(PercentDecodingError.malformedEscape.reason.contains("%25"))
         #expect(PercentDecodingError.invalidUTF8.reason.contains("UTF-8"))

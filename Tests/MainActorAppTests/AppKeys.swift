@@ -1,8 +1,8 @@
 import SettingsClient
 import SettingsClientTesting
 
-// What a program declares whose module belongs to the main actor unless it says otherwise. Keys are used from anywhere,
-// and so are the types of their values.
+// The keys of a program whose module has the main actor as its default isolation. The keys and the types of their
+// values are `nonisolated`, because all threads use them.
 
 nonisolated enum Theme: String, CaseIterable, DefaultsSerializable {
     case light, dark
@@ -24,6 +24,6 @@ nonisolated struct PlayerKeys: DefaultsKeyStore {
     var volume: DefaultsKey<Double> { .init(Self["volume"], defaultValue: 0.5, in: 0...1) }
 }
 
-/// The program's own global, in place of the ready-made one.
+/// A global of the program. It shadows the global `Defaults` of SettingsClient.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 nonisolated let Defaults = DefaultsAdapter.inMemory(keyStore: DefaultsKeys())

@@ -1,6 +1,6 @@
 import SettingsClient
 
-/// A model as an app has it: it belongs to the main actor, as everything in the module.
+/// The model of an app. The class is isolated to the main actor, which is the default of this module.
 final class AppModel {
     @Setting(\.theme, in: Defaults) var theme
     @Setting(\.launchCount, in: Defaults, options: [.cached, .observed]) var launchCount
@@ -15,7 +15,7 @@ final class AppModel {
     init(onChange: @escaping () -> Void) {
         self.onChange = onChange
         observation = $theme.observe(options: [.initial, .new]) { [weak self] update in
-            // Handlers run elsewhere.
+            // The handler does not run on the main actor.
             Task { @MainActor in self?.show(update.newValue) }
         }
     }
@@ -26,5 +26,5 @@ final class AppModel {
     }
 }
 
-/// A global has no wrapper; a constant does the same.
+/// A `Setting` constant, because Swift does not allow property wrappers for global variables.
 let launches = Setting(\.launchCount, in: Defaults)

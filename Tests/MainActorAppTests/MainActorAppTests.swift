@@ -27,10 +27,10 @@ struct MainActorAppTests {
             t.player.volume += 0.25
         }
         #expect(Defaults.launchCount == 7 && Defaults.player.volume == 1)
-        let away = await Task.detached {
+        let countOfDetachedTask = await Task.detached {
             Defaults.launchCount += 1; return Defaults[\.launchCount]
         }.value
-        #expect(away == 8)
+        #expect(countOfDetachedTask == 8)
     }
 
     @Test("Properties of an app on the main actor are settings, and a handler can return to the main actor")
@@ -47,9 +47,9 @@ struct MainActorAppTests {
         model?.volume = 1
         AppModel.account.value = Account(name: "a")
         #expect(Defaults.player.volume == 1 && Defaults.account == Account(name: "a"))
-        weak let gone = model
+        weak let released = model
         model = nil
-        #expect(gone == nil, "observing does not keep what is captured weakly")
+        #expect(released == nil, "an observation does not retain an object that its handler captures weakly")
     }
 
     @Test("A loop on the main actor gets updates, and ends when its task is cancelled")
@@ -71,7 +71,7 @@ struct MainActorAppTests {
         await endless.value
     }
 
-    /// Waits as a task does: the main actor is needed for what is waited for.
+    /// Waits in a detached task, because the handler that logs the event needs the main actor.
     private func isLogged(_ event: String, _ times: Int, in log: EventLog) async -> Bool {
         await Task.detached { log.wait(for: event, times: times) }.value
     }

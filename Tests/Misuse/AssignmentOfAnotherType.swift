@@ -5,6 +5,6 @@ extension DefaultsKeys {
 }
 
 func store() {
-    // says: cannot assign value of type 'String' to subscript of type 'Int'
+    // error: cannot assign value of type 'String' to subscript of type 'Int'
     Defaults[\.launchCount] = "42"
 }

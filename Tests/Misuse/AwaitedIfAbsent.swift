@@ -7,6 +7,6 @@ extension DefaultsKeys {
 func askForName() async -> String { "" }
 
 func signIn() async {
-    // says: 'async' call in an autoclosure that does not support concurrency
+    // error: 'async' call in an autoclosure that does not support concurrency
     Defaults.username ?= await askForName()
 }

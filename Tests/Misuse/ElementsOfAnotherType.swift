@@ -3,8 +3,8 @@ import SettingsKeys
 struct Account: Codable, DefaultsSerializable { var name: String }
 
 extension DefaultsKeys {
-    // says: only an array or a set of raw values can have unknown elements
+    // error: only an array or a set of raw values can have unknown elements
     var accounts: DefaultsKey<[Account]> { .init("accounts", defaultValue: [], elements: .droppingUnknown) }
-    // says: only an array or a set of raw values can have unknown elements
+    // error: only an array or a set of raw values can have unknown elements
     var count: DefaultsKey<Int> { .init("count", defaultValue: 0, elements: .droppingUnknown) }
 }

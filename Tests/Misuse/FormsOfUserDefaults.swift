@@ -9,28 +9,29 @@ extension DefaultsKeys {
 struct Window {}
 
 func misuse(_ key: DefaultsKey<Int>) {
-    // says: assign instead: Defaults["name"] = value, or Defaults.name = value for a key
+    // error: assign instead: Defaults["name"] = value, or Defaults.name = value for a key
     Defaults.set("x", forKey: "k")
-    // says: only a value whose type conforms to DefaultsSerializable can be stored
+    // error: only a value whose type conforms to DefaultsSerializable can be stored
     Defaults["k"] = Window()
-    // says: a key needs a label: Defaults[key: key]
+    // error: a key needs a label: Defaults[key: key]
     Defaults[key] = 1
-    // says: a key needs a label: Defaults[key: key]
+    // error: a key needs a label: Defaults[key: key]
     let count = Defaults[key]
-    // says: a key needs a label: hasKey(key: key)
+    // error: a key needs a label: hasKey(key: key)
     if Defaults.hasKey(key) {}
-    // says: a key needs a label: remove(key: key)
+    // error: a key needs a label: remove(key: key)
     Defaults.remove(key)
-    // says: write Defaults.hasKey("name") instead
+    // error: write Defaults.hasKey("name") instead
     if Defaults["c"].exists {}
-    // says: type 'KeyPath<DefaultsKeys, DefaultsKey<String>>' has no member 'color'
+    // error: type 'KeyPath<DefaultsKeys, DefaultsKey<String>>' has no member 'color'
     Defaults[.color] = "red"
-    // says: ++ adds 1 to a number; the value of this key is not a number
+    // error: ++ adds 1 to a number; the value of this key is not a number
     Defaults[\.username]++
     print(count)
 }
 
-// These are no misuse. The compiler has at most one second for each expression.
+// Each line of this function must compile. The compiler option of scripts/check-misuse makes it an error if an
+// expression takes more than one second.
 func use() {
     Defaults["k"] = "text"
     Defaults["k"] = 1

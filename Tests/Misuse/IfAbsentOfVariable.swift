@@ -2,7 +2,7 @@ import SettingsClientCompatibility
 
 func name(_ name: String?) -> String? {
     var name = name
-    // says: binary operator '?=' cannot be applied to operands of type 'String?' and 'String'
+    // error: binary operator '?=' cannot be applied to operands of type 'String?' and 'String'
     name ?= "anonymous"
     return name
 }

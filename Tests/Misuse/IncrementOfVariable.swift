@@ -2,7 +2,7 @@ import SettingsClientCompatibility
 
 func next(_ number: Int) -> Int {
     var number = number
-    // says: cannot convert value of type 'Int' to expected argument type 'UntypedSetting'
+    // error: cannot convert value of type 'Int' to expected argument type 'UntypedSetting'
     number++
     return number
 }

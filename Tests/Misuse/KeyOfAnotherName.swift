@@ -5,6 +5,6 @@ extension DefaultsKeys {
 }
 
 func name() {
-    // says: has no dynamic member 'usrname'
+    // error: has no dynamic member 'usrname'
     _ = Defaults.usrname
 }

@@ -11,65 +11,65 @@ extension DefaultsKeys {
 }
 
 struct Model {
-    // says: value of type 'DefaultsKeys' has no member 'lanchCount'
+    // error: value of type 'DefaultsKeys' has no member 'lanchCount'
     @Setting(\.lanchCount, in: Defaults) var inAdapter
-    // says: value of type 'PlayerKeys' has no member 'volme'
+    // error: value of type 'PlayerKeys' has no member 'volme'
     @Setting(\.volme, in: Defaults.player) var inScope
-    // says: value of type 'DefaultsKeys' has no member 'lanchCount'
+    // error: value of type 'DefaultsKeys' has no member 'lanchCount'
     @SwiftyUserDefault(keyPath: \.lanchCount, in: Defaults) var keyPath
-    // says: value of type 'DefaultsKeys' has no member 'lanchCount'
+    // error: value of type 'DefaultsKeys' has no member 'lanchCount'
     let constant = Setting(\.lanchCount, in: Defaults)
 }
 
 func access() {
-    // says: value of type 'DefaultsKeys' has no member 'lanchCount'
+    // error: value of type 'DefaultsKeys' has no member 'lanchCount'
     _ = Defaults[\.lanchCount]
-    // says: value of type 'DefaultsKeys' has no member 'lanchCount'
+    // error: value of type 'DefaultsKeys' has no member 'lanchCount'
     let count: Int = Defaults[\.lanchCount]
-    // says: value of type 'DefaultsKeys' has no member 'lanchCount'
+    // error: value of type 'DefaultsKeys' has no member 'lanchCount'
     Defaults[\.lanchCount] = count
-    // says: value of type 'DefaultsKeys' has no member 'lanchCount'
+    // error: value of type 'DefaultsKeys' has no member 'lanchCount'
     Defaults[\.lanchCount] += 1
-    // says: value of type 'DefaultsKeys' has no member 'lanchCount'
+    // error: value of type 'DefaultsKeys' has no member 'lanchCount'
     Defaults[\.lanchCount] ?= 1
-    // says: value of type 'DefaultsKeys' has no member 'lanchCount'
+    // error: value of type 'DefaultsKeys' has no member 'lanchCount'
     Defaults[\.lanchCount]++
-    // says: value of type 'PlayerKeys' has no member 'volme'
+    // error: value of type 'PlayerKeys' has no member 'volme'
     Defaults[\.player.volme] = 1
-    // says: no dynamic member 'volme' using key path from root type 'PlayerKeys'
+    // error: no dynamic member 'volme' using key path from root type 'PlayerKeys'
     Defaults.player.volme = 1
 }
 
 func members() {
-    // says: value of type 'DefaultsKeys' has no member 'lanchCount'
+    // error: value of type 'DefaultsKeys' has no member 'lanchCount'
     _ = Defaults.hasKey(\.lanchCount)
-    // says: value of type 'DefaultsKeys' has no member 'lanchCount'
+    // error: value of type 'DefaultsKeys' has no member 'lanchCount'
     if Defaults.isSet(\.lanchCount) {}
-    // says: value of type 'DefaultsKeys' has no member 'lanchCount'
+    // error: value of type 'DefaultsKeys' has no member 'lanchCount'
     Defaults.remove(\.lanchCount)
-    // says: value of type 'PlayerKeys' has no member 'volme'
+    // error: value of type 'PlayerKeys' has no member 'volme'
     _ = Defaults.player.hasKey(\.volme)
-    // says: value of type 'DefaultsKeys' has no member 'lanchCount'
+    // error: value of type 'DefaultsKeys' has no member 'lanchCount'
     let observation = Defaults.observe(\.lanchCount) { print($0.newValue) }
-    // says: value of type 'DefaultsKeys' has no member 'lanchCount'
+    // error: value of type 'DefaultsKeys' has no member 'lanchCount'
     let both = Defaults.observe(\.launchCount, \.lanchCount) { print($0.key) }
-    // says: value of type 'DefaultsKeys' has no member 'lanchCount'
+    // error: value of type 'DefaultsKeys' has no member 'lanchCount'
     let updates = Defaults.updates(of: \.lanchCount)
     print(observation, both, updates)
 }
 
 func asynchronous() async throws {
-    // says: value of type 'DefaultsKeys' has no member 'lanchCount'
+    // error: value of type 'DefaultsKeys' has no member 'lanchCount'
     let count = try await Defaults.value(\.lanchCount)
-    // says: value of type 'DefaultsKeys' has no member 'lanchCount'
+    // error: value of type 'DefaultsKeys' has no member 'lanchCount'
     let again: Int = try await Defaults.value(\.lanchCount)
-    // says: value of type 'DefaultsKeys' has no member 'lanchCount'
+    // error: value of type 'DefaultsKeys' has no member 'lanchCount'
     try await Defaults.set(\.lanchCount, 1)
-    // says: value of type 'DefaultsKeys' has no member 'lanchCount'
+    // error: value of type 'DefaultsKeys' has no member 'lanchCount'
     try await Defaults.update(\.lanchCount) { $0 += 1 }
-    // says: value of type 'DefaultsKeys' has no member 'lanchCount'
+    // error: value of type 'DefaultsKeys' has no member 'lanchCount'
     try await Defaults.setIfAbsent(\.lanchCount) { 1 }
-    // says: value of type 'DefaultsKeys' has no member 'lanchCount'
+    // error: value of type 'DefaultsKeys' has no member 'lanchCount'
     for await update in Defaults.updates(of: \.lanchCount) { print(update) }
     print(count, again)
 }

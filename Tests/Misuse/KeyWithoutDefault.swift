@@ -1,6 +1,6 @@
 import SettingsKeys
 
 extension DefaultsKeys {
-    // says: a key that is not optional needs a defaultValue:, which is its value while nothing is stored
+    // error: a key that is not optional needs a defaultValue:, which is its value while nothing is stored
     var launchCount: DefaultsKey<Int> { .init("launchCount") }
 }

@@ -1,6 +1,6 @@
 import SettingsKeys
 
 extension DefaultsKeys {
-    // says: only a number can be merged as a sum
+    // error: only a number can be merged as a sum
     var name: DefaultsKey<String> { .init("name", defaultValue: "", merge: .sum) }
 }

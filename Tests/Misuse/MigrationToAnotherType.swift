@@ -1,6 +1,6 @@
 import SettingsKeys
 
 extension DefaultsKeys {
-    // says: to closure result type 'Int'
+    // error: to closure result type 'Int'
     var timeout: DefaultsKey<Int> { .init("timeout", defaultValue: 30, migrating: .from(String.self) { $0 }) }
 }

@@ -4,5 +4,5 @@ extension DefaultsKeys {
     var volume: DefaultsKey<Double> { .init("volume", defaultValue: 0.5) }
 }
 
-// says: property wrappers are not yet supported in top-level code
+// error: property wrappers are not yet supported in top-level code
 @Setting(\.volume, in: Defaults) var volume

@@ -5,6 +5,6 @@ extension DefaultsKeys {
 }
 
 enum Shared {
-    // says: static property 'volume' is not concurrency-safe
+    // error: static property 'volume' is not concurrency-safe
     @Setting(\.volume, in: Defaults) static var volume
 }

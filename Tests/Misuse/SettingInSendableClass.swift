@@ -5,6 +5,6 @@ extension DefaultsKeys {
 }
 
 final class Model: Sendable {
-    // says: stored property '_volume' of 'Sendable'-conforming class 'Model' is mutable
+    // error: stored property '_volume' of 'Sendable'-conforming class 'Model' is mutable
     @Setting(\.volume, in: Defaults) var volume
 }

@@ -1,6 +1,6 @@
 import SettingsClient
 
 func settings(of program: String) -> DefaultsAdapter<DefaultsKeys> {
-    // says: check a name that is computed at run time: suite: try SuiteName(name)
+    // error: check a name that is computed at run time: suite: try SuiteName(name)
     DefaultsAdapter(suite: "com.example.\(program)", keyStore: DefaultsKeys())
 }

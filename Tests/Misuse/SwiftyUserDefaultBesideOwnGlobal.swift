@@ -8,7 +8,7 @@ extension DefaultsKeys {
 let Defaults = DefaultsAdapter(suite: "com.example.app", keyStore: DefaultsKeys())
 
 struct Player {
-    // says: name the adapter: @SwiftyUserDefault(keyPath: \.name, in: Defaults)
+    // error: name the adapter: @SwiftyUserDefault(keyPath: \.name, in: Defaults)
     @SwiftyUserDefault(keyPath: \.volume) var volume
     @SwiftyUserDefault(keyPath: \.volume, in: Defaults) var named
 }

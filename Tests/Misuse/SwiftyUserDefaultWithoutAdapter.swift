@@ -5,9 +5,9 @@ extension DefaultsKeys {
 }
 
 struct Player {
-    // says: name the adapter: @SwiftyUserDefault(keyPath: \.name, in: Defaults)
+    // error: name the adapter: @SwiftyUserDefault(keyPath: \.name, in: Defaults)
     @SwiftyUserDefault(keyPath: \.volume) var volume
-    // says: name the adapter: @SwiftyUserDefault(keyPath: \.name, in: Defaults)
+    // error: name the adapter: @SwiftyUserDefault(keyPath: \.name, in: Defaults)
     @SwiftyUserDefault(keyPath: \.volume, options: .cached) var cached
     @SwiftyUserDefault(keyPath: \.volume, in: Defaults) var named
 }

@@ -4,6 +4,6 @@ import ExportingKit
 import SettingsClient
 
 func reset() {
-    // says: ambiguous use of 'Defaults'
+    // error: ambiguous use of 'Defaults'
     Defaults.removeAll()
 }

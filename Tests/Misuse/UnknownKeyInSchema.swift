@@ -5,6 +5,6 @@ extension DefaultsKeys {
 }
 
 func schema() throws -> Schema {
-    // says: has no member 'usrname'
+    // error: has no member 'usrname'
     try Schema(of: DefaultsKeys.self) { \.usrname }
 }

@@ -1,6 +1,6 @@
 import SettingsKeys
 
 func store(in codec: KeyCodec<Int>) throws {
-    // says: cannot convert value of type 'String' to expected argument type 'Int'
+    // error: cannot convert value of type 'String' to expected argument type 'Int'
     _ = try codec.encode("42")
 }

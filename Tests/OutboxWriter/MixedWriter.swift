@@ -8,12 +8,14 @@ struct WriterKeys: DefaultsKeyStore {
     var numbers: DefaultsKey<[Int]> { .init("numbers", defaultValue: [], merge: .append) }
 }
 
-/// Writes numbers with all forms of writes.
+/// Writes numbers with setters, async methods and transactions.
 ///
-/// The number determines the keys: a multiple of 11 is stored under `first` and `second` in one transaction. Other numbers
-/// are stored under `first` or `second`, added to `sum` or appended to `numbers`, depending on the remainder of 4. The
-/// writer prints "wrote N" when the call has returned, before that "skipped N" if the call wrote nothing, and "confirmed N"
-/// when the daemon has confirmed N and all numbers before N.
+/// The number determines the keys: a multiple of 11 is stored under `first` and `second` in one transaction. Another
+/// number is stored under `first` or `second`, added to `sum` or appended to `numbers`, depending on its remainder
+/// modulo 4. An async method writes it if it is also a multiple of 13, and a setter writes it otherwise.
+///
+/// For each number, the writer prints "wrote N" when the call has returned. It prints "skipped N" before that if the
+/// call wrote nothing, and "confirmed N" when the daemon has confirmed N and all numbers before N.
 struct MixedWriter {
     let writer: DefaultsAdapter<WriterKeys>
 
@@ -51,8 +53,11 @@ struct MixedWriter {
         say("wrote \(number)")
     }
 
-    /// Prints "confirmed N" if the daemon has confirmed the number, and "skipped N" if a form that has to read first cannot
-    /// read, so that it writes nothing. The write may also wait in the outbox.
+    /// Runs the body, and prints "confirmed N" if the daemon has confirmed the number. Prints "skipped N" if the body
+    /// writes but could not read the old value, so that it wrote nothing. Prints neither if the write waits in the
+    /// outbox.
+    ///
+    /// - Parameter isWrite: True if the body writes the number, false if it only sends the waiting writes.
     @discardableResult
     private func confirm(_ number: Int, isWrite: Bool = true, _ body: () async throws -> Void) async -> Bool {
         do {
@@ -74,8 +79,8 @@ extension DefaultsError {
     var isKept: Bool { if case .kept = self { true } else { false } }
 }
 
-/// Prints a line on standard error. The full stop at the end shows that the line is complete, although the writer may be
-/// killed.
+/// Prints a line on standard error. The full stop at the end of a line shows the reader that the line is complete: a
+/// killed writer may leave a part of a line.
 func say(_ text: String) {
     FileHandle.standardError.write(Data("\(text).\n".utf8))
 }

@@ -1,11 +1,11 @@
 import Foundation
 import SettingsClientCompatibility
 
-// A program that writes the numbers from FIRST to LAST in order, and says on standard error which writes have returned. Tests
-// kill it.
+// A program that writes the numbers from FIRST to LAST in order, and prints on standard error which writes have
+// returned. Tests kill the program.
 //
-//     outbox-writer SERVER DIRECTORY FIRST LAST          appends each number to the untyped key `log`
-//     outbox-writer SERVER DIRECTORY FIRST LAST mixed    writes each number as `MixedWriter` says
+//     outbox-writer SERVER DIRECTORY FIRST LAST          appends each number to the array of the key `log`
+//     outbox-writer SERVER DIRECTORY FIRST LAST mixed    writes the numbers with a `MixedWriter`
 
 let arguments = CommandLine.arguments
 guard arguments.count >= 5, let first = Int(arguments[3]), let last = Int(arguments[4]) else {

@@ -4,8 +4,8 @@ import Testing
 @testable import Platform
 
 struct FairQueueTests {
-    /// Steps: `a1` appends the element 1 for the caller `a`; `-` removes the next element; `-b` removes the next element of a caller other than
-    /// `b`; `!a1` removes the element 1 of `a`, wherever it is.
+    /// Steps: `a1` appends the element 1 for the caller `a`; `-` removes the next element; `-b` removes the next
+    /// element of a caller other than `b`; `!a1` removes the element 1 of `a` from any position.
     @Test(
         "The queue serves callers round-robin",
         arguments: [
@@ -40,8 +40,8 @@ struct FairQueueTests {
         #expect(elements.joined(separator: " ") == removed)
     }
 
-    /// The model is an array for each caller.
-    @Test("Elements that are removed at random positions are gone, and the others keep their order", arguments: 1...5)
+    /// Compares the queue with an array for each caller.
+    @Test("After elements are removed at random positions, the other elements keep their order", arguments: 1...5)
     func randomRemovals(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var queue = FairQueue<Int, Int>()
@@ -59,9 +59,9 @@ struct FairQueueTests {
             #expect(queue.count(of: caller) == model[caller]?.count ?? 0)
         }
         for caller in 0..<3 {
-            var left: [Int] = []
-            while let number = queue.popFirst(of: caller) { left.append(number) }
-            #expect(left == model[caller]?.map(\.number))
+            var remaining: [Int] = []
+            while let number = queue.popFirst(of: caller) { remaining.append(number) }
+            #expect(remaining == model[caller]?.map(\.number))
         }
         #expect(queue.isEmpty)
     }

@@ -1,7 +1,8 @@
 import Platform
 import Testing
 
-/// The vectors of FIPS 180-2 and of the "SHA-2 short messages" of NIST, and every length near the end of a block.
+/// Tests with the vectors of FIPS 180-2 and of the "SHA-2 short messages" of NIST, and with lengths near the end of a
+/// block.
 struct SHA256Tests {
     static let vectors: [(message: String, digest: String)] = [
         ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
@@ -21,7 +22,7 @@ struct SHA256Tests {
         #expect(SHA256(Array(message.utf8).span).hex == digest)
     }
 
-    @Test("A million letters have their published digest")
+    @Test("A message of a million letters a has its published digest")
     func million() {
         let message = [UInt8](repeating: UInt8(ascii: "a"), count: 1_000_000)
         #expect(SHA256(message.span).hex == "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0")

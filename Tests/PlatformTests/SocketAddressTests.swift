@@ -12,7 +12,7 @@ struct SocketAddressTests {
         ("192.0.2.1", "192.0.2.1:80"), ("::ffff:192.0.2.1", "[::ffff:192.0.2.1]:80"),
         ("2001:db8::1", "[2001:db8::1]:80"), ("0:0:0:0:0:0:0:1", "[::1]:80"),
     ])
-    func `An address is resolved and written in the usual form`(_ host: String, _ text: String) throws {
+    func `A numeric address is parsed and written in its canonical form`(_ host: String, _ text: String) throws {
         #expect(try address(host).description == text)
     }
 
@@ -23,7 +23,7 @@ struct SocketAddressTests {
         ("::192.0.2.1", "192.0.2.1", false), ("::fffe:192.0.2.1", "192.0.2.1", false),
         ("1::ffff:192.0.2.1", "192.0.2.1", false),
     ])
-    func `Hosts are equal by their whole addresses once they are unmapped`(
+    func `Addresses are equal if they are the same after IPv4-mapped addresses are converted to IPv4`(
         _ one: String, _ other: String, _ areSame: Bool
     ) throws {
         func unmapped(_ host: String) throws -> IPAddress? {

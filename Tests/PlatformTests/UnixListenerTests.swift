@@ -3,7 +3,7 @@ import Platform
 import TestSupport
 import Testing
 
-/// The files of Unix domain sockets.
+/// Tests of the files of Unix domain sockets.
 @Suite(.ownThread)
 struct UnixListenerTests {
     private let directory: TemporaryDirectory
@@ -22,10 +22,10 @@ struct UnixListenerTests {
         (try? FileManager.default.attributesOfItem(atPath: path)) ?? [:]
     }
 
-    /// Leaves a socket file, as a killed process does.
-    private func abandon() throws -> String {
+    /// Creates a socket file without a listener, as a killed process leaves it. Returns its path.
+    private func makeAbandonedSocket() throws -> String {
         let abandoned = directory.path + "/abandoned"
-        try ChildProcess.whileNoneStarts {
+        try ChildProcess.whileNoChildStarts {
             let listener = try listen()
             try FileManager.default.moveItem(atPath: path, toPath: abandoned)
             withExtendedLifetime(listener) {}
@@ -53,10 +53,10 @@ struct UnixListenerTests {
     }
 
     @Test
-    func `A path with a file, a directory or a link stays as it is`() throws {
+    func `A listener refuses and does not change a path with a file, a directory or a link`() throws {
         let file = try directory.file("file", "text")
         let link = directory.path + "/link"
-        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: try abandon())
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: try makeAbandonedSocket())
         for path in [file, link, directory.path] {
             #expect(throws: Listener.Failure.occupied("the path belongs to a file that is not a socket")) {
                 try listen(path)
@@ -67,7 +67,9 @@ struct UnixListenerTests {
     }
 
     @Test
-    func `A path that is too long or has no directory is refused with the kernel's code`() throws {
+    func `A path that is too long, or whose directory does not exist, is refused with the error code of the kernel`()
+        throws
+    {
         func refusal(_ code: Int32) -> Listener.Failure { .system(SystemError(call: "bind", code: code)) }
         #expect(throws: refusal(ENOENT)) { try listen(directory.path + "/no/socket") }
         let long = directory.path + "/" + String(repeating: "x", count: 107 - directory.path.utf8.count)

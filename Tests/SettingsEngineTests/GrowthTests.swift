@@ -4,6 +4,7 @@ import SettingsModel
 import TestSupport
 import Testing
 
+/// Limits on values that grow by operations in place, such as appending to a text.
 @Suite(.ownThread)
 struct GrowthTests {
     private func state(holding value: JSONValue) throws -> State {

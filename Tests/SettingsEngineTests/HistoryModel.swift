@@ -2,27 +2,37 @@ import SettingsAPI
 import SettingsEngine
 import SettingsModel
 
-/// A simple model of the history: one array, in which every query searches linearly.
+/// A simple model of `History`: one array, in which every query searches linearly.
+///
+/// Each suite protects its newest commits from eviction. The log of a suite consists of the retained commits that
+/// affect the suite. A commit is evicted when it is in no log.
 struct HistoryModel {
     struct Entry {
         let commit: RetainedCommit
+        /// The suites that the commit affects.
         let suites: Set<SuiteName>
-        var isRetained = false
+        /// True if the commit is in the list `History.older`: the history would have evicted the commit, but a suite
+        /// protected it.
+        var isInOlderList = false
 
         var revision: Revision { commit.commit.revision }
     }
 
     struct Log {
+        /// The newest revision that was removed from the log.
         var evictedThrough: Revision
+        /// The revision of the last commit of the suite that was larger than the limit of the whole history.
         var lastOversized = Revision.zero
 
         var oldestAvailable: Revision { max(evictedThrough, lastOversized) }
     }
 
     let limits: History.Limits
-    private(set) var kept: [Entry] = []
+    private(set) var entries: [Entry] = []
     private(set) var logs: [SuiteName: Log] = [:]
+    /// The oldest revision at which every suite can be read.
     private(set) var oldestAvailable: Revision
+    /// The oldest revision at which every suite without a log can be read.
     private var oldestAvailableWithoutLog: Revision
 
     init(_ limits: History.Limits, oldestAvailable: Revision) {
@@ -36,13 +46,13 @@ struct HistoryModel {
     }
 
     /// The commits in the log of a suite.
-    func held(by suite: SuiteName) -> [Entry] {
+    func entriesInLog(of suite: SuiteName) -> [Entry] {
         guard let log = logs[suite] else { return [] }
-        return kept.filter { $0.suites.contains(suite) && $0.revision > log.evictedThrough }
+        return entries.filter { $0.suites.contains(suite) && $0.revision > log.evictedThrough }
     }
 
     private func protects(_ suite: SuiteName, _ entry: Entry) -> Bool {
-        Self.newest(held(by: suite), limits).contains { $0.revision == entry.revision }
+        Self.newest(entriesInLog(of: suite), limits).contains { $0.revision == entry.revision }
     }
 
     /// The newest commits of a suite, which the suite protects from eviction.
@@ -57,7 +67,7 @@ struct HistoryModel {
         return newest.reversed()
     }
 
-    private func isHeld(_ entry: Entry) -> Bool {
+    private func isInLog(_ entry: Entry) -> Bool {
         entry.suites.contains { suite in logs[suite].map { entry.revision > $0.evictedThrough } ?? false }
     }
 
@@ -69,20 +79,20 @@ struct HistoryModel {
 
     /// Appends a commit and returns the revisions of the evicted commits.
     mutating func append(_ entry: Entry) -> [Revision] {
-        let before = kept.map(\.revision) + [entry.revision]
+        let before = entries.map(\.revision) + [entry.revision]
         if entry.commit.size > limits.bytes {
             for suite in entry.suites {
                 if logs[suite] == nil { oldestAvailableWithoutLog = entry.revision }
                 logs[suite]?.lastOversized = entry.revision
             }
         } else {
-            kept.append(entry)
+            entries.append(entry)
             for suite in entry.suites where logs[suite] == nil {
                 logs[suite] = Log(evictedThrough: oldestAvailableWithoutLog)
             }
             evictBeyondLimits(after: entry)
         }
-        let left = Set(kept.map(\.revision))
+        let left = Set(entries.map(\.revision))
         let evicted = before.filter { !left.contains($0) }
         oldestAvailable = max(oldestAvailable, evicted.last ?? oldestAvailable)
         return evicted
@@ -90,32 +100,32 @@ struct HistoryModel {
 
     private mutating func evictBeyondLimits(after newest: Entry) {
         for suite in newest.suites {
-            let unprotected = held(by: suite).filter { $0.isRetained && !protects(suite, $0) }
+            let unprotected = entriesInLog(of: suite).filter { $0.isInOlderList && !protects(suite, $0) }
             for entry in unprotected { logs[suite]?.evictedThrough = entry.revision }
         }
-        kept = kept.filter { entry in !entry.isRetained || isHeld(entry) }
+        entries = entries.filter { entry in !entry.isInOlderList || isInLog(entry) }
         if exceeds(limits.commits, limits.bytes) {
             while exceeds(limits.commits - limits.commits / 1024, limits.bytes - limits.bytes / 1024) { evictOldest() }
         }
-        for (suite, log) in logs where held(by: suite).isEmpty {
+        for (suite, log) in logs where entriesInLog(of: suite).isEmpty {
             oldestAvailableWithoutLog = max(oldestAvailableWithoutLog, log.oldestAvailable)
             logs[suite] = nil
         }
     }
 
     private func exceeds(_ commits: Int, _ bytes: Int) -> Bool {
-        kept.count > commits || kept.reduce(0) { $0 + $1.commit.size } > bytes
+        entries.count > commits || entries.reduce(0) { $0 + $1.commit.size } > bytes
     }
 
     private mutating func evictOldest() {
-        let retained = kept.filter(\.isRetained)
-        let recent = kept.firstIndex { !$0.isRetained }
-        if let recent, retained.isEmpty || Self.fits(retained, limits) {
-            let entry = kept[recent]
+        let older = entries.filter(\.isInOlderList)
+        let recent = entries.firstIndex { !$0.isInOlderList }
+        if let recent, older.isEmpty || Self.fits(older, limits) {
+            let entry = entries[recent]
             for suite in entry.suites where !protects(suite, entry) { logs[suite]?.evictedThrough = entry.revision }
-            if isHeld(entry) { kept[recent].isRetained = true } else { kept.remove(at: recent) }
+            if isInLog(entry) { entries[recent].isInOlderList = true } else { entries.remove(at: recent) }
         } else {
-            let entry = kept.removeFirst()
+            let entry = entries.removeFirst()
             for suite in entry.suites where (logs[suite]?.evictedThrough ?? entry.revision) < entry.revision {
                 logs[suite]?.evictedThrough = entry.revision
             }

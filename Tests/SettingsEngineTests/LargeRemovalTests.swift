@@ -3,6 +3,7 @@ import SettingsEngine
 import SettingsModel
 import Testing
 
+/// Removals of more keys than one commit may change. The test sets this limit (`commitKeys`) to three keys.
 struct LargeRemovalTests {
     /// A state with four keys in the suite `app`, under a schema.
     private func state(_ schema: String) throws -> StagedState {

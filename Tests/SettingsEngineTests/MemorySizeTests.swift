@@ -44,6 +44,7 @@ struct MemorySizeTests {
     func changes() throws {
         let keys = (0..<1_000).map { "player.volume.\(100_000 + $0)" }
         let each = try (Self.commit(changing: keys).memorySize - Self.commit(changing: []).memorySize) / 1_000
+        // The text of a key has 20 bytes. Its allocation has a header of 32 bytes and some padding.
         #expect(each >= MemoryLayout<Change>.stride + 32 + 20)
         #expect(each <= MemoryLayout<Change>.stride + 32 + 20 + 64)
     }

@@ -12,7 +12,10 @@ struct OrderedTreeTests {
         var number: Int
     }
 
-    /// Returns a name with few different letters, so that names repeat, and with a length that allows many names.
+    /// Returns a random name that begins with the prefix or a part of it. A name has few different letters, so that
+    /// names repeat.
+    ///
+    /// - Parameter letters: The maximum number of letters after the prefix.
     private static func name(_ random: inout SeededGenerator, letters: Int, behind prefix: String) -> String {
         // Some names share only a part of the prefix.
         var name = random.chance(oneIn: 50) ? String(prefix.prefix(random.below(prefix.count + 1))) : prefix
@@ -20,28 +23,31 @@ struct OrderedTreeTests {
         return name
     }
 
-    private static func place(of name: String, in items: [Item]) -> (index: Int, isFound: Bool) {
+    /// The position of a name in a sorted array, or the position at which it would be inserted.
+    private static func position(of name: String, in items: [Item]) -> (index: Int, isFound: Bool) {
         let index = items.firstIndex { !$0.name.precedesInBytes(name) } ?? items.count
         return (index, index < items.count && items[index].name.hasSameBytes(as: name))
     }
 
-    @Test("The neighbours of a name equal those in a sorted array, the nearest first", arguments: [0, 1, 5, 64, 500])
+    @Test(
+        "The neighbours of a name are the nearest names after and before it, alternately, the nearest first",
+        arguments: [0, 1, 5, 64, 500])
     func neighbours(size: Int) {
         var tree = OrderedTree<Item>()
         let names = (0..<size).map { "name\(1000 + 2 * $0)" }
         for (number, name) in names.enumerated().reversed() { tree.set(Item(name: name, number: number)) }
-        for place in ["", "name1000", "name1001", "name1064", "name1500", "name1501", "name1998", "z"] {
-            let after = names.drop { $0.precedesInBytes(place) }
+        for name in ["", "name1000", "name1001", "name1064", "name1500", "name1501", "name1998", "z"] {
+            let after = names.drop { $0.precedesInBytes(name) }
             let before = Array(names[..<after.startIndex].reversed())
             let all = (0..<size).flatMap { Array(after.dropFirst($0).prefix(1)) + before.dropFirst($0).prefix(1) }
             for count in [1, 2, 7, 1000] {
-                #expect(tree.neighbours(of: place, count) == Array(all.prefix(count)))
+                #expect(tree.neighbours(of: name, count) == Array(all.prefix(count)))
             }
         }
     }
 
     @Test(
-        "A tree has what a sorted array has, whatever is done to it, and copies stay as they were",
+        "After random changes, a tree has the elements of a sorted array, and copies of the tree are unchanged",
         arguments: ["", "a", "a.beginning.that.all.share."])
     func random(prefix: String) throws {
         for var random in FuzzBudget.generators(share: 0.01) {
@@ -55,7 +61,7 @@ struct OrderedTreeTests {
                 if random.chance(oneIn: 300) { growth = random.pick([1, 3, 9]) }
                 if random.chance(oneIn: 400) { copies.append((tree, items)) }
                 let name = Self.name(&random, letters: letters, behind: prefix)
-                let (index, isFound) = Self.place(of: name, in: items)
+                let (index, isFound) = Self.position(of: name, in: items)
                 let item = Item(name: name, number: step)
                 switch random.below(10) {
                 case 0..<growth:
@@ -86,7 +92,7 @@ struct OrderedTreeTests {
     ) throws {
         for _ in 0..<100 {
             let name = Self.name(&random, letters: 5, behind: prefix)
-            let (index, isFound) = Self.place(of: name, in: items)
+            let (index, isFound) = Self.position(of: name, in: items)
             #expect(tree.find(name) == (isFound ? items[index] : nil), "seed \(random.seed)")
             #expect(tree.with(name.utf8Span.span) { $0.number } == tree.find(name)?.number, "seed \(random.seed)")
             var found: [Item] = []

@@ -6,8 +6,8 @@ import Testing
 
 /// Compares reads, differences and restores of the past with a list of complete states.
 struct PastTests {
-    /// Everything that a read of a suite shows, in a form that can be compared.
-    struct Shown: Equatable {
+    /// Everything that a client can read of a suite, in a form that can be compared.
+    struct ReadableSuite: Equatable {
         var stored: [String: JSONValue] = [:]
         var effective: [String: String] = [:]
         var schema: JSONValue?
@@ -23,17 +23,17 @@ struct PastTests {
     }
 
     /// The complete state after a commit.
-    struct Place {
+    struct PastState {
         let cursor: Cursor
         let time: Timestamp
-        let suites: [String: Shown]
+        let suites: [String: ReadableSuite]
 
         init(_ state: State) throws {
             cursor = state.cursor
             time = state.time
-            var suites: [String: Shown] = [:]
+            var suites: [String: ReadableSuite] = [:]
             for name in PlainSuites.names {
-                if let suite = state.suite(try SuiteName(name)) { suites[name] = try Shown(suite) }
+                if let suite = state.suite(try SuiteName(name)) { suites[name] = try ReadableSuite(suite) }
             }
             self.suites = suites
         }
@@ -44,19 +44,20 @@ struct PastTests {
     /// A state with all its earlier states.
     struct Run {
         var state: State
-        var places: [Place]
+        var pastStates: [PastState]
         var random: SeededGenerator
 
         init(_ random: SeededGenerator, commits: Int, limits: History.Limits = History.Limits()) throws {
             self.random = random
             state = State(epoch: try #require(Epoch("e0")), limits: limits)
-            places = [try Place(state)]
+            pastStates = [try PastState(state)]
             var writes = try RandomWrites(random)
-            while places.count <= commits { _ = try write(try writes.next()) }
+            while pastStates.count <= commits { _ = try write(try writes.next()) }
         }
 
-        /// Decides a write and applies it; nil if it changes nothing or is refused.
-        mutating func write(_ command: WriteRequest.Command) throws -> Result<Revision?, Problem> {
+        /// Decides a write and applies its commit. Returns the revision of the commit; nil if the write changes
+        /// nothing.
+        mutating func write(_ command: WriteCommand) throws -> Result<Revision?, Problem> {
             let revision = try #require(state.revision.advanced(by: Int64(1 + random.below(3))))
             let time = Timestamp(milliseconds: state.time.milliseconds + 1 + Int64(random.below(2000)))
             let decision: WriteDecision
@@ -68,7 +69,7 @@ struct PastTests {
             guard let commit = decision.commit else { return .success(nil) }
             // The state gets the commit in the form that is read from the journal.
             try state.apply(try commit.journaled(on: state))
-            places.append(try Place(state))
+            pastStates.append(try PastState(state))
             return .success(revision)
         }
 
@@ -76,19 +77,19 @@ struct PastTests {
     }
 
     @Test("A suite read at a revision or an instant equals the suite at that time")
-    func places() throws {
+    func reads() throws {
         for random in FuzzBudget.generators(share: 0.01) {
             let run = try Run(random, commits: 80)
-            for place in run.places {
+            for pastState in run.pastStates {
                 for name in PlainSuites.names {
                     let suite = try SuiteName(name)
-                    let shown = try run.state.recentPast.suite(suite, at: place.revision).map(Shown.init)
-                    try #require(shown == place.suites[name], run.context)
-                    for instant in [place.time, Timestamp(milliseconds: place.time.milliseconds + 1)] {
+                    let shown = try run.state.recentPast.suite(suite, at: pastState.revision).map(ReadableSuite.init)
+                    try #require(shown == pastState.suites[name], run.context)
+                    for instant in [pastState.time, Timestamp(milliseconds: pastState.time.milliseconds + 1)] {
                         let expected = try #require(
-                            run.places.last { $0.time.milliseconds <= instant.milliseconds }, run.context)
+                            run.pastStates.last { $0.time.milliseconds <= instant.milliseconds }, run.context)
                         let revision = try run.state.recentPast.revision(at: .instant(instant), of: suite)
-                        let shown = try run.state.recentPast.suite(suite, at: revision).map(Shown.init)
+                        let shown = try run.state.recentPast.suite(suite, at: revision).map(ReadableSuite.init)
                         try #require(shown == expected.suites[name], run.context)
                     }
                 }
@@ -96,7 +97,9 @@ struct PastTests {
         }
     }
 
-    @Test("With a short history, reading an instant returns the state then, or 410 if later commits were evicted")
+    @Test(
+        "With a short history, reading an instant returns the state at the instant, or 410 if later commits were evicted"
+    )
     func shortHistory() throws {
         var (answered, gone) = (0, 0)
         for random in FuzzBudget.generators(share: 0.02) {
@@ -104,10 +107,10 @@ struct PastTests {
             limits.commits = 12
             limits.suiteCommits = 3
             let run = try Run(random, commits: 60, limits: limits)
-            for place in run.places {
-                for instant in [place.time, Timestamp(milliseconds: place.time.milliseconds + 1)] {
+            for pastState in run.pastStates {
+                for instant in [pastState.time, Timestamp(milliseconds: pastState.time.milliseconds + 1)] {
                     let expected = try #require(
-                        run.places.last { $0.time.milliseconds <= instant.milliseconds }, run.context)
+                        run.pastStates.last { $0.time.milliseconds <= instant.milliseconds }, run.context)
                     for name in PlainSuites.names {
                         let suite = try SuiteName(name)
                         let found: Suite?
@@ -115,13 +118,13 @@ struct PastTests {
                             let revision = try run.state.recentPast.revision(at: .instant(instant), of: suite)
                             found = try run.state.recentPast.suite(suite, at: revision)
                         } catch {
-                            let floor = run.state.oldestAvailable(of: suite)
-                            try #require(error.code == .historyGone && error.oldest == floor, run.context)
+                            let oldest = run.state.oldestAvailable(of: suite)
+                            try #require(error.code == .historyGone && error.oldest == oldest, run.context)
                             try #require(expected.revision < run.state.history.oldestAvailable, run.context)
                             gone += 1
                             continue
                         }
-                        try #require(try found.map(Shown.init) == expected.suites[name], run.context)
+                        try #require(try found.map(ReadableSuite.init) == expected.suites[name], run.context)
                         answered += 1
                     }
                 }
@@ -136,15 +139,15 @@ struct PastTests {
         (limits.commits, limits.suiteCommits) = (8, 3)
         var state = State(epoch: try #require(Epoch("e0")), limits: limits)
         let (quiet, busy, key) = (try SuiteName("quiet"), try SuiteName("busy"), try KeyName("k"))
-        func write(_ command: WriteRequest.Command, at time: Int64) throws {
+        func write(_ command: WriteCommand, at time: Int64) throws {
             let next = try #require(state.revision.advanced(by: 1))
             let decision = try state.decide(
                 WriteRequest(command), revision: next, time: Timestamp(milliseconds: time))
             try state.apply(try #require(decision.commit))
         }
         func value(at time: Int64) throws(Problem) -> JSONValue? {
-            let place = try state.recentPast.revision(at: .instant(Timestamp(milliseconds: time)), of: quiet)
-            return try state.recentPast.suite(quiet, at: place)?.record(key).stored
+            let revision = try state.recentPast.revision(at: .instant(Timestamp(milliseconds: time)), of: quiet)
+            return try state.recentPast.suite(quiet, at: revision)?.record(key).stored
         }
         for number in 1...5 {
             try write(
@@ -160,7 +163,8 @@ struct PastTests {
         #expect(try [5000, 4000, 3000, 2999, 2000].map { try value(at: $0) } == [5, 4, 3, 2, 2])
         let gone = #expect(throws: Problem.self) { try value(at: 1999) }
         #expect(gone?.code == .historyGone && gone?.oldest == Revision(2))
-        // A schema has no time: it is unknown whether it was set before the instant.
+        // The state does not record when a schema was set. After the eviction of the commit that set the schema,
+        // instants before the next commit of the suite cannot be read.
         try write(.setSchema(quiet, try Schema(["additionalProperties": true]), onConflict: .refuse), at: 20_000)
         for number in 1...3 {
             try write(
@@ -184,11 +188,11 @@ struct PastTests {
             limits.suiteCommits = random.seed % 2 == 0 ? 0 : 256
             let run = try Run(random, commits: 80, limits: limits)
             var time = AgreedTime()
-            for place in run.places.dropFirst() { time.add(place.time, maximumAge: limits.age) }
+            for pastState in run.pastStates.dropFirst() { time.add(pastState.time, maximumAge: limits.age) }
             let earliest = try #require(time.earliest(maximumAge: limits.age), run.context)
-            let kept = run.places.dropFirst().filter { $0.time.milliseconds >= earliest }.map(\.revision)
+            let kept = run.pastStates.dropFirst().filter { $0.time.milliseconds >= earliest }.map(\.revision)
             #expect(run.state.history.all.map(\.revision) == kept, run.context)
-            let dropped = run.places.last { $0.time.milliseconds < earliest }
+            let dropped = run.pastStates.last { $0.time.milliseconds < earliest }
             #expect(run.state.history.oldestAvailable == dropped?.revision ?? .zero, run.context)
         }
     }
@@ -196,16 +200,17 @@ struct PastTests {
     private static let day: Int64 = 86_400_000
 
     @Test(
-        "The time that commits agree on is one that a commit a day later has followed, with none before it in between",
+        "The time of a commit becomes the agreed time when a commit a day later follows, with no earlier time in between",
         arguments: [
-            ("Nothing yet", [], nil), ("Less than a day", [0, day - 1], nil), ("A day", [0, day], 0),
-            ("Another day", [0, day, 2 * day], day), ("Years of rest", [0, 1000 * day], 0),
+            ("No commit", [], nil), ("Commits within less than a day", [0, day - 1], nil),
+            ("Two commits a day apart", [0, day], 0), ("A third commit after another day", [0, day, 2 * day], day),
+            ("A commit after years without a commit", [0, 1000 * day], 0),
             ("A clock that is ahead for an hour", [0, day, 4000 * day, 4000 * day + 3_600_000, day + 1], day),
-            ("One that is ahead again", [0, day, 4000 * day, day + 1, 4002 * day, day + 2], day + 1),
-            ("One that stays ahead", [0, day, 4000 * day, 4001 * day], 4000 * day),
-            ("One that is put right after days", [0, day, 4000 * day, 4001 * day, 2 * day], 2 * day),
-            ("One that is behind", [day, 2 * day, 0, 2 * day], 0),
-            ("One that was behind for long", [day, 2 * day, 0, 3 * day, 4 * day], 3 * day),
+            ("A clock that is ahead twice", [0, day, 4000 * day, day + 1, 4002 * day, day + 2], day + 1),
+            ("A clock that stays ahead", [0, day, 4000 * day, 4001 * day], 4000 * day),
+            ("A clock that is corrected after a day", [0, day, 4000 * day, 4001 * day, 2 * day], 2 * day),
+            ("A clock that was set back for one commit", [day, 2 * day, 0, 2 * day], 0),
+            ("A clock that was set back, then two days a day apart", [day, 2 * day, 0, 3 * day, 4 * day], 3 * day),
         ] as [(String, [Int64], Int64?)])
     func agreedTime(name: String, times: [Int64], agreed: Int64?) {
         let age = 30 * Self.day
@@ -248,7 +253,7 @@ struct PastTests {
         for random in FuzzBudget.generators(share: 0.01) {
             var run = try Run(random, commits: 60)
             for _ in 0..<300 {
-                let (from, to) = (run.random.pick(run.places), run.random.pick(run.places))
+                let (from, to) = (run.random.pick(run.pastStates), run.random.pick(run.pastStates))
                 let name = run.random.pick(PlainSuites.names)
                 guard let suite = try? SuiteName(name), run.state.oldestAvailable(of: suite) == .zero else { continue }
                 let (old, new) = (from.suites[name], to.suites[name])
@@ -257,7 +262,7 @@ struct PastTests {
                     found = try run.state.recentPast.difference(
                         of: suite, from: .revision(from.revision), to: .revision(to.revision))
                 } catch {
-                    try #require(error.code == .unknownSuite && run.places.allSatisfy { $0.suites[name] == nil })
+                    try #require(error.code == .unknownSuite && run.pastStates.allSatisfy { $0.suites[name] == nil })
                     continue
                 }
                 let keys = PlainSuites.keys.filter { key in
@@ -282,16 +287,16 @@ struct PastTests {
         var (done, refused) = (0, 0)
         for random in FuzzBudget.generators(share: 0.02) {
             let run = try Run(random, commits: 40)
-            for (before, after) in zip(run.places, run.places.dropFirst()) {
+            for (before, after) in zip(run.pastStates, run.pastStates.dropFirst()) {
                 var copy = run
                 let touched = try #require(run.state.commitAt(after.revision), run.context)
                 let isLast = PlainSuites.names.allSatisfy { name in
-                    run.places.allSatisfy { $0.revision < after.revision || $0.suites[name] == after.suites[name] }
+                    run.pastStates.allSatisfy { $0.revision < after.revision || $0.suites[name] == after.suites[name] }
                 }
                 switch try copy.write(.undo(UndoRequest(after.revision), of: nil, onConflict: .keep)) {
                 case .success(let revision):
                     done += 1
-                    guard let revision, let last = copy.places.last else { continue }
+                    guard let revision, let last = copy.pastStates.last else { continue }
                     for change in touched.changes {
                         let (suite, key) = (change.suite.text, change.key.text)
                         try #require(last.suites[suite]?.stored[key] == before.suites[suite]?.stored[key], copy.context)
@@ -305,9 +310,9 @@ struct PastTests {
                     }
                     guard case .success = try copy.write(.undo(UndoRequest(revision), of: nil, onConflict: .keep))
                     else { continue }
-                    let redone = copy.places.last?.suites.mapValues(\.stored)
+                    let redone = copy.pastStates.last?.suites.mapValues(\.stored)
                     // A restore does not drop a suite that has become empty.
-                    for (name, stored) in run.places.last?.suites.mapValues(\.stored) ?? [:] {
+                    for (name, stored) in run.pastStates.last?.suites.mapValues(\.stored) ?? [:] {
                         try #require(redone?[name] == stored, copy.context)
                     }
                 case .failure(let problem):
@@ -326,12 +331,12 @@ struct PastTests {
         var (whole, partial) = (0, 0)
         for random in FuzzBudget.generators(share: 0.02) {
             let run = try Run(random, commits: 40)
-            for place in run.places.dropFirst() {
-                for (name, shown) in place.suites {
+            for pastState in run.pastStates.dropFirst() {
+                for (name, shown) in pastState.suites {
                     var copy = run
                     let suite = try SuiteName(name)
-                    let request = RestoreRequest(to: .revision(place.revision))
-                    func stored() -> [String: JSONValue]? { copy.places.last?.suites[name]?.stored }
+                    let request = RestoreRequest(to: .revision(pastState.revision))
+                    func stored() -> [String: JSONValue]? { copy.pastStates.last?.suites[name]?.stored }
                     switch try copy.write(.restore(suite, request, skipsConflicts: false)) {
                     case .success:
                         whole += 1

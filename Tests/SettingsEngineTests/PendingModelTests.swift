@@ -4,11 +4,13 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// Random writes with deadlines, compared with plain dictionaries and a list of deadlines.
+/// Random writes with deadlines (`Settings-Confirm`, `Settings-Until`, `Settings-Effective`). The test compares their
+/// effects with `PendingModel`: plain dictionaries and a list of deadlines.
 @Suite(.ownThread)
 struct PendingModelTests {
     private struct Run {
         var staged: StagedState
+        /// The state after a replay of the journal.
         var replayed: State
         var model = PendingModel()
         /// The time in milliseconds.
@@ -26,7 +28,8 @@ struct PendingModelTests {
         var context: Comment { "seed \(seed), at \(staged.revision), clock \(clock)" }
         var now: Timestamp { Timestamp(milliseconds: clock) }
 
-        /// Decides a write. Compares the state with the state that the journal gives.
+        /// Decides a write. Compares its commit with the commit that is read from a line of a journal, and applies this
+        /// commit to `replayed`.
         mutating func write(_ request: WriteRequest) throws -> Result<Commit?, Problem> {
             do throws(Problem) {
                 let commit = try staged.write(request, at: now).commit?.commit
@@ -48,7 +51,7 @@ struct PendingModelTests {
         mutating func count(_ event: String) { counts[event, default: 0] += 1 }
 
         /// An ordinary write, which may have a deadline.
-        mutating func write(_ command: WriteRequest.Command, _ deadlines: WriteRequest.Deadlines?) throws {
+        mutating func write(_ command: WriteCommand, _ deadlines: WriteRequest.Deadlines?) throws {
             var request = WriteRequest(command)
             request.deadlines = deadlines
             let time = Timestamp(milliseconds: commitTime)
@@ -77,9 +80,10 @@ struct PendingModelTests {
                 try #require((commit != nil) == (changed != nil), context)
                 guard let commit else { return }
                 model.plain = expected
-                finish(command, commit: commit.revision, from: before, except: nil)
+                updateActions(after: command, commit: commit.revision, from: before, except: nil)
                 guard deadlines != nil else { return }
-                guard case .created(let action)? = commit.pending.first(where: { $0.id == PendingID(revision) }) else {
+                guard case .created(let action)? = commit.pending.first(where: { $0.action.id == PendingID(revision) })
+                else {
                     Issue.record("a write with a deadline has no action, \(context)")
                     return
                 }
@@ -101,11 +105,12 @@ struct PendingModelTests {
                 suites: PendingModel.suitesChanged(from: before, to: model.plain, at: commit))
         }
 
-        /// The effects of a commit on pending actions.
-        private mutating func finish(
-            _ command: WriteRequest.Command, commit: Revision, from before: PlainSuites, except id: PendingID?
+        /// Applies the effects of a commit on pending actions. Dropping a suite ends the actions that concern only this
+        /// suite, except the action that the commit carries out.
+        private mutating func updateActions(
+            after command: WriteCommand, commit: Revision, from before: PlainSuites, except id: PendingID?
         ) {
-            model.noteCreations(from: before)
+            model.recordCreations(from: before)
             model.droppedSuites[commit] = Set(before.suites.keys).subtracting(model.plain.suites.keys)
             guard case .dropSuite(let suite) = command else { return }
             for (other, action) in model.actions where action.suites == [suite.text] && other != id {
@@ -118,17 +123,17 @@ struct PendingModelTests {
             guard case .revert(let old, let commit, let recreated) = action.task else { return }
             let before = model.plain
             model.revert(before: old, commit: commit, recreated: recreated, at: revision)
-            model.noteCreations(from: before)
+            model.recordCreations(from: before)
             model.actions[id] = nil
         }
 
         /// Carries out the actions that are due, in their order.
-        mutating func tick() throws {
+        mutating func carryOutDueActions() throws {
             while let (id, action) = model.actions.filter({ $0.value.deadline <= clock })
                 .min(by: { ($0.value.deadline, $0.key) < ($1.value.deadline, $1.key) })
             {
                 let deadline = Timestamp(milliseconds: action.deadline)
-                // Another deadline must not carry out the action.
+                // A command with a deadline that is not the deadline of the action must have no effect.
                 let other = WriteRequest(.carryOut(id, deadline: Timestamp(milliseconds: action.deadline + 1)))
                 try #require(try write(other).get() == nil, context)
                 let commit = try #require(try write(WriteRequest(.carryOut(id, deadline: deadline))).get(), context)
@@ -148,15 +153,15 @@ struct PendingModelTests {
         }
 
         private mutating func carryOut(
-            _ command: WriteRequest.Command, until: Int64?, _ id: PendingID, _ commit: Commit
+            _ command: WriteCommand, until: Int64?, _ id: PendingID, _ commit: Commit
         ) throws {
             let before = model.plain
             var expected = before
-            let event = commit.pending.first { $0.id == id }
+            let event = commit.pending.first { $0.action.id == id }
             model.actions[id] = nil
             switch Result(catching: { try expected.apply(command, at: commit.revision) }) {
             case .failure:
-                guard case .ended(let end)? = event, end.outcome == .refused else {
+                guard let end = event?.end, end.outcome == .refused else {
                     Issue.record("a scheduled write was not refused, \(context)")
                     return
                 }
@@ -164,13 +169,13 @@ struct PendingModelTests {
                 count("refused")
             case .success(let changed):
                 model.plain = expected
-                finish(command, commit: commit.revision, from: before, except: id)
+                updateActions(after: command, commit: commit.revision, from: before, except: id)
                 if let until, changed != nil {
                     model.actions[id] = revert(
                         of: commit.revision, Timestamp(milliseconds: until), before: before)
                     count("in effect until")
                 } else {
-                    guard case .ended(let end)? = event, end.outcome == .carriedOut else {
+                    guard event?.end?.outcome == .carriedOut else {
                         Issue.record("a scheduled write was not carried out, \(context)")
                         return
                     }
@@ -179,7 +184,7 @@ struct PendingModelTests {
             }
         }
 
-        /// A request about a random action.
+        /// Sends a request of a client (confirm, revert, cancel or extend) about a random action.
         mutating func request(_ id: PendingID, _ pendingRequest: PendingRequest) throws {
             let action = model.actions[id]
             let isWrite = if case .write? = action?.task { true } else { false }
@@ -205,14 +210,14 @@ struct PendingModelTests {
             case (.confirm, .failure(let problem)), (.revert, .failure(let problem)):
                 #expect(isWrite && problem.code == .invalidOperation, context)
             case (.cancel, .failure(let problem)): #expect(!isWrite && problem.code == .invalidOperation, context)
-            // The new deadline may be after the end of the write.
+            // The daemon refuses a deadline of a scheduled write that is after the end of its effect.
             case (.extend, .failure(let problem)): #expect(problem.code == .badRequest, context)
             default: Issue.record("\(pendingRequest): \(result), \(context)")
             }
             count("requests")
         }
 
-        /// Undoes the commit of a random revert by hand.
+        /// Undoes a commit before its revert is due. The undo ends the pending revert.
         mutating func undo(_ id: PendingID) throws {
             guard let action = model.actions[id], case .revert(let old, let commit, let recreated) = action.task else {
                 return
@@ -222,11 +227,12 @@ struct PendingModelTests {
             guard case .success(let done) = result, let done else { return }
             let before = model.plain
             model.revert(before: old, commit: commit, recreated: recreated, at: done.revision)
-            model.noteCreations(from: before)
+            model.recordCreations(from: before)
             model.actions[id] = nil
             count("undone")
         }
 
+        /// Compares the pending actions and the settings with the model and with the replayed state.
         func check() throws {
             let state = staged.state
             let deadlines = Dictionary(
@@ -251,7 +257,7 @@ struct PendingModelTests {
         }
     }
 
-    @Test("Random writes with deadlines, confirmations and clock jumps have the effects that a plain model has")
+    @Test("Random writes with deadlines, confirmations and clock jumps have the same effects as in a plain model")
     func random() throws {
         var counts: [String: Int] = [:]
         for random in FuzzBudget.generators(share: 0.05) {
@@ -277,7 +283,7 @@ struct PendingModelTests {
                 default: break
                 }
                 try run.check()
-                if writes.random.chance(oneIn: 2) { try run.tick() }
+                if writes.random.chance(oneIn: 2) { try run.carryOutDueActions() }
             }
             for (event, count) in run.counts { counts[event, default: 0] += count }
         }

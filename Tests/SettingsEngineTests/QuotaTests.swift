@@ -4,12 +4,14 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// Makes random writes with quotas that are equal to or slightly below the stored data after the write.
+/// Makes random writes with quotas that are equal to the amount of stored data after the write, one less, or half of
+/// it.
 @Suite(.ownThread)
 struct QuotaTests {
     /// A quota and the number that it limits, in total or for each suite.
     private struct Bound {
         let quota: WritableKeyPath<Quotas, Int>
+        /// The current numbers. The key nil has the number of a quota on the total.
         let counts: (State) -> [SuiteName?: Int]
 
         static var all: [Bound] {
@@ -29,7 +31,7 @@ struct QuotaTests {
     private func sizes(_ state: State) -> [Int] { [state.size] + state.suites.elements.map(\.size) }
 
     /// A random write, which sometimes restores an earlier value.
-    private func command(_ writes: inout RandomWrites, on state: State) throws -> WriteRequest.Command {
+    private func command(_ writes: inout RandomWrites, on state: State) throws -> WriteCommand {
         guard writes.random.chance(oneIn: 4), state.revision > .zero else { return try writes.next() }
         let revision = try #require(Revision(Int64(1 + writes.random.below(Int(state.revision.number)))))
         let suite = try SuiteName(writes.random.pick(PlainSuites.names))
@@ -95,7 +97,7 @@ struct QuotaTests {
         var staged = StagedState(State(epoch: try #require(Epoch("e0"))))
         let app = try SuiteName("app")
         let schema = try Schema(["additionalProperties": true, "properties": ["a": ["type": "integer"]]])
-        func write(_ command: WriteRequest.Command) throws {
+        func write(_ command: WriteCommand) throws {
             _ = try staged.write(WriteRequest(command), at: Timestamp(milliseconds: 1))
         }
         try write(.mergeSuite(app, ["long name of a key": "a text of more than fifteen bytes", "b": [1, 2, 3]]))

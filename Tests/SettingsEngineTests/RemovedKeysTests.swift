@@ -5,9 +5,10 @@ import Testing
 
 @testable import SettingsEngine
 
+/// A tombstone is the record of a removed key, with the revision of the removal.
 @Suite(.ownThread)
 struct RemovedKeysTests {
-    @Test("The newest tombstones are kept, and unknown keys have no earlier revision than a discarded tombstone")
+    @Test("The newest tombstones are kept, and the revision of keys without a tombstone is that of no earlier removal")
     func random() throws {
         for var random in FuzzBudget.generators(share: 0.003) {
             let initial = try #require(Revision(Int64(random.below(5))))

@@ -71,7 +71,10 @@ struct SuiteHistoryTests {
 
     /// Compares histories with the model at regular intervals.
     ///
-    /// - Returns: the number of runs in which commits were evicted, none of which was protected.
+    /// - Parameters:
+    ///   - commits: the number of commits of a run.
+    ///   - every: the number of commits between two comparisons of all suites.
+    /// - Returns: the number of runs in which the history evicted commits and had room for all protected commits.
     private func compare(
         share: Double, commits: Int, every: Int, _ limits: (inout SeededGenerator) -> History.Limits
     ) throws -> Int {
@@ -83,20 +86,27 @@ struct SuiteHistoryTests {
             var model = HistoryModel(limits, oldestAvailable: begin)
             var history = History(oldestAvailable: begin)
             var everything: [HistoryModel.Entry] = []
-            var gaps: Set<SuiteName> = []
+            /// The suites with a commit that was too large for the history.
+            var suitesWithGap: Set<SuiteName> = []
+            /// True if there was always room for all protected commits.
             var alwaysFit = true
             var copies: [(history: History, answers: [String])] = []
             for number in 1...commits {
                 let seed: Comment = "seed \(random.seed), commit \(number)"
                 let entry = try Self.next(number * 2, suites, limits, &random)
-                let gone = model.append(entry)
-                let forgotten = history.append(entry.commit, limits: limits).map(\.commit.revision)
-                try #require(forgotten.sorted() == gone, seed)
-                if entry.commit.size > limits.bytes { gaps.formUnion(entry.suites) } else { everything.append(entry) }
-                try #require(history.all.map(\.commit.revision) == model.kept.map(\.revision), seed)
-                try #require(history.count == model.kept.count && history.count <= limits.commits, seed)
+                let expectedEvicted = model.append(entry)
+                let evicted = history.append(entry.commit, limits: limits).map(\.commit.revision)
+                try #require(evicted.sorted() == expectedEvicted, seed)
+                if entry.commit.size > limits.bytes {
+                    suitesWithGap.formUnion(entry.suites)
+                } else {
+                    everything.append(entry)
+                }
+                try #require(history.all.map(\.commit.revision) == model.entries.map(\.revision), seed)
+                try #require(history.count == model.entries.count && history.count <= limits.commits, seed)
                 try #require(
-                    history.size == model.kept.reduce(0) { $0 + $1.commit.size } && history.size <= limits.bytes, seed)
+                    history.size == model.entries.reduce(0) { $0 + $1.commit.size } && history.size <= limits.bytes,
+                    seed)
                 try #require(history.oldestAvailable == model.oldestAvailable, seed)
                 let newest = suites.map { suite in
                     HistoryModel.newest(everything.filter { $0.suites.contains(suite) }, limits)
@@ -113,13 +123,13 @@ struct SuiteHistoryTests {
                     let found = history.commits(of: suite, after: since).map(\.commit.revision)
                     try #require(found == expected.map(\.revision), seed)
                     var backwards: [Revision] = []
-                    history.forEachReversed(of: suite, before: try #require(Revision(.max))) { kept in
-                        if kept.revision > since { backwards.append(kept.revision) }
-                        return kept.revision > since
+                    history.forEachReversed(of: suite, before: try #require(Revision(.max))) { commit in
+                        if commit.revision > since { backwards.append(commit.revision) }
+                        return commit.revision > since
                     }
                     try #require(backwards == found.reversed(), seed)
-                    guard alwaysFit, let first = newest.first, !gaps.contains(suite) else { continue }
-                    try #require(oldest < first.revision, "\(suite) lost what it protects, \(seed)")
+                    guard alwaysFit, let first = newest.first, !suitesWithGap.contains(suite) else { continue }
+                    try #require(oldest < first.revision, "\(suite) lost a protected commit, \(seed)")
                 }
                 let since = max(history.oldestAvailable, try #require(Revision(Int64(random.below(number * 2 + 2)))))
                 try #require(
@@ -159,8 +169,8 @@ struct SuiteHistoryTests {
         var history = History(oldestAvailable: .zero)
         for number in 1...3 { _ = history.append(try Self.commit(number, [(quiet, .key)], size: 100), limits: limits) }
         for number in 4...10_000 {
-            let forgotten = history.append(try Self.commit(number, [(noisy, .key)], size: 100), limits: limits)
-            #expect(forgotten.map(\.commit.revision.number) == (number > 1_000 ? [Int64(number - 997)] : []))
+            let evicted = history.append(try Self.commit(number, [(noisy, .key)], size: 100), limits: limits)
+            #expect(evicted.map(\.commit.revision.number) == (number > 1_000 ? [Int64(number - 997)] : []))
         }
         #expect(history.commits(of: quiet, after: .zero).map(\.commit.revision.number) == [1, 2, 3])
         #expect(history.oldestAvailable(of: quiet) == .zero)

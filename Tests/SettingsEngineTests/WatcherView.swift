@@ -4,7 +4,7 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// The knowledge of a watcher: the values of each suite, and their cursor.
+/// The values and schema revisions that a watcher has received, with the cursor of the last answer.
 struct WatcherView: Equatable {
     var cursor: Cursor?
     var values: [SuiteName: [KeyName: JSONValue]] = [:]
@@ -29,7 +29,8 @@ struct WatcherView: Equatable {
 
     init() {}
 
-    mutating func take(_ observed: ObservedState) {
+    /// Replaces the view with an answer that contains the whole state.
+    mutating func apply(_ observed: ObservedState) {
         values = [:]
         schemas = [:]
         cursor = observed.cursor
@@ -39,25 +40,29 @@ struct WatcherView: Equatable {
         }
     }
 
-    mutating func take(_ observed: ObservedChanges) throws {
-        try take(observed.changes, isLatest: true)
+    /// Applies the changes of a long poll.
+    mutating func apply(_ observed: ObservedChanges) throws {
+        try apply(observed.changes)
         cursor = observed.cursor
     }
 
-    mutating func take(_ commit: StreamCommit) throws {
-        try take(commit.changes, isLatest: false)
+    /// Applies a commit of an event stream.
+    mutating func apply(_ commit: StreamCommit) throws {
+        try apply(commit.changes)
         let revisions = Set(commit.changes.map(\.revision))
         #expect(revisions.isSubset(of: [commit.cursor.revision]))
         cursor = commit.cursor
     }
 
-    /// Each change must begin with the value with which the previous change ended.
-    private mutating func take(_ changes: [Change], isLatest: Bool) throws {
+    /// Applies changes. The old value of each change must be the present value of the view.
+    private mutating func apply(_ changes: [Change]) throws {
         var last = cursor?.revision ?? .zero
         for change in changes {
-            try #require(change.revision >= last, "\(change) comes again, or out of order")
+            try #require(change.revision >= last, "\(change) was sent twice or out of order")
             last = change.revision
-            try #require(values[change.suite]?[change.key] == change.old, "\(change) begins where nothing ended")
+            try #require(
+                values[change.suite]?[change.key] == change.old,
+                "the old value of \(change) is not the value that the watcher has")
             values[change.suite, default: [:]][change.key] = change.new
         }
     }

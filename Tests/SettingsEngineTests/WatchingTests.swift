@@ -6,16 +6,16 @@ import Testing
 
 @Suite(.ownThread)
 struct WatchingTests {
-    @Test("A watcher that continues from its cursor has the state of each cursor, whatever is written")
+    @Test("After random writes, a watcher that continues from its cursor has the values of the state at its new cursor")
     func random() throws {
         for random in FuzzBudget.generators(share: 0.05) {
             var world = try World(random)
             for _ in 0..<400 {
                 try world.write()
-                if world.random.chance(oneIn: 2) { try world.ask() }
+                if world.random.chance(oneIn: 2) { try world.poll() }
             }
             world.limit = nil
-            for index in world.watchers.indices { try world.ask(index) }
+            for index in world.watchers.indices { try world.poll(index) }
         }
     }
 
@@ -44,7 +44,7 @@ struct WatchingTests {
             let (commits, reached) = state.watchReader.nextCommits(
                 for: subject, after: position, within: Cost(microseconds: 0.25 * Double(1 + world.random.below(5))),
                 bytes: world.random.below(2000))
-            for kept in commits { try view.take(state.watchReader.streamed(subject, kept.commit)) }
+            for kept in commits { try view.apply(state.watchReader.streamed(subject, kept.commit)) }
             try #require(reached > position, "seed \(world.random.seed)")
             view.cursor = Cursor(epoch: state.epoch, revision: reached)
         }
@@ -62,6 +62,7 @@ private struct World {
     var random: SeededGenerator
     var state: State
     var watchers: [Watcher] = []
+    /// The maximum number of changes in an answer; nil for a random limit or none.
     var limit: Int?
     /// The earlier states by revision.
     private var past: [Revision: State] = [:]
@@ -79,14 +80,14 @@ private struct World {
             let keys = try PlainSuites.keys.filter { _ in self.random.chance(oneIn: 4) }.map { try KeyName($0) }
             let prefixes = ["c", "c.", ""].filter { _ in self.random.chance(oneIn: 5) }
             let filter = KeyFilter(keys: keys, prefixes: prefixes)
-            let beginnings =
+            let suitePrefixes =
                 self.random.chance(oneIn: 2) ? ["", "a", "ne"].filter { _ in self.random.chance(oneIn: 2) } : []
             watchers.append(
                 Watcher(
                     subject: self.random.chance(oneIn: 2)
                         ? WatchSubject(self.random.pick(names), filter)
                         : WatchSubject(
-                            names.filter { _ in self.random.chance(oneIn: 2) } + [names[0]], prefixes: beginnings,
+                            names.filter { _ in self.random.chance(oneIn: 2) } + [names[0]], prefixes: suitePrefixes,
                             filter)))
         }
     }
@@ -100,11 +101,11 @@ private struct World {
         past[state.revision] = state
     }
 
-    mutating func ask() throws {
-        try ask(random.below(watchers.count))
+    mutating func poll() throws {
+        try poll(random.below(watchers.count))
     }
 
-    mutating func ask(_ index: Int) throws {
+    mutating func poll(_ index: Int) throws {
         let watcher = watchers[index]
         let limit = limit ?? (random.chance(oneIn: 2) ? 1 + random.below(4) : nil)
         let since = watcher.view.cursor.map {
@@ -114,11 +115,11 @@ private struct World {
         case .missingSuite:
             #expect(watcher.subject.isSingleSuite && state.suite(watcher.subject.suites[0]) == nil)
         case .tooCostly:
-            Issue.record("nothing limited the cost")
+            Issue.record("the search was refused as too costly although it has no cost limit")
         case .state(let isReset):
             let observed = try #require(state.watchReader.observed(watcher.subject, isReset: isReset))
             #expect(isReset == (since != nil))
-            watchers[index].view.take(observed)
+            watchers[index].view.apply(observed)
         case .nothing:
             watchers[index].view.cursor = state.cursor
         case .commits(let commits):
@@ -128,17 +129,17 @@ private struct World {
             if let limit, observed.changes.count > limit {
                 #expect(Set(observed.changes.map(\.revision)).count == 1, "only a single commit may exceed the limit")
             }
-            try watchers[index].view.take(observed)
+            try watchers[index].view.apply(observed)
             #expect(observed.hasMore == (observed.cursor.revision < (commits.last?.commit.revision ?? .zero)))
             let cursor = try #require(observed.cursor as Cursor?)
-            let there = WatcherView(of: try #require(past[cursor.revision]), watcher.subject)
+            let expected = WatcherView(of: try #require(past[cursor.revision]), watcher.subject)
             for schema in observed.scope.schemas {
-                #expect(schema.revision == there.schemas[schema.suite] ?? .zero, "seed \(random.seed)")
+                #expect(schema.revision == expected.schemas[schema.suite] ?? .zero, "seed \(random.seed)")
             }
         }
         guard let cursor = watchers[index].view.cursor else { return }
-        let there = WatcherView(of: try #require(past[cursor.revision]), watcher.subject)
-        #expect(watchers[index].view.hasValues(of: there), "seed \(random.seed)")
+        let expected = WatcherView(of: try #require(past[cursor.revision]), watcher.subject)
+        #expect(watchers[index].view.hasValues(of: expected), "seed \(random.seed)")
     }
 }
 

@@ -18,17 +18,17 @@ struct WriteCostTests {
         state = State(epoch: try #require(Epoch("e0")))
     }
 
-    private func decide(_ command: WriteRequest.Command) throws -> WriteDecision {
+    private func decide(_ command: WriteCommand) throws -> WriteDecision {
         let revision = try #require(state.revision.advanced(by: 1))
         return try state.decide(WriteRequest(command), revision: revision, time: Timestamp(milliseconds: 1000))
     }
 
     /// The reason why a write is refused; nil if it is accepted.
-    private func refusal(_ command: WriteRequest.Command) -> Problem? {
+    private func refusal(_ command: WriteCommand) -> Problem? {
         #expect(throws: Problem.self) { try decide(command) }
     }
 
-    private mutating func write(_ command: WriteRequest.Command) throws {
+    private mutating func write(_ command: WriteCommand) throws {
         let decision = try decide(command)
         if let commit = decision.commit { try state.apply(commit, schema: decision.schema) }
     }
@@ -87,7 +87,7 @@ struct WriteCostTests {
             try write(.setting(Transaction.Operation(suite: suite, key: name, .set(1))))
         }
         let open = try Schema(["type": "object", "additionalProperties": true])
-        for command in [WriteRequest.Command.removeSchema(suite), .setSchema(suite, open, onConflict: .keep)] {
+        for command in [WriteCommand.removeSchema(suite), .setSchema(suite, open, onConflict: .keep)] {
             var request = WriteRequest(command)
             request.steps = 20_000
             let revision = try #require(state.revision.advanced(by: 1))

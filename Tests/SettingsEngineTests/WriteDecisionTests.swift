@@ -20,7 +20,7 @@ struct WriteDecisionTests {
         }
 
         /// Decides a write, applies its commit, and compares everything that can be read.
-        mutating func write(_ command: WriteRequest.Command, isDryRun: Bool = false) throws -> Commit? {
+        mutating func write(_ command: WriteCommand, isDryRun: Bool = false) throws -> Commit? {
             let context: Comment = "seed \(seed), after \(issued): \(command)"
             let revision = try #require(issued.advanced(by: 1))
             var request = WriteRequest(command)

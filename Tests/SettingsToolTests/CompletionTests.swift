@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `settings completion`: what shells get, by their own means of completing.
+/// Tests of `settings completion` with the completion functions of bash, fish and zsh.
 @Suite(.ownThread)
 struct CompletionTests {
-    /// What is typed, and the words that may stand at its end.
+    /// The typed text, and the words that the shell offers for the last word of the text.
     private static let cases: [(typed: String, words: [String])] = [
         ("settings se", ["set"]),
         ("settings describe ", ["app", "other"]),
@@ -28,6 +28,7 @@ struct CompletionTests {
         (#"settings get app "pl"#, ["player.muted", "player.volume"]),
     ]
 
+    /// More cases: pairs of a name and a value, which bash splits at the equals sign.
     private static let pairs: [(typed: String, words: [String])] = [
         ("settings set app theme=", ["theme=dark", "theme=light"]),
         ("settings set app launchCount=1 theme=d", ["theme=dark"]),
@@ -38,10 +39,11 @@ struct CompletionTests {
 
     private static func shell() throws -> Shell { try Shell(["settings set other a 1 --quiet"]) }
 
-    @Test("Bash completes commands, options, suites, keys, values and files", .enabled(if: isThere("bash")))
+    @Test("Bash completes commands, options, suites, keys, values and files", .enabled(if: isInstalled("bash")))
     func bash() throws {
         let shell = try Self.shell()
-        // What bash does at a tab: it takes the line apart at spaces, `=` and `:`, and calls the function.
+        // The function at_tab does what bash does at the Tab key: it splits the line at spaces, `=` and `:`, and calls
+        // _settings.
         var script = """
             source <(settings completion bash)
             complete -p settings
@@ -49,7 +51,7 @@ struct CompletionTests {
             at_tab() {
                 local expected=$1 found
                 COMP_LINE=$2 COMP_POINT=${#2} COMP_WORDS=("${@:3}") COMP_CWORD=$(($# - 3))
-                # On a busy machine the daemon may take longer than completion waits for it, which is 100 ms.
+                # On a busy machine, the daemon may take longer than the 100 ms for which completion waits.
                 for attempt in 1 2 3 4 5; do
                     COMPREPLY=()
                     _settings
@@ -61,7 +63,7 @@ struct CompletionTests {
 
             """
         let cases = (Self.cases + Self.pairs).map { typed, words in
-            // Bash has the key and the equals sign already.
+            // Bash completes only the part after the equals sign.
             let words = words.map {
                 $0.contains("=") && !$0.hasSuffix("=") ? $0.components(separatedBy: "=")[1] : $0
             }
@@ -82,7 +84,7 @@ struct CompletionTests {
         for (line, (typed, found)) in zip(lines.dropFirst(), cases) { #expect(line == found, "\(typed)") }
     }
 
-    @Test("Fish completes commands, options, suites, keys, values and files", .enabled(if: isThere("fish")))
+    @Test("Fish completes commands, options, suites, keys, values and files", .enabled(if: isInstalled("fish")))
     func fish() throws {
         let shell = try Self.shell()
         let cases = Self.cases + Self.pairs
@@ -90,7 +92,7 @@ struct CompletionTests {
             let typed = typed.replacing("\"", with: #"\""#)
             let line = #"fish --no-config --command "settings completion fish | source; complete -C'\#(typed)'""#
             var (found, end) = ([String](), "")
-            // On a busy machine the daemon may take longer than completion waits for it, which is 100 ms.
+            // On a busy machine, the daemon may take longer than the 100 ms for which completion waits.
             for attempt in 1...5 where attempt == 1 || found.sorted() != words {
                 let run = try shell.run(line)
                 end = "\(run)"
@@ -100,7 +102,7 @@ struct CompletionTests {
         }
     }
 
-    @Test("Zsh completes at a tab, in a terminal", .enabled(if: isThere("zsh")))
+    @Test("Zsh completes words at the Tab key in a terminal", .enabled(if: isInstalled("zsh")))
     func zsh() throws {
         let shell = try Self.shell()
         let unique = (Self.cases + Self.pairs).filter { $0.words.count == 1 }
@@ -125,7 +127,7 @@ struct CompletionTests {
                 .joined(separator: " ")
         }
         var (found, errors) = ([String](), "")
-        // On a busy machine the daemon may take longer than completion waits for it, which is 100 ms.
+        // On a busy machine, the daemon may take longer than the 100 ms for which completion waits.
         for attempt in 1...5 where attempt == 1 || found != expected {
             let end = try shell.run("exec zsh -f at-tab")
             errors = end.errors
@@ -134,7 +136,9 @@ struct CompletionTests {
         #expect(found == expected, "\(errors)")
     }
 
-    @Test("Without a daemon, or with one that does not answer, only commands and options are completed, in silence")
+    @Test(
+        "If the daemon does not run or does not answer, completion offers only commands and options, and prints no message"
+    )
     func withoutDaemon() throws {
         let shell = try Self.shell()
         func check() throws {
@@ -156,10 +160,10 @@ struct CompletionTests {
 }
 
 extension CompletionTests {
-    /// True if this user may mount a file over another one in a namespace.
+    /// True if this user may create a namespace and mount a file over another file in it.
     private static let canMount = (try? ChildProcess(["-rm", "true"], of: "/usr/bin/unshare").end().code) == 0
 
-    @Test("A name service that does not answer delays a completion for a moment only", .enabled(if: canMount))
+    @Test("Completion ends within seconds if the name service does not answer", .enabled(if: canMount))
     func silentNameService() throws {
         let shell = try Self.shell()
         // The resolver opens /etc/hosts and waits for a process that writes to the FIFO.
@@ -171,7 +175,7 @@ extension CompletionTests {
         #expect(.now - start < .seconds(8))
     }
 
-    @Test("Completion leaves a token in standard input or a FIFO to the command, and does not ask the daemon")
+    @Test("Completion does not read a token from standard input or a FIFO, and does not send a request to the daemon")
     func tokenInPipe() throws {
         let shell = try Self.shell()
         #expect(try shell.run("printf secret | (settings complete get --token-file - app ''; cat)").output == "secret")
@@ -192,26 +196,28 @@ extension CompletionTests {
         #expect(.now - start < .seconds(8))
     }
 
-    @Test("A key that contains [ is completed in brackets and quotation marks, and as it is for a prefix")
+    @Test(
+        "A key that contains [ is completed in brackets and quotation marks, but unchanged if the command takes a prefix"
+    )
     func keyWithBracket() throws {
         let shell = try Shell([#"settings set other '["a[b"]=1' --quiet"#])
         for (command, word) in [("get", #"["a[b"]"#), ("describe", #"["a[b"]"#), ("list", "a[b")] {
-            // On a busy machine the daemon may take longer than completion waits for it.
+            // On a busy machine, the daemon may take longer than completion waits for an answer.
             try eventually { try shell.run("settings complete \(command) other ''").output == "\(word)\n" }
         }
     }
 
-    @Test("All suites are completed, however many there are")
+    @Test("Completion offers the last of 1,200 suites")
     func manySuites() throws {
         let shell = try Shell()
         let names = (1...1200).map { "s\(10_000 + $0)" }
         let suites = names.map { #""\#($0)":{"a":1}"# }.joined(separator: ",")
         _ = try shell.directory.file("many.json", #"{"suites":{\#(suites)}}"#)
         #expect(try shell.run("settings apply many.json --quiet").code == 0)
-        // On a busy machine the daemon may take longer than completion waits for it.
+        // On a busy machine, the daemon may take longer than completion waits for an answer.
         try eventually { try shell.run("settings complete get s1120 | cut -f 1").output == "s11200\n" }
     }
 }
 
 /// True if a shell is installed.
-private func isThere(_ shell: String) -> Bool { access("/usr/bin/\(shell)", X_OK) == 0 }
+private func isInstalled(_ shell: String) -> Bool { access("/usr/bin/\(shell)", X_OK) == 0 }

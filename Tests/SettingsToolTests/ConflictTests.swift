@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Tests of changes by another caller between a read and a write of the built program.
+/// Tests of the program `settings` when another caller changes the suite between a read and a write of the program.
 @Suite(.ownThread)
 struct ConflictTests {
     private let shell: Shell
@@ -10,7 +10,8 @@ struct ConflictTests {
         shell = try Shell(["settings set app 'l=[\"a\",\"b\",\"c\"]' --quiet"], hasSchema: false)
     }
 
-    /// Runs the program behind a proxy, which runs command lines of another caller.
+    /// Runs a command of the program through a proxy that runs command lines of another caller before requests of the
+    /// program.
     private func run(_ command: String, _ interferences: InterferingProxy.Interference...) throws -> ChildProcess.End {
         let proxy = try InterferingProxy(to: shell, interferences)
         let end = try shell.run("settings \(command) --server \(proxy.url)")
@@ -19,7 +20,7 @@ struct ConflictTests {
     }
 
     @Test(
-        "set and unset do not change another element that has taken the position of the element, and end with 5",
+        "set and unset of an element end with 5 if another caller has moved a different element to its position",
         arguments: ["set app 'l[1]' x", "unset app 'l[1]'", "unset app 'l[2]' 'l[1]'"])
     func movedElement(command: String) throws {
         let end = try run(command, ("PATCH", "settings unset app 'l[0]' --quiet"))
@@ -31,19 +32,21 @@ struct ConflictTests {
             : "settings: cannot change l[1]: another caller changed it from \"b\" to \"c\" meanwhile; "
                 + "read the value and write the path again\n"
         #expect(end.errors == cause)
-        #expect(try shell.does("get", "app", "l") == "[\"b\",\"c\"]\n")
+        #expect(try shell.runSettings("get", "app", "l") == "[\"b\",\"c\"]\n")
     }
 
-    @Test("set of a member changes the element of the path only, also if another element has the same member")
+    @Test(
+        "set of a member ends with 5 if another caller has moved a different element with the same member to the position"
+    )
     func memberOfMovedElement() throws {
-        try shell.does("set", "app", "s", "--json", #"[{"n":1,"p":80},{"n":2,"p":80}]"#)
+        try shell.runSettings("set", "app", "s", "--json", #"[{"n":1,"p":80},{"n":2,"p":80}]"#)
         let end = try run("set app 's[0].p=81'", ("PATCH", "settings unset app 's[0]' --quiet"))
         #expect(end.code == 5)
         #expect(end.errors.contains("cannot change s[0]: another caller changed it from {\"n\":1,\"p\":80} to"))
-        #expect(try shell.does("get", "app", "s") == #"[{"n":2,"p":80}]"# + "\n")
+        #expect(try shell.runSettings("get", "app", "s") == #"[{"n":2,"p":80}]"# + "\n")
     }
 
-    @Test("set and unset go on if the element is at its position, whatever has changed beside it or was taken back")
+    @Test("set and unset of an element succeed if another caller changed other elements, or restored the element")
     func keptElement() throws {
         let set = try run(
             "set app 'l[1]' x", ("PATCH", "settings set app 'l[1]=z' 'l[0]=A' --quiet"),
@@ -51,19 +54,19 @@ struct ConflictTests {
         #expect(set == ChildProcess.End(code: 0, output: "l: [\"A\",\"b\",\"c\"] → [\"A\",\"x\",\"c\"]\n", errors: ""))
         let unset = try run("unset app 'l[1]' 'l[0]'", ("PATCH", "settings set app l d --append --quiet"))
         #expect(unset.code == 0 && unset.errors.isEmpty)
-        #expect(try shell.does("get", "app", "l") == #"["c","d"]"# + "\n")
+        #expect(try shell.runSettings("get", "app", "l") == #"["c","d"]"# + "\n")
     }
 
     @Test("A change that depends on the value is repeated with the new value, also in an array")
     func dependentChange() throws {
-        try shell.does("set", "app", "n", "--json", "[1]")
+        try shell.runSettings("set", "app", "n", "--json", "[1]")
         let end = try run("set app 'n[0]' +1", ("PATCH", "settings set app 'n[0]' 5 --quiet"))
         #expect(end.code == 0 && end.output == "n: [5] → [6]\n")
     }
 
-    @Test("set is refused if the part of its path has vanished meanwhile")
+    @Test("set is refused if another caller has removed the object on the path meanwhile")
     func vanishedPart() throws {
-        try shell.does("set", "app", "o", "--json", #"{"a":{"b":1}}"#)
+        try shell.runSettings("set", "app", "o", "--json", #"{"a":{"b":1}}"#)
         let end = try run("set app 'o[a].b=2'", ("PATCH", "settings unset app 'o[a]' --quiet"))
         #expect(end.code == 5)
         #expect(end.errors == "settings: o[a].b: the object has no member \"a\"\n")
@@ -79,12 +82,13 @@ struct ConflictTests {
 
     @Test("import reads the suite again after a conflict, and stores a value that another caller removed meanwhile")
     func importAfterConflict() throws {
-        // The first attempt is refused because of the locked key. The second leaves out build and x, which are stored.
+        // The daemon refuses the first attempt because of the locked key `build`. The second attempt leaves out `build`
+        // and `x`, because the values of the file are stored already.
         _ = try shell.directory.file(
             "locks.json", #"{"type":"object","additionalProperties":{},"properties":{"build":{"readOnly":true}}}"#)
         _ = try shell.directory.file("values.json", #"{"build":7,"theme":"dark","x":1}"#)
-        try shell.does("set", "app", "build=7", "x=1", "--quiet")
-        try shell.does("schema", "apply", "app", "\(shell.directory.path)/locks.json", "--quiet")
+        try shell.runSettings("set", "app", "build=7", "x=1", "--quiet")
+        try shell.runSettings("schema", "apply", "app", "\(shell.directory.path)/locks.json", "--quiet")
         let end = try run(
             "import app values.json", ("POST", "true"), ("POST", "settings unset app x --quiet"))
         #expect(end.code == 0 && end.errors.isEmpty)
@@ -100,6 +104,6 @@ struct ConflictTests {
             end.errors
                 == "settings: cannot change the suite app: another caller changed it meanwhile; run the command again\n"
         )
-        #expect(try shell.does("get", "app", "y") == "1\n")
+        #expect(try shell.runSettings("get", "app", "y") == "1\n")
     }
 }

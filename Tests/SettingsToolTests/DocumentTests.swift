@@ -11,14 +11,14 @@ struct DocumentTests {
         shell = try Shell(hasSchema: false)
     }
 
-    /// Edits the suite with a command of the shell that gets the file as `$1`.
+    /// Runs `settings edit app` with a shell script as the editor. The script gets the path of the file as `$1`.
     private func edit(_ script: String, _ options: String = "") throws -> ChildProcess.End {
         let editor = try shell.directory.file("editor", script)
         return try shell.run("TMPDIR=$HOME EDITOR='/bin/sh \(editor)' settings edit app \(options)")
     }
 
-    /// The edited files that are left.
-    private func leftFiles() throws -> [String] {
+    /// The names of the edited files that `settings edit` has not removed.
+    private func remainingFiles() throws -> [String] {
         let end = try shell.run(
             "for file in settings-*.json; do [ -e $file ] && echo $file; done; true")
         return end.output.split(separator: "\n").map(String.init)
@@ -26,28 +26,28 @@ struct DocumentTests {
 
     @Test("edit stores what the editor saves as one commit, and removes the file")
     func editStores() throws {
-        try shell.does("set", "app", "a=1", "b=two")
+        try shell.runSettings("set", "app", "a=1", "b=two")
         let end = try edit("echo '{\"a\":5,\"c\":[null]}' >\"$1\"", "--note 'by hand'")
         #expect(
             end
                 == ChildProcess.End(
                     code: 0, output: "a: 1 → 5\nc: (unset) → [null]\nb: \"two\" → (unset)\n", errors: ""))
-        #expect(try shell.does("export", "app", "--format", "env") == "a=5\nc='[null]'\n")
-        #expect(try shell.does("history", "app", "--limit", "1").contains("by hand"))
-        #expect(try leftFiles().isEmpty)
+        #expect(try shell.runSettings("export", "app", "--format", "env") == "a=5\nc='[null]'\n")
+        #expect(try shell.runSettings("history", "app", "--limit", "1").contains("by hand"))
+        #expect(try remainingFiles().isEmpty)
     }
 
     @Test("The editor gets the stored values as indented JSON in a file that only its owner can read")
     func editorGetsFile() throws {
-        try shell.does("set", "app", "b=two", "a=1")
+        try shell.runSettings("set", "app", "b=two", "a=1")
         let end = try edit("cat \"$1\"; stat -c %a \"$1\"")
         #expect(end.output == "{\n  \"a\": 1,\n  \"b\": \"two\"\n}\n600\nnothing changed\n")
-        #expect(try leftFiles().isEmpty)
+        #expect(try remainingFiles().isEmpty)
     }
 
     @Test("edit of an unset key stores nothing if the text stays as it was opened")
     func unchangedUnsetKey() throws {
-        try shell.follow(
+        try shell.runTranscript(
             """
             $ EDITOR=true settings edit app newkey
             nothing changed
@@ -59,7 +59,7 @@ struct DocumentTests {
 
     @Test("edit and wait refuse a part of a value, and take a key that is written in brackets")
     func partsOfValues() throws {
-        try shell.follow(
+        try shell.runTranscript(
             #"""
             $ settings set app '["a[b"]=1' --quiet; EDITOR=true settings edit app '["a[b"]'
             nothing changed
@@ -80,39 +80,39 @@ struct DocumentTests {
         #expect(end.output.hasPrefix("visual /"))
     }
 
-    @Test("edit of a suite that does not exist brings it into being")
+    @Test("edit of a suite that does not exist creates the suite")
     func editNewSuite() throws {
         #expect(try edit("cat \"$1\"; echo '{\"a\":1}' >\"$1\"").output == "{}\na: (unset) → 1\n")
     }
 
     @Test("After a mistake in JSON the edited file stays, and nothing is stored")
     func editMistake() throws {
-        try shell.does("set", "app", "a=1")
+        try shell.runSettings("set", "app", "a=1")
         let end = try edit("echo '{\"a\":2,}' >\"$1\"")
         #expect(end.code == 1)
         #expect(end.errors.contains(": not valid JSON"))
-        let file = try #require(try leftFiles().first)
+        let file = try #require(try remainingFiles().first)
         #expect(end.errors.contains("the edited text is in \(shell.directory.path)/\(file)"))
         #expect(end.errors.contains("settings import app \(shell.directory.path)/\(file) --replace"))
         #expect(try shell.run("cat \(file)").output == "{\"a\":2,}\n")
-        #expect(try shell.does("get", "app", "a") == "1\n")
+        #expect(try shell.runSettings("get", "app", "a") == "1\n")
     }
 
-    @Test("After a refusal the edited file stays, and the command that is named stores it once it is corrected")
+    @Test("After a refusal the edited file stays, and import --replace stores the file after it is corrected")
     func editRefused() throws {
         let schema =
             #"{"type":"object","additionalProperties":false,"properties":{"a":{"type":"integer","maximum":9}}}"#
-        try shell.does("schema", "apply", "app", try shell.directory.file("schema.json", schema))
+        try shell.runSettings("schema", "apply", "app", try shell.directory.file("schema.json", schema))
         let end = try edit("echo '{\"a\":10}' >\"$1\"")
         #expect(end.code == 5)
         #expect(end.errors.contains("at most 9"))
-        let file = shell.directory.path + "/" + (try #require(try leftFiles().first))
+        let file = shell.directory.path + "/" + (try #require(try remainingFiles().first))
         _ = try shell.run("echo '{\"a\":9}' >\(file)")
-        try shell.does("import", "app", file, "--replace")
-        #expect(try shell.does("get", "app", "a") == "9\n")
+        try shell.runSettings("import", "app", file, "--replace")
+        #expect(try shell.runSettings("get", "app", "a") == "9\n")
     }
 
-    @Test("The commands that edit names have the options of the caller, with quotes")
+    @Test("The commands in the messages of edit repeat the options of the command line, quoted for the shell")
     func editAdvice() throws {
         _ = try shell.run("mkdir 'a dir'; echo secret >'a token'")
         let editor = try shell.directory.file("editor", "echo '{' >\"$1\"")
@@ -127,7 +127,8 @@ struct DocumentTests {
     }
 
     @Test(
-        "The commands that edit names have empty values in quotes, and no token from a pipe", arguments: ["-", "fifo"])
+        "The commands in the messages of edit quote empty values, and omit a token file that is a pipe",
+        arguments: ["-", "fifo"])
     func editAdviceWithPipe(token: String) throws {
         let editor = try shell.directory.file("editor", "echo '{' >\"$1\"")
         let end = try shell.run(
@@ -140,13 +141,13 @@ struct DocumentTests {
         #expect(end.errors.hasSuffix(" --replace --note ''\n"), "\(end.errors)")
     }
 
-    @Test("A change of another caller while the file is open is a conflict: both keep what they wrote")
+    @Test("A change by another caller while the file is open is a conflict: the other change and the edited file stay")
     func editConflict() throws {
-        try shell.does("set", "app", "a=1")
+        try shell.runSettings("set", "app", "a=1")
         let settings = ChildProcess.built("settings")
         let end = try edit("'\(settings)' set app b=3 --quiet; echo '{\"a\":2}' >\"$1\"")
         #expect(end.code == 5)
-        let file = try #require(try leftFiles().first)
+        let file = try #require(try remainingFiles().first)
         #expect(
             end.errors == """
                 settings: cannot store app: another caller changed the suite meanwhile
@@ -155,7 +156,7 @@ struct DocumentTests {
                   settings edit app
 
                 """)
-        #expect(try shell.does("export", "app", "--format", "env") == "a=1\nb=3\n")
+        #expect(try shell.runSettings("export", "app", "--format", "env") == "a=1\nb=3\n")
     }
 
     @Test("An editor that fails changes nothing; the file stays if it was changed", arguments: [true, false])
@@ -163,7 +164,7 @@ struct DocumentTests {
         let end = try edit((writes ? "echo '{\"a\":1}' >\"$1\"; " : "") + "exit 3")
         #expect(end.code == 1)
         #expect(end.errors.contains("ended with 3"))
-        #expect(try leftFiles().count == (writes ? 1 : 0))
+        #expect(try remainingFiles().count == (writes ? 1 : 0))
     }
 
     @Test("edit --dry-run shows the changes, and keeps the file")
@@ -171,13 +172,13 @@ struct DocumentTests {
         let end = try edit("echo '{\"a\":1}' >\"$1\"", "--dry-run")
         #expect(end.code == 0)
         #expect(end.output.hasPrefix("a: (unset) → 1\n(a dry run: nothing was changed)\n"))
-        #expect(try leftFiles().count == 1)
+        #expect(try remainingFiles().count == 1)
         #expect(try shell.settings("export", "app").code == 4)
     }
 
-    @Test("edit of a key opens its value alone, a text without quotes, and stores what is saved")
+    @Test("edit of a key opens only its value, a string without quotation marks, and stores the saved text")
     func editKey() throws {
-        try shell.does("set", "app", "banner=one", "list=[1]")
+        try shell.runSettings("set", "app", "banner=one", "list=[1]")
         let text = try edit("cat \"$1\"; printf 'two\\nlines\\n' >\"$1\"", "banner")
         #expect(text.output == "one\nbanner: \"one\" → \"two\\nlines\"\n")
         let list = try edit("cat \"$1\"; echo '[1,2]' >\"$1\"", "list --dry-run")
@@ -203,11 +204,13 @@ struct DocumentTests {
         }
     }
 
-    @Test("After a mistake or a conflict in a key, the message names the commands that store the value")
+    @Test(
+        "After a mistake or a conflict in edit of a key, the message names the commands with which the caller can continue"
+    )
     func editKeyRefused() throws {
-        try shell.does("set", "app", "list=[1]")
+        try shell.runSettings("set", "app", "list=[1]")
         let end = try edit("echo '[1,' >\"$1\"", "list")
-        let file = shell.directory.path + "/" + (try #require(try leftFiles().first))
+        let file = shell.directory.path + "/" + (try #require(try remainingFiles().first))
         #expect(end.code == 1 && end.errors.contains(": not valid JSON"))
         #expect(end.errors.hasSuffix("\n  settings set app --json list - <\(file)\n"), "\(end.errors)")
         _ = try shell.run("echo '[1,2]' >\(file)")
@@ -221,28 +224,29 @@ struct DocumentTests {
         #expect(
             conflict.errors.hasSuffix(
                 "edit the setting again:\n  settings history app list\n  settings edit app list\n"))
-        #expect(try shell.does("get", "app", "list") == "7\n")
+        #expect(try shell.runSettings("get", "app", "list") == "7\n")
     }
 
-    @Test("transaction does the operations of a document together")
+    @Test("transaction makes all operations of a document in one commit")
     func transactionCommits() throws {
-        try shell.does("set", "app", "count=1")
+        try shell.runSettings("set", "app", "count=1")
         let document = """
             {"if":[{"suite":"app","key":"count","value":1}],
              "do":[{"op":"add","suite":"app","key":"count","by":2},{"op":"set","suite":"other","key":"x","value":null}]}
             """
         let file = try shell.directory.file("change.json", document)
         #expect(
-            try shell.does("transaction", file, "--dry-run")
+            try shell.runSettings("transaction", file, "--dry-run")
                 == "app count: 1 → 3\nother x: (unset) → null\n(a dry run: nothing was changed)\n")
         #expect(
-            try shell.does("transaction", file, "--note", "together") == "app count: 1 → 3\nother x: (unset) → null\n")
-        #expect(try shell.does("history", "other").contains("together"))
+            try shell.runSettings("transaction", file, "--note", "together")
+                == "app count: 1 → 3\nother x: (unset) → null\n")
+        #expect(try shell.runSettings("history", "other").contains("together"))
     }
 
-    @Test("Conditions that do not hold are named by their position, with what is there")
+    @Test("The message of transaction names each condition that does not hold by its index, with the current state")
     func transactionConditions() throws {
-        try shell.does("set", "app", "count=1")
+        try shell.runSettings("set", "app", "count=1")
         let document = """
             {"if":[{"suite":"app","key":"count","value":1},{"suite":"app","key":"count","value":2},
             {"suite":"app","revision":7}],"do":[{"op":"set","suite":"app","key":"count","value":3}]}
@@ -252,10 +256,10 @@ struct DocumentTests {
         #expect(end.errors.contains("  condition 1: app count is 1 (stored), revision 1\n"))
         #expect(end.errors.contains("  condition 2: the suite app is at revision 1\n"))
         #expect(!end.errors.contains("condition 0"))
-        #expect(try shell.does("get", "app", "count") == "1\n")
+        #expect(try shell.runSettings("get", "app", "count") == "1\n")
     }
 
-    @Test("A document that is no transaction is refused with the place of the mistake")
+    @Test("transaction refuses a malformed document with the position of the mistake")
     func transactionMistake() throws {
         let end = try shell.run(
             "echo '{\"do\":[{\"op\":\"ad\",\"suite\":\"app\",\"key\":\"a\"}]}' | settings transaction -")

@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Tests of property lists and keyfiles with the built program, and with the programs that make them.
+/// Tests of property lists and keyfiles with the built program, and with other programs that write them: `plistlib` of
+/// Python, and dconf.
 @Suite(.ownThread)
 struct FormatTests {
     private let shell: Shell
@@ -15,7 +16,8 @@ struct FormatTests {
         try shell.settings("import", suite, try shell.directory.file(name, text), "--quiet")
     }
 
-    /// Runs a program of Python, which has `plistlib`, in the directory of the test.
+    /// Runs a Python program, which can use `plistlib` and `datetime`, in the directory of the test. Returns its
+    /// output.
     private func python(_ program: String) throws -> String {
         let end = try shell.run(
             "python3 '\(try shell.directory.file("program.py", "import plistlib, datetime\n" + program))'")
@@ -31,17 +33,17 @@ struct FormatTests {
         "umlaut":"é€😀","blanks":"  a  ","date":"2026-11-20T10:00:00Z","data":"AAEC/w==","accent":"'\u0301"}
         """#
 
-    @Test("A round trip is exact", arguments: ["plist", "bplist", "dconf"])
+    @Test("import of an exported file restores the values exactly", arguments: ["plist", "bplist", "dconf"])
     func roundTrip(format: String) throws {
         #expect(try importFile("values.json", Self.values).code == 0)
-        let exported = try shell.does("export", "app")
+        let exported = try shell.runSettings("export", "app")
         let end = try shell.run(
             "settings export app --format \(format) >values.\(format) && settings import copy values.\(format) --quiet")
         #expect(end == ChildProcess.End(code: 0, output: "", errors: ""))
-        #expect(try shell.does("export", "copy") == exported)
+        #expect(try shell.runSettings("export", "copy") == exported)
     }
 
-    @Test("What a form cannot hold is an error that names every such key, and no other")
+    @Test("export ends with an error that names exactly the keys whose values the format cannot represent")
     func cannotHold() throws {
         #expect(
             try importFile(
@@ -66,7 +68,9 @@ struct FormatTests {
         }
     }
 
-    @Test("Property lists of other programs are read: dates, data, nesting, odd keys", arguments: ["XML", "BINARY"])
+    @Test(
+        "import reads dates, data, nested values and unusual keys in a property list of another program",
+        arguments: ["XML", "BINARY"])
     func foreignPropertyList(form: String) throws {
         let expected = #"""
             {"data":"AP9hYmM=","date":"2026-11-20T10:00:00Z","deep":{"a":[{"b":[1,2.5,true]}]},"long":"xxxxxxxxxxxxxxxxxxxx",
@@ -79,19 +83,21 @@ struct FormatTests {
                 "negative": -129, "text & <tags>": "é 😀 ]]>", "whole": 3.0, "Ünïcode key": 18446744073709}
             plistlib.dump(values, open("values.plist", "wb"), fmt=plistlib.FMT_\(form))
             """)
-        try shell.does("import", "app", "\(shell.directory.path)/values.plist", "--quiet")
+        try shell.runSettings("import", "app", "\(shell.directory.path)/values.plist", "--quiet")
         #expect(try importFile("expected.json", expected, into: "copy").code == 0)
-        #expect(try shell.does("export", "app") == shell.does("export", "copy"))
+        #expect(try shell.runSettings("export", "app") == shell.runSettings("export", "copy"))
     }
 
-    @Test("Where the schema says so, dates and data are such in a property list", arguments: ["plist", "bplist"])
+    @Test(
+        "export writes a date or data in a property list if the schema has format date-time or contentEncoding base64",
+        arguments: ["plist", "bplist"])
     func typedPropertyList(format: String) throws {
         let schema = """
             {"type":"object","additionalProperties":true,"properties":{"at":{"type":"string","format":"date-time"},
              "local":{"type":"string","format":"date-time"},"icon":{"contentEncoding":"base64"},
              "times":{"items":{"format":"date-time"}},"box":{"properties":{"icon":{"contentEncoding":"base64"}}}}}
             """
-        try shell.does("schema", "apply", "app", try shell.directory.file("schema.json", schema))
+        try shell.runSettings("schema", "apply", "app", try shell.directory.file("schema.json", schema))
         let values = #"""
             {"at":"2026-11-20T10:00:00Z","local":"2026-11-20T10:00:00+01:00","icon":"AAEC","times":["1601-01-01T00:00:00Z"],"box":{"icon":"/w=="},"plain":"AAEC"}
             """#
@@ -108,24 +114,24 @@ struct FormatTests {
         let shown = try python(
             "v = plistlib.load(open('values.plist', 'rb')); print(v['at'], v['icon'], v['box'], v['local'])")
         #expect(shown == "2026-11-20 10:00:00 b'\\x00\\x01\\x02' {'icon': b'\\xff'} 2026-11-20T10:00:00+01:00\n")
-        #expect(try shell.does("import", "app", file.path) == "nothing to change\n")
+        #expect(try shell.runSettings("import", "app", file.path) == "nothing to change\n")
     }
 
-    @Test("A date with parts of a second is one in a binary property list, and comes back as it was")
+    @Test("A date with fractions of a second is a date in a binary property list if import can restore its exact text")
     func fractionOfDate() throws {
         let schema = #"{"type":"object","additionalProperties":{"type":"string","format":"date-time"}}"#
-        try shell.does("schema", "apply", "app", try shell.directory.file("schema.json", schema))
+        try shell.runSettings("schema", "apply", "app", try shell.directory.file("schema.json", schema))
         let values = #"{"a":"2026-11-20T10:00:00.123Z","b":"1999-12-31T23:59:59.5Z","c":"2026-11-20T10:00:00.1230Z"}"#
         #expect(try importFile("values.json", values).code == 0)
         #expect(try shell.run("settings export app --format bplist >values.plist").code == 0)
-        #expect(try shell.does("import", "app", "\(shell.directory.path)/values.plist") == "nothing to change\n")
+        #expect(try shell.runSettings("import", "app", "\(shell.directory.path)/values.plist") == "nothing to change\n")
         let shown = try python(
             "print({k: type(v).__name__ for k, v in plistlib.load(open('values.plist','rb')).items()})")
         #expect(shown == "{'a': 'datetime', 'b': 'datetime', 'c': 'str'}\n")
     }
 
     @Test(
-        "A property list with a mistake is refused with its cause",
+        "import refuses a malformed property list with the cause",
         arguments: [
             ("<plist><dict><key>a</key></dict></plist>", "expected an element"),
             ("<plist><dict><key>a</key><integer>1</integer><key>a</key><true/></dict></plist>", "'a' occurs twice"),
@@ -160,13 +166,13 @@ struct FormatTests {
         #expect(end.code == 1 && end.errors.hasSuffix(message), "\(end)")
     }
 
-    @Test("A binary property list that holds itself, or is damaged anywhere, ends in an error")
+    @Test("import refuses a binary property list that contains itself, and does not crash on a damaged property list")
     func damagedBinary() throws {
         _ = try python(
             """
             good = plistlib.dumps({"a": [1, "é", b"x"], "b": {"c": 2.5}}, fmt=plistlib.FMT_BINARY)
-            for place in range(0, len(good), 4):
-                open(f"bad{place}.plist", "wb").write(good[:place] + bytes([good[place] ^ 0x95]) + good[place + 1:])
+            for offset in range(0, len(good), 4):
+                open(f"bad{offset}.plist", "wb").write(good[:offset] + bytes([good[offset] ^ 0x95]) + good[offset + 1:])
             itself = b"bplist00" + b"\\xd1\\x01\\x00" + b"\\x51a" + bytes([8, 11]) + bytes(6) + bytes([1, 1])
             itself += (2).to_bytes(8) + (0).to_bytes(8) + (13).to_bytes(8)
             open("itself.plist", "wb").write(itself)
@@ -178,7 +184,7 @@ struct FormatTests {
         #expect(codes.output.split(separator: "\n").allSatisfy { ["0", "1"].contains($0) }, "\(codes.output)")
     }
 
-    @Test("The text form of GVariant is read as dconf prints it")
+    @Test("import reads the GVariant texts that dconf prints")
     func gvariant() throws {
         let rows: [(text: String, json: String)] = [
             ("true", "true"), ("-5", "-5"), ("010", "8"), ("0x1F", "31"), ("+3", "3"), ("byte 0x41", "65"),
@@ -200,11 +206,11 @@ struct FormatTests {
         }
         #expect(try importFile("values.dconf", keyfile) == ChildProcess.End(code: 0, output: "", errors: ""))
         #expect(try importFile("values.json", "{\(json.joined(separator: ","))}", into: "copy").code == 0)
-        #expect(try shell.does("export", "app") == shell.does("export", "copy"))
+        #expect(try shell.runSettings("export", "app") == shell.runSettings("export", "copy"))
     }
 
     @Test(
-        "A keyfile with a mistake is refused with its line",
+        "import refuses a malformed keyfile with the cause",
         arguments: [
             ("a=1", "line 1: the file must begin with a group header"),
             ("[/]\n# x\nab", "line 3: expected [GROUP] or KEY=VALUE"),
@@ -223,16 +229,18 @@ struct FormatTests {
         #expect(end.code == 1 && end.errors.contains(message), "\(end.errors)")
     }
 
-    @Test("dconf reads what is exported, and what it dumps is read back; the schema names other types")
+    @Test(
+        "dconf reads an exported file, import reads the dump of dconf, and x-gvariant in the schema sets the GVariant type"
+    )
     func realDconf() throws {
         let schema = """
             {"type":"object","additionalProperties":true,"properties":{"count":{"type":"integer","x-gvariant":"u"},
              "sources":{"x-gvariant":"a(ss)"},"wrong":{"x-gvariant":"u"}}}
             """
-        try shell.does("schema", "apply", "app", try shell.directory.file("schema.json", schema))
+        try shell.runSettings("schema", "apply", "app", try shell.directory.file("schema.json", schema))
         #expect(try importFile("values.json", Self.values).code == 0)
-        try shell.does("set", "app", "--json", "count=5", #"sources=[["xkb","us"]]"#, "wrong=-1", "null=null")
-        let exported = try shell.does("export", "app")
+        try shell.runSettings("set", "app", "--json", "count=5", #"sources=[["xkb","us"]]"#, "wrong=-1", "null=null")
+        let exported = try shell.runSettings("export", "app")
         let end = try shell.run(
             """
             mkdir files && settings export app --format dconf >files/app && dconf compile database files &&
@@ -244,6 +252,6 @@ struct FormatTests {
                 == ChildProcess.End(
                     code: 0, output: "count=uint32 5\nnull=@mv nothing\nsources=[('xkb', 'us')]\nwrong=-1\n", errors: ""
                 ))
-        #expect(try shell.does("export", "copy") == exported)
+        #expect(try shell.runSettings("export", "copy") == exported)
     }
 }

@@ -2,12 +2,13 @@ import ClientTestSupport
 import TestSupport
 import Testing
 
-/// Tests of the built program behind a proxy that answers in the place of the daemon.
+/// Tests of the program `settings` with a proxy that answers requests itself, without the daemon.
 @Suite(.ownThread)
 struct GatewayTests {
     private static let page = "<html>gateway</html>"
 
-    /// Runs a command with a server that gives the same answer to each request. Returns the server's address, too.
+    /// Runs a command with a server that gives the same answer to each request. Returns how the command ended, and the
+    /// address of the server.
     private func run(_ command: String, answer: String) throws -> (ChildProcess.End, url: String) {
         let server = try ScriptedServer { _, peer, log in
             while peer.readRequest() != nil { peer.send(answer) }
@@ -20,21 +21,27 @@ struct GatewayTests {
         "HTTP/1.1 \(status) X\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
     }
 
-    @Test("A read that a proxy answers ends with 7, with the address and the status", arguments: [404, 502, 503, 504])
+    @Test(
+        "A read that a proxy answers with an error page ends with 7, and the message has the address and the status",
+        arguments: [404, 502, 503, 504])
     func read(status: Int) throws {
         let (end, url) = try run("get app theme", answer: Self.answer(status))
         #expect(end.code == 7)
         #expect(end.errors == "settings: HTTP status \(status): \(url): the response is not from a settings daemon\n")
     }
 
-    @Test("A web page with the status 200 ends with 7, with the address and the status")
+    @Test(
+        "A read that a proxy answers with a web page and 200 ends with 7, and the message has the address and the status"
+    )
     func webPage() throws {
         let (end, url) = try run("get app theme", answer: Self.answer(200))
         #expect(end.code == 7)
         #expect(end.errors.contains("\(url): HTTP status 200, "), "\(end.errors)")
     }
 
-    @Test("A write that a proxy answers may have been done, and the program says so", arguments: [502, 504])
+    @Test(
+        "After a write that a proxy answers, the message says that the daemon may have stored the change",
+        arguments: [502, 504])
     func write(status: Int) throws {
         let (lost, _) = try run("unset app theme", answer: Self.answer(status))
         #expect(lost.code == 7)
@@ -43,7 +50,9 @@ struct GatewayTests {
                 "\n  the daemon may have stored the change; read the settings before you repeat the command\n"))
     }
 
-    @Test("An edit that a proxy answers may have been stored, and the program says how to find out")
+    @Test(
+        "After an edit that a proxy answers, the message says that the text may be stored, and names a command to check"
+    )
     func edit() throws {
         let unknown = Self.answer(404, #"{"status":404,"code":"unknown_suite","detail":"there is no suite app"}"#)
         let server = try ScriptedServer { _, peer, log in
@@ -59,11 +68,12 @@ struct GatewayTests {
             "\(end.errors)")
         #expect(end.errors.contains("\n  settings history app --server \(server.address)\n"), "\(end.errors)")
         #expect(!end.errors.contains("cannot store"))
-        // A dry run never stores.
+        // A dry run stores nothing, so the message does not say that the daemon may have stored the text.
         #expect(try shell.run("\(command) --dry-run").errors.hasPrefix("settings: cannot store app: "))
     }
 
-    @Test("unset --drop of a suite that is too large removes the values first, then drops the suite with a guard")
+    @Test(
+        "unset --drop of a suite too large for one commit removes the values first, then drops the suite with a guard")
     func dropInParts() throws {
         let unknown = Self.answer(404, #"{"status":404,"code":"unknown_suite","detail":"there is no suite app"}"#)
         let large = Self.answer(413, #"{"status":413,"code":"too_large","detail":"too many keys"}"#)
@@ -98,10 +108,12 @@ struct GatewayTests {
         #expect(keys.count == 2 && Set(keys).count == 1 && !keys[0].hasSuffix("none"), "\(keys)")
     }
 
-    @Test("A full disk ends with 7, a quota with 5", arguments: [(nil, 7), (5, 5)] as [(Int?, Int32)])
+    @Test(
+        "A write ends with 7 if the disk is full, and with 5 if a quota is exceeded",
+        arguments: [(nil, 7), (5, 5)] as [(Int?, Int32)])
     func fullDisk(limit: Int?, code: Int32) throws {
-        let more = limit.map { ",\"limit\":\($0)" } ?? ""
-        let body = "{\"status\":507,\"code\":\"insufficient_storage\",\"detail\":\"full\"\(more)}"
+        let limitMember = limit.map { ",\"limit\":\($0)" } ?? ""
+        let body = "{\"status\":507,\"code\":\"insufficient_storage\",\"detail\":\"full\"\(limitMember)}"
         #expect(try run("unset app theme", answer: Self.answer(507, body)).0.code == code)
     }
 }

@@ -4,7 +4,8 @@ import SettingsClientTesting
 import TestSupport
 import Testing
 
-/// The declarations that `schema generate swift` makes are the file beside this one, which is compiled with the tests.
+/// Tests of `schema generate`. `GeneratedKeys.swift` contains the expected declarations, and is compiled with the
+/// tests.
 @Suite(.ownThread)
 struct GeneratedKeysTests {
     private static let schema = #"""
@@ -30,19 +31,19 @@ struct GeneratedKeysTests {
          "mixed":{"type":["string","integer"]}}}
         """#
 
-    @Test("The declarations compile: they are those of the file that is compiled here")
+    @Test("schema generate swift prints the declarations of GeneratedKeys.swift, which compile")
     func declarations() throws {
         let shell = try Shell(hasSchema: false)
         let file = try shell.directory.file("schema.json", Self.schema)
-        try shell.does("schema", "apply", "app", file, "--quiet")
+        try shell.runSettings("schema", "apply", "app", file, "--quiet")
         let compiled = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "GeneratedKeys.swift")
-        let made = try shell.does("schema", "generate", "swift", "app")
-        #expect(made == (try String(contentsOf: compiled, encoding: .utf8)))
-        let ofFile = try shell.does("schema", "generate", "swift", "--file", file)
-        #expect(ofFile == made.replacing("the schema of app", with: "the schema of \(file)"))
+        let generated = try shell.runSettings("schema", "generate", "swift", "app")
+        #expect(generated == (try String(contentsOf: compiled, encoding: .utf8)))
+        let generatedFromFile = try shell.runSettings("schema", "generate", "swift", "--file", file)
+        #expect(generatedFromFile == generated.replacing("the schema of app", with: "the schema of \(file)"))
     }
 
-    @Test("The keys agree with the schema, where Swift has words for what it says")
+    @Test("The generated keys pass checkSchema, and have the defaults of the schema")
     func agreement() async throws {
         let schema = try Schema(JSONValue(parsing: Self.schema))
         let defaults = DefaultsAdapter.inMemory(keyStore: DefaultsKeys(), schema: schema)
@@ -66,17 +67,17 @@ struct GeneratedKeysTests {
         #expect(defaults.string == nil && defaults.mixed == nil && defaults.retries == 2)
     }
 
-    @Test("generate markdown makes a table that a person can read")
+    @Test("generate markdown prints a table of the keys, and generate refuses an unknown language")
     func table() throws {
         let shell = try Shell()
         #expect(
-            try shell.does("schema", "generate", "markdown", "--file", "\(shell.directory.path)/app.json")
+            try shell.runSettings("schema", "generate", "markdown", "--file", "\(shell.directory.path)/app.json")
                 .contains("| `launchCount` | an integer from 0 | `0` | Times the app was started |\n"))
         let schema =
             #"{"title":"A | B","additionalProperties":false,"properties":{"a`b":{"type":"string","default":"x|y"}}}"#
         let file = try shell.directory.file("odd.json", schema)
         #expect(
-            try shell.does("schema", "generate", "markdown", "--file", file) == """
+            try shell.runSettings("schema", "generate", "markdown", "--file", file) == """
                 # A | B
 
                 | key | value | default | about |
@@ -84,9 +85,9 @@ struct GeneratedKeysTests {
                 | `` a`b `` | a text | `"x\\|y"` |  |
 
                 """)
-        let mistake = try shell.settings("schema", "generate", "rust", "app")
+        let refused = try shell.settings("schema", "generate", "rust", "app")
         #expect(
-            mistake.code == 64
-                && mistake.errors.contains("settings schema generate takes swift or markdown, not 'rust'"))
+            refused.code == 64
+                && refused.errors.contains("settings schema generate takes swift or markdown, not 'rust'"))
     }
 }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The commands of `docs/guides/git.md`, and the steps of its example for CI, do what the page says.
+/// Tests that the commands of `docs/guides/git.md` and the steps of its CI example do what the page says.
 @Suite(.ownThread)
 struct GitGuideTests {
     private static let docs = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -31,15 +31,15 @@ struct GitGuideTests {
         return end.output
     }
 
-    @Test("The shell blocks run in their order")
+    @Test("The shell code blocks of the page succeed in the order of the page")
     func shellBlocks() throws {
         let scripts = blocks.filter { $0.language == "sh" }.map(\.text)
         let outputs = try scripts.map(run)
         #expect(outputs.contains("nothing to change\n"))
-        // The plan of the change, and the plan of the night.
+        // The plan of the pull request, and the nightly plan, print the same change.
         #expect(outputs.count { $0.hasPrefix("~ app theme: \"light\" → \"dark\"\nplan ") } == 2)
         #expect(outputs.last?.contains("1 file changed") == true)
-        #expect(try shell.does("get", "app", "key") == "hunter2\n")
+        #expect(try shell.runSettings("get", "app", "key") == "hunter2\n")
         #expect(!shell.text("settings/app.json").contains("hunter2"))
     }
 
@@ -56,13 +56,13 @@ struct GitGuideTests {
         try run("echo '{\"port\":9090}' > settings/net.json")
         #expect(try run(steps[0]).hasPrefix("~ net port: 8080 → 9090\nplan "))
         #expect(try run(steps[1]) == "port: 8080 → 9090\n")
-        #expect(try shell.does("history", "net", "--limit", "1").contains(": pull request\n"))
+        #expect(try shell.runSettings("history", "net", "--limit", "1").contains(": pull request\n"))
         try run("echo '{\"port\":1}' > settings/net.json")
         try run(steps[0])
         try run("settings set net port 2 --quiet")
         #expect(try shell.run(steps[1]).code == 5)
-        #expect(try shell.does("get", "net", "port") == "2\n")
-        // A file that the daemon refuses ends the first step with an error.
+        #expect(try shell.runSettings("get", "net", "port") == "2\n")
+        // The first step, which makes the plan, fails if the daemon refuses a value in the file.
         try run("echo '{\"theme\":\"green\"}' > settings/app.json")
         #expect(try shell.run(steps[0]).code == 5)
     }

@@ -14,23 +14,23 @@ struct GrammarTests {
         }
     }
 
-    @Test("help of a group lists the commands of the group, and each of them has a help text of its own")
+    @Test("help of a group lists the commands of the group, and each command has its own help text")
     func helpOfGroup() throws {
         let shell = try Shell(hasSchema: false)
-        let help = try shell.does("help", "schema")
+        let help = try shell.runSettings("help", "schema")
         let commands = try Self.commands(of: help)
         #expect(commands == ["show", "check", "diff", "apply", "generate", "remove"].map { "schema \($0)" })
-        #expect(try shell.does("schema", "--help") == help)
-        let overview = try Self.commands(of: shell.does("help"))
+        #expect(try shell.runSettings("schema", "--help") == help)
+        let overview = try Self.commands(of: shell.runSettings("help"))
         #expect(overview.filter { $0.hasPrefix("schema") } == commands)
-        let diff = try shell.does("help", "schema", "diff")
+        let diff = try shell.runSettings("help", "schema", "diff")
         #expect(
             diff.contains("\n\nusage: settings schema diff SUITE FILE [OPTIONS]\n\n") && diff.contains("--on-conflict"))
-        #expect(try shell.does("schema", "diff", "--help") == diff)
-        #expect(try !shell.does("help", "schema", "show").contains("--on-conflict"))
+        #expect(try shell.runSettings("schema", "diff", "--help") == diff)
+        #expect(try !shell.runSettings("help", "schema", "show").contains("--on-conflict"))
     }
 
-    @Test("A command with several forms has a usage line for each")
+    @Test("The help of a command with several forms has a usage line for each form")
     func formsInHelp() throws {
         let shell = try Shell(hasSchema: false)
         let usage = """
@@ -42,10 +42,11 @@ struct GrammarTests {
 
 
             """
-        #expect(try shell.does("set", "--help").contains(usage))
+        #expect(try shell.runSettings("set", "--help").contains(usage))
     }
 
-    /// A word for each placeholder of a usage line. The other placeholders are lists of the possible words.
+    /// A sample value for each placeholder in usage lines. Other words of a usage line are literal, or are choices such
+    /// as `a|b`.
     private static let samples = [
         "SUITE": "app", "KEY": "theme", "VALUE": "dark", "KEY=VALUE": "theme=dark", "FILE": "app.json", "PREFIX": "p",
         "FILE|DIRECTORY": "desired.json", "REVISION": "1", "ID": "p1", "WHEN": "1", "FROM": "1", "TO": "1",
@@ -57,9 +58,9 @@ struct GrammarTests {
         func line(withOptional: Bool) throws -> String {
             try usage.components(separatedBy: " ").compactMap { word -> String? in
                 guard !word.hasPrefix("[") || withOptional else { return nil }
-                let place = word.trimmingCharacters(in: ["[", "]", "…"])
-                if let sample = samples[place] { return sample }
-                let first = try #require(place.split(separator: "|").first)
+                let placeholder = word.trimmingCharacters(in: ["[", "]", "…"])
+                if let sample = samples[placeholder] { return sample }
+                let first = try #require(placeholder.split(separator: "|").first)
                 #expect(first == first.lowercased(), "\(word)")
                 return String(first)
             }.joined(separator: " ")
@@ -67,14 +68,15 @@ struct GrammarTests {
         return Array(Set([try line(withOptional: false), try line(withOptional: true)]))
     }
 
-    @Test("Each command takes what its usage lines say, and each usage line leaves room for options")
+    @Test("Each command accepts the operands of its usage lines, and each usage line ends with [OPTIONS]")
     func usageLines() throws {
         let shell = try Shell()
         _ = try shell.directory.file("desired.json", #"{"suites":{"app":{"theme":"dark"}}}"#)
-        // The token ends each command that asks the daemon, after the command has read its command line.
+        // Each command that sends a request fails because of this invalid token, after the command has parsed its
+        // command line.
         _ = try shell.directory.file("token", "no token")
         var count = 0
-        for command in try Self.commands(of: shell.does("help")) {
+        for command in try Self.commands(of: shell.runSettings("help")) {
             let help = try shell.run("settings help \(command)").output.components(separatedBy: "\n\n")
             let usages = try #require(help.first { $0.hasPrefix("usage: ") }).dropFirst("usage: ".count)
             for usage in usages.split(separator: "\n").map({ $0.trimmingCharacters(in: .whitespaces) }) {
@@ -91,9 +93,9 @@ struct GrammarTests {
         #expect(count > 40)
     }
 
-    @Test("Mistakes in the second word and in the number of operands end with 64, and say what would be right")
+    @Test("A wrong second word and a wrong number of operands end with 64, and the message names the correct usage")
     func mistakes() throws {
-        try Shell(hasSchema: false).follow(
+        try Shell(hasSchema: false).runTranscript(
             """
             $ settings schema
             ! settings: the command after 'schema' is missing; 'settings help schema' lists the commands
@@ -125,7 +127,7 @@ struct GrammarTests {
             """)
     }
 
-    @Test("Options that every command has may stand before a command, and between its words")
+    @Test("An option that every command has is accepted before the command, and between the two words of a command")
     func commonOptions() throws {
         let shell = try Shell()
         let url = shell.url
@@ -138,14 +140,16 @@ struct GrammarTests {
     @Test("settings SUITE --help prints the help of list")
     func helpOfSuite() throws {
         let shell = try Shell()
-        #expect(try shell.does("app", "--help") == shell.does("help", "list"))
-        #expect(try shell.does("app", "-h") == shell.does("help", "list"))
+        #expect(try shell.runSettings("app", "--help") == shell.runSettings("help", "list"))
+        #expect(try shell.runSettings("app", "-h") == shell.runSettings("help", "list"))
     }
 
-    @Test("A wrong command line that may mean a suite says how to list the suite, if there is one")
+    @Test(
+        "The message about a wrong command line says how to list a suite with the name of the command, if the suite exists"
+    )
     func suiteNamedLikeCommand() throws {
         let shell = try Shell(["settings set get a=1 --quiet", "settings set schema a=1 --quiet"])
-        try shell.follow(
+        try shell.runTranscript(
             """
             $ settings get
             ! settings: SUITE is missing; the usage is 'settings get SUITE KEY…' or 'settings get SUITE --prefix PREFIX'

@@ -1,17 +1,18 @@
 import TestSupport
 import Testing
 
-/// `settings history`, `diff`, `undo` and `restore`.
+/// Tests of `settings history`, `diff`, `undo`, `restore` and `schema`.
 @Suite(.ownThread)
 struct PastTests {
-    private static let past = [
+    /// The command lines that make the commits 2, 3 and 4. Commit 1 applies the schema.
+    private static let commits = [
         "settings set app theme dark --quiet", "settings set app launchCount=5 theme=light --note why --quiet",
         "settings set app player.muted true --quiet",
     ]
 
-    @Test("history shows commits, the newest first, of a suite or of keys")
+    @Test("history prints the commits of a suite or of some keys, the newest commit first")
     func history() throws {
-        try Shell(Self.past).follow(
+        try Shell(Self.commits).runTranscript(
             #"""
             $ settings history app --limit 2
             revision 4, TIME by user:ME
@@ -45,13 +46,13 @@ struct PastTests {
 
     @Test("history of several suites is one list, and --commit shows one commit in all suites")
     func historyOfSuites() throws {
-        let shell = try Shell(Self.past + ["settings set net port=1 --quiet", "settings set tv on=true --quiet"])
+        let shell = try Shell(Self.commits + ["settings set net port=1 --quiet", "settings set tv on=true --quiet"])
         _ = try shell.directory.file(
             "both.json",
             """
             {"do":[{"op":"set","suite":"net","key":"port","value":2},{"op":"set","suite":"app","key":"name","value":"joe"}]}
             """)
-        try shell.follow(
+        try shell.runTranscript(
             #"""
             $ settings transaction both.json --note both --quiet; settings history --all --limit 3
             revision 7, TIME by user:ME: both
@@ -105,9 +106,33 @@ struct PastTests {
             """#)
     }
 
+    @Test
+    func `history --all and history --commit show the commits of dropped suites`() throws {
+        let prepared = ["settings set net port=1 --quiet", "settings set tv on=true --quiet"]
+        try Shell(prepared + ["settings unset net --drop --quiet"], hasSchema: false).runTranscript(
+            #"""
+            $ settings history --all
+            revision 3, TIME by user:ME
+              suite net was dropped
+              net port: 1 → (unset)
+            revision 2, TIME by user:ME
+              tv on: (unset) → true
+            revision 1, TIME by user:ME
+              net port: (unset) → 1
+            $ settings history --commit 1
+            revision 1, TIME by user:ME
+              net port: (unset) → 1
+            $ settings history --all --prefix p --json | jq -c '[.revision, .suite, .dropped]'
+            [3,"net",true]
+            [1,"net",false]
+            $ settings list --json | jq -r .suite
+            tv
+            """#)
+    }
+
     @Test("history shows twenty changes of a commit, and all with --full or --json")
     func largeCommit() throws {
-        try Shell(hasSchema: false).follow(
+        try Shell(hasSchema: false).runTranscript(
             #"""
             $ settings set app $(seq -f 'k%02.0f=1' 20) --quiet; settings history app | wc -l
             21
@@ -125,7 +150,7 @@ struct PastTests {
 
     @Test("history --limit 0 reads all pages of a long history")
     func pages() throws {
-        try Shell(hasSchema: false).follow(
+        try Shell(hasSchema: false).runTranscript(
             """
             $ curl -s --unix-socket socket -X PUT -d 1 'http://localhost/v1/suites/app/keys/k[1-1010]' | grep -o changed | wc -l
             1010
@@ -134,9 +159,9 @@ struct PastTests {
             """)
     }
 
-    @Test("diff ends with 2 if two places differ")
+    @Test("diff prints the differences of a suite between two revisions, and ends with 2 if there are any")
     func diff() throws {
-        try Shell(Self.past).follow(
+        try Shell(Self.commits).runTranscript(
             #"""
             $ settings diff app 2
             launchCount: 0 (default) → 5
@@ -161,19 +186,19 @@ struct PastTests {
     }
 
     @Test(
-        "A day, a day with a time, and a span of several units are places in the past",
+        "--at accepts a day, a day with a time, and a time span of several units",
         arguments: ["2001-01-01", "today", "yesterday 18:00", "1h30m", "0.5d"])
-    func places(text: String) throws {
+    func timesInThePast(text: String) throws {
         let shell = try Shell()
-        // The program understands the place, and the daemon has no history there.
+        // The exit code 4 shows that the program parsed the text. The daemon has no history of this time.
         let end = try shell.settings("get", "app", "theme", "--at", text)
         #expect(end.code == 4, "\(end)")
         #expect(try shell.settings("get", "app", "theme", "--at", "\(text) x").code == 64)
     }
 
-    @Test("undo takes back a commit, unless its keys have changed since")
+    @Test("undo reverts a commit, and is refused without --force if a key of the commit was changed later")
     func undo() throws {
-        try Shell(Self.past).follow(
+        try Shell(Self.commits).runTranscript(
             #"""
             $ settings undo 4 --dry-run
             player.muted: true → false (default)
@@ -192,9 +217,9 @@ struct PastTests {
             """#)
     }
 
-    @Test("restore makes settings what they were, or a part of them")
+    @Test("restore sets all or some settings of a suite to their values at an earlier revision")
     func restore() throws {
-        try Shell(Self.past).follow(
+        try Shell(Self.commits).runTranscript(
             #"""
             $ settings restore app 2 theme
             theme: "light" → "dark"
@@ -219,9 +244,9 @@ struct PastTests {
             """#)
     }
 
-    @Test("schema shows, checks, compares, applies and removes")
+    @Test("The schema commands check, show, compare, apply and remove a schema")
     func schema() throws {
-        try Shell(["settings set app theme=dark --quiet"]).follow(
+        try Shell(["settings set app theme=dark --quiet"]).runTranscript(
             #"""
             $ settings schema check app.json
             the schema is valid

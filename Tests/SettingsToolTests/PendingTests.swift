@@ -1,12 +1,13 @@
 import TestSupport
 import Testing
 
-/// Changes with a deadline: the options `--confirm`, `--until` and `--effective`, and the commands for pending actions.
+/// Tests of changes with a deadline: the options `--confirm`, `--until` and `--effective`, and the commands for pending
+/// actions.
 @Suite(.ownThread)
 struct PendingTests {
     @Test("--confirm makes a pending action, which confirm ends, and a second confirm ends with 5")
     func confirmed() throws {
-        try Shell().follow(
+        try Shell().runTranscript(
             #"""
             $ settings set app theme=dark --confirm 2m --note why
             theme: "light" (default) → "dark"
@@ -31,7 +32,7 @@ struct PendingTests {
 
     @Test("revert restores a setting, and leaves a setting that was changed later as it is")
     func reverted() throws {
-        try Shell().follow(
+        try Shell().runTranscript(
             #"""
             $ settings set app theme=dark launchCount=5 --confirm 1h --quiet
             p2
@@ -47,7 +48,7 @@ struct PendingTests {
 
     @Test("A change that nobody confirms is reverted by the daemon")
     func expired() throws {
-        try Shell().follow(
+        try Shell().runTranscript(
             #"""
             $ settings set app name=x --confirm 1 --quiet
             p2
@@ -62,7 +63,7 @@ struct PendingTests {
 
     @Test("--effective schedules a change, which cancel drops, and --until reverts it again")
     func scheduled() throws {
-        try Shell().follow(
+        try Shell().runTranscript(
             #"""
             $ settings set app name=sale --effective 2h --until 2126-01-01
             ! settings: --until must be at most 400 days from now, TIME
@@ -92,9 +93,9 @@ struct PendingTests {
             """#)
     }
 
-    @Test("A guard of a scheduled change holds when the change is made")
+    @Test("A guard of a scheduled change becomes a condition of the pending action")
     func guarded() throws {
-        try Shell().follow(
+        try Shell().runTranscript(
             #"""
             $ settings set app name=x --if-unset --effective 1h --quiet
             p2
@@ -107,7 +108,7 @@ struct PendingTests {
     func checked() throws {
         let shell = try Shell()
         _ = try shell.directory.file("plan.json", #"{"suites":{"app":{"launchCount":7}}}"#)
-        try shell.follow(
+        try shell.runTranscript(
             #"""
             $ settings apply plan.json --confirm 1h --check 'settings get app launchCount; exit 3'
             launchCount: 0 (default) → 7
@@ -149,11 +150,11 @@ struct PendingTests {
         let shell = try Shell()
         let end = try shell.run("settings set app theme=dark \(options) </dev/null")
         #expect(end == .init(code: 64, output: "", errors: "settings: \(message)\n"))
-        #expect(try shell.does("get", "app", "theme") == "light\n")
+        #expect(try shell.runSettings("get", "app", "theme") == "light\n")
     }
 
-    @Test("A change that needs several commits is refused with a deadline")
-    func parted() throws {
+    @Test("A change with a deadline is refused if the change needs several commits")
+    func severalCommits() throws {
         let shell = try Shell(hasSchema: false, configuration: #"{"limits":{"commitKeys":100}}"#)
         let settings = (0...100).map { "\"key\($0)\":1" }.joined(separator: ",")
         _ = try shell.directory.file("many.json", "{\(settings)}")
@@ -165,9 +166,9 @@ struct PendingTests {
         #expect(try shell.run("settings list app").code == 4)
     }
 
-    @Test("An action that does not exist ends with 4, and a text that is no identifier with 64")
+    @Test("confirm ends with 4 if the action does not exist, and with 64 if the text is not an identifier of an action")
     func unknown() throws {
-        try Shell().follow(
+        try Shell().runTranscript(
             #"""
             $ settings confirm p99
             ! settings: there is no pending action p99; 'settings pending' lists the actions

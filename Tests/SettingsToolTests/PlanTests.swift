@@ -23,7 +23,7 @@ struct PlanTests {
 
     @Test("plan lists creates, updates and, with --prune, removals, and ends with 2")
     func planLists() throws {
-        try shell.does("set", "app", "a=1", "b=2", "c=3")
+        try shell.runSettings("set", "app", "a=1", "b=2", "c=3")
         let file = try desired(#"{"new":{"x":[]},"app":{"d":4,"b":"two","a":1}}"#)
         let plan = try shell.settings("plan", file)
         #expect(plan.code == 2)
@@ -32,41 +32,41 @@ struct PlanTests {
         #expect(
             pruning.output.hasPrefix("~ app b: 2 → \"two\"\n+ app d: 4\n- app c: 3\n+ new x: []\nplan "))
         #expect(try hash(plan.output) != hash(pruning.output))
-        #expect(try shell.does("export", "app", "--format", "env") == "a=1\nb=2\nc=3\n")
+        #expect(try shell.runSettings("export", "app", "--format", "env") == "a=1\nb=2\nc=3\n")
     }
 
-    @Test("apply makes several suites what the file says in one commit; then there is nothing to do")
+    @Test("apply stores the contents of several suites in one commit; then plan and apply have nothing to change")
     func applyCommits() throws {
-        try shell.does("set", "app", "a=1", "c=3")
+        try shell.runSettings("set", "app", "a=1", "c=3")
         let file = try desired(#"{"app":{"a":2},"new":{"x":null}}"#)
         let plan = try hash(try shell.settings("plan", file, "--prune").output)
-        #expect(try shell.does("apply", file, "--plan", plan, "--prune").contains("app a: 1 → 2\n"))
-        #expect(try shell.does("export", "app", "--format", "env") == "a=2\n")
-        #expect(try shell.does("history", "app", "--limit", "1").hasPrefix("revision 2,"))
-        #expect(try shell.does("history", "new", "--limit", "1").hasPrefix("revision 2,"))
-        #expect(try shell.does("plan", file, "--prune") == "nothing to change\n")
-        #expect(try shell.does("apply", file, "--prune") == "nothing to change\n")
+        #expect(try shell.runSettings("apply", file, "--plan", plan, "--prune").contains("app a: 1 → 2\n"))
+        #expect(try shell.runSettings("export", "app", "--format", "env") == "a=2\n")
+        #expect(try shell.runSettings("history", "app", "--limit", "1").hasPrefix("revision 2,"))
+        #expect(try shell.runSettings("history", "new", "--limit", "1").hasPrefix("revision 2,"))
+        #expect(try shell.runSettings("plan", file, "--prune") == "nothing to change\n")
+        #expect(try shell.runSettings("apply", file, "--prune") == "nothing to change\n")
     }
 
-    @Test("apply --plan refuses once a suite was changed, or the file, and shows the plan of now")
-    func applyRefusesOther() throws {
-        try shell.does("set", "app", "a=1")
+    @Test("apply --plan is refused if a suite or the file has changed since the plan, and prints the current plan")
+    func applyRefusesChangedPlan() throws {
+        try shell.runSettings("set", "app", "a=1")
         let plan = try hash(try shell.settings("plan", try desired(#"{"app":{"a":2}}"#)).output)
         let other = try shell.settings("apply", try desired(#"{"app":{"a":3}}"#), "--plan", plan)
         #expect(other.code == 5)
         #expect(other.output.hasPrefix("~ app a: 1 → 3\n"))
-        try shell.does("set", "app", "b=1")
+        try shell.runSettings("set", "app", "b=1")
         let late = try shell.settings("apply", try desired(#"{"app":{"a":2}}"#), "--plan", plan)
         #expect(late.code == 5)
         #expect(late.errors.contains("cannot apply the plan \(plan): the plan has changed"))
-        #expect(try shell.does("get", "app", "a") == "1\n")
+        #expect(try shell.runSettings("get", "app", "a") == "1\n")
     }
 
-    @Test("apply --plan needs no repetition of the options of plan, and refuses options that the plan does not have")
+    @Test("apply --plan takes the options from the plan, and refuses options that the plan does not have")
     func hashCoversOptions() throws {
         let schema = #"{"type":"object","additionalProperties":{},"properties":{"build":{"readOnly":true}}}"#
-        try shell.does("schema", "apply", "app", try shell.directory.file("schema.json", schema), "--quiet")
-        try shell.does("set", "app", "old=1", "a=1")
+        try shell.runSettings("schema", "apply", "app", try shell.directory.file("schema.json", schema), "--quiet")
+        try shell.runSettings("set", "app", "old=1", "a=1")
         let file = try desired(#"{"app":{"a":1,"build":7}}"#)
         let plan = try shell.settings("plan", file, "--hash", "--override", "--prune")
         #expect(plan.code == 2 && plan.output.utf8.count == 65)
@@ -74,14 +74,14 @@ struct PlanTests {
         let override = String(try shell.settings("plan", file, "--hash", "--override").output.dropLast())
         #expect(both != override)
         #expect(try shell.settings("apply", file, "--plan", override, "--prune").code == 5)
-        #expect(try shell.does("apply", file, "--plan", both) == "build: (unset) → 7\nold: 1 → (unset)\n")
+        #expect(try shell.runSettings("apply", file, "--plan", both) == "build: (unset) → 7\nold: 1 → (unset)\n")
         #expect(try shell.settings("plan", file, "--hash").code == 0)
     }
 
-    @Test("The hash distinguishes a plan that may write locked keys, and a refused plan has none")
+    @Test("The hash of a plan depends on --override, and a refused plan has no hash")
     func hashOfOverride() throws {
         let schema = #"{"type":"object","additionalProperties":{},"properties":{"build":{"readOnly":true}}}"#
-        try shell.does("schema", "apply", "app", try shell.directory.file("schema.json", schema), "--quiet")
+        try shell.runSettings("schema", "apply", "app", try shell.directory.file("schema.json", schema), "--quiet")
         let free = try desired(#"{"app":{"a":1}}"#)
         let plain = try shell.settings("plan", free, "--hash")
         #expect(plain.output != (try shell.settings("plan", free, "--hash", "--override").output))
@@ -92,9 +92,9 @@ struct PlanTests {
         #expect(try shell.settings("plan", free, "--hash", "--json").code == 64)
     }
 
-    @Test("The hash of a plan is SHA-256 of its operations on its revisions")
+    @Test("The hash of a plan is the SHA-256 of the revisions of its suites and of its operations")
     func hashIsSHA256() throws {
-        try shell.does("set", "app", "a=1", "c=3")
+        try shell.runSettings("set", "app", "a=1", "c=3")
         let plan = try hash(
             try shell.settings("plan", try desired(#"{"app":{"a":{"z":1,"b":2}},"new":{}}"#), "--prune").output)
         let end = try shell.run(
@@ -106,22 +106,22 @@ struct PlanTests {
     @Test("A plan does not show secrets")
     func planHidesSecrets() throws {
         let schema = #"{"type":"object","additionalProperties":false,"properties":{"a":{"writeOnly":true}}}"#
-        try shell.does("schema", "apply", "app", try shell.directory.file("schema.json", schema))
-        try shell.does("set", "app", "a=hunter2")
+        try shell.runSettings("schema", "apply", "app", try shell.directory.file("schema.json", schema))
+        try shell.runSettings("set", "app", "a=hunter2")
         let plan = try shell.settings("plan", try desired(#"{"app":{"a":"hunter3"}}"#))
         #expect(plan.output.hasPrefix("~ app a: ••• → •••\nplan "))
     }
 
-    @Test("A plan with refusals names them all, and has no hash; an integral double settles")
+    @Test("plan prints all refusals and no hash; after apply of 5.0 for an integer, plan has nothing to change")
     func planRefused() throws {
         let schema = """
             {"type":"object","additionalProperties":false,"properties":{"count":{"type":"integer","maximum":9},
             "build":{"readOnly":true},"plant":{"readOnly":true}}}
             """
-        try shell.does("schema", "apply", "app", try shell.directory.file("schema.json", schema))
+        try shell.runSettings("schema", "apply", "app", try shell.directory.file("schema.json", schema))
         _ = try desired(#"{"app":{"build":1,"count":10,"plant":1,"x":1}}"#)
         _ = try shell.directory.file("good.json", #"{"suites":{"app":{"build":1,"count":5.0}}}"#)
-        try shell.follow(
+        try shell.runTranscript(
             """
             $ settings plan desired.json
             + app build: 1
@@ -142,7 +142,7 @@ struct PlanTests {
             """)
     }
 
-    @Test("A caller who may only read can make a plan, which the daemon does not check")
+    @Test("plan succeeds for a caller who may only read, and reports that the daemon did not check the plan")
     func planReadOnly() throws {
         let shell = try Shell(tokens: ["reader": "app:read"])
         _ = try shell.directory.file("desired.json", #"{"suites":{"app":{"a":1}}}"#)
@@ -157,7 +157,7 @@ struct PlanTests {
         let members = { (count: Int) in (1...count).map { "\"k\($0)\":\($0)" }.joined(separator: ",") }
         _ = try shell.directory.file("large.json", #"{"suites":{"app":{\#(members(101))}}}"#)
         _ = try shell.directory.file("small.json", #"{"suites":{"app":{\#(members(99))}}}"#)
-        try shell.follow(
+        try shell.runTranscript(
             """
             $ settings plan large.json --hash
             ! settings: cannot apply the plan in one commit, with 101 operations and 1 condition: the write contains more than 100 keys; split it into several writes, or raise limits.commitKeys
@@ -175,9 +175,9 @@ struct PlanTests {
     }
 
     @Test(
-        "A file of another form is refused",
+        "plan refuses a file whose JSON is not an object with the member suites only",
         arguments: ["{}", "[]", #"{"suites":{},"more":1}"#, #"{"app":{"a":1}}"#])
-    func otherForm(text: String) throws {
+    func malformedFile(text: String) throws {
         let end = try shell.settings("plan", try shell.directory.file("desired.json", text))
         #expect(end.code == 1)
         #expect(end.errors.contains("expected {\"suites\":{\"SUITE\":{\"KEY\":value}}}"))

@@ -2,59 +2,60 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `settings get`, `list`, `describe`, `find` and `status`.
+/// Tests of `settings get`, `list`, `describe`, `find` and `status`.
 @Suite(.ownThread)
 struct ReadingTests {
-    @Test("get prints bare values, and its code tells what is not set from what is unknown")
+    @Test("get prints strings without quotation marks; its exit code distinguishes an unset key from an unknown suite")
     func get() throws {
-        try Shell(["settings set app theme dark --quiet", "settings set app tags --append 'a b' --quiet"]).follow(
-            #"""
-            $ settings get app theme
-            dark
-            $ settings get app theme --json
-            "dark"
-            $ settings get app tags launchCount
-            ["a b"]
-            0
-            $ settings get app name
-            ! settings: name of suite app is not set and has no default
-            => 3
-            $ settings get app name --default joe
-            joe
-            $ settings get other name --default -5
-            -5
-            $ settings get other name
-            ! settings: there is no suite other
-            => 4
-            $ settings get app theme name launchCount --source
-            stored
-            unset
-            default
-            $ settings get app name --source --default joe
-            ! settings: --default and --source exclude each other
-            => 64
-            $ settings describe app name --secrets --server unix:/nothing
-            ! settings: --secrets needs --json
-            => 64
-            $ settings get app theme --at 1
-            light
-            $ settings get app theme --at 99
-            ! settings: revision 99 does not exist yet; the newest revision is 3
-            => 4
-            $ settings get app theme --at soon
-            ! settings: 'soon' is not a time; write a revision, an instant such as TIME, a day such as 2026-11-20, today, yesterday, 'yesterday 18:00' in UTC, or 2h (two hours ago)
-            => 64
-            $ settings get app theme > /dev/full
-            ! settings: cannot write the output: No space left on device
-            => 1
-            """#)
+        try Shell(["settings set app theme dark --quiet", "settings set app tags --append 'a b' --quiet"])
+            .runTranscript(
+                #"""
+                $ settings get app theme
+                dark
+                $ settings get app theme --json
+                "dark"
+                $ settings get app tags launchCount
+                ["a b"]
+                0
+                $ settings get app name
+                ! settings: name of suite app is not set and has no default
+                => 3
+                $ settings get app name --default joe
+                joe
+                $ settings get other name --default -5
+                -5
+                $ settings get other name
+                ! settings: there is no suite other
+                => 4
+                $ settings get app theme name launchCount --source
+                stored
+                unset
+                default
+                $ settings get app name --source --default joe
+                ! settings: --default and --source exclude each other
+                => 64
+                $ settings describe app name --secrets --server unix:/nothing
+                ! settings: --secrets needs --json
+                => 64
+                $ settings get app theme --at 1
+                light
+                $ settings get app theme --at 99
+                ! settings: revision 99 does not exist yet; the newest revision is 3
+                => 4
+                $ settings get app theme --at soon
+                ! settings: 'soon' is not a time; write a revision, an instant such as TIME, a day such as 2026-11-20, today, yesterday, 'yesterday 18:00' in UTC, or 2h (two hours ago)
+                => 64
+                $ settings get app theme > /dev/full
+                ! settings: cannot write the output: No space left on device
+                => 1
+                """#)
     }
 
     @Test("get --prefix prints the settings of a prefix that have a value, as lines of tab-separated fields or as JSON")
     func getPrefix() throws {
         let shell = try Shell(["settings set app player.note 'a b' --quiet", "settings set other k 1 --quiet"])
-        try shell.does("set", "app", "--text", "player.path", "c:\\\ta\nb")
-        try shell.follow(
+        try shell.runSettings("set", "app", "--text", "player.path", "c:\\\ta\nb")
+        try shell.runTranscript(
             #"""
             $ settings get app --prefix player. | tr '\t' ,
             player.muted,false
@@ -86,8 +87,8 @@ struct ReadingTests {
             ! settings: '*' is a pattern, not a key; 'settings get app --prefix ''' prints the values of these keys; write '["*"]' for a key with this name
             => 64
             """#)
-        // More keys than a page has.
-        try shell.does("import", "big", try shell.directory.file("big.json", Self.manyKeys), "--quiet")
+        // The suite has more keys than one page of the daemon's answer.
+        try shell.runSettings("import", "big", try shell.directory.file("big.json", Self.manyKeys), "--quiet")
         #expect(try shell.run("settings get big --prefix k | wc -l").output == "2500\n")
     }
 
@@ -100,7 +101,7 @@ struct ReadingTests {
             "app.json",
             #"{"type":"object","additionalProperties":{},"properties":{"a.key":{"writeOnly":true},"b.n":{"maximum":1}}}"#
         )
-        try shell.follow(
+        try shell.runTranscript(
             """
             $ settings set app a.name=joe a.key=hunter2 b.n=5 --quiet --token-file owner
             $ settings schema apply app app.json --on-conflict keep --token-file owner >/dev/null
@@ -118,8 +119,8 @@ struct ReadingTests {
     @Test("list and find print tab-separated fields with escapes, and the names of the columns")
     func tabSeparated() throws {
         let shell = try Shell(["settings set app theme=dark key=k launchCount=2 --quiet", "settings set b c=1 --quiet"])
-        try shell.does("set", "b", "--text", "t", "a\tb\nc\\d\u{1B}")
-        try shell.follow(
+        try shell.runSettings("set", "b", "--text", "t", "a\tb\nc\\d\u{1B}")
+        try shell.runTranscript(
             #"""
             $ settings list --format tsv --header | tr '\t' ,
             suite,keys,revision,schema
@@ -160,10 +161,10 @@ struct ReadingTests {
             """#)
     }
 
-    @Test("list aligns keys, types, sources and values; a suite alone is listed, too")
+    @Test("list aligns keys, types, sources and values; the command 'settings SUITE' lists the suite, too")
     func list() throws {
         let shell = try Shell(["settings set app theme=dark launchCount=0 key=k --quiet", "settings set b c=1 --quiet"])
-        try shell.follow(
+        try shell.runTranscript(
             #"""
             $ settings list
             app  9 keys  revision 2
@@ -216,7 +217,7 @@ struct ReadingTests {
         "Wide characters are aligned by their columns, and characters that turn the direction of text are shown as escapes"
     )
     func unusualCharacters() throws {
-        try Shell(hasSchema: false).follow(
+        try Shell(hasSchema: false).runTranscript(
             """
             $ settings set b 日本=1 e\u{301}=2 '👍🏽=3' 'x\u{202E}y=4' abcdefghijkl=5 --quiet
             $ settings list b
@@ -228,13 +229,14 @@ struct ReadingTests {
             """)
     }
 
-    @Test("list prints the first of 100,000 keys before it asks for the last")
+    @Test("list prints the first of 100,000 keys before it requests the last page of keys")
     func manyKeys() throws {
         let shell = try Shell()
         let fill = "seq -f 'key%06.0f=1' 100000 | xargs -n 5000 settings set big --quiet --json"
         #expect(try shell.run(fill) == ChildProcess.End(code: 0, output: "", errors: ""))
         #expect(try shell.run("settings list big | wc -l").output == "100000\n")
-        // The pipe holds a part of the list, so that the program is in the midst of it when the daemon ends.
+        // The pipe has room for only a part of the list, so the program has not read the whole list when the daemon
+        // ends.
         let listing = try shell.start(
             "mkfifo go; settings list big | { read -r line; echo \"$line\" >&2; read -r go <go; cat; }")
         #expect(try listing.line(containing: "key").hasPrefix("key000001"))
@@ -263,9 +265,9 @@ struct ReadingTests {
         #expect(try !shown("TERM=dumb").contains("\u{1B}"))
     }
 
-    @Test("describe tells what is allowed, who changed a setting and why")
+    @Test("describe prints the allowed values, who changed a setting, and why")
     func describe() throws {
-        try Shell(["settings set app launchCount 7 --note 'a test' --quiet"]).follow(
+        try Shell(["settings set app launchCount 7 --note 'a test' --quiet"]).runTranscript(
             #"""
             $ settings describe app launchCount
             app launchCount
@@ -294,12 +296,12 @@ struct ReadingTests {
             """#)
     }
 
-    @Test("describe tells a locked key from a key that the caller may not write")
+    @Test("describe distinguishes a locked key from a key that the caller may not write")
     func describeWritable() throws {
         let shell = try Shell(tokens: ["owner": "*:read,write,schema,override", "reader": "*:read"])
         let schema = #"{"type":"object","additionalProperties":{},"properties":{"build":{"readOnly":true}}}"#
         _ = try shell.directory.file("app.json", schema)
-        try shell.follow(
+        try shell.runTranscript(
             """
             $ settings schema apply app app.json --token-file owner
             $ settings set app build=1 name=joe --override --quiet --token-file owner
@@ -312,7 +314,7 @@ struct ReadingTests {
             """)
     }
 
-    @Test("JSON for machines has secrets only with --secrets", arguments: ["list app", "history app", "diff app 1"])
+    @Test("--json prints secrets only with --secrets", arguments: ["list app", "history app", "diff app 1"])
     func secretsInJSON(command: String) throws {
         let shell = try Shell(["settings set app key hunter2 --quiet"])
         let masked = try shell.run("settings \(command) --json").output
@@ -322,9 +324,9 @@ struct ReadingTests {
         #expect(try shell.run("settings \(command) --secrets").code == 64)
     }
 
-    @Test("find looks into names, values and descriptions of all suites")
+    @Test("find searches the keys, values and descriptions of all suites")
     func find() throws {
-        try Shell(["settings set b motto 'turn the VOLUME up' --quiet"]).follow(
+        try Shell(["settings set b motto 'turn the VOLUME up' --quiet"]).runTranscript(
             #"""
             $ settings find volume
             app  player.volume  number  default  0.5
@@ -340,7 +342,7 @@ struct ReadingTests {
             """#)
     }
 
-    @Test("status names the daemon, the place in history and the caller")
+    @Test("status prints the daemon and whether it accepts writes, and ends with 7 if the daemon does not run")
     func status() throws {
         let shell = try Shell()
         let end = try shell.run("settings status")

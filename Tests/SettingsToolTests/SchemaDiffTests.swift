@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Tests of `schema diff` with the built program. The effects of changes have their tests beside the comparison.
+/// Tests of `schema diff` with the built program. `SchemaComparisonTests` tests which changes are widening and which
+/// are narrowing.
 @Suite(.ownThread)
 struct SchemaDiffTests {
     private let shell: Shell
@@ -22,7 +23,7 @@ struct SchemaDiffTests {
         try schema(
             "new.json",
             #""a":{"type":"number","default":2,"maximum":4,"title":"A"},"c":{"readOnly":true},"d":{"type":"string"}"#)
-        try shell.follow(
+        try shell.runTranscript(
             """
             $ settings schema diff app old.json | head -2
             + a: {"type":"integer","default":1,"maximum":5} (narrowing)
@@ -55,8 +56,8 @@ struct SchemaDiffTests {
     @Test("schema diff shows the changes and the stored values that the schema does not allow, and ends with 5")
     func conflicts() throws {
         try schema("new.json", #""a":{"maximum":4}"#)
-        try shell.does("set", "app", "a=7")
-        try shell.follow(
+        try shell.runSettings("set", "app", "a=7")
+        try shell.runTranscript(
             """
             $ settings schema diff app new.json --on-conflict refuse
             + a: {"maximum":4} (narrowing)
@@ -72,11 +73,11 @@ struct SchemaDiffTests {
             """)
     }
 
-    @Test("schema diff shows no default of a secret")
+    @Test("schema diff does not show the default of a secret")
     func secrets() throws {
         try schema("old.json", #""a":{"writeOnly":true,"default":"hunter2"}"#)
         try schema("new.json", #""a":{"writeOnly":true,"default":"hunter3"}"#)
-        try shell.does("schema", "apply", "app", "\(shell.directory.path)/old.json", "--quiet")
+        try shell.runSettings("schema", "apply", "app", "\(shell.directory.path)/old.json", "--quiet")
         let text = try shell.run("settings schema diff app new.json")
         #expect(text.output.hasPrefix("~ a default: ••• → •••\n"))
         let json = try shell.run("settings schema diff app new.json --json")

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `settings` over `https://`: nginx speaks TLS before a real daemon.
+/// Tests of `settings` with `https://` addresses. nginx terminates TLS, and forwards the requests to a real daemon.
 @Suite(.ownThread)
 struct SecureTests {
     private let shell: Shell
@@ -14,8 +14,8 @@ struct SecureTests {
         shell.variables = ["SSL_CERT_FILE=\(authority.path("authority.pem"))"]
     }
 
-    /// Starts a proxy with TLS, unless its certificate is named `none`.
-    private func proxy(_ certificate: String = "localhost", _ more: String = "") throws -> SecureProxy {
+    /// Starts nginx as a proxy of the daemon: without TLS if the name of the certificate is `none`, otherwise with TLS.
+    private func proxy(_ certificate: String = "localhost", _ directives: String = "") throws -> SecureProxy {
         let folder = shell.directory.path
         let secured = """
             ssl_certificate \(authority.path("\(certificate).pem"));
@@ -29,22 +29,22 @@ struct SecureTests {
             server {
                 listen 127.0.0.1:\(port) \(certificate == "none" ? "" : "ssl");
                 \(certificate == "none" ? "" : secured)
-                \(more)
+                \(directives)
                 location / { proxy_pass http://daemon; }
             }
             """
         }
     }
 
-    @Test("Commands do over https what they do over a socket, also for an address in metrics and over TLS 1.2")
+    @Test("Commands have the same results over https as over a Unix socket, also with an IP address and with TLS 1.2")
     func commands() throws {
-        try authority.make("metrics", for: "IP:127.0.0.1")
+        try authority.make("address", for: "IP:127.0.0.1")
         for (host, certificate, version) in [
-            ("localhost", "localhost", "TLSv1.3"), ("127.0.0.1", "metrics", "TLSv1.2"),
+            ("localhost", "localhost", "TLSv1.3"), ("127.0.0.1", "address", "TLSv1.2"),
         ] {
             let proxy = try proxy(certificate, "ssl_protocols \(version);")
             shell.url = "https://\(host):\(proxy.port)"
-            try shell.follow(
+            try shell.runTranscript(
                 """
                 $ settings set app launchCount 5
                 launchCount: 0 (default) → 5
@@ -61,35 +61,38 @@ struct SecureTests {
         }
     }
 
-    @Test("Suites of more than a page and of megabytes go over https and back")
+    @Test("A suite of several pages and of megabytes is imported and exported unchanged over https")
     func large() throws {
         let proxy = try proxy()
         shell.url = "https://localhost:\(proxy.port)"
         let members = (1000..<3500).map { "  \"key\($0)\": \"\(String(repeating: "x", count: 1000))\"" }
         let text = "{\n" + members.joined(separator: ",\n") + "\n}\n"
-        try shell.does("import", "copy", try shell.directory.file("all.json", text), "--quiet")
-        #expect(try shell.does("export", "copy") == text)
-        // One request, then three of one more connection. nginx writes its log after the answer.
+        try shell.runSettings("import", "copy", try shell.directory.file("all.json", text), "--quiet")
+        #expect(try shell.runSettings("export", "copy") == text)
+        // The import sends one request. The export sends three requests over a second connection. nginx writes the line
+        // of a request to its log after it has sent the answer.
         try eventually { shell.text("access").split(separator: "\n").count == 4 }
         #expect(Set(shell.text("access").split(separator: "\n")).count == 2)
     }
 
-    @Test("watch and wait go on over a cut connection and a restart of the daemon, and say what they wait for")
+    @Test(
+        "watch and wait continue after a cut connection and after a restart of the daemon, and watch reports the outage"
+    )
     func watching() throws {
         let proxy = try proxy()
-        let line = try TCPProxy(to: proxy.port)
-        defer { line.stop() }
-        shell.url = "https://localhost:\(line.port)"
+        let tcpProxy = try TCPProxy(to: proxy.port)
+        defer { tcpProxy.stop() }
+        shell.url = "https://localhost:\(tcpProxy.port)"
         let wait = try shell.start("exec settings wait app launchCount=4")
         let watch = try shell.start("exec settings watch app --since \(try shell.cursor()) >&2")
         #expect(try shell.run("settings set app launchCount 1").code == 0)
         _ = try watch.line(containing: "launchCount: 0 (default) → 1")
-        line.set(.cut)
+        tcpProxy.set(.cut)
         _ = try watch.line(containing: "settings: no answer from the daemon: \(shell.url): ")
         let url = shell.url
         shell.url = "unix:\(shell.directory.path)/socket"
         #expect(try shell.run("settings set app launchCount 2").code == 0)
-        line.set(.passing)
+        tcpProxy.set(.passing)
         _ = try watch.line(containing: "launchCount: 1 → 2")
         try shell.restart()
         shell.url = url
@@ -101,14 +104,14 @@ struct SecureTests {
         #expect(changes.count == 4, "\(changes)")
     }
 
-    @Test("What is wrong with a server, its certificate or this machine is said, and nothing is sent to it")
+    @Test("A command ends with 7 and the cause if TLS, the certificate or the OpenSSL library is wrong")
     func refusals() throws {
         try authority.make("other", for: "DNS:other.example")
         try authority.make("expired", for: "DNS:localhost", days: -1)
         try authority.makeSelfSigned("stranger", for: "localhost")
         _ = try shell.directory.file("libssl.so.3", "")
-        let old = "ssl_protocols TLSv1.1; ssl_ciphers DEFAULT@SECLEVEL=0;"
-        for (certificate, more, host, variable, message) in [
+        let oldProtocol = "ssl_protocols TLSv1.1; ssl_ciphers DEFAULT@SECLEVEL=0;"
+        for (certificate, directives, host, variable, message) in [
             ("localhost", "", "127.0.0.1", "", "the certificate of the server is for another host than 127.0.0.1"),
             ("other", "", "localhost", "", "the certificate of the server is for another host than localhost"),
             ("expired", "", "localhost", "", "the certificate of the server has expired"),
@@ -121,11 +124,11 @@ struct SecureTests {
                 "none", "", "localhost", "",
                 "handshake failed: wrong version number; use http:// if the server does not support TLS"
             ),
-            ("localhost", old, "localhost", "", "the TLS handshake failed: "),
+            ("localhost", oldProtocol, "localhost", "", "the TLS handshake failed: "),
             ("localhost", "", "localhost", "LD_LIBRARY_PATH=.", "https:// needs OpenSSL 3: ./libssl.so.3: file"),
             ("localhost", "", "localhost", "LD_LIBRARY_PATH=.", "; install the package libssl3"),
         ] {
-            let proxy = try proxy(certificate, more)
+            let proxy = try proxy(certificate, directives)
             let url = "https://\(host):\(proxy.port)"
             let end = try shell.run("\(variable) settings set app theme dark --server \(url)")
             #expect(end.code == 7 && end.output.isEmpty, "\(end)")
@@ -135,6 +138,6 @@ struct SecureTests {
         let port = try LocalPort.free()
         let end = try shell.run("settings get app theme --server https://localhost:\(port)")
         #expect(end.code == 7 && end.errors.hasSuffix(":\(port): Connection refused\n"), "\(end)")
-        #expect(try shell.does("get", "app", "theme", "--source") == "default\n")
+        #expect(try shell.runSettings("get", "app", "theme", "--source") == "default\n")
     }
 }

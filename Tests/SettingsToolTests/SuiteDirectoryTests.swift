@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `settings export` of several suites, and `plan` and `apply` of a directory.
+/// Tests of `settings export` of several suites, and of `plan` and `apply` of a directory.
 @Suite(.ownThread)
 struct SuiteDirectoryTests {
     private static let stored = [
@@ -11,7 +11,7 @@ struct SuiteDirectoryTests {
 
     @Test("A directory that export has written needs no change")
     func roundTrip() throws {
-        try Shell(Self.stored).follow(
+        try Shell(Self.stored).runTranscript(
             #"""
             $ settings export --all --to settings; ls -A settings; cat settings/net.json
             app.json
@@ -33,10 +33,12 @@ struct SuiteDirectoryTests {
             """#)
     }
 
-    @Test("apply makes all suites of a directory what its files say, in one commit; --prune keeps secrets")
+    @Test(
+        "apply stores the contents of all files of a directory in one commit; --prune keeps secrets that the files leave out"
+    )
     func apply() throws {
         let shell = try Shell(Self.stored + ["settings set app key=hunter2 --quiet", "settings set other a=1 --quiet"])
-        try shell.follow(
+        try shell.runTranscript(
             #"""
             $ settings export app net --without-secrets --to settings
             $ echo '{"port":9090}' >settings/net.json; echo '{"on":true}' >settings/later.json; echo text >settings/README.md
@@ -63,7 +65,7 @@ struct SuiteDirectoryTests {
 
     @Test("export replaces only files that change, keeps their mode, and leaves no temporary file")
     func replace() throws {
-        try Shell(Self.stored).follow(
+        try Shell(Self.stored).runTranscript(
             #"""
             $ settings export --all --to settings; chmod 640 settings/*; stat -c '%i' settings/net.json settings/app.json >before
             $ settings set app theme light --quiet; settings export --all --to settings; ls -A settings
@@ -79,7 +81,7 @@ struct SuiteDirectoryTests {
 
     @Test("export --all reports the files of suites that do not exist, and removes them with --prune")
     func leftOver() throws {
-        try Shell(Self.stored).follow(
+        try Shell(Self.stored).runTranscript(
             #"""
             $ settings export --all --to settings; echo '{}' >settings/.hidden.json; settings unset net --drop --quiet
             $ settings export --all --to settings
@@ -94,7 +96,7 @@ struct SuiteDirectoryTests {
     @Test("export --prune is refused for a caller that may not read every suite, and removes no file")
     func pruneWithoutRights() throws {
         let shell = try Shell(tokens: ["owner": "*:read,write", "guest": "app*:read"])
-        try shell.follow(
+        try shell.runTranscript(
             #"""
             $ for s in app net; do settings set $s a=1 --quiet --token-file owner; done
             $ settings export --all --to settings --prune --token-file owner
@@ -107,9 +109,9 @@ struct SuiteDirectoryTests {
             """#)
     }
 
-    @Test("A directory that cannot be what was meant is refused, and nothing is written")
+    @Test("plan, apply and export refuse a directory with wrong files, and wrong operands, and write nothing")
     func refusals() throws {
-        try Shell(Self.stored).follow(
+        try Shell(Self.stored).runTranscript(
             #"""
             $ mkdir empty bad; echo '{}' >'bad/a b.json'; echo '[1]' >wrong.json; settings plan empty
             ! settings: cannot read empty/: the directory has no file SUITE.json
@@ -142,12 +144,12 @@ struct SuiteDirectoryTests {
             """#)
     }
 
-    @Test("Secrets that the caller may not read are an error that names their suites")
+    @Test("export of secrets that the caller may not read ends with an error that names each suite and key")
     func secrets() throws {
         let shell = try Shell(tokens: ["writer": "*:read,write,schema", "reader": "*:read"])
         _ = try shell.directory.file(
             "schema.json", #"{"type":"object","additionalProperties":{},"properties":{"key":{"writeOnly":true}}}"#)
-        try shell.follow(
+        try shell.runTranscript(
             #"""
             $ for s in app net; do settings schema apply $s schema.json --token-file writer; settings set $s key=k a=1 --quiet --token-file writer; done
             $ settings export --all --to settings --token-file reader

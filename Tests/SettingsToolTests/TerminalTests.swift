@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Tests of what a person at a terminal meets: keys such as Ctrl-C, an editor, progress.
+/// Tests of the program at a terminal: keys such as Ctrl-C, editors, and messages about progress.
 @Suite(.ownThread)
 struct TerminalTests {
     private let shell: Shell
@@ -10,9 +10,9 @@ struct TerminalTests {
         shell = try Shell(hasSchema: false, configuration: #"{"limits":{"commitKeys":100}}"#)
     }
 
-    @Test("Ctrl-C ends the editor, not edit, which keeps what was typed and says where")
+    @Test("Ctrl-C ends the editor but not settings edit, which keeps the edited file and prints its path")
     func interruptedEditor() throws {
-        try shell.does("set", "app", "a=1")
+        try shell.runSettings("set", "app", "a=1")
         let editor = try shell.directory.file("editor", "echo '{\"a\":2}' >\"$1\"; echo typed; exec sleep 60")
         let (output, code) = try shell.atTerminal(
             "export TMPDIR=$HOME EDITOR='/bin/sh \(editor)'; exec settings edit app", [("typed", "\\003")])
@@ -22,12 +22,12 @@ struct TerminalTests {
         let kept = try shell.run("cat settings-app-*.json")
         #expect(kept.output == "{\"a\":2}\n")
         #expect(output.contains("settings import app \(shell.directory.path)/settings-app-"))
-        #expect(try shell.does("get", "app", "a") == "1\n")
+        #expect(try shell.runSettings("get", "app", "a") == "1\n")
     }
 
-    @Test("An editor that is typed into stores what is saved; a conflict keeps it, and is shown with the way out")
+    @Test("edit stores the text that a person types into the editor; after a conflict, the edited file stays")
     func typedInto() throws {
-        try shell.does("set", "app", "a=1")
+        try shell.runSettings("set", "app", "a=1")
         let editor = try shell.directory.file("editor", "echo which; read number; echo \"{\\\"a\\\":$number}\" >\"$1\"")
         let edit = "TMPDIR=$HOME EDITOR='/bin/sh \(editor)' settings edit app"
         let stored = try shell.atTerminal(edit, [("which", "2\\n")])
@@ -41,7 +41,7 @@ struct TerminalTests {
                 && refused.output.contains("cannot store app: another caller changed the suite meanwhile"), "\(refused)"
         )
         #expect(try shell.run("cat settings-app-*.json").output == "{\"a\":3}\n")
-        #expect(try shell.does("get", "app", "a") == "7\n")
+        #expect(try shell.runSettings("get", "app", "a") == "7\n")
     }
 
     @Test("With --interactive, Enter keeps a change, and without Enter the daemon reverts the change")
@@ -52,15 +52,15 @@ struct TerminalTests {
         let reverted = try shell.atTerminal("exec settings set app a=2 --interactive --confirm 1s")
         #expect(reverted.code == 8, "\(reverted)")
         #expect(reverted.output.contains("p3 was not confirmed; the daemon reverts the change at"), "\(reverted)")
-        try shell.does("wait", "app", "a=1", "--timeout", "60")
+        try shell.runSettings("wait", "app", "a=1", "--timeout", "60")
     }
 
-    @Test("After a mistake, a person at a terminal edits the same text again, or stops and keeps it")
+    @Test("After a mistake, edit asks at a terminal whether to edit the text again; the answer n keeps the edited file")
     func editsAgain() throws {
         let editor = try shell.directory.file("editor", "cat \"$1\"; echo which; read text; echo \"$text\" >\"$1\"")
         let edit = "TMPDIR=$HOME EDITOR='/bin/sh \(editor)' settings edit app"
-        let second = ("edit again? [Y/n]", "\\n")
-        let stored = try shell.atTerminal(edit, [("which", "{\"a\":}\\n"), second, ("which", "{\"a\":1}\\n")])
+        let editAgain = ("edit again? [Y/n]", "\\n")
+        let stored = try shell.atTerminal(edit, [("which", "{\"a\":}\\n"), editAgain, ("which", "{\"a\":1}\\n")])
         #expect(stored.code == 0 && stored.output.hasSuffix("a: (unset) → 1\n"), "\(stored)")
         #expect(stored.output.contains("cannot store the edited text: not valid JSON: line 1"))
         // The terminal echoes the text, and the editor shows the text in the second round.
@@ -72,16 +72,16 @@ struct TerminalTests {
 
     @Test("get shows control characters as escapes at a terminal, and prints them unchanged elsewhere")
     func controlCharacters() throws {
-        try shell.does("set", "app", "--json", #"text="a\u001b[31m\tb\nc\u202e""#)
+        try shell.runSettings("set", "app", "--json", #"text="a\u001b[31m\tb\nc\u202e""#)
         let (output, code) = try shell.atTerminal("settings get app text")
         #expect(code == 0 && output == "a\\u{1b}[31m\tb\nc\\u{202e}\n", "\(output)")
-        #expect(try shell.does("get", "app", "text") == "a\u{1b}[31m\tb\nc\u{202e}\n")
+        #expect(try shell.runSettings("get", "app", "text") == "a\u{1b}[31m\tb\nc\u{202e}\n")
     }
 
     @Test("Ctrl-C ends watch and wait, without a message")
     func interruptedWatch() throws {
         let start = try shell.cursor()
-        try shell.does("set", "app", "a=1")
+        try shell.runSettings("set", "app", "a=1")
         let watch = try shell.atTerminal("exec settings watch app --since \(start)", [("→ 1", "\\003")])
         #expect(watch.code == -2 && watch.output.contains("a: (unset) → 1 (by user:"), "\(watch)")
         #expect(!watch.output.contains("settings:"))
@@ -94,36 +94,39 @@ struct TerminalTests {
         return try shell.directory.file("values.json", "{\(members.joined(separator: ","))}")
     }
 
-    @Test("import of more settings than fit one commit makes several, with progress at a terminal")
+    @Test("import of more settings than fit one commit makes several commits, and prints its progress at a terminal")
     func importParts() throws {
         let file = try file(of: 250)
-        let dry = try shell.does("import", "app", file, "--dry-run")
+        let dry = try shell.runSettings("import", "app", file, "--dry-run")
         #expect(dry.split(separator: "\n").count == 251 && dry.hasSuffix("(a dry run: nothing was changed)\n"))
         #expect(try shell.settings("get", "app", "k1").code == 4)
         let (output, code) = try shell.atTerminal("settings import app '\(file)' --note 'a move'")
         #expect(code == 0 && output.contains("checked 250 of 250 settings") && output.contains("committed 250 of 250"))
         #expect(output.contains("k250: (unset) → 1\n"))
-        #expect(try shell.does("export", "app").split(separator: "\n").count == 252)
-        let history = try shell.does("history", "app", "--limit", "0")
+        #expect(try shell.runSettings("export", "app").split(separator: "\n").count == 252)
+        let history = try shell.runSettings("history", "app", "--limit", "0")
         #expect(history.split(separator: "\n").count { $0.hasPrefix("revision") && $0.hasSuffix("a move") } >= 3)
-        #expect(try shell.does("import", "app", file) == "nothing to change\n")
+        #expect(try shell.runSettings("import", "app", file) == "nothing to change\n")
     }
 
-    @Test("A value that is refused in the last part is found before anything is stored")
+    @Test("import in several commits finds a refused value of the last commit before it stores anything")
     func importPartsRefused() throws {
         let schema = #"{"type":"object","additionalProperties":{"type":"integer","maximum":9}}"#
-        try shell.does("schema", "apply", "app", try shell.directory.file("schema.json", schema))
+        try shell.runSettings("schema", "apply", "app", try shell.directory.file("schema.json", schema))
         let end = try shell.settings("import", "app", try file(of: 250, last: "10"), "--quiet")
         #expect(end.code == 5 && end.errors.contains("k250"), "\(end)")
-        // A dry run prints no change of the other parts, because the import would not make these changes.
+        // A dry run prints no change of the other commits, because the import would not make these changes.
         let dryRun = try shell.settings("import", "app", "\(shell.directory.path)/values.json", "--dry-run")
         #expect(dryRun.code == 5 && dryRun.output.isEmpty, "\(dryRun)")
-        #expect(try shell.does("export", "app") == "{}\n")
+        #expect(try shell.runSettings("export", "app") == "{}\n")
     }
 
-    @Test("Another caller's change between two parts stops the import, which says how far it came")
+    @Test(
+        "Another caller's change between two commits of an import ends it; the message has the number of committed settings"
+    )
     func importPartsConflict() throws {
-        // What is printed of the first part does not fit into a pipe, so that import waits behind it for the reader.
+        // The output about the first commit does not fit into the pipe, so import waits for the reader before the
+        // second commit.
         let members = (1...250).map { "\"k\($0)\":\"\(String(repeating: "x", count: 2000))\"" }
         let file = try shell.directory.file("values.json", "{\(members.joined(separator: ","))}")
         let end = try shell.run(
@@ -135,6 +138,6 @@ struct TerminalTests {
         #expect(end.errors.contains("of 250 settings are committed; run the command again"), "\(end)")
         #expect(end.errors.contains("another caller changed it meanwhile"))
         #expect(try shell.settings("import", "app", file, "--quiet").code == 0)
-        #expect(try shell.does("export", "app").split(separator: "\n").count == 253)
+        #expect(try shell.runSettings("export", "app").split(separator: "\n").count == 253)
     }
 }

@@ -17,10 +17,10 @@ struct TransferTests {
         """
 
     private func applySchema() throws {
-        try shell.does("schema", "apply", "app", try shell.directory.file("schema.json", Self.schema))
+        try shell.runSettings("schema", "apply", "app", try shell.directory.file("schema.json", Self.schema))
     }
 
-    @Test("import of keys that the schema does not have names each key without a position in the request")
+    @Test("The message of import names each key that the schema does not have, without a JSON pointer")
     func importOfUnknownKeys() throws {
         try applySchema()
         _ = try shell.directory.file("app.env", "count=1\nSIZE=2\nNAMES=3\n")
@@ -31,7 +31,7 @@ struct TransferTests {
 
     @Test("export prints stored values in the order of their keys")
     func exportSorted() throws {
-        try shell.does("set", "app", "b=2", "a={\"z\":1,\"y\":[]}", "c.d=text")
+        try shell.runSettings("set", "app", "b=2", "a={\"z\":1,\"y\":[]}", "c.d=text")
         let text = """
             {
               "a": {
@@ -43,40 +43,42 @@ struct TransferTests {
             }
 
             """
-        #expect(try shell.does("export", "app") == text)
-        #expect(try shell.does("export", "app", "--prefix", "b") == "{\n  \"b\": 2\n}\n")
-        try shell.does("unset", "app", "--all")
-        #expect(try shell.does("export", "app", "--at", "1") == text)
-        #expect(try shell.does("export", "app") == "{}\n")
+        #expect(try shell.runSettings("export", "app") == text)
+        #expect(try shell.runSettings("export", "app", "--prefix", "b") == "{\n  \"b\": 2\n}\n")
+        try shell.runSettings("unset", "app", "--all")
+        #expect(try shell.runSettings("export", "app", "--at", "1") == text)
+        #expect(try shell.runSettings("export", "app") == "{}\n")
     }
 
-    @Test("export --changed leaves out what is like its default, --defaults adds what is not stored")
+    @Test(
+        "export --changed leaves out values that equal their defaults; --defaults adds defaults of keys without a value"
+    )
     func exportChanged() throws {
         try applySchema()
-        try shell.does("set", "app", "count=3", "name=x")
-        #expect(try shell.does("export", "app", "--format", "env") == "count=3\nname=x\n")
-        #expect(try shell.does("export", "app", "--format", "env", "--changed") == "name=x\n")
-        try shell.does("unset", "app", "name")
-        #expect(try shell.does("export", "app", "--format", "env", "--defaults") == "count=3\nname=none\n")
+        try shell.runSettings("set", "app", "count=3", "name=x")
+        #expect(try shell.runSettings("export", "app", "--format", "env") == "count=3\nname=x\n")
+        #expect(try shell.runSettings("export", "app", "--format", "env", "--changed") == "name=x\n")
+        try shell.runSettings("unset", "app", "name")
+        #expect(try shell.runSettings("export", "app", "--format", "env", "--defaults") == "count=3\nname=none\n")
     }
 
     @Test("export --without-secrets leaves out secrets")
     func exportWithoutSecrets() throws {
         try applySchema()
-        try shell.does("set", "app", "count=1", "password=hunter2")
-        #expect(try shell.does("export", "app", "--format", "env") == "count=1\npassword=hunter2\n")
-        #expect(try shell.does("export", "app", "--format", "env", "--without-secrets") == "count=1\n")
+        try shell.runSettings("set", "app", "count=1", "password=hunter2")
+        #expect(try shell.runSettings("export", "app", "--format", "env") == "count=1\npassword=hunter2\n")
+        #expect(try shell.runSettings("export", "app", "--format", "env", "--without-secrets") == "count=1\n")
     }
 
-    @Test("A suite of more than a page is exported whole")
+    @Test("export prints all keys of a suite with more keys than one page of the daemon's answer")
     func exportPages() throws {
         let names = (0..<2500).map { "key\($0 + 1000)" }
         let text = "{\n" + names.map { "  \"\($0)\": \"\($0)\"" }.joined(separator: ",\n") + "\n}\n"
-        try shell.does("import", "app", try shell.directory.file("all.json", text), "--quiet")
-        #expect(try shell.does("export", "app") == text)
+        try shell.runSettings("import", "app", try shell.directory.file("all.json", text), "--quiet")
+        #expect(try shell.runSettings("export", "app") == text)
     }
 
-    @Test("A round trip is exact", arguments: ["json", "env"])
+    @Test("import of an exported file restores the values exactly", arguments: ["json", "env"])
     func roundTripExact(format: String) throws {
         let values = #"""
             {"big":9223372036854775807,"double":1.0,"emptyText":"","false":false,"list":[1,"2",{"b":null,"a":-0.0}],
@@ -84,31 +86,32 @@ struct TransferTests {
             "lines":"a\nb\r\n","null":null,"quotes":"it's \"$HOME\" `x` \\ #no","small":5e-324,"umlaut":"é€😀",
             "accent":"'\u0301","blanks":"  a  b\t","equals":"a=b&c;d|e","tilde":"~/x","object":{"z":{"y":[]}}}
             """#
-        try shell.does("import", "app", try shell.directory.file("values.json", values))
-        let exported = try shell.does("export", "app")
-        let file = try shell.directory.file("values.\(format)", try shell.does("export", "app", "--format", format))
-        try shell.does("set", "copy", "other=1")
-        try shell.does("import", "copy", file, "--replace")
-        #expect(try shell.does("export", "copy") == exported)
-        #expect(try shell.does("import", "app", file) == "nothing to change\n")
+        try shell.runSettings("import", "app", try shell.directory.file("values.json", values))
+        let exported = try shell.runSettings("export", "app")
+        let file = try shell.directory.file(
+            "values.\(format)", try shell.runSettings("export", "app", "--format", format))
+        try shell.runSettings("set", "copy", "other=1")
+        try shell.runSettings("import", "copy", file, "--replace")
+        #expect(try shell.runSettings("export", "copy") == exported)
+        #expect(try shell.runSettings("import", "app", file) == "nothing to change\n")
     }
 
-    @Test("The shell reads what export --format env writes")
+    @Test("A shell reads the file that export --format env writes")
     func shellReads() throws {
         let text = "it's \"$HOME\" `x` \\ #no\nsecond line, ~ & ;"
-        try shell.does("set", "app", "text", text)
+        try shell.runSettings("set", "app", "text", text)
         let end = try shell.run(
             "settings export app --format env > a.env; . ./a.env; printf '%s' \"$text\"")
         #expect(end == ChildProcess.End(code: 0, output: text, errors: ""))
     }
 
-    @Test("What .env cannot hold is an error that names every such key")
+    @Test("export --format env ends with an error that names each key that a .env file cannot represent")
     func environmentCannotHold() throws {
         let schema = """
             {"type":"object","additionalProperties":true,"properties":{"both":{"type":["string","integer"]}}}
             """
-        try shell.does("schema", "apply", "app", try shell.directory.file("schema.json", schema))
-        try shell.does("set", "app", "--json", "good=1", "a b=1", "both=\"5\"")
+        try shell.runSettings("schema", "apply", "app", try shell.directory.file("schema.json", schema))
+        try shell.runSettings("set", "app", "--json", "good=1", "a b=1", "both=\"5\"")
         let end = try shell.settings("export", "app", "--format", "env")
         #expect(end.code == 1)
         #expect(end.output.isEmpty)
@@ -129,9 +132,9 @@ struct TransferTests {
             ratio=1.5
             list='[1, 2]'\r
             """
-        try shell.does("import", "app", try shell.directory.file("a.env", lines))
+        try shell.runSettings("import", "app", try shell.directory.file("a.env", lines))
         #expect(
-            try shell.does("export", "app") == """
+            try shell.runSettings("export", "app") == """
                 {
                   "count": 5,
                   "label.first": "7",
@@ -147,7 +150,7 @@ struct TransferTests {
     }
 
     @Test(
-        "A file with a mistake is refused with its place, and nothing is stored",
+        "import refuses a malformed file with the position of the mistake, and stores nothing",
         arguments: [
             ("a.env", "a=1\nb=two words\n", "line 2: a value with blanks needs quotes: b='…'"),
             ("a.env", "a=$HOME", "line 1: $ has a meaning in the shell; quote the value: a='…'"),
@@ -161,29 +164,29 @@ struct TransferTests {
             ("a.json", "{\"a\":1", "not valid JSON"),
         ])
     func fileWithMistake(name: String, text: String, message: String) throws {
-        try shell.does("set", "app", "kept=1")
+        try shell.runSettings("set", "app", "kept=1")
         let file = try shell.directory.file(name, text)
         let end = try shell.settings("import", "app", file)
         #expect(end.code != 0)
         #expect(end.errors.contains(message), "\(end.errors)")
         #expect(end.errors.contains(file))
-        #expect(try shell.does("export", "app", "--format", "env") == "kept=1\n")
+        #expect(try shell.runSettings("export", "app", "--format", "env") == "kept=1\n")
     }
 
-    @Test("import keeps what the file does not name, and removes it with --replace")
+    @Test("import keeps keys that the file does not contain, and --replace removes them")
     func importReplaces() throws {
-        try shell.does("set", "app", "a=1", "b=2")
+        try shell.runSettings("set", "app", "a=1", "b=2")
         let file = try shell.directory.file("values.json", "{\"b\":{\"x\":null},\"c\":3}")
-        let dry = try shell.does("import", "app", file, "--replace", "--dry-run")
+        let dry = try shell.runSettings("import", "app", file, "--replace", "--dry-run")
         #expect(dry.contains("a: 1 → (unset)\n"))
         #expect(dry.contains("b: 2 → {\"x\":null}\n"))
-        #expect(try shell.does("export", "app", "--format", "env") == "a=1\nb=2\n")
-        try shell.does("import", "app", file, "--note", "from the old machine")
-        #expect(try shell.does("export", "app", "--format", "env") == "a=1\nb='{\"x\":null}'\nc=3\n")
-        #expect(try shell.does("history", "app", "--limit", "1").contains("from the old machine"))
-        try shell.does("import", "app", file, "--replace")
-        #expect(try shell.does("export", "app", "--format", "env") == "b='{\"x\":null}'\nc=3\n")
-        #expect(try shell.does("import", "app", file, "--replace") == "nothing to change\n")
+        #expect(try shell.runSettings("export", "app", "--format", "env") == "a=1\nb=2\n")
+        try shell.runSettings("import", "app", file, "--note", "from the old machine")
+        #expect(try shell.runSettings("export", "app", "--format", "env") == "a=1\nb='{\"x\":null}'\nc=3\n")
+        #expect(try shell.runSettings("history", "app", "--limit", "1").contains("from the old machine"))
+        try shell.runSettings("import", "app", file, "--replace")
+        #expect(try shell.runSettings("export", "app", "--format", "env") == "b='{\"x\":null}'\nc=3\n")
+        #expect(try shell.runSettings("import", "app", file, "--replace") == "nothing to change\n")
     }
 
     @Test("import of a value that the schema refuses stores nothing, and names each such key")
@@ -194,10 +197,11 @@ struct TransferTests {
         #expect(end.code == 5)
         #expect(end.errors.contains("count"))
         #expect(end.errors.contains("ratio"))
-        #expect(try shell.does("export", "app") == "{}\n")
+        #expect(try shell.runSettings("export", "app") == "{}\n")
     }
 
-    @Test("An unchanged suite with locked keys is imported, also with its defaults; a changed locked key is refused")
+    @Test(
+        "import of an unchanged export with locked keys succeeds, also with defaults; a changed locked key is refused")
     func lockedRoundTrip() throws {
         let schema = """
             {"type":"object","additionalProperties":{},"properties":{"build":{"readOnly":true},
@@ -205,7 +209,7 @@ struct TransferTests {
             """
         let shell = try Shell(["settings set app theme=dark build=7 --override --quiet"], hasSchema: false)
         _ = try shell.directory.file("locks.json", schema)
-        try shell.follow(
+        try shell.runTranscript(
             """
             $ settings schema apply app locks.json
             level: (unset) → 3 (default)
@@ -220,13 +224,13 @@ struct TransferTests {
             """)
     }
 
-    @Test("An unchanged suite with values that the schema does not allow is imported and planned")
+    @Test("import and plan of an unchanged export succeed if the schema does not allow some of the values")
     func invalidRoundTrip() throws {
         let shell = try Shell(["settings set app a=5.0 b=2 c=x --quiet"], hasSchema: false)
         _ = try shell.directory.file(
             "narrow.json",
             #"{"type":"object","additionalProperties":false,"properties":{"a":{"type":"integer","maximum":3},"b":{}}}"#)
-        try shell.follow(
+        try shell.runTranscript(
             """
             $ settings schema apply app narrow.json --on-conflict keep --quiet; settings list app --changed
             a  integer  invalid  5.0
@@ -246,9 +250,9 @@ struct TransferTests {
             """)
     }
 
-    @Test("A file with a name that is no key ends with 1, one with an unknown key among violations with 5")
+    @Test("import of an invalid key ends with 1; import of an unknown key and of a violation ends with 5")
     func badNames() throws {
-        try Shell().follow(
+        try Shell().runTranscript(
             #"""
             $ echo '{"":1}' | settings import app - 2>/dev/null
             => 1

@@ -1,14 +1,15 @@
 import TestSupport
 import Testing
 
-/// Paths such as `servers[0].port` in `set`, `get` and `unset`, and `--append`, `--remove` and `--merge`.
+/// Tests of paths such as `servers[0].port` in `set`, `get` and `unset`, and of the options `--append`, `--remove` and
+/// `--merge`.
 @Suite(.ownThread)
 struct ValuePartTests {
     private static let servers = #"settings set app servers --json '[{"port":1,"name":"a"},{"port":2}]' --quiet"#
 
     @Test("set changes elements and members, get prints them, and unset removes them")
     func parts() throws {
-        try Shell([Self.servers], hasSchema: false).follow(
+        try Shell([Self.servers], hasSchema: false).runTranscript(
             #"""
             $ settings set app 'servers[0].port=8080'
             servers: [{"port":1,"name":"a"},{"port":2}] → [{"port":8080,"name":"a"},{"port":2}]
@@ -47,7 +48,7 @@ struct ValuePartTests {
             """#)
     }
 
-    @Test("The type of a part is that of its schema, behind references, too")
+    @Test("The type of a part of a value comes from the schema of the part, also if this schema is a reference")
     func partTypes() throws {
         let server = #"{"type":"object","properties":{"port":{"type":"integer"},"name":{"type":"string"}}}"#
         let servers = ##"{"type":"array","items":{"$ref":"#/$defs/server"}}"##
@@ -59,7 +60,7 @@ struct ValuePartTests {
             {"type":"object","additionalProperties":false,"$defs":{"server":\(server)},
              "properties":{"servers":\(servers),"names":\(names)}}
             """)
-        try shell.follow(
+        try shell.runTranscript(
             #"""
             $ settings schema apply app parts.json --quiet; settings set app servers --json '[{}]' --quiet
             $ settings set app 'servers[0].name=5' 'servers[0].port=5'
@@ -75,9 +76,9 @@ struct ValuePartTests {
             """#)
     }
 
-    @Test("A path that leads nowhere is refused with the reason, a word that is no path with both spellings")
+    @Test("A path to a missing part is refused with the reason, a malformed path with the spellings of paths and keys")
     func wrongPaths() throws {
-        try Shell([Self.servers, "settings set app text abc --quiet"], hasSchema: false).follow(
+        try Shell([Self.servers, "settings set app text abc --quiet"], hasSchema: false).runTranscript(
             #"""
             $ settings set app 'servers[2]=5'
             ! settings: servers[2]: the array has no element 2 (it has 2 elements)
@@ -114,7 +115,7 @@ struct ValuePartTests {
 
     @Test("A key with [ or = in its name is written in brackets and quotation marks")
     func quotedKeys() throws {
-        try Shell(hasSchema: false).follow(
+        try Shell(hasSchema: false).runTranscript(
             #"""
             $ settings set app '["a[b=\u0022c"]=1'
             a[b="c: (unset) → 1
@@ -125,13 +126,13 @@ struct ValuePartTests {
             """#)
     }
 
-    @Test("A key with dots or slashes that looks like a part of a value is stored with the spelling of the part")
-    func guessedSpelling() throws {
+    @Test("set stores a key with dots or slashes that looks like a path, and prints how to write the path")
+    func keyThatLooksLikePath() throws {
         let shell = try Shell([Self.servers], hasSchema: false)
         let schema =
             #"{"type":"object","additionalProperties":false,"properties":{"w":{"type":"object","default":{}}}}"#
         _ = try shell.directory.file("closed.json", schema)
-        try shell.follow(
+        try shell.runTranscript(
             #"""
             $ settings set app servers.0.port=5
             servers.0.port: (unset) → 5
@@ -147,7 +148,7 @@ struct ValuePartTests {
 
     @Test("set appends to, removes from and merges into values and their parts")
     func inPlace() throws {
-        try Shell(hasSchema: false).follow(
+        try Shell(hasSchema: false).runTranscript(
             #"""
             $ settings set app tags a --append
             tags: (unset) → ["a"]
@@ -197,30 +198,31 @@ struct ValuePartTests {
             """#)
     }
 
-    @Test("A change of a part is made of the value that is there, however many callers change it at once")
+    @Test("Several callers that change the same part of a value concurrently lose no change")
     func concurrentChanges() throws {
         let shell = try Shell(["settings set app count --json '{\"n\":0}' --quiet"], hasSchema: false)
-        // Each attempt that fails is a success of another caller, so that no caller can fail 20 times.
+        // An attempt fails only if another caller's change was stored. The program gives up after 20 attempts, so 16
+        // changes cannot make any caller give up.
         let end = try shell.run("seq 16 | xargs -P 4 -I{} settings set app 'count[n]' +1 --quiet")
         #expect(end == ChildProcess.End(code: 0, output: "", errors: ""))
-        #expect(try shell.does("get", "app", "count[n]") == "16\n")
+        #expect(try shell.runSettings("get", "app", "count[n]") == "16\n")
     }
 
-    @Test("Two callers that begin one object at once both have their member in it")
-    func concurrentBeginnings() throws {
+    @Test("Several callers that create the same object concurrently all store their members")
+    func concurrentCreation() throws {
         let shell = try Shell(hasSchema: false)
         let end = try shell.run("printf 'a\\nb\\nc\\nd\\n' | xargs -P 4 -I{} settings set app 'o[{}]=1' --quiet")
         #expect(end == ChildProcess.End(code: 0, output: "", errors: ""))
-        #expect(try shell.does("get", "app", "o[a]", "o[b]", "o[c]", "o[d]") == "1\n1\n1\n1\n")
+        #expect(try shell.runSettings("get", "app", "o[a]", "o[b]", "o[c]", "o[d]") == "1\n1\n1\n1\n")
     }
 
-    @Test("A part of a secret can be changed by a caller that may read it, and by no other")
+    @Test("Only a caller that may read a secret can change a part of the secret")
     func secrets() throws {
         let shell = try Shell(tokens: ["owner": "*:read,write,schema,secrets", "writer": "*:read,write"])
         let schema =
             #"{"type":"object","additionalProperties":{},"properties":{"k":{"type":"object","writeOnly":true}}}"#
         _ = try shell.directory.file("secret.json", schema)
-        try shell.follow(
+        try shell.runTranscript(
             #"""
             $ settings schema apply app secret.json --token-file owner; settings set app 'k[a]=1' --token-file owner
             k: ••• → •••

@@ -3,10 +3,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `settings watch` and `wait`.
+/// Tests of `settings watch` and `settings wait`.
 @Suite(.ownThread)
 struct WatchingTests {
-    @Test("watch prints changes in their order, also those over a restart of the daemon")
+    @Test("watch prints changes in the order of their commits, also after a restart of the daemon")
     func order() throws {
         let shell = try Shell()
         let watch = try shell.start("exec settings watch app --since \(try shell.cursor()) >&2")
@@ -48,10 +48,10 @@ struct WatchingTests {
         #expect(lines[0].contains(#""key":"player.muted""#))
     }
 
-    @Test("watch --json prints cursors from which --since continues, also within a commit")
+    @Test("--since with a cursor that watch --json has printed repeats only commits that were not printed completely")
     func cursors() throws {
         let shell = try Shell()
-        /// The members of the lines that a watcher prints, up to a line with a text.
+        /// The JSON objects that `watch --json` prints after a cursor, up to a line that contains the text.
         func lines(since cursor: String, until text: String) throws -> [[String: Any]] {
             let watch = try shell.start("exec settings watch app --json --since \(cursor) >&2")
             _ = try watch.line(containing: text)
@@ -61,9 +61,9 @@ struct WatchingTests {
             }
         }
         let start = try shell.cursor()
-        try shell.does("set", "app", "launchCount=1", "name=ann", "theme=dark")
+        try shell.runSettings("set", "app", "launchCount=1", "name=ann", "theme=dark")
         let between = try shell.cursor()
-        try shell.does("set", "app", "launchCount=2", "name=joe")
+        try shell.runSettings("set", "app", "launchCount=2", "name=joe")
         let end = try shell.cursor()
         let seen = try lines(since: start, until: end)
         #expect(seen.map { $0["key"] as? String } == ["launchCount", "name", "theme", "launchCount", "name"])
@@ -72,7 +72,9 @@ struct WatchingTests {
         #expect(try lines(since: between, until: end).map { $0["key"] as? String } == ["launchCount", "name"])
     }
 
-    @Test("A cursor that the daemon does not have gives the present values, without secrets, and says so")
+    @Test(
+        "watch --json with an unknown cursor prints a reset with the current values, and with secrets only if --secrets is given"
+    )
     func unknownCursor() throws {
         let shell = try Shell(["settings set app theme=dark name=ann key=hunter2 --quiet"])
         let cursor = try shell.cursor()
@@ -89,11 +91,13 @@ struct WatchingTests {
         }
     }
 
-    @Test("watch --exec gets old and new, runs once at a time, and the newest value is never lost")
+    @Test(
+        "watch --exec passes the old and the new value, runs one command at a time, and always runs for the newest value"
+    )
     func exec() throws {
         let shell = try Shell()
         _ = try shell.directory.file(
-            "told",
+            "record",
             """
             mkdir busy || echo overlap >>out
             echo "$SETTINGS_SUITE $SETTINGS_KEY ${SETTINGS_OLD-none} ${SETTINGS_NEW-none}" >>out
@@ -101,16 +105,16 @@ struct WatchingTests {
             rmdir busy
             [ "$SETTINGS_NEW" != 4 ]
             """)
-        let watch = try shell.start("exec settings watch app --since \(try shell.cursor()) --exec 'sh ./told'")
+        let watch = try shell.start("exec settings watch app --since \(try shell.cursor()) --exec 'sh ./record'")
         #expect(try shell.run("settings set app launchCount 1").code == 0)
         try eventually { shell.text("out") == "app launchCount 0 1\n" }
         for value in 2...4 { #expect(try shell.run("settings set app launchCount \(value)").code == 0) }
         #expect(try shell.run("settings set app name joe; touch go").code == 0)
         try eventually { shell.text("out").contains("app name none \"joe\"\n") }
-        // A run that fails is reported, and the next change still has its run.
+        // The program reports the run that failed, and still runs the command for the next change.
         #expect(try shell.run("settings unset app name").code == 0)
         try eventually { shell.text("out").contains("app name \"joe\" none\n") }
-        _ = try watch.line(containing: "settings: 'sh ./told' failed for app launchCount")
+        _ = try watch.line(containing: "settings: 'sh ./record' failed for app launchCount")
         #expect(
             shell.text("out") == """
                 app launchCount 0 1
@@ -137,7 +141,7 @@ struct WatchingTests {
         #expect(try watch.end().code == -SIGTERM)
     }
 
-    @Test("watch --exec passes a large value in a file, and goes on")
+    @Test("watch --exec passes a large value in a file, removes the file, and runs for the next change")
     func largeValue() throws {
         let shell = try Shell()
         let command = "cat \"$SETTINGS_NEW_FILE\" >large; echo ${SETTINGS_NEW-none} \"$SETTINGS_NEW_FILE\" >>out"
@@ -148,7 +152,6 @@ struct WatchingTests {
         #expect(shell.text("large") == "\"" + String(repeating: "x", count: 300_000) + "\"")
         #expect(try shell.run("settings set app name2 small").code == 0)
         try eventually { shell.text("out").hasSuffix("\n\"small\" \n") }
-        // The program has removed the file.
         #expect(try shell.run("test -e \"$(sed -n 's/^none //p' out)\"").code == 1)
         #expect(try shell.run("ls settings-*").code != 0)
         watch.signal(SIGTERM)
@@ -205,7 +208,7 @@ struct WatchingTests {
             "writer": "app:read,write", "reader": "app/name:read", "metrics": "*:metrics",
         ])
         #expect(try shell.run("settings set app theme=dark name=joe --quiet --token-file writer").code == 0)
-        try shell.follow(
+        try shell.runTranscript(
             """
             $ settings watch app name theme --token-file reader
             ! settings: this request requires a grant such as app/theme:read
@@ -241,7 +244,7 @@ struct WatchingTests {
         }
     }
 
-    @Test("wait sees that a setting loses its value")
+    @Test("wait for !KEY ends when the setting loses its value")
     func waitForNoValue() throws {
         let shell = try Shell(["settings set app name joe --quiet"])
         let wait = try shell.start("exec settings wait app '!name'")
@@ -252,7 +255,7 @@ struct WatchingTests {
 
     @Test("wait takes a key that contains = or [ in brackets and quotation marks")
     func waitForQuotedKey() throws {
-        try Shell([#"settings set app '["a=b"]=1' '["c[d"]=x' 'e!=y' --quiet"#], hasSchema: false).follow(
+        try Shell([#"settings set app '["a=b"]=1' '["c[d"]=x' 'e!=y' --quiet"#], hasSchema: false).runTranscript(
             #"""
             $ settings wait app '["a=b"]=1' '["a=b"]!=2' '["c[d"]' '!["no=thing"]' --timeout 0
             $ settings wait app '["a=b"]=2' --timeout 0
@@ -279,7 +282,7 @@ struct WatchingTests {
         #expect(try shell.run("settings wait app theme=dark --timeout 1 --token-file reader").code == 6)
     }
 
-    @Test("wait compares all conditions with one state, not with reads of different moments")
+    @Test("wait compares all conditions with one state of the suite, not with values from several reads")
     func waitForOneState() throws {
         // Between the reads of a and b the suite changes from a=1, b=0 to a=0, b=1.
         let server = try ScriptedServer { _, peer, log in
@@ -319,7 +322,7 @@ struct WatchingTests {
         #expect(end.errors == "settings: cannot write the output: No space left on device\n")
     }
 
-    @Test("watch says when history does not reach back, and goes on")
+    @Test("watch reports that the history no longer has the changes after the cursor, and continues with new changes")
     func reset() throws {
         let shell = try Shell()
         let watch = try shell.start("exec settings watch app --since aaaaaaaa.1 >&2")
@@ -329,18 +332,19 @@ struct WatchingTests {
         #expect(try shell.run("settings watch app --since soon").code == 64)
     }
 
-    @Test("wait ends when all conditions hold, or with 8 when its time is over")
+    @Test(
+        "wait ends when all conditions hold, and ends with 8 at the timeout, also for a suite that does not exist yet")
     func wait() throws {
         let shell = try Shell()
         let wait = try shell.start("exec settings wait app theme=dark launchCount=2 name --timeout 100")
-        let early = try shell.start("exec settings wait later ready=true")
+        let waitForNewSuite = try shell.start("exec settings wait later ready=true")
         #expect(try shell.run("settings set app theme=dark name=joe launchCount=1").code == 0)
         try shell.restart()
         #expect(try shell.run("settings set app launchCount +1; settings set later ready true").code == 0)
         let end = try wait.end()
         #expect(end.code == 0 && end.output.isEmpty)
-        #expect(try early.end().code == 0)
-        try shell.follow(
+        #expect(try waitForNewSuite.end().code == 0)
+        try shell.runTranscript(
             #"""
             $ settings wait app theme=dark --timeout 100
             $ settings wait app theme=dark --timeout 0

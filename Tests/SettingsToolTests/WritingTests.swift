@@ -1,12 +1,12 @@
 import TestSupport
 import Testing
 
-/// `settings set` and `unset`: types, operations in place, guards, dry runs.
+/// Tests of `settings set` and `unset`: types, operations in place, guards, dry runs.
 @Suite(.ownThread)
 struct WritingTests {
-    @Test("set takes the type of a value from the schema, and says what is allowed")
+    @Test("set takes the type of a value from the schema; the message of a refusal names the allowed values")
     func types() throws {
-        try Shell().follow(
+        try Shell().runTranscript(
             #"""
             $ settings set app theme blue
             ! settings: theme: must be one of "light", "dark" (got "blue")
@@ -46,9 +46,10 @@ struct WritingTests {
             """#)
     }
 
-    @Test("JSON that cannot be stored is refused where the schema names no type; --text stores it")
+    @Test(
+        "If the schema has no type for a key, set refuses JSON that cannot be stored, and --text stores it as a string")
     func unrepresentable() throws {
-        try Shell().follow(
+        try Shell().runTranscript(
             #"""
             $ settings set free a 99999999999999999999 2>/dev/null
             => 5
@@ -69,9 +70,10 @@ struct WritingTests {
             """#)
     }
 
-    @Test("Without a schema, + adds to a number only, and is the beginning of a text for every other value")
+    @Test(
+        "Without a schema, a value that begins with + is added to a stored number, and is stored as a string otherwise")
     func plusWithoutSchema() throws {
-        try Shell().follow(
+        try Shell().runTranscript(
             #"""
             $ settings set free phone +4930123
             phone: (unset) → "+4930123"
@@ -81,12 +83,12 @@ struct WritingTests {
             """#)
     }
 
-    @Test("unset removes more values than one commit may change, by a prefix and in a dry run, too")
+    @Test("unset removes more values than one commit may change, also with --prefix and with --dry-run")
     func unsetMany() throws {
         let shell = try Shell(hasSchema: false, configuration: #"{"limits":{"commitKeys":100}}"#)
         let keys = (1...250).map { #""k\#(1000 + $0)":1"# }.joined(separator: ",")
         _ = try shell.directory.file("many.json", "{\(keys),\"other\":1}")
-        try shell.follow(
+        try shell.runTranscript(
             """
             $ settings import many many.json --quiet
             $ settings unset many --all --dry-run | tail -2
@@ -113,7 +115,7 @@ struct WritingTests {
         let keys = (1...250).map { #""k\#(1000 + $0)":1"# }.joined(separator: ",")
         _ = try shell.directory.file("many.json", "{\(keys)}")
         _ = try shell.directory.file("open.json", #"{"type":"object","additionalProperties":{}}"#)
-        try shell.follow(
+        try shell.runTranscript(
             """
             $ settings schema apply many open.json --quiet; settings import many many.json --quiet
             $ settings unset many --drop | tail -2
@@ -129,7 +131,9 @@ struct WritingTests {
             """)
     }
 
-    @Test("A violation in a value has the whole path in the value, also if the value has a member do")
+    @Test(
+        "The message of a violation has the whole path in the value, also if the path contains a member with the name do"
+    )
     func violationPath() throws {
         let shell = try Shell(hasSchema: false)
         let inner = #"{"type":"object","properties":{"y":{"type":"integer"}}}"#
@@ -144,9 +148,9 @@ struct WritingTests {
         }
     }
 
-    @Test("unset --drop says that it drops a suite that has a schema only")
+    @Test("unset --drop reports that it drops a suite that has a schema but no values")
     func dropWithoutValues() throws {
-        try Shell().follow(
+        try Shell().runTranscript(
             #"""
             $ echo '{"type":"object","additionalProperties":{}}' >open.json; settings schema apply empty open.json
             $ settings unset empty --drop --dry-run
@@ -159,7 +163,7 @@ struct WritingTests {
 
     @Test("set adds, appends and toggles in place")
     func inPlace() throws {
-        try Shell().follow(
+        try Shell().runTranscript(
             #"""
             $ settings set app launchCount +5
             launchCount: 0 (default) → 5
@@ -191,7 +195,7 @@ struct WritingTests {
 
     @Test("set reads JSON, standard input, and several settings as one commit")
     func several() throws {
-        try Shell().follow(
+        try Shell().runTranscript(
             #"""
             $ settings set app theme=dark launchCount=5 --note 'as the manual says'
             theme: "light" (default) → "dark"
@@ -223,9 +227,9 @@ struct WritingTests {
             """#)
     }
 
-    @Test("set keeps to its guards, to locks and to dry runs")
+    @Test("set obeys guards, locked keys and --dry-run")
     func guards() throws {
-        try Shell(["settings set app theme dark --quiet"]).follow(
+        try Shell(["settings set app theme dark --quiet"]).runTranscript(
             #"""
             $ settings set app theme light --if-revision 1
             ! settings: theme of suite app is at revision 2, not at 1
@@ -260,9 +264,9 @@ struct WritingTests {
             """#)
     }
 
-    @Test("unset goes back to defaults, of one key, some or all")
+    @Test("unset restores the default of one key, of several keys, or of all keys")
     func unset() throws {
-        try Shell(["settings set app theme=dark name=a player.muted=true player.volume=1 --quiet"]).follow(
+        try Shell(["settings set app theme=dark name=a player.muted=true player.volume=1 --quiet"]).runTranscript(
             #"""
             $ settings unset app theme
             theme: "dark" → "light" (default)

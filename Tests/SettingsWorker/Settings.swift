@@ -1,7 +1,7 @@
 import SettingsClient
 import Synchronization
 
-/// The phase of all workers, so that they start at the same moment.
+/// The phase of a test. The test stores the phase, and the workers observe it, so that they start at the same moment.
 enum Phase: String, CaseIterable, DefaultsSerializable {
     case waiting, working, done
 }

@@ -5,31 +5,32 @@ import Synchronization
 /// A program for tests in which several processes use the same suite:
 ///
 ///     settings-worker sum TIMES        increments a key with the merge rule `sum` TIMES times
-///     settings-worker count            increments a key without a merge rule until the phase ends; prints "met" after
-///                                      at least 300 increments and one conflict
+///     settings-worker count            increments a key without a merge rule until the phase ends; prints "met" when it
+///                                      has made 300 increments and met one conflict
 ///     settings-worker text VALUE       stores a value and exits at once
-///     settings-worker complain         makes an error that every adapter logs, and prints "going on"
+///     settings-worker complain         writes to a key with an invalid name, which the default log reports on standard
+///                                      error, and prints "going on"
 ///
-/// `sum` and `count` print "ready" and wait for the start of the phase. At the end they print the number of increments
-/// and of conflicts, and all other issues.
+/// `sum` and `count` print "ready" and wait for the phase `working`. At the end they print the number of increments and
+/// of conflicts on standard output, and all other issues on standard error.
 @main
 enum SettingsWorker {
     static func main() async {
         let arguments = Array(CommandLine.arguments.dropFirst())
         switch (arguments.first, arguments.last.flatMap { Int($0) }) {
         case ("sum", let times?):
-            await begin()
+            await waitForPhaseWorking()
             for _ in 0..<times { Defaults.sum += 1 }
             report(times)
         case ("count", _):
-            await begin()
-            var (times, hasSaid) = (0, false)
+            await waitForPhaseWorking()
+            var (times, hasPrintedMet) = (0, false)
             while Defaults.phase == .working {
                 Defaults.count += 1
                 times += 1
-                if !hasSaid, times >= 300, !reportedIssues.withLock({ $0.isEmpty }) {
+                if !hasPrintedMet, times >= 300, !reportedIssues.withLock({ $0.isEmpty }) {
                     say("met")
-                    hasSaid = true
+                    hasPrintedMet = true
                 }
             }
             report(times)
@@ -38,7 +39,7 @@ enum SettingsWorker {
             // The process must exit without the handlers that `exit` runs.
             _exit(0)
         case ("complain", _):
-            // This adapter has the default log. Its key has an invalid name.
+            // This adapter has the default log. An empty name is no valid name of a key.
             DefaultsAdapter(suite: "complaints", keyStore: WorkerKeys(), outbox: .none)[
                 key: DefaultsKey<Int?>("")] = 1
             print("going on")
@@ -47,7 +48,7 @@ enum SettingsWorker {
         }
     }
 
-    private static func begin() async {
+    private static func waitForPhaseWorking() async {
         let phases = Defaults.updates(of: \.phase, options: .initial)
         say("ready")
         for await phase in phases where phase.newValue == .working { return }

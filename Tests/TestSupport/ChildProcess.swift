@@ -2,8 +2,8 @@ internal import Foundation
 internal import Glibc
 internal import Synchronization
 
-/// A program as a child process, with its output. Every wait has a limit, so that a test fails instead of hanging. The
-/// deinitializer kills a running child.
+/// A program that runs as a child process. The object reads the standard output and the standard error of the child.
+/// Every wait has a limit, so that a test fails instead of hanging. The deinitializer kills a running child.
 package final class ChildProcess {
     package struct Failure: Error, CustomStringConvertible {
         package let description: String
@@ -32,8 +32,8 @@ package final class ChildProcess {
     private let process: pid_t
     private let output: Int32
     private let errors: Int32
-    private var said: [Stream: [UInt8]] = [:]
-    private var isOver: [Stream: Bool] = [:]
+    private var receivedBytes: [Stream: [UInt8]] = [:]
+    private var hasEnded: [Stream: Bool] = [:]
     private var isReaped = false
 
     /// The path of the daemon that was built together with the tests.
@@ -121,7 +121,7 @@ package final class ChildProcess {
         let folder = "/proc/\(process)/task"
         var times: [String: UInt64] = [:]
         for thread in try FileManager.default.contentsOfDirectory(atPath: folder) {
-            // A thread may end between both calls.
+            // A thread that has ended since the listing of the folder has no such file.
             let text = try? String(contentsOfFile: "\(folder)/\(thread)/schedstat", encoding: .utf8)
             if let time = text?.split(separator: " ").first.flatMap({ UInt64($0) }) { times[thread] = time }
         }
@@ -131,7 +131,7 @@ package final class ChildProcess {
     /// Runs the closure while no child is being started. A child has a copy of every descriptor of this process until
     /// it executes its program, so a descriptor closed in that moment stays open. A test for which the close must take
     /// effect at once closes the descriptor in the closure.
-    package static func whileNoneStarts<Result>(_ body: () throws -> Result) rethrows -> Result {
+    package static func whileNoChildStarts<Result>(_ body: () throws -> Result) rethrows -> Result {
         try starting.withLock { _ in try body() }
     }
 
@@ -162,9 +162,9 @@ package final class ChildProcess {
     package func line(containing text: String, seconds: Int = Deadline.patience) throws -> String {
         let deadline = Deadline(seconds: seconds)
         while true {
-            let lines = String(decoding: said[.errors] ?? [], as: UTF8.self).split(separator: "\n")
+            let lines = String(decoding: receivedBytes[.errors] ?? [], as: UTF8.self).split(separator: "\n")
             if let line = lines.first(where: { $0.contains(text) }) { return String(line) }
-            guard isOver[.errors] != true else {
+            guard hasEnded[.errors] != true else {
                 throw Failure(
                     description:
                         "the program ended without a line that contains \"\(text)\": \(lines.joined(separator: " | "))")
@@ -173,28 +173,31 @@ package final class ChildProcess {
         }
     }
 
-    /// Waits for the exit of the child.
+    /// Waits for the exit of the child. Does not kill the child: the caller sends a signal first if the child does not
+    /// exit on its own.
     package func end(seconds: Int = Deadline.patience) throws -> End {
         let deadline = Deadline(seconds: seconds)
-        while isOver[.output] != true || isOver[.errors] != true { try read(until: deadline, for: "its end") }
+        while hasEnded[.output] != true || hasEnded[.errors] != true {
+            try read(until: deadline, for: "the exit of the program")
+        }
         // Both outputs are closed and no other process has them open, so the child exits now.
         var status: Int32 = 0
         waitpid(process, &status, 0)
         isReaped = true
         let code = status & 0x7F == 0 ? (status >> 8) & 0xFF : -(status & 0x7F)
         return End(
-            code: code, output: String(decoding: said[.output] ?? [], as: UTF8.self),
-            errors: String(decoding: said[.errors] ?? [], as: UTF8.self))
+            code: code, output: String(decoding: receivedBytes[.output] ?? [], as: UTF8.self),
+            errors: String(decoding: receivedBytes[.errors] ?? [], as: UTF8.self))
     }
 
     private func read(until deadline: Deadline, for what: String) throws {
-        let streams: [(Stream, Int32)] = [(.output, output), (.errors, errors)].filter { isOver[$0.0] != true }
+        let streams: [(Stream, Int32)] = [(.output, output), (.errors, errors)].filter { hasEnded[$0.0] != true }
         let ready = deadline.wait(for: POLLIN, on: streams.map(\.1))
         guard !ready.isEmpty else { throw Failure(description: "waited too long for \(what)") }
         for (stream, descriptor) in ready.map({ streams[$0] }) {
             var chunk = [UInt8](repeating: 0, count: 65_536)
             let count = chunk.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }
-            if count > 0 { said[stream, default: []] += chunk[..<count] } else { isOver[stream] = true }
+            if count > 0 { receivedBytes[stream, default: []] += chunk[..<count] } else { hasEnded[stream] = true }
         }
     }
 }

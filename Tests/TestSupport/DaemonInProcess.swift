@@ -20,6 +20,7 @@ package final class DaemonInProcess: Sendable {
     private let directory: TemporaryDirectory
     private let isStopped = Atomic(false)
 
+    /// The daemon does not listen on a TCP port, so the test cannot connect.
     package struct NoPort: Error {
         package init() {}
     }
@@ -27,6 +28,7 @@ package final class DaemonInProcess: Sendable {
     /// - Parameters:
     ///   - data: The data directory, which can have the data of an earlier daemon.
     ///   - directory: The directory that contains the data directory. It exists until the daemon has stopped.
+    ///   - adapt: Changes the configuration before the daemon starts.
     package init(
         data: String, in directory: TemporaryDirectory, port: UInt16 = 0, _ adapt: (inout Configuration) -> Void
     ) throws {
@@ -59,7 +61,7 @@ package final class DaemonInProcess: Sendable {
     /// The addresses on which the daemon listens.
     package var addresses: [ListenAddress] { daemons[0].addresses }
 
-    /// Stops the daemon and waits for its end.
+    /// Stops the daemon and waits until it has stopped.
     package func stop() {
         isStopped.store(true, ordering: .relaxed)
         for daemon in daemons {

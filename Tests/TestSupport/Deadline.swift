@@ -1,7 +1,7 @@
 package import Dispatch
 internal import Glibc
 
-/// The end of a wait.
+/// The time at which a wait ends although the expected event did not occur.
 package struct Deadline {
     /// The longest wait of a test in seconds. The limit is long enough for a busy machine, so only a defect exceeds it.
     package static let patience = 180
@@ -38,7 +38,7 @@ package func eventually(_ function: StaticString = #function, _ isTrue: () throw
     let end = ContinuousClock.now + .seconds(Deadline.patience)
     while try !isTrue() {
         guard ContinuousClock.now < end else { throw ConditionTimeout(function: function) }
-        // The threads that make the condition true may need this processor.
+        // Pauses for a millisecond, because the threads that make the condition true may need this processor.
         poll(nil, 0, 1)
     }
 }

@@ -20,7 +20,7 @@ package final class EtcdCluster: Sendable {
     private let members: Mutex<[Member]>
     private let directory: TemporaryDirectory
 
-    /// Starts the members, which accept calls some moments later.
+    /// Starts the members. Returns before they accept calls; see `awaitStart()`.
     package init(members count: Int = 1, options: [String] = []) throws {
         let directory = try TemporaryDirectory()
         let free = try (0..<2 * count).map { _ in try LocalPort.free() }
@@ -111,7 +111,7 @@ package final class EtcdCluster: Sendable {
             "POST /v3/\(path) HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
     }
 
-    /// Reads up to 16 values.
+    /// Reads up to 16 keys with their values, from `key` up to but not including `end`.
     package func values(from key: String, to end: String) throws -> [(key: String, value: [UInt8])] {
         func encoded(_ text: String) -> String { Data(text.utf8).base64EncodedString() }
         let range = #"{"key":"\#(encoded(key))","range_end":"\#(encoded(end))","limit":"16"}"#

@@ -4,7 +4,8 @@ internal import Synchronization
 /// A thread-safe log of events in order, for which a test can wait.
 package final class EventLog: Sendable {
     private let events = Mutex<[String]>([])
-    private let more = DispatchSemaphore(value: 0)
+    /// Signalled once for each added event.
+    private let added = DispatchSemaphore(value: 0)
 
     package init() {}
 
@@ -12,9 +13,10 @@ package final class EventLog: Sendable {
 
     package func add(_ event: String) {
         events.withLock { $0.append(event) }
-        more.signal()
+        added.signal()
     }
 
+    /// The number of times that an event was added.
     package func count(_ event: String) -> Int {
         all.count { $0 == event }
     }
@@ -23,11 +25,12 @@ package final class EventLog: Sendable {
     /// `Deadline.patience`.
     package func wait(_ condition: ([String]) -> Bool) -> Bool {
         while !condition(all) {
-            if more.wait(timeout: .now() + .seconds(Deadline.patience)) == .timedOut { return condition(all) }
+            if added.wait(timeout: .now() + .seconds(Deadline.patience)) == .timedOut { return condition(all) }
         }
         return true
     }
 
+    /// Waits until an event was added this many times. Returns false in the same case as `wait(_:)`.
     package func wait(for event: String, times: Int = 1) -> Bool {
         wait { events in events.count { $0 == event } >= times }
     }

@@ -25,8 +25,8 @@ package struct EventStreamParser: Sendable {
     private var data: [UInt8] = []
     private var id: [UInt8] = []
 
-    /// - Parameter lastEventID: The last event ID at the reconnection. According to the standard, the first end of a
-    ///   block replaces it with the ID of this stream.
+    /// - Parameter lastEventID: The last event ID that the client sends at the reconnection. According to the standard,
+    ///   the end of the first block of lines replaces it with the ID that this stream has sent so far.
     package init(lastEventID: String = "") {
         self.lastEventID = lastEventID
     }
@@ -77,7 +77,8 @@ package final class EventStreamReader {
     package let client: RawClient
     package let head: RawResponse
     package private(set) var parser = EventStreamParser()
-    private var ready: [EventStreamParser.Event] = []
+    /// All events that were parsed. The events before the index `next` were returned to the test.
+    private var parsed: [EventStreamParser.Event] = []
     private var next = 0
     /// All received bytes, for tests of the encoding.
     package private(set) var received: [UInt8] = []
@@ -95,11 +96,11 @@ package final class EventStreamReader {
 
     /// Reads the next event; nil if the body ends first.
     package func event() throws -> EventStreamParser.Event? {
-        while next == ready.count {
+        while next == parsed.count {
             guard try readMore() else { return nil }
         }
         defer { next += 1 }
-        return ready[next]
+        return parsed[next]
     }
 
     /// Reads until the received data satisfies the condition.
@@ -116,7 +117,7 @@ package final class EventStreamReader {
             return false
         }
         received += piece
-        ready += parser.feed(piece)
+        parsed += parser.feed(piece)
         return true
     }
 }

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Synchronization
 
-/// A listening port of 127.0.0.1 on which connections are accepted by the kernel and never answered.
+/// A listening port of 127.0.0.1. The kernel completes connections to the port, and no program answers them.
 package final class LocalPort: Sendable {
     struct Failure: Error {
         let code: Int32

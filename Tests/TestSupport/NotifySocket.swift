@@ -38,10 +38,10 @@ package final class NotifySocket {
     }
 
     /// Waits for the next message with this first line and returns its lines.
-    package func next(_ first: String) throws -> [String] {
+    package func next(withFirstLine line: String) throws -> [String] {
         while true {
             let message = try next()
-            if message.first == first { return message }
+            if message.first == line { return message }
         }
     }
 }

@@ -31,8 +31,9 @@ extension Trait where Self == OwnThread {
     package static var ownThread: Self { OwnThread() }
 }
 
-/// A counting semaphore that suspends tasks. It limits the number of concurrent tests: waiting tests do not leave the
-/// processors idle, and no test starves.
+/// A counting semaphore that suspends tasks. It limits the number of concurrent tests to eight: with more tests than
+/// cores, the processors are busy while some tests wait for an event; with a limit, each test gets enough processor
+/// time to meet its deadlines.
 private final class TestSlots: Sendable {
     static let shared = TestSlots(8)
 

@@ -1,6 +1,7 @@
 package import SettingsModel
 
-/// A generator of random JSON values, and of variants of a value that are equal under exact or mathematical equality.
+/// A generator of random JSON values, and of variants of a value that are exactly equal (the order of the members of
+/// an object does not matter) or mathematically equal (in addition, the integer 1 equals the double 1.0).
 package struct RandomJSON {
     /// The range of leaf values and member names.
     package enum Vocabulary {
@@ -20,7 +21,8 @@ package struct RandomJSON {
 
     /// A random value with at most this many levels.
     package mutating func value(levels: Int) -> JSONValue {
-        // Narrow values must be equal sometimes, and wide values must have some depth.
+        // Two values of the narrow vocabulary must sometimes be equal, so most of them are leaves. Most values of the
+        // wide vocabulary contain other values.
         let isLeaf = levels == 0 || generator.below(5) < (vocabulary == .narrow ? 3 : 1)
         if isLeaf { return leaf() }
         if Bool.random(using: &generator) { return .object(object(levels: levels - 1)) }
@@ -79,7 +81,7 @@ package struct RandomJSON {
         return text
     }
 
-    /// The same value with the members of its objects in another order, which is exactly equal.
+    /// Returns an exactly equal value: the same value with the members of its objects in another order.
     package mutating func reordered(_ value: JSONValue) -> JSONValue {
         switch value {
         case .array(let elements): return .array(elements.map { reordered($0) })
@@ -91,8 +93,8 @@ package struct RandomJSON {
         }
     }
 
-    /// A reordered value in which some numbers have the other kind or the other sign of zero, which is mathematically
-    /// equal.
+    /// Returns a mathematically equal value: a reordered value in which some integers became doubles, some doubles
+    /// became integers, and some zeros have the other sign.
     package mutating func respelled(_ value: JSONValue) -> JSONValue {
         switch value {
         case .array(let elements): return .array(elements.map { respelled($0) })

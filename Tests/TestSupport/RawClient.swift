@@ -3,7 +3,7 @@ internal import Glibc
 /// A client that sends exactly the given bytes and reads answers one by one or piece by piece.
 ///
 /// The calls block with a limit, so that a test fails instead of hanging. One thread can use hundreds of clients: the
-/// kernel buffers the data for a client while the thread reads from another client, and `withNews` returns the clients
+/// kernel buffers the data for a client while the thread reads from another client, and `readable` returns the clients
 /// with data.
 package final class RawClient {
     package enum Failure: Error, Equatable {
@@ -32,7 +32,7 @@ package final class RawClient {
         descriptor = socket(address.family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw Failure.system("socket", errno) }
         if address.family != AF_UNIX {
-            // Data that a test sends in parts must arrive in parts.
+            // Without this option, the kernel could join parts that a test sends separately.
             setOption(Int32(IPPROTO_TCP), TCP_NODELAY, 1 as Int32)
         }
         if let receiveBuffer { setOption(SOL_SOCKET, SO_RCVBUF, receiveBuffer) }
@@ -127,19 +127,19 @@ package final class RawClient {
     // MARK: Receiving
 
     /// True if data or the end of the connection can be read.
-    package var hasNews: Bool {
-        !Self.withNews(among: [self], within: 0).isEmpty
+    package var isReadable: Bool {
+        !Self.readable(among: [self], within: 0).isEmpty
     }
 
     /// Waits until data or the end can be read; false if nothing arrived in time.
-    package func hasNews(within milliseconds: Int) -> Bool {
+    package func isReadable(within milliseconds: Int) -> Bool {
         guard pending.isEmpty && decoded.isEmpty else { return true }
         return !Deadline(milliseconds: milliseconds).wait(for: POLLIN, on: [descriptor]).isEmpty
     }
 
-    /// Waits until data can be read. If the other client's peer closes its side in the meantime, closes this client's
-    /// sending side.
-    func awaitNews(passingOnEndOf other: RawClient) {
+    /// Waits until data can be read. If the peer of `other` closes its side in the meantime, closes the sending side of
+    /// this client.
+    func waitForData(forwardingEndOf other: RawClient) {
         guard pending.isEmpty else { return }
         // The value of POLLRDHUP, which Swift's Glibc module does not define. It reports a half-close of the peer.
         let ended: Int16 = 0x2000
@@ -153,9 +153,9 @@ package final class RawClient {
 
     /// Waits until data can be read from some of the clients and returns their indices; empty if nothing arrived in
     /// time.
-    package static func withNews(among clients: [RawClient], within seconds: Int = Deadline.patience) -> [Int] {
-        let kept = clients.indices.filter { !clients[$0].pending.isEmpty || !clients[$0].decoded.isEmpty }
-        guard kept.isEmpty else { return kept }
+    package static func readable(among clients: [RawClient], within seconds: Int = Deadline.patience) -> [Int] {
+        let buffered = clients.indices.filter { !clients[$0].pending.isEmpty || !clients[$0].decoded.isEmpty }
+        guard buffered.isEmpty else { return buffered }
         return Deadline(seconds: seconds).wait(for: POLLIN, on: clients.map(\.descriptor))
     }
 
@@ -229,11 +229,12 @@ extension RawClient {
         try readChunkBytes().map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Reads a chunked body through the next mark, regardless of chunk boundaries. The default mark is the empty line
-    /// that ends an event. Returns nil at the end of the body; throws `malformed` if data without a mark remains.
-    package func readPiece(through mark: String = "\n\n") throws -> String? {
+    /// Reads a chunked body through the next delimiter, regardless of chunk boundaries. The default delimiter is the
+    /// empty line that ends an event. Returns nil at the end of the body; throws `malformed` if data without a
+    /// delimiter remains.
+    package func readPiece(through delimiter: String = "\n\n") throws -> String? {
         while true {
-            if let piece = decoded.remove(through: mark) { return String(decoding: piece, as: UTF8.self) }
+            if let piece = decoded.remove(through: delimiter) { return String(decoding: piece, as: UTF8.self) }
             guard let chunk = try readChunkBytes() else {
                 guard decoded.isEmpty else { throw Failure.malformed(decoded.text) }
                 return nil
@@ -275,7 +276,7 @@ extension RawClient {
 }
 
 extension RawClient {
-    /// The number of waiting requests according to the daemon's metrics.
+    /// The number of watchers (long polls, event streams and reads that wait) according to the daemon's metrics.
     package func watcherCount(
         _ request: [UInt8] = Array("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
     ) throws -> Int {
@@ -317,17 +318,17 @@ struct ReceivedBytes {
         Array(remove(count))
     }
 
-    /// Removes the bytes through the first occurrence of the mark; nil if the mark does not occur.
-    mutating func remove(through mark: String) -> ArraySlice<UInt8>? {
-        let mark = Array(mark.utf8)
-        guard let last = mark.last, count >= mark.count else { return nil }
-        var end = start + mark.count
+    /// Removes the bytes through the first occurrence of the delimiter; nil if the delimiter does not occur.
+    mutating func remove(through delimiter: String) -> ArraySlice<UInt8>? {
+        let delimiter = Array(delimiter.utf8)
+        guard let last = delimiter.last, count >= delimiter.count else { return nil }
+        var end = start + delimiter.count
         // Large data arrives in many pieces and is searched after each piece, so a search byte by byte would be slow.
         let length = bytes.withUnsafeBytes { bytes -> Int? in
             guard let base = bytes.baseAddress else { return nil }
             while end <= bytes.count, let found = memchr(base + (end - 1), Int32(last), bytes.count - end + 1) {
                 end = UnsafeRawPointer(found) - base + 1
-                if bytes[(end - mark.count)..<end].elementsEqual(mark) { return end - start }
+                if bytes[(end - delimiter.count)..<end].elementsEqual(delimiter) { return end - start }
                 end += 1
             }
             return nil

@@ -35,7 +35,8 @@ final class RequestSpreader: Sendable {
     private func accept() {
         while case let descriptor = Glibc.accept(listener, nil, nil), descriptor >= 0 {
             Thread.detachNewThread {
-                // An end of either side ends the connection.
+                // An error means that the client or a daemon closed its connection. The release of the client closes
+                // the connection of the client, too.
                 try? self.serve(RawClient(accepted: descriptor))
             }
         }
@@ -56,13 +57,13 @@ final class RequestSpreader: Sendable {
             let target = target(for: head)
             let daemon = try daemons[target] ?? RawClient(port: target)
             daemons[target] = daemon
-            try daemon.send(Array(waiting(head).utf8) + body)
+            try daemon.send(Array(addingNewestCursor(to: head).utf8) + body)
             isOpen = try pass(from: daemon, at: target, to: client, toHead: head.hasPrefix("HEAD "))
         }
     }
 
     /// Adds Settings-At-Least, unless the request already has the field.
-    private func waiting(_ head: String) -> String {
+    private func addingNewestCursor(to head: String) -> String {
         let newest = newest.withLock { $0 }
         guard let newest, Self.field("Settings-At-Least", in: head) == nil else { return head }
         // Swift counts CR LF as one character.
@@ -79,10 +80,10 @@ final class RequestSpreader: Sendable {
 
     /// Forwards an answer piece by piece. Returns false if it is the last answer of its connection.
     private func pass(from daemon: RawClient, at target: UInt16, to client: RawClient, toHead: Bool) throws -> Bool {
-        daemon.awaitNews(passingOnEndOf: client)
+        daemon.waitForData(forwardingEndOf: client)
         var head = String(decoding: try daemon.receive { $0.remove(through: "\r\n\r\n") }, as: UTF8.self)
         let response = try RawResponse(head: Array(head.utf8)[...])
-        note(response.field("Settings-Cursor"), from: target)
+        recordCursor(response.field("Settings-Cursor"), from: target)
         if response.status == 400, let own = response.field("Settings-Cursor"), let newest = newest.withLock({ $0 }) {
             // A daemon refuses a malformed request without waiting, so its cursor can be old.
             head.replace("Settings-Cursor: \(own)\r\n", with: "Settings-Cursor: \(newest.cursor)\r\n")
@@ -103,11 +104,11 @@ final class RequestSpreader: Sendable {
     }
 
     private func part(of response: RawResponse, from daemon: RawClient, to client: RawClient) throws -> [UInt8]? {
-        daemon.awaitNews(passingOnEndOf: client)
+        daemon.waitForData(forwardingEndOf: client)
         return try daemon.readBodyPart(of: response)
     }
 
-    private func note(_ text: String?, from target: UInt16) {
+    private func recordCursor(_ text: String?, from target: UInt16) {
         guard let cursor = text.flatMap({ Cursor($0) }) else { return }
         newest.withLock { newest in
             if let last = newest?.cursor, last.epoch == cursor.epoch, last.revision > cursor.revision { return }

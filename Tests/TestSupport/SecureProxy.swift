@@ -14,7 +14,7 @@ package struct TestAuthority: Sendable {
     /// Creates the certificate `NAME.pem` with the key `NAME.key`, signed by the authority.
     ///
     /// - Parameters:
-    ///   - host: The subject of the certificate, such as `DNS:localhost` or `IP:127.0.0.1`.
+    ///   - host: The alternative name of the subject of the certificate, such as `DNS:localhost` or `IP:127.0.0.1`.
     ///   - days: The validity in days. A certificate with a negative number has expired.
     package func make(_ name: String, for host: String, days: Int = 2) throws {
         _ = try folder.file("names", "subjectAltName=\(host)\n")
@@ -50,7 +50,7 @@ package final class SecureProxy {
     ///
     /// - Parameters:
     ///   - folder: The folder for the files of nginx.
-    ///   - servers: Returns the servers in the `http` block of the configuration for a port.
+    ///   - servers: Returns the `server` blocks of the configuration of nginx. The argument is the port for TLS.
     package init(in folder: String, _ servers: (UInt16) -> String) throws {
         var failure = ""
         for _ in 0..<5 {
@@ -102,8 +102,8 @@ package final class SecureProxy {
 }
 
 extension ChildProcess {
-    /// Starts a program that the tests need in addition to Swift. If the program is missing, the child exits with a
-    /// message.
+    /// Starts a program that the tests need in addition to Swift. If the program is missing, the child prints a message
+    /// and exits with code 127.
     package static func program(_ name: String, _ words: String, in folder: String) throws -> ChildProcess {
         let script = """
             cd "\(folder)" || exit 1

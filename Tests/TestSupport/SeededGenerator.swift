@@ -44,13 +44,14 @@ package enum FuzzBudget {
     package static let iterations = Int(variable("FUZZ_ITERATIONS") ?? "") ?? 2_000
     package static let firstSeed = UInt64(variable("FUZZ_SEED") ?? "") ?? 20_260_101
 
-    /// The generators of all rounds. `share` is the fraction of the rounds that the test runs.
+    /// The generators of all rounds. `share` is the number of the rounds as a fraction of `iterations`.
     package static func generators(share: Double = 1) -> some Sequence<SeededGenerator> {
         let rounds = max(1, Int(Double(iterations) * share))
         return (0..<UInt64(rounds)).lazy.map { SeededGenerator(seed: firstSeed &+ $0) }
     }
 
-    /// The seeds of a test that uses different seeds in each run, unless `FUZZ_SEED` is set.
+    /// The seeds for a test that uses different seeds in each run, unless `FUZZ_SEED` is set. `share` is the number of
+    /// the seeds as a fraction of `iterations`.
     package static func randomSeeds(share: Double) -> [UInt64] {
         let first = UInt64(variable("FUZZ_SEED") ?? "") ?? .random(in: 0...UInt64(UInt32.max))
         return (0..<UInt64(max(1, Double(iterations) * share))).map { first &+ $0 }

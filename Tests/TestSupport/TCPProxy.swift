@@ -5,14 +5,15 @@ internal import Synchronization
 /// A proxy for connections to a loopback port, which can drop answers and cut connections.
 package final class TCPProxy: Sendable {
     package enum Mode: Sendable {
+        /// The proxy forwards all data.
         case passing
         /// The proxy drops all data from the server.
         case losingAnswers
-        /// The proxy drops the answers to requests that contain the text, or replaces the answers.
+        /// The proxy replaces the answers to requests that contain the text. With nil, it drops the answers.
         case replacing(String, with: String?)
         /// The proxy delays all data.
         case delaying(milliseconds: Int32)
-        /// The proxy closes all connections.
+        /// The proxy closes open connections, and closes each new connection at once.
         case cut
 
         fileprivate var isCut: Bool { if case .cut = self { true } else { false } }
@@ -22,7 +23,7 @@ package final class TCPProxy: Sendable {
         var mode = Mode.passing
         /// The sockets of open connections.
         var open: Set<Int32> = []
-        var isOver = false
+        var isStopped = false
         var target: UInt16
     }
 
@@ -57,7 +58,7 @@ package final class TCPProxy: Sendable {
     }
 
     /// Directs new connections to another port and closes the open connections.
-    package func lead(to target: UInt16) {
+    package func redirect(to target: UInt16) {
         state.withLock { state in
             state.target = target
             for socket in state.open { shutdown(socket, Int32(SHUT_RDWR)) }
@@ -67,14 +68,14 @@ package final class TCPProxy: Sendable {
     /// Stops the proxy. A proxy that is not stopped is never released.
     package func stop() {
         set(.cut)
-        state.withLock { $0.isOver = true }
+        state.withLock { $0.isStopped = true }
         shutdown(listener, Int32(SHUT_RDWR))
     }
 
     private func accept() {
         while true {
             let client = Glibc.accept(listener, nil, nil)
-            if state.withLock({ $0.isOver }) || client < 0 { break }
+            if state.withLock({ $0.isStopped }) || client < 0 { break }
             let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
             let (isCut, target) = state.withLock { ($0.mode.isCut, $0.target) }
             let isConnected =
@@ -112,8 +113,8 @@ package final class TCPProxy: Sendable {
             case .losingAnswers: if answers { continue }
             case .replacing(let text, let replacement):
                 if !answers {
-                    let isHit = String(decoding: message, as: UTF8.self).contains(text)
-                    connection.isReplaced.store(isHit, ordering: .relaxed)
+                    let isMatch = String(decoding: message, as: UTF8.self).contains(text)
+                    connection.isReplaced.store(isMatch, ordering: .relaxed)
                 } else if connection.isReplaced.load(ordering: .relaxed) {
                     guard let replacement else { continue }
                     message = Array(replacement.utf8)

@@ -37,17 +37,20 @@ class API:
     def __init__(self, origin, token=None):
         self.origin, self.token = origin, token
 
-    def send(self, method, path, body=None, note=None):
+    def send(self, method, path, body=None, note=None, **deadline):
         request = urllib.request.Request(f"{self.origin}/v1/{path}", method=method, data=None if body is None else json.dumps(body).encode())
         if note:
             request.add_header("Settings-Note", note)
+        # `confirm="2m"` becomes the field Settings-Confirm.
+        for name, time in deadline.items():
+            request.add_header(f"Settings-{name.capitalize()}", time)
         if self.token:
             request.add_header("Authorization", f"Bearer {self.token}")
         with urllib.request.urlopen(request, timeout=30) as answer:
             return json.loads(answer.read())
 
-    def put(self, suite, key, value, note=None):
-        return self.send("PUT", f"suites/{suite}/keys/{urllib.parse.quote(key, safe='')}", value, note)
+    def put(self, suite, key, value, note=None, **deadline):
+        return self.send("PUT", f"suites/{suite}/keys/{urllib.parse.quote(key, safe='')}", value, note, **deadline)
 
     def setting(self, suite, key):
         """The setting, or the problem that the daemon answered, such as `not_set`."""

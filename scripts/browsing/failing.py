@@ -15,7 +15,7 @@ def failed_commit(trial, person):
     person.visit(trial.origin, f"#/{suite}/player.volume")
     person.fill("Value", "0.3", EDITOR)
     person.press("Enter", CTRL)
-    person.until("!document.querySelector('dialog.review .primary').disabled", "the edit can be committed")
+    person.until("document.querySelector('dialog.review .primary')?.disabled === false", "the edit can be committed")
     body = json.dumps({"status": 507, "title": "Insufficient storage", "code": "insufficient_storage", "detail": "the disk is full"})
     # Only the commit fails: the dry runs before and after it succeed.
     with person.answering("*/v1/transaction", 507, body):
@@ -81,7 +81,7 @@ def unknown(trial, person):
     trial.api.player(suite)
     person.visit(trial.origin, f"#/{suite}")
     row(person, "volume", "0.85")
-    for part, has_recovered in (("?schema", "document.querySelector('textarea.code').value.includes('crossfade')"), ("?history", "document.querySelector('.commit')")):
+    for part, has_recovered in (("?schema", "document.querySelector('textarea.code')?.value.includes('crossfade')"), ("?history", "document.querySelector('.commit')")):
         trial.daemon.kill()
         person.evaluate(f"location.hash = '#/{suite}{part}'")
         person.shows("The daemon does not answer", "main")
@@ -172,6 +172,7 @@ def reader(trial, person):
         names = person.evaluate("[...document.querySelectorAll('main button')].map(each => each.textContent)")
         if {"Add", "Import", "Reset to default", "Remove the value"} & set(names) or "Export" not in names:
             raise Wrong(f"a reader is offered {names}")
+        person.until("document.querySelector('.editor :disabled')", "the editor is there")
         equal("the border of a locked field", person.evaluate("getComputedStyle(document.querySelector('.editor :disabled')).borderStyle"), "dashed")
         for status, words in ((429, "Too many watchers"), (403, "No access")):
             with person.answering("*/observe", status, json.dumps({"status": status, "detail": "refused"})):

@@ -33,8 +33,10 @@ def feed(trial, person):
     # A new commit moves no part of the list, even on a narrow screen.
     person.look(320, 640)
     top = person.evaluate(TOP)
+    equal("the places of the button", person.evaluate("document.querySelector('.newer').getClientRects().length"), 0)
     trial.api.put("net", "port", 26, "too slow")
     person.shows("Show 1 new commit", ".newer")
+    person.until("document.querySelector('.newer').getBoundingClientRect().bottom <= innerHeight", "the button is in view")
     equal("the list stays", [person.evaluate(ORDER), person.evaluate(TOP)], [shown, top])
     person.look(1280, 800)
     person.click("Show 1 new commit", "button")

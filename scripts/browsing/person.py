@@ -210,7 +210,7 @@ class Person(Chromium):
         self.until("document.querySelector('dialog.review')", "the review opens")
         if note:
             self.fill("Note", note, "dialog.review")
-        self.until("!document.querySelector('dialog.review .primary').disabled", "the edits can be committed")
+        self.until("document.querySelector('dialog.review .primary')?.disabled === false", "the edits can be committed")
         self.press("Enter") if note else self.evaluate("document.querySelector('dialog.review .primary').click()")
         self.until("!document.querySelector('dialog.review') && document.querySelector('#tray').hidden", "the edits are committed", within)
 

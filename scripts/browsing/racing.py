@@ -60,7 +60,7 @@ def committing(trial, person):
     person.visit(trial.origin, f"#/{suite}/player.volume")
     person.fill("Value", "0.3", EDITOR)
     person.press("Enter", CTRL)
-    person.until("!document.querySelector('dialog.review .primary').disabled", "the edit can be committed")
+    person.until("document.querySelector('dialog.review .primary')?.disabled === false", "the edit can be committed")
     with person.holding("*/v1/transaction") as held:
         person.click("Commit 1 change", "button", "dialog.review")
         [answer] = held(1)

@@ -1,16 +1,18 @@
 // Unit tests of the modules of the page. scripts/check-page evaluates this text as the body of an async function, which
 // returns the number of tests that passed and the messages of the tests that failed.
 const { parse, print, mistake, offsetOf, typeOf, membersOf, readNumber, numberMistake } = await import("./exact.js");
-const { Problem, Watch, persist } = await import("./api.js");
+const { Caller, Problem, Watch, daemonTime, persist, send } = await import("./api.js");
 const { readDraft, saveDraft } = await import("./drafts.js");
 const { paced } = await import("./dom.js");
-const { instantText } = await import("./editors.js");
+const { instantText } = await import("./formats.js");
 const { Store } = await import("./store.js");
 const { fitsForm, kindOf, memberSchema } = await import("./schema.js");
 const { naturalOrder, rowsOf } = await import("./tree.js");
 const { nearNames } = await import("./absent.js");
 const { markedTexts, steps } = await import("./textdiff.js");
-const { difference, held } = await import("./words.js");
+const { mayEnd, remaining, whyNot } = await import("./pending.js");
+const { difference } = await import("./difference.js");
+const { held } = await import("./words.js");
 
 let passed = 0;
 const failed = [];
@@ -128,6 +130,7 @@ await test("A store takes changes in the order of their revisions, whatever the 
   store.apply([change("a", 5, 2)]);
   equal([store.at("a").source, store.settings.has("a")], ["unset", false]);
   store.apply([{ ...change("a", 9, 7), suite: "another" }]);
+  store.close();
   equal([store.at("a").source, changedKeys.length], ["unset", 2]);
 });
 
@@ -295,6 +298,58 @@ await test("The names nearest to a mistyped name come first", () => {
   equal(nearNames("volume", names), ["mixer.volume", "player.volume"]);
   equal(nearNames("Player.Volume", names), ["player.volume", "mixer.volume"]);
   equal(nearNames("something.else", names), []);
+});
+
+await test("The time until a deadline has seconds in the last two minutes, and is rounded up", () => {
+  const [second, minute, hour] = [1000, 60_000, 3_600_000];
+  for (const [span, wanted] of [[-5, "0 s"], [1, "1 s"], [119.2 * second, "2 min"], [118.9 * second, "119 s"], [2 * minute, "2 min"],
+    [2 * minute + 1, "3 min"], [119 * minute, "119 min"], [2 * hour, "2 h"], [2 * hour + minute, "2 h 1 min"],
+    [48 * hour, "2 d"], [51 * hour, "2 d 3 h"]])
+    equal(remaining(span), wanted, `${span} ms:`);
+});
+
+await test("The time of the daemon follows the field Date of an answer, unless the clocks differ by less than two seconds", async () => {
+  for (const [ahead, wanted] of [[600_000, 600_000], [-600_000, -600_000], [500, 0]]) {
+    const headers = { Date: new Date(Date.now() + ahead).toUTCString() };
+    await replacing("fetch", async () => new Response("", { headers }), () => send("GET", "v1"));
+    const found = daemonTime() - Date.now();
+    if (Math.abs(found - wanted) > 1500) throw new Error(`found ${found}, not ${wanted}`);
+  }
+});
+
+await test("A caller may end an action with the right to write every key that the action concerns, and its schema", () => {
+  const may = (grant, scope) => mayEnd({ caller: new Caller({ name: "me", grants: [grant] }) }, { suites: [scope] });
+  for (const [grant, scope, wanted] of [["*:read,write", { suite: "a", keys: ["x", "y"] }, true], ["*:read", { suite: "a", keys: ["x"] }, false],
+    ["a/x:read,write", { suite: "a", keys: ["x"] }, true], ["a/x:read,write", { suite: "a", keys: ["x", "y"] }, false],
+    ["a/x:read,write", { suite: "a" }, false], ["a:read,write", { suite: "a" }, true], ["a/x.*:read,write", { suite: "a", prefix: "x.y" }, true],
+    ["a:read,write", { suite: "a", keys: [], schema: true }, false], ["a:read,write,schema", { suite: "a", keys: [], schema: true }, true]])
+    equal(may(grant, scope), wanted, `${grant} ${JSON.stringify(scope)}:`);
+});
+
+await test("The reason why an action cannot be ended names its outcome, or says what to do", () => {
+  const told = (status, body) => text([whyNot(new Problem(status, body))].flat(Infinity).map(each => each.textContent === undefined
+    ? new Text(each) : each));
+  equal(told(409, { code: "pending_ended", pending: { outcome: "confirmed", endedBy: "token:ci" } }), "This has ended already. The change is kept by token:ci.");
+  equal(told(409, { code: "pending_ended", pending: { outcome: "reverted" } }), "This has ended already. The change was reverted.");
+  equal(told(404, { code: "unknown_pending", detail: "there is no p9" }), "This has ended already. The history shows the commits.");
+  equal(told(0, { code: "network" }), "The daemon does not answer. Try again: nothing is done twice.");
+  equal(told(403, { code: "forbidden", detail: "no right" }), "no right");
+});
+
+await test("A store marks the settings that a pending revert restores, and no setting that was changed later", () => {
+  const told = [];
+  const store = new Store("s", keys => told.push(...keys));
+  for (const [key, revision] of [["a", 3], ["b", 4], ["c", 9]])
+    store.settings.set(key, { suite: "s", key, value: 1, source: "stored", revision, writable: true });
+  const action = { id: "p3", kind: "confirm", action: "revert", commit: 3, deadline: "2026-11-26T10:00:00Z" };
+  store.setPending([action, { id: "p4", kind: "effective", action: "write" }, { ...action, id: "p9", commit: 9 }], 8);
+  equal(["a", "b", "c"].map(key => store.at(key).pending?.id ?? "none"), ["p3", "none", "none"]);
+  equal(told, ["a"]);
+  store.setPending([action], 8);
+  equal(told, ["a"], "nothing changed:");
+  store.setPending([{ ...action, deadline: "2026-11-26T11:00:00Z" }], 8);
+  store.setPending([], 8);
+  equal([told, store.at("a").pending ?? "none"], [["a", "a", "a"], "none"]);
 });
 
 return [passed, failed];

@@ -1,7 +1,8 @@
 import SettingsClient
 
-// All settings of this program, each with its name, its type, its default and its limits. From these come the types that
-// the compiler checks, and the schema to which the daemon holds all programs.
+// All settings of this program, each with its name, its type, its default and its limits. The compiler checks the
+// types. `publishSchema` sends the names, types and limits to the daemon as a schema, which the daemon enforces for all
+// programs.
 
 enum Theme: String, CaseIterable, DefaultsSerializable {
     case light, dark
@@ -13,15 +14,15 @@ struct Song: Codable, DefaultsSerializable, Hashable {
 }
 
 extension DefaultsKeys {
-    /// Optional: nil until one is stored.
+    /// An optional key: its value is nil until a value is stored.
     var listener: DefaultsKey<String?> { .init("listener", maxLength: 40) }
-    /// Not optional, so it has a default.
+    /// A key that is not optional needs a default.
     var launchCount: DefaultsKey<Int> { .init("launchCount", defaultValue: 0, in: 0...) }
-    /// The cases are the schema's `enum`.
+    /// The raw values of the cases are the allowed values in the schema.
     var theme: DefaultsKey<Theme> { .init("theme", defaultValue: .light) }
-    /// Any `Codable` value.
+    /// The value can be of any `Codable` type.
     var queue: DefaultsKey<[Song]> { .init("queue", defaultValue: []) }
-    /// A store of its own: `Defaults.player.volume`.
+    /// A nested store of keys: `Defaults.player.volume`.
     var player: PlayerKeys { PlayerKeys() }
 }
 
@@ -29,6 +30,6 @@ struct PlayerKeys: DefaultsKeyStore {
     static let prefix = "player"
 
     var volume: DefaultsKey<Double> { .init(Self["volume"], defaultValue: 0.5, in: 0...1) }
-    /// If several programs count at the same time, what each of them added is added.
+    /// With the merge rule `sum`, no increment is lost if several programs increment the number at the same time.
     var songsPlayed: DefaultsKey<Int> { .init(Self["songsPlayed"], defaultValue: 0, in: 0..., merge: .sum) }
 }

@@ -1,11 +1,11 @@
 import SettingsClient
 
-/// A program with settings, to read from top to bottom. Start the daemon, then run this twice:
+/// A program with settings. Start the daemon, then run the program twice:
 ///
 ///     swift run music-player
 ///
-/// What it prints the second time comes from what it stored the first time. Give it `-listener Miles` for a setting that
-/// holds for this run only; look at everything with `curl http://127.0.0.1:7070/v1/suites/music-player`.
+/// The second run prints values that the first run has stored. The argument `-listener Miles` overrides a setting for
+/// one run. `curl http://127.0.0.1:7070/v1/suites/music-player` prints all stored settings.
 @main
 enum MusicPlayer {
     static func main() async {
@@ -20,9 +20,10 @@ enum MusicPlayer {
         }
     }
 
-    /// From here on the daemon refuses what these keys do not allow, from whatever program and with `curl` too.
+    /// Publishes the schema of the keys. From then on, the daemon refuses values that the schema does not allow, from
+    /// any program and also from `curl`.
     static func publish() async throws {
-        let isNews = try await Defaults.publishSchema {
+        let isNewSchema = try await Defaults.publishSchema {
             \.listener
             \.launchCount
             \.theme
@@ -30,10 +31,10 @@ enum MusicPlayer {
             \.player.volume
             \.player.songsPlayed
         }
-        print(isNews ? "The daemon has a new schema." : "The daemon knows the schema.")
+        print(isNewSchema ? "The daemon has a new schema." : "The daemon knows the schema.")
     }
 
-    /// Settings are read and written like properties; a key path does the same.
+    /// Reads and writes settings like properties, or with a key path.
     static func greet() async throws {
         Defaults.launchCount += 1
         if let listener = Defaults.listener {
@@ -41,26 +42,26 @@ enum MusicPlayer {
         } else {
             print("Hello! Whoever you are, you are Ella from here on.")
         }
-        // Only if nothing is stored.
+        // Stores the name only if no name is stored.
         try await Defaults.setIfAbsent(\.listener) { "Ella" }
         Defaults.theme = Defaults.theme == .light ? .dark : .light
         print("It is \(Defaults.theme) in here.")
     }
 
-    /// An observer gets every change, of this program or another.
+    /// Receives each change of a setting, by this program or by another program.
     static func turnTheVolume() async {
         let changes = Defaults.updates(of: \.player.volume)
         Defaults.player.volume = 0.75
         Defaults.player.volume -= 0.25
         for await change in changes {
             print("volume: \(change.newValue)")
-            // Another program may turn it too, so what comes last is what is there.
+            // Another program may also change the volume, so the loop ends when it has received the current value.
             if change.newValue == Defaults.player.volume { break }
         }
     }
 
-    /// Several settings are changed together or not at all; if another program changes one of them meanwhile, the body is
-    /// run again.
+    /// Changes several settings together or not at all. If another program changes one of these settings before the
+    /// transaction is stored, the body runs again.
     static func playTheQueue() async throws {
         Defaults.queue.append(Song(title: "So What", minutes: 9.4))
         Defaults.queue.append(Song(title: "Blue in Green", minutes: 5.6))
@@ -75,8 +76,8 @@ enum MusicPlayer {
         print("songs so far: \(Defaults.player.songsPlayed)")
     }
 
-    /// A setter cannot throw. What it cannot store is taken back and told: here, and in the log on standard error. The
-    /// forms for async code throw.
+    /// A setter cannot throw. It restores the old value if it cannot store the new value, and reports an issue to
+    /// `Defaults.issues` and to the log on standard error. The async method `set` throws the error.
     static func turnItTooLoud() async {
         var issues = Defaults.issues.makeAsyncIterator()
         Defaults.player.volume = 11

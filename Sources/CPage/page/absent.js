@@ -53,5 +53,5 @@ export function absentSetting(app, store, key, { back, create }) {
     nearNames(key, store.settings.keys()), name => app.link(store.suite, name),
     el("a", { href: app.link(store.suite, null, { history: "", key }) }, texts.common.history),
     app.caller.may("write", store.suite, key) && button(texts.absent.createSetting, create)));
-  return { element, isAbsent: true, update() {}, focus: () => element.querySelector("h2").focus(), leave() {} };
+  return { element, update() {}, focus: () => element.querySelector("h2").focus(), leave() {} };
 }

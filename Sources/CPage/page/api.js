@@ -50,18 +50,29 @@ export function address(target, query) {
   return url.href.replaceAll("+", "%20");
 }
 
+// A command that reads a target. The shell of the person replaces the token, so that the page shows no token.
+export const curl = target => `curl ${token ? '-H "Authorization: Bearer $TOKEN" ' : ""}'`
+  + `${address(target).replaceAll("'", "%27")}'`;
+
 // fetch takes one byte for each character of a header, so the text becomes the bytes of its UTF-8.
 const headerText = text => String.fromCharCode(...new TextEncoder().encode(text));
 
-function headersOf({ note, match, noneMatch, key }) {
+function headersOf({ note, match, noneMatch, key, confirm }) {
   const headers = {};
   if (token) headers.Authorization = `Bearer ${token}`;
   if (note) headers["Settings-Note"] = headerText(note);
   if (match) headers["If-Match"] = match;
   if (noneMatch) headers["If-None-Match"] = noneMatch;
   if (key) headers["Idempotency-Key"] = key;
+  if (confirm) headers["Settings-Confirm"] = confirm;
   return headers;
 }
+
+// How far the clock of the daemon is ahead of the clock of the browser. The field `Date` has whole seconds.
+let ahead = 0;
+
+// The time of the daemon, by which it keeps deadlines.
+export const daemonTime = () => Date.now() + ahead;
 
 // Sends a request. Returns the body, the cursor and the entity tag of the answer, or throws a Problem.
 export async function send(method, target, options = {}) {
@@ -77,6 +88,8 @@ export async function send(method, target, options = {}) {
     throw new Problem(0, { code: "network", detail: texts.common.networkFailure });
   }
   emit("stale", response.headers.get("Settings-Stale"));
+  const difference = Date.parse(response.headers.get("Date")) - Date.now();
+  ahead = Math.abs(difference) > 2000 ? difference : 0;
   const isJSON = text !== "" && /json/.test(response.headers.get("Content-Type") || "");
   let content = text;
   if (isJSON && !options.isText) content = parse(text);
@@ -113,9 +126,6 @@ export async function persist(read, fail, isGone) {
 
 export const get = (target, query, options) => send("GET", target, { query, ...options });
 
-// The number of suites in a page of the list of suites.
-export const pageOfSuites = 10_000;
-
 // Reads all pages of a list, whose elements are in a member of each body. Returns the elements, and the first and the
 // last answer: a stream from the cursor of the first answer has all changes since any page was read.
 export async function getAll(target, member, query) {
@@ -129,6 +139,8 @@ export async function getAll(target, member, query) {
   } while (after !== undefined);
   return { all, first, last };
 }
+
+export const getSuites = () => getAll("v1/suites", "suites", { limit: 10_000 });
 
 export const newKey = () =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), byte => byte.toString(16).padStart(2, "0")).join("");

@@ -1,10 +1,11 @@
-// The bar at the foot of the page that counts the edits, and the review of the edits before a commit.
+// The bar at the foot of the page that counts the edits, the sides of a change, and the message about a commit.
 import { newKey, send } from "./api.js";
-import { alarm, bdi, button, confirm, el, field, openDialog, say, toast } from "./dom.js";
+import { button, confirm, el, say, toast } from "./dom.js";
+import { tellPending } from "./pending.js";
 import { resolve } from "./schema.js";
 import { stateOf } from "./store.js";
 import { texts } from "./texts.js";
-import { difference, held, time } from "./words.js";
+import { held, origin } from "./words.js";
 
 export function trayBar(app, place) {
   const { tray } = app;
@@ -34,7 +35,7 @@ export const oldSide = (change, isSecret) => sideOf(change.old, change.oldSource
 export const newSide = (change, isSecret) => sideOf(change.new, change.source, isSecret || change.secret);
 
 // The value that a setting had when the person edited it, and the value after the commit.
-function sides(edit) {
+export function sides(edit) {
   const { seen, isSecret } = edit;
   const { schema } = seen;
   const before = { ...stateOf(seen), isSecret };
@@ -47,8 +48,7 @@ function sides(edit) {
 export function choice(tray, edit) {
   const { other } = edit;
   return el("div.conflict", { role: "group", "aria-label": texts.edits.conflict(edit.key) },
-    el("p", el("strong", texts.edits.changedElsewhere), other.by && [texts.common.by, bdi(other.by)], " ",
-      time(other.modified), other.note && [": ", bdi(other.note, "q")]),
+    el("p", el("strong", texts.edits.changedElsewhere), " ", origin(other)),
     el("dl", el("dt", texts.edits.theirs),
       el("dd", held({ ...stateOf(other), isSecret: edit.isSecret || other.secret })),
       el("dt", texts.edits.yours), el("dd", edit.mistake ? texts.suite.noValueYet : held(sides(edit)[1]))),
@@ -56,8 +56,11 @@ export function choice(tray, edit) {
       button(texts.edits.keepMine, () => { tray.keepMine(edit); say(texts.edits.mineReplaces); })));
 }
 
-// Says which commit was made and what it did, and offers to undo it.
-export function tellCommit(app, revision, what) {
+// Says which commit was made and what it did, and offers to undo the commit. A commit with a pending revert can be kept
+// or reverted.
+export function tellCommit(app, revision, what, pending) {
+  const content = [el("strong", texts.edits.committed(revision)), el("span", what)];
+  if (pending) return tellPending(app, content, pending);
   const undo = button(texts.history.undo, async () => {
     undo.disabled = true;
     try {
@@ -68,77 +71,5 @@ export function tellCommit(app, revision, what) {
       toast(el("p.error", texts.history.cannotUndo(problem.message)));
     }
   }, texts.history.undoRevision(revision));
-  toast(el("p", el("strong", texts.edits.committed(revision)), el("span", what)), undo);
-}
-
-// What a commit of edits did, on one line.
-function outcome(edits) {
-  const [edit] = edits;
-  if (edits.length > 1) return texts.edits.changed(edits.length, [...new Set(edits.map(({ suite }) => suite))]);
-  return [bdi(edit.key), edit.remove ? texts.edits.wasReset : [": ", held(sides(edit)[1], { onOneLine: true })]];
-}
-
-const most = 200;
-
-// Shows all edits with their old and new values, and commits them with a note.
-export function openReview(app) {
-  const { tray } = app;
-  if (!tray.size || document.querySelector("dialog.review")) return;
-  const list = el("div.edits");
-  const trouble = alarm();
-  const note = el("input",
-    { value: tray.note, dir: "auto",
-    oninput: () => { tray.note = note.value; place.fail(isTooLong() ? texts.edits.longNote : ""); draw(); },
-    onkeydown: event => { if (event.key === "Enter") { event.preventDefault(); commit(); } } });
-  const place = field(texts.common.note, note, texts.edits.noteHint);
-  const isTooLong = () => new TextEncoder().encode(note.value).length > 256;
-  const send = button("", () => commit(), { class: "primary" });
-
-  function item(edit) {
-    return el("article.edit", { "aria-label": `${edit.suite} ${edit.key}` },
-      el("div.edit-head", el("h3", bdi(edit.key), el("span.faint", texts.edits.in, bdi(edit.suite))),
-        button("✕", () => { tray.remove(edit); if (!tray.size) dialog.close(); },
-          { class: "quiet", "aria-label": texts.edits.drop(edit.key) })),
-      edit.other ? choice(tray, edit) : edit.mistake ? el("p.error", edit.mistake) : difference(...sides(edit)),
-      edit.remove && !edit.other && el("p.faint", texts.edits.removes),
-      tray.overriding.includes(edit) && el("p.faint", texts.edits.overrides),
-      !tray.next.includes(edit) && el("p.faint", texts.edits.waits),
-      edit.errors.map(error => el("p.error", (error.pointer ? `${error.pointer}: ` : "") + error.detail)));
-  }
-
-  function draw() {
-    if (!tray.size && !tray.isSending) return dialog.close();
-    const { next } = tray;
-    const label = list.contains(document.activeElement) ? document.activeElement.getAttribute("aria-label")
-      || document.activeElement.textContent : null;
-    const { all } = tray;
-    // Edits that need a decision come first.
-    all.sort((one, other) => Boolean(other.other) - Boolean(one.other)
-      || (other.errors.length > 0) - (one.errors.length > 0));
-    list.replaceChildren(...all.slice(0, most).map(item),
-      ...(all.length > most ? [el("p.faint", texts.edits.more(all.length - most))] : []));
-    const waiting = tray.size - next.length;
-    trouble.tell(tray.failure || tray.problem || waiting && texts.edits.waiting(waiting));
-    send.disabled = !tray.canCommit || isTooLong();
-    send.textContent = tray.isSending ? texts.edits.committing : texts.edits.commit(next.length);
-    if (label) ([...list.querySelectorAll("button")].find(each =>
-      (each.getAttribute("aria-label") || each.textContent) === label) || note).focus();
-  }
-
-  async function commit() {
-    if (!tray.canCommit || isTooLong()) return;
-    const edits = tray.next;
-    const answer = await tray.commit(note.value.trim());
-    if (!answer) { draw(); return; }
-    dialog.close();
-    if (answer.changed) tellCommit(app, answer.revision, outcome(edits));
-    else toast(el("p", texts.edits.unchanged));
-  }
-
-  const dialog = openDialog(texts.edits.review, [list, trouble, place], texts.edits.back, send,
-    { class: "review wide" });
-  tray.listeners.add(draw);
-  dialog.addEventListener("close", () => tray.listeners.delete(draw));
-  draw();
-  note.focus();
+  toast(el("p", content), undo);
 }

@@ -1,10 +1,11 @@
 // The list of commits that the history of a suite and the changes of all suites share.
 import { persist } from "./api.js";
 import { newSide, oldSide } from "./changes.js";
+import { difference } from "./difference.js";
 import { alarm, bdi, button, el, loading } from "./dom.js";
 import { menu } from "./menu.js";
 import { texts } from "./texts.js";
-import { difference, time } from "./words.js";
+import { time } from "./words.js";
 
 export const page = 50;
 const step = 100, mostInRow = 3;
@@ -69,7 +70,7 @@ export function commitList({ read, row, none, isGone, waiting = () => 0 }) {
   const rows = new Map();
   const id = ({ suite, revision }) => `${suite} ${revision}`;
   const failure = alarm();
-  // The button keeps its place while it is empty.
+  // The button is at the end of the list, and stays in view there.
   const newer = button("", () => load(false), { class: "newer" });
   const list = el("ol.commits", loading("li"));
   const more = button(texts.history.older, () => load(true), { hidden: true });
@@ -100,8 +101,7 @@ export function commitList({ read, row, none, isGone, waiting = () => 0 }) {
 
   function showNewer(number, most) {
     newer.textContent = texts.history.newer(number, most);
-    newer.classList.toggle("is-empty", !number);
-    newer.disabled = !number;
+    newer.hidden = !number;
   }
 
   function draw() {
@@ -121,5 +121,5 @@ export function commitList({ read, row, none, isGone, waiting = () => 0 }) {
 
   showNewer(0);
   load(false);
-  return { newer, load, countNewer, showNewer, elements: [failure, list, more] };
+  return { load, countNewer, showNewer, elements: [failure, list, more, newer] };
 }

@@ -46,9 +46,8 @@ export function compareView(app, store, first) {
     () => dialogs.restore(at.value.trim(), {}, failure.show), { hidden: true });
   const form = el("form.compare", { onsubmit: event => {
     event.preventDefault();
-    const query = { compare: from.value.trim(), from: at.value.trim(), to: to.value.trim() };
-    const link = app.link(suite, null, Object.fromEntries(Object.entries(query).filter(([name, text]) =>
-      text || name === "compare")));
+    const link = app.link(suite, null, { compare: from.value.trim(), from: at.value.trim() || undefined,
+      to: to.value.trim() || undefined });
     if (location.hash === link) compare(true);
     else location.hash = link;
   }, oninput: () => offerGoBack() }, field(texts.compare.from, from), field(texts.compare.at, at),

@@ -36,6 +36,9 @@ export const bdi = (text, kind = "bdi") => el(kind, { dir: "auto" }, text);
 export const button = (label, onclick, more) => el("button",
   { type: "button", onclick, ...(typeof more === "string" ? { "aria-label": more } : more) }, label);
 
+export const searchInput = (label, more) =>
+  el("input", { type: "search", "aria-label": label, placeholder: label, ...more });
+
 let lastID = 0;
 export const newID = () => `id-${lastID += 1}`;
 
@@ -64,22 +67,30 @@ export function say(text) {
 let toastTimer = 0;
 
 // Shows a message below the view, with its buttons, for 20 seconds or until the next message. The message stays while
-// the pointer is over it or a button has the focus. It covers nothing, because its place could have a button.
+// the pointer is over it, a button has the focus, or a deadline is in it. It covers nothing, because its place could
+// have a button.
 export function toast(...content) {
   const place = document.getElementById("toast");
   const close = () => { clearTimeout(toastTimer); place.replaceChildren(); };
-  const leave = () => { if (place.matches(":hover, :focus-within")) wait(); else close(); };
+  const leave = () => { if (place.matches(":hover, :focus-within, :has([data-deadline])")) wait(); else close(); };
   const wait = () => { clearTimeout(toastTimer); toastTimer = setTimeout(leave, 20_000); };
   place.replaceChildren(el("div.toast", content,
     button("✕", close, { class: "quiet", "aria-label": texts.common.close })));
   wait();
 }
 
+// Downloads content as a file.
+export function save(name, content, type = "application/octet-stream") {
+  const url = URL.createObjectURL(new Blob([content], { type }));
+  el("a", { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
 // A line for an error: `tell(text)` shows the text, and screen readers read the text.
 export function alarm(kind = "p.notice.bad") {
   const element = el(kind, { role: "alert", hidden: true });
   element.tell = text => {
-    element.textContent = text || "";
+    element.replaceChildren(...[text || ""].flat(Infinity));
     element.hidden = !text;
   };
   // Also scrolls to the message. An action of the person calls this function.

@@ -1,7 +1,7 @@
 // The changes of all suites: their commits, newest first.
-import { Watch, get, getAll, pageOfSuites } from "./api.js";
+import { Watch, get, getSuites } from "./api.js";
 import { commitList, commitRow, page } from "./commits.js";
-import { bdi, debounced, el } from "./dom.js";
+import { bdi, debounced, el, searchInput } from "./dom.js";
 import { suitePath } from "./store.js";
 import { texts } from "./texts.js";
 import { undoDialogs } from "./undo.js";
@@ -73,8 +73,7 @@ export class Feed {
 
 export function feedView(app, first) {
   let isGone = false, feed = null, watch = null, newer = [];
-  const filter = (name, label) => el("input", { type: "search", name, "aria-label": label, placeholder: label,
-    oninput: () => begin() });
+  const filter = (name, label) => searchInput(label, { name, oninput: () => begin() });
   const filters = [
     el("select", { name: "since", "aria-label": texts.feed.time, onchange: () => begin() },
       texts.feed.times.map(([value, label]) => el("option", { value }, label))),
@@ -87,7 +86,7 @@ export function feedView(app, first) {
   const readBackTo = () => new Date(feed.oldestTime).toLocaleString();
 
   async function beginFeed() {
-    const { all, first } = await getAll("v1/suites", "suites", { limit: pageOfSuites });
+    const { all, first } = await getSuites();
     const newest = first.body.revision;
     if (!isGone) watch ||= new Watch("v1/observe", { suitePrefix: "" }, first.cursor, countNewCommit);
     newer = newer.filter(revision => revision > newest);
@@ -141,7 +140,7 @@ export function feedView(app, first) {
 
   const element = el("div.view.scrolls", { tabindex: 0, role: "region", "aria-label": texts.feed.title },
     el("div.head", el("h1", { tabindex: -1 }, texts.feed.title), count,
-      el("div.tools", commits.newer, filters)), commits.elements);
+      el("div.tools", filters)), commits.elements);
   return { element, focus: () => element.querySelector("h1").focus(),
     follow: place => {
       if (place.suite !== null || !place.query.has("changes")) return false;

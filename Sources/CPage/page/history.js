@@ -1,7 +1,7 @@
 // The history of a suite: its commits, with filters.
 import { get } from "./api.js";
 import { commitList, commitRow, page } from "./commits.js";
-import { debounced, el, newID, paced } from "./dom.js";
+import { debounced, el, newID, paced, searchInput } from "./dom.js";
 import { suitePath } from "./store.js";
 import { texts } from "./texts.js";
 import { undoDialogs } from "./undo.js";
@@ -12,8 +12,8 @@ export function historyView(app, store, first) {
   const target = suitePath(store.suite, "history");
   let isGone = false;
   const suggestions = el("datalist", { id: newID() });
-  const filter = (name, label, more) => el("input", { type: "search", value: first.query.get(name) || "",
-    "aria-label": label, placeholder: label, oninput: () => begin(), ...more });
+  const filter = (name, label, more) => searchInput(label,
+    { value: first.query.get(name) || "", oninput: () => begin(), ...more });
   const key = filter("key", texts.history.onlyKey, { list: suggestions.id, onfocus: suggest });
   const by = filter("by", texts.history.onlyCaller);
   const dialogs = undoDialogs(app, store.suite, () => isGone, () => commits.load(false));
@@ -49,14 +49,14 @@ export function historyView(app, store, first) {
   });
   const reload = debounced(250, () => commits.load(false));
   const lookForNewer = paced(300, () => commits.countNewer(() => read({ limit: page, ...query() })));
-  const element = el("div.scrolls", el("div.subhead", el("div.tools", key, suggestions, by, commits.newer)),
+  const element = el("div.scrolls", el("div.subhead", el("div.tools", key, suggestions, by)),
     commits.elements);
 
   function begin() {
     suggest();
-    const words = Object.fromEntries([["key", key.value], ["by", by.value.trim()]].filter(([, text]) => text));
+    const words = { history: "", key: key.value || undefined, by: query().by };
     if (location.hash.startsWith(app.link(store.suite, null, { history: "" })))
-      history.replaceState(null, "", app.link(store.suite, null, { history: "", ...words }));
+      history.replaceState(null, "", app.link(store.suite, null, words));
     reload();
   }
 

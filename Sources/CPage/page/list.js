@@ -1,5 +1,5 @@
 // A list of any length. Only the visible rows are in the document.
-import { el, newID, sign } from "./dom.js";
+import { el, newID, searchInput, sign } from "./dom.js";
 import { texts } from "./texts.js";
 
 const margin = 8;
@@ -195,7 +195,7 @@ export const wordsOf = text => text.toLowerCase().split(/\s+/).filter(Boolean);
 
 // A search field for a list. Arrow down and Enter focus the list. Escape empties the field, and then focuses the list.
 export function searchField(label, listOf, draw) {
-  const input = el("input", { type: "search", "aria-label": label, placeholder: `${label}  /`, oninput: () => {
+  const input = searchInput(label, { placeholder: `${label}  /`, oninput: () => {
     listOf().element.scrollTop = 0;
     draw();
   }, onkeydown: event => {

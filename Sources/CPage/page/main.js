@@ -1,10 +1,9 @@
 // The frame of the page: the router, the caller, the state of the connection, and the keyboard shortcuts.
 import { Caller, get, hasToken, isToken, on, persist, setToken } from "./api.js";
-import { openReview, trayBar } from "./changes.js";
+import { trayBar } from "./changes.js";
 import { ask, bdi, button, el, openDialog, say, sign } from "./dom.js";
-import { feedView } from "./feed.js";
-import { searchView } from "./search.js";
-import { serviceView } from "./service.js";
+import { lazyPart, loadWhenIdle, withModule } from "./modules.js";
+import { refreshCountdowns } from "./pending.js";
 import { suiteView } from "./suite.js";
 import { suitesView } from "./suites.js";
 import { texts } from "./texts.js";
@@ -12,21 +11,25 @@ import { Tray } from "./tray.js";
 import { clock, refreshTimes } from "./words.js";
 
 // The tray holds the edits that are not committed; its `check` asks the daemon whether it would accept them.
-const app = { tray: new Tray(), caller: null, go, link, review: () => openReview(app) };
+const app = { tray: new Tray(), caller: null, go, link,
+  review: () => withModule("./review.js", ({ openReview }) => openReview(app)) };
 const main = document.getElementById("main");
 let view = null;
 const views = {
-  suites: [texts.common.suites, suitesView], search: [texts.search.title, searchView],
-  changes: [texts.feed.title, feedView], service: [texts.frame.service, serviceView],
+  suites: [texts.common.suites, place => suitesView(app, place)],
+  search: [texts.search.title, place => later("./search.js", "searchView", place)],
+  changes: [texts.feed.title, place => later("./feed.js", "feedView", place)],
+  service: [texts.frame.service, place => later("./service.js", "serviceView", place)],
 };
+const later = (file, name, place) => lazyPart(file, module => module[name](app, place));
 // The name of a place that is not in a suite.
 const nameOf = ({ query }) => Object.keys(views).find(name => query.has(name)) || "suites";
 
-// The address of a view: `link("app", "player.volume")`, `link("app", null, { history: "" })`.
+// The address of a view: `link("app", "player.volume")`, `link("app", null, { history: "", key: undefined })`.
 function link(suite, key, query) {
   const place = [suite, key].filter(name => name !== undefined && name !== null).map(encodeURIComponent).join("/");
-  const words = Object.entries(query || {}).map(([name, value]) => value === "" ? name
-    : `${name}=${encodeURIComponent(value)}`);
+  const words = Object.entries(query || {}).filter(([, value]) => value !== undefined).map(([name, value]) =>
+    value === "" ? name : `${name}=${encodeURIComponent(value)}`);
   return `#/${place}${words.length ? `?${words.join("&")}` : ""}`;
 }
 
@@ -58,7 +61,7 @@ function route() {
     if (!dialog.querySelector("[name=token]")) dialog.close();
   if (view?.follow?.(place)) return markPlace(place);
   view?.leave?.();
-  view = place.suite !== null ? suiteView(app, place) : views[nameOf(place)][1](app, place);
+  view = place.suite !== null ? suiteView(app, place) : views[nameOf(place)][1](place);
   main.replaceChildren(view.element);
   markPlace(place);
   // The focus moves to the heading of a new view, so that a screen reader begins there. The browser announces the
@@ -81,6 +84,8 @@ const state = el("span.state.connecting", { id: "state" }, texts.frame.connectin
 const updated = el("span.updated");
 let isLive = null, stale = null, refusal = null;
 on("status", (news, problem) => {
+  // A view is complete when its stream begins.
+  if (news && !isLive) loadWhenIdle();
   const isBack = news && isLive === false;
   [isLive, refusal] = [news, problem];
   drawState();
@@ -109,6 +114,7 @@ function drawUpdated() {
 }
 
 setInterval(drawUpdated, 1000);
+setInterval(refreshCountdowns, 1000);
 setInterval(refreshTimes, 5000);
 
 // Why the page does not receive changes.

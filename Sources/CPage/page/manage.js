@@ -4,7 +4,7 @@ import { confirm, el, field } from "./dom.js";
 import { tellCommit } from "./changes.js";
 import { mistakeList } from "./commits.js";
 import { resolve } from "./schema.js";
-import { isSecret, isStored, present, suitePath } from "./store.js";
+import { isSecret, isStored, present, readSchema, suitePath } from "./store.js";
 import { texts } from "./texts.js";
 
 // Asks for a name before an action. `act` returns why the action failed, or nothing.
@@ -35,15 +35,6 @@ function planOf(app, store) {
     hasHidden: [...store.settings.values()].some(isSecret) && !app.caller.may("secrets", store.suite) };
 }
 
-async function schemaOf(suite) {
-  try {
-    return (await get(suitePath(suite, "schema"), {}, { isText: true })).body;
-  } catch (error) {
-    if (error.code === "no_schema") return null;
-    throw error;
-  }
-}
-
 // True if a suite exists.
 async function exists(suite) {
   try {
@@ -60,7 +51,7 @@ export async function cloneSuite(app, store, fail) {
   let schema;
   fail();
   try {
-    schema = await schemaOf(suite);
+    schema = (await readSchema(suite)).text;
   } catch (error) {
     return fail(error.message);
   }

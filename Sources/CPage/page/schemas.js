@@ -1,5 +1,6 @@
 // The schema of a suite: view, edit, check the effects, and apply.
 import { Problem, newKey, persist, send } from "./api.js";
+import { textDifference } from "./difference.js";
 import { alarm, button, confirm, el, field, loading } from "./dom.js";
 import { readDraft, saveDraft, schemaDraft } from "./drafts.js";
 import { mistake, offsetOf, parse, print, requestDepth } from "./exact.js";
@@ -7,7 +8,6 @@ import { tellCommit } from "./changes.js";
 import { changeList, mistakeList } from "./commits.js";
 import { noSchema, readSchema, suitePath } from "./store.js";
 import { texts } from "./texts.js";
-import { textDifference } from "./words.js";
 
 const beginning = print({
   $schema: "https://json-schema.org/draft/2020-12/schema", type: "object", additionalProperties: false,
@@ -200,6 +200,12 @@ export function schemaView(app, store, onDraft) {
     report.scrollIntoView({ block: "nearest" });
   }
 
+  async function whyRefused(problem, changedBefore) {
+    if (problem.code !== "precondition_failed") return problem.message;
+    await readAgain();
+    return changedBefore;
+  }
+
   // Shows what the text changes and its effects, and applies the text if the person agrees.
   function ask(effects, hasConflicts) {
     const choice = el("select",
@@ -220,9 +226,7 @@ export function schemaView(app, store, onDraft) {
           showNews(texts.schemas.applied);
           tellCommit(app, body.revision, texts.schemas.changed(store.suite));
         } catch (problem) {
-          if (problem.code !== "precondition_failed") return problem.message;
-          await readAgain();
-          return texts.schemas.changedBeforeApply;
+          return whyRefused(problem, texts.schemas.changedBeforeApply);
         }
       });
     dialog.classList.add("wide");
@@ -235,9 +239,7 @@ export function schemaView(app, store, onDraft) {
         open(noSchema);
         tellCommit(app, body.revision, texts.schemas.removed(store.suite));
       } catch (problem) {
-        if (problem.code !== "precondition_failed") return problem.message;
-        await readAgain();
-        return texts.schemas.changedBeforeRemoval;
+        return whyRefused(problem, texts.schemas.changedBeforeRemoval);
       }
     });
   }

@@ -1,7 +1,7 @@
 // The search for settings in all suites, by key, title and description. Values are not searched, because the search
 // must not reveal a secret.
-import { emit, get, getAll, pageOfSuites, persist } from "./api.js";
-import { alarm, bdi, button, debounced, el, say } from "./dom.js";
+import { emit, get, getSuites, persist } from "./api.js";
+import { alarm, bdi, button, debounced, el, say, searchInput } from "./dom.js";
 import { wordsOf } from "./list.js";
 import { resolve } from "./schema.js";
 import { suitePath } from "./store.js";
@@ -16,8 +16,8 @@ export function searchView(app, first) {
   // The keys of suites that were read, so that the next letter of a search does not read them again.
   const known = new Map();
   let kept = 0;
-  const input = el("input", { type: "search", "aria-label": texts.search.label, placeholder: texts.search.label,
-    value: first.query.get("search") || "", oninput: () => begin() });
+  const input = searchInput(texts.search.label,
+    { value: first.query.get("search") || "", oninput: () => begin() });
   const progress = el("p.count");
   const failure = alarm();
   const results = el("div.results");
@@ -39,16 +39,11 @@ export function searchView(app, first) {
     more.hidden = true;
     progress.textContent = "";
     if (!words.length) return;
-    const all = await persist(readSuites, failure.tell, () => isGone || mine !== turn);
-    if (!all) return;
-    [suites, done, found] = [all, 0, 0];
-    searchOn();
-  }
-
-  async function readSuites() {
-    const { all } = await getAll("v1/suites", "suites", { limit: pageOfSuites });
+    const answer = await persist(getSuites, failure.tell, () => isGone || mine !== turn);
+    if (!answer) return;
     emit("status", true);
-    return all;
+    [suites, done, found] = [answer.all, 0, 0];
+    searchOn();
   }
 
   // Searches the next suites, until a limit is reached.

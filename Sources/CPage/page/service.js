@@ -1,6 +1,7 @@
 // The service: whether it is ready, its version, its writes and its watchers.
 import { Problem, get, emit } from "./api.js";
 import { alarm, bdi, el, sign } from "./dom.js";
+import { pendingList } from "./pendinglist.js";
 import { texts } from "./texts.js";
 import { bytes } from "./words.js";
 
@@ -12,12 +13,18 @@ export function serviceView(app) {
   const samples = [];
   const facts = el("dl.facts-list"), conditions = el("ul.conditions"), charts = el("div.cards"),
     daemons = el("div.card", { hidden: true });
+  const pending = pendingList(app, () => readPending().catch(() => {}));
   const failure = alarm();
   const element = el("div.view.scrolls", { tabindex: 0, role: "region", "aria-label": texts.service.title },
     el("div.head", el("h1", { tabindex: -1 }, texts.service.title)), failure,
     el("section.cards", el("div.card", el("h2", texts.service.daemon), facts),
       el("div.card", el("h2", texts.service.readiness), conditions)),
-    charts, daemons);
+    pending.element, charts, daemons);
+
+  async function readPending() {
+    const { body } = await get("v1/pending");
+    if (!isGone) pending.show(body.pending);
+  }
 
   async function readiness() {
     try {
@@ -39,7 +46,7 @@ export function serviceView(app) {
 
   async function tick() {
     try {
-      const [service, ready, now] = await Promise.all([get("v1"), readiness(), metrics()]);
+      const [service, ready, now] = await Promise.all([get("v1"), readiness(), metrics(), readPending()]);
       if (isGone) return;
       failure.tell();
       emit("status", true);

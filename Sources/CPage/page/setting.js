@@ -1,13 +1,14 @@
 // The panel of a setting: its description, its editor, and its history.
-import { address, get, hasToken, persist } from "./api.js";
+import { curl, get, persist } from "./api.js";
 import { choice, newSide } from "./changes.js";
 import { bdi, button, el, loading, newID, paced, say } from "./dom.js";
 import { makeEditor } from "./editors.js";
 import { print } from "./exact.js";
+import { decision, whenDue } from "./pending.js";
 import { resolve, summary } from "./schema.js";
-import { isSecret, isStored, present, suitePath } from "./store.js";
+import { isSamePending, isSecret, isStored, present, suitePath } from "./store.js";
 import { texts } from "./texts.js";
-import { held, sourceBadge, time } from "./words.js";
+import { held, origin, sourceBadge } from "./words.js";
 
 // The content of an editor whose text is no value.
 const unclear = Symbol("unclear");
@@ -21,8 +22,8 @@ export function settingPanel(app, store, key, { back }) {
   const { tray } = app;
   let editor = null, made = "", inEditor = unclear, isGone = false, pastOf = null;
   let isWhole = false;
-  const task = el("div.task"), place = el("div.editor"), state = el("div.edit-state"), about = el("div.about"),
-    past = el("div.past");
+  const due = el("div.task"), task = el("div.task"), place = el("div.editor"), state = el("div.edit-state"),
+    about = el("div.about"), past = el("div.past");
   // A browser offers the clipboard only to pages of a secure origin.
   const copied = el("span.faint", { role: "status" });
   const copy = (label, textOf) => button(label, async () => {
@@ -33,12 +34,11 @@ export function settingPanel(app, store, key, { back }) {
     const value = present(store.at(key));
     return typeof value === "string" ? value : print(value);
   });
-  const copies = el("div.buttons", copy(texts.setting.copyKey, () => key), copyValue, copy(texts.setting.copyCurl,
-    () => `curl ${hasToken() ? '-H "Authorization: Bearer $TOKEN" ' : ""}'`
-      + `${address(suitePath(store.suite, "keys", key)).replaceAll("'", "%27")}'`), copied);
+  const copies = el("div.buttons", copy(texts.setting.copyKey, () => key), copyValue,
+    copy(texts.setting.copyCurl, () => curl(suitePath(store.suite, "keys", key))), copied);
   const heading = el("h2", { tabindex: -1, id: newID() }, bdi(key));
   const element = el("div.panel-body", { role: "group", "aria-labelledby": heading.id },
-    panelHead(back, heading), task, place, state, about, navigator.clipboard && copies, past);
+    panelHead(back, heading), due, task, place, state, about, navigator.clipboard && copies, past);
 
   function change(edit) {
     inEditor = "value" in edit ? edit.value : unclear;
@@ -88,12 +88,29 @@ export function settingPanel(app, store, key, { back }) {
       "default" in schema && el("p.facts", texts.setting.default,
         held({ value: schema.default, source: "default", isSecret: isSecret(setting) })),
       setting.modified && el("p.facts", setting.source === "stored" ? texts.setting.setAt : texts.setting.since,
-        time(setting.modified), setting.by && [texts.common.by, bdi(setting.by)],
-        setting.note && [": ", bdi(setting.note, "q")],
+        origin(setting),
         el("span.faint", texts.setting.revision(setting.revision))),
       isSecret(setting) && el("p.facts", texts.setting.secret),
     ].filter(Boolean));
     if (focused) (about.querySelector("button") || heading).focus();
+  }
+
+  // The pending revert stays the same element until it changes, so that a button keeps the focus.
+  let duePending;
+  function drawPending({ pending }) {
+    if (isSamePending(pending, duePending) || due.querySelector("[aria-busy=true]")) return;
+    duePending = pending;
+    // The reason why the action could not be ended stays.
+    if (!pending && due.querySelector(".error:not([hidden])")) return;
+    const hasFocus = due.contains(document.activeElement);
+    // The list of settings does not say what else the action concerns.
+    const action = pending && { suites: [{ suite: store.suite, keys: [key] }], ...pending };
+    const number = action?.suites.flatMap(({ keys = [] }) => keys).length;
+    due.replaceChildren(...(action ? [el("div.notice.due", decision(app, action, {
+      about: el("div", el("strong", whenDue(action)), number > 1 && el("p.facts", texts.pending.others(number))),
+      onEnd: changes => { app.endPending(changes); drawPending(store.at(key)); },
+    }))] : []));
+    if (hasFocus) (due.querySelector("button") || heading).focus();
   }
 
   function drawState(setting) {
@@ -145,8 +162,7 @@ export function settingPanel(app, store, key, { back }) {
         && change?.source !== "invalid";
       return change && el("li",
         el("div", held(newSide(change, isSecret(setting))), " ", sourceBadge(change.source)),
-        el("div.faint", time(commit.time), commit.by && [texts.common.by, bdi(commit.by)],
-          commit.note && [" · ", bdi(commit.note, "q")]),
+        el("div.faint", origin(commit)),
         mayPutBack && button(texts.setting.putBack, () => {
           tray.propose(store.at(key), change.source === "stored" ? { value: change.new } : { remove: true });
         }, texts.setting.putBackRevision(change.revision)));
@@ -158,6 +174,7 @@ export function settingPanel(app, store, key, { back }) {
   function update(keys) {
     if (isGone || (keys && !keys.includes(key))) return;
     const setting = store.at(key);
+    drawPending(setting);
     drawEditor(setting);
     drawAbout(setting);
     drawState(setting);

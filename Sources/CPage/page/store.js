@@ -1,6 +1,8 @@
 // The settings of a suite, kept up to date by the stream of commits.
 import { Problem, Watch, get, getAll, path, persist } from "./api.js";
 import { paced } from "./dom.js";
+import { print } from "./exact.js";
+import { pendingInterval } from "./pending.js";
 import { resolve } from "./schema.js";
 
 export const pageOfKeys = 5000;
@@ -18,6 +20,7 @@ export class Store {
     this.meanwhile = null;
     // Reads all keys again. Several events cause one read.
     this.reload = paced(150, () => this.#readAgain());
+    this.readPending = paced(500, () => this.#readPending());
   }
 
   // Reads all keys, then follows the stream from the cursor of the answer. Throws a Problem.
@@ -31,6 +34,8 @@ export class Store {
   close() {
     this.isClosed = true;
     this.reload.cancel();
+    this.readPending.cancel();
+    clearTimeout(this.timer);
     this.watch?.close();
   }
 
@@ -57,6 +62,7 @@ export class Store {
     this.removed.clear();
     Object.assign(this, { settings, cursor, isLoaded: true });
     this.apply(newer);
+    if (this.#hasPending) this.readPending();
   }
 
   async #readAgain() {
@@ -100,9 +106,37 @@ export class Store {
     }
     if (!keys.length) return;
     this.#mark(keys);
+    this.readPending();
     if (unclear.length > 20) this.reload();
     else for (const change of unclear) this.refresh(change.key).catch(() => this.reload());
     this.onChange(keys, false);
+  }
+
+  get #hasPending() { return [...this.settings.values()].some(({ pending }) => pending); }
+
+  // Reads the pending reverts of the suite, and again after a while if a setting has one.
+  async #readPending() {
+    clearTimeout(this.timer);
+    if (this.isClosed) return;
+    if (!document.hidden) {
+      const answer = await get("v1/pending", { suite: this.suite }).catch(() => null);
+      if (this.isClosed) return;
+      if (answer) this.setPending(answer.body.pending, answer.body.revision);
+    }
+    if (this.#hasPending) this.timer = setTimeout(() => this.readPending(), pendingInterval);
+  }
+
+  // Takes the pending actions at a revision. A revert restores the settings that its commit changed last.
+  setPending(actions, revision) {
+    const byCommit = new Map(actions.filter(({ action }) => action === "revert").map(each => [each.commit, each]));
+    const keys = [];
+    for (const [key, setting] of this.settings) {
+      const before = setting.pending, pending = byCommit.get(setting.revision);
+      if (setting.revision > revision || isSamePending(before, pending)) continue;
+      this.settings.set(key, { ...setting, pending });
+      keys.push(key);
+    }
+    if (keys.length) this.onChange(keys, false);
   }
 
   // Reads one key again, with its schema. Returns the setting, or undefined if there is none.
@@ -162,9 +196,12 @@ export const isSecret = setting => setting.secret === true || resolve(setting.sc
 export const stateOf = setting =>
   ({ value: present(setting), source: setting.source, isSecret: isSecret(setting) });
 
+// True if two settings have the same pending action, or none.
+export const isSamePending = (one, other) => one === other || print([one]) === print([other]);
+
 export function settled(known, change) {
   const { key, suite, schema, writable } = known;
-  const { new: value, source, revision, modified, by, note, secret } = change;
+  const { new: value, source, revision, modified, by, note, secret, pending } = change;
   return { suite, key, value: value === undefined && !secret ? null : value, source, revision, modified, by, note,
-    secret, schema, writable };
+    secret, schema, writable, pending };
 }

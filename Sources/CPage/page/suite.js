@@ -1,22 +1,20 @@
 // A suite: a tree of its settings by the dots in their names, and the panel of the open setting.
-import { absentSetting, absentSuite } from "./absent.js";
-import { persist } from "./api.js";
-import { compareView } from "./compare.js";
-import { alarm, ask, bdi, button, debounced, el, loading, paced, say, sign } from "./dom.js";
+import { curl, persist } from "./api.js";
+import { alarm, ask, bdi, button, debounced, el, loading, paced, say, sign, toast } from "./dom.js";
 import { hasSchemaDraft } from "./drafts.js";
 import { isNumber } from "./exact.js";
-import { historyView } from "./history.js";
 import { List, headings, searchField, wordsOf } from "./list.js";
-import { cloneSuite, dropSuite } from "./manage.js";
 import { menu } from "./menu.js";
+import { lazyPart, withModule } from "./modules.js";
+import { countdown } from "./pending.js";
 import { resolve } from "./schema.js";
-import { schemaView } from "./schemas.js";
 import { settingPanel } from "./setting.js";
-import { Store, isSecret, present, stateOf } from "./store.js";
+import { Store, isSecret, present, stateOf, suitePath } from "./store.js";
 import { texts } from "./texts.js";
-import { openImport, exportSuite } from "./transfer.js";
 import { naturalOrder, rowsOf } from "./tree.js";
 import { brief, held, sourceBadge, time } from "./words.js";
+
+const transfer = (name, ...values) => withModule("./transfer.js", module => module[name](...values));
 
 export function suiteView(app, first) {
   const { suite } = first;
@@ -31,10 +29,15 @@ export function suiteView(app, first) {
     app.go(suite, null, { show: "invalid" });
   } });
   const body = el("div.part-view", loading());
+  const mayManage = app.caller.may("schema", suite);
   const actions = menu(texts.manage.actions(suite), () => [
-    [texts.manage.clone, () => cloneSuite(app, store, failure.tell)],
-    [texts.manage.drop, () => dropSuite(app, store, failure.tell)]]);
-  const head = el("div.head", heading, app.caller.may("schema", suite) && actions, tabs, invalid);
+    [texts.compare.title, () => app.go(suite, null, { compare: "" })],
+    [texts.suite.export, () => transfer("exportSuite", store)],
+    navigator.clipboard && [texts.setting.copyCurl, copyCurl],
+    mayManage && [texts.manage.clone, () => manage("cloneSuite")],
+    mayManage && [texts.manage.drop, () => manage("dropSuite")]]);
+  const manage = name => withModule("./manage.js", module => module[name](app, store, failure.tell));
+  const head = el("div.head", heading, actions, tabs, invalid);
   const element = el("div.view", head, failure, body);
   const countInvalid = paced(200, () => {
     const number = [...store.settings.values()].filter(({ source }) => source === "invalid").length;
@@ -50,6 +53,11 @@ export function suiteView(app, first) {
   });
 
   const tabOf = ({ query }) => ["history", "compare", "schema"].find(name => query.has(name)) || "settings";
+
+  async function copyCurl() {
+    const problem = await navigator.clipboard.writeText(curl(suitePath(suite))).catch(error => error);
+    toast(problem ? el("p.error", problem.message) : el("p", texts.setting.copied));
+  }
 
   // A suite that does not exist has no settings and no schema until the person decides to create the suite.
   function partOf(place) {
@@ -70,6 +78,14 @@ export function suiteView(app, first) {
       el("a", { href: app.link(suite, null, query), "aria-current": id === name ? "page" : null }, label)));
   }
 
+  const create = () => { isCreating = true; draw(); };
+  const parts = {
+    absent: ["./absent.js", module => module.absentSuite(app, store, create)],
+    history: ["./history.js", module => module.historyView(app, store, place)],
+    compare: ["./compare.js", module => module.compareView(app, store, place)],
+    schema: ["./schemas.js", module => module.schemaView(app, store, drawTabs)],
+  };
+
   function draw() {
     const name = partOf(place);
     actions.hidden = !store.exists;
@@ -79,9 +95,7 @@ export function suiteView(app, first) {
     if (part === settings) settings?.pause();
     else part?.leave();
     if (place.query.has("create")) isCreating = true;
-    part = name === "absent" ? absentSuite(app, store, () => { isCreating = true; draw(); })
-      : name === "history" ? historyView(app, store, place) : name === "compare" ? compareView(app, store, place)
-      : name === "schema" ? schemaView(app, store, drawTabs) : settings || settingsPart(app, store, place);
+    part = name === "settings" ? settings || settingsPart(app, store, place) : lazyPart(...parts[name], "div.scrolls");
     part.name = name;
     body.replaceChildren(part.element);
     if (name !== "settings") return;
@@ -93,6 +107,7 @@ export function suiteView(app, first) {
     const isOpen = await persist(() => store.open().then(() => true), failure.tell, () => isGone);
     if (!isOpen) return;
     app.tray.onCommit = changes => store.apply(changes);
+    app.endPending = changes => { store.apply(changes); store.readPending(); };
     app.tray.compare(store);
     countInvalid();
     draw();
@@ -167,8 +182,7 @@ function settingsPart(app, store, first) {
     { id: "changed", label: texts.suite.changed, keyOf: ({ modified = "" }) => modified, isReversed: true },
   ], draw);
   // The address has the search and the filter, so that a person can send the view to another person.
-  const query = () => Object.fromEntries(
-    [["search", search.value.trim()], ["show", filter.value]].filter(([, value]) => value));
+  const query = () => ({ search: search.value.trim() || undefined, show: filter.value || undefined });
   const openKey = (key, more) => app.go(store.suite, key, { ...query(), ...more });
   const keepAddress = debounced(250, () => {
     // The address may be that of another view already.
@@ -178,8 +192,8 @@ function settingsPart(app, store, first) {
   const mayWrite = app.caller.may("write", store.suite);
   const more = el("div.tools", search, filter,
     mayWrite && [button(texts.common.add, addSetting, texts.suite.add),
-      button(texts.suite.import, () => openImport(app, store))],
-    button(texts.suite.export, () => exportSuite(store)));
+      button(texts.suite.import, () => transfer("openImport", store, app))],
+    button(texts.suite.export, () => transfer("exportSuite", store)));
   const empty = el("div.empty", { hidden: true });
   const side = el("section.panel", { "aria-label": texts.suite.setting, hidden: true });
   const element = el("div.columns", el("div.column", el("div.subhead", more, total), empty,
@@ -207,6 +221,8 @@ function settingsPart(app, store, first) {
     const note = [title, description].filter(Boolean).join(": ");
     const value = edit && "value" in edit ? edit.value : setting.value;
     const isSwitch = typeof value === "boolean" && setting.writable && !isSecret(setting);
+    const due = setting.pending && el("span.mark.due", sign("⟲ "), el("span.unseen", texts.pending.revertsIn),
+      countdown(setting.pending.deadline));
     return [
       name, el("span.note", { title: note, dir: "auto" }, deprecated && [el("span.mark", texts.suite.deprecated), " "],
         title && el("b", title), title && description && " ", description),
@@ -215,9 +231,9 @@ function settingsPart(app, store, first) {
         : edit.remove ? texts.suite.reset : edit.isSecret ? texts.suite.newSecret
           : held({ value: edit.value }, { onOneLine: true }),
         el("span.mark", edit.other ? texts.suite.conflict : edit.errors.length || edit.mistake ? texts.suite.refused
-          : texts.suite.isEdited))
+          : texts.suite.isEdited), due)
         : el("span.now", isSwitch && switchSign(value), held(stateOf(setting), { onOneLine: true }),
-          (readOnly || !setting.writable) && el("span.mark", texts.suite.locked)),
+          (readOnly || !setting.writable) && el("span.mark", texts.suite.locked), due),
       sourceBadge(setting.source), el("span.changed", time(setting.modified)),
     ];
   }
@@ -265,7 +281,7 @@ function settingsPart(app, store, first) {
   function stamp({ setting, label, level, place, total }) {
     const edit = tray.at(store.suite, setting.key);
     return [setting.revision, setting.source, label, level, place, total, setting.key === key,
-      store.isFresh(setting.key),
+      store.isFresh(setting.key), setting.pending?.deadline,
       ...(edit ? [edit.mistake, edit.errors.length, Boolean(edit.other), edit.remove ? "" : brief(edit.value, 60)]
         : [])].join(" ");
   }
@@ -306,6 +322,10 @@ function settingsPart(app, store, first) {
     panel = key = null;
   }
 
+  // The panel of a key that does not exist is replaced when the key exists.
+  const absentPanel = (key, actions) => Object.assign(lazyPart("./absent.js",
+    ({ absentSetting }) => absentSetting(app, store, key, actions), "div.panel-body"), { isAbsent: true });
+
   const isKnown = place => store.settings.has(place.key) || place.query.has("create")
     || tray.at(store.suite, place.key);
 
@@ -327,7 +347,7 @@ function settingsPart(app, store, first) {
         list.element.focus();
       };
       panel = key === null ? null : isKnown(place) ? settingPanel(app, store, key, { back })
-        : absentSetting(app, store, key, { back, create: () => { wantsFocus = true; openKey(key, { create: "" }); } });
+        : absentPanel(key, { back, create: () => { wantsFocus = true; openKey(key, { create: "" }); } });
       side.hidden = !panel;
       side.replaceChildren(...(panel ? [panel.element] : []));
       element.classList.toggle("has-panel", Boolean(panel));
@@ -364,11 +384,11 @@ function settingsPart(app, store, first) {
     element,
     focus: () => { if (first.key === null || !panel) list.focusQuietly(); },
     follow: show, pause,
-    change: keys => {
+    change: (keys, isWhole) => {
       soon();
       unmark();
       if (panel?.isAbsent && isKnown(last)) show(last);
-      panel?.update(keys);
+      panel?.update(isWhole ? undefined : keys);
     },
     leave: () => {
       tray.listeners.delete(ofTray);

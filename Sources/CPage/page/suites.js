@@ -1,11 +1,11 @@
 // The list of suites, with the number of settings and the last commit of each.
-import { Watch, get, getAll, pageOfSuites, persist } from "./api.js";
+import { Watch, get, getSuites, persist } from "./api.js";
 import { alarm, ask, bdi, button, el, loading, paced } from "./dom.js";
 import { List, headings, searchField, wordsOf } from "./list.js";
 import { suitePath } from "./store.js";
 import { texts } from "./texts.js";
 import { naturalOrder } from "./tree.js";
-import { time } from "./words.js";
+import { origin } from "./words.js";
 
 export function suitesView(app) {
   let suites = [], watch = null, isGone = false;
@@ -37,7 +37,7 @@ export function suitesView(app) {
     const { suite: name, keyCount, invalidCount, hasSchema } = suite;
     const last = el("span.last");
     const commit = lastCommits.get(`${name} ${suite.revision}`);
-    if (commit) last.append(...words(commit));
+    if (commit) last.append(words(commit));
     else lookUp(suite, last);
     return [el("span.name", bdi(name)), el("span.tag", hasSchema ? texts.suites.schema : ""),
       el("span.keys-count", texts.common.settingCount(keyCount)),
@@ -45,7 +45,7 @@ export function suitesView(app) {
       last];
   }
 
-  const words = commit => [time(commit.time), commit.by ? el("span.faint", texts.common.by, bdi(commit.by)) : ""];
+  const words = ({ time, by }) => el("span", origin({ time, by }));
 
   // Requests the last commit only for rows that stay in view, because scrolling passes many rows.
   function lookUp(suite, place) {
@@ -56,7 +56,7 @@ export function suitesView(app) {
         const [commit] = body.commits;
         if (!commit) return;
         lastCommits.set(`${suite.suite} ${suite.revision}`, commit);
-        place.replaceChildren(...words(commit));
+        place.replaceChildren(words(commit));
       } catch {
         place.textContent = "";
       }
@@ -81,7 +81,7 @@ export function suitesView(app) {
   }
 
   async function load() {
-    const { all, first } = await getAll("v1/suites", "suites", { limit: pageOfSuites });
+    const { all, first } = await getSuites();
     suites = all;
     wait.remove();
     draw();

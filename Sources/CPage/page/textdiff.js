@@ -1,6 +1,7 @@
 // Differences of two texts: the lines that differ, and the words that differ within a line.
 import { el } from "./dom.js";
 import { texts } from "./texts.js";
+import { isBase64 } from "./words.js";
 
 // A table of more cells takes too long.
 const mostCells = 1_000_000;
@@ -49,10 +50,6 @@ export function markedTexts(before, after) {
     return nodes.map(({ kind, text }) => kind === "span" ? text : el("mark", text));
   });
 }
-
-// True if a text is long and looks like the base64 of other content than text.
-export const isBase64 = text => text.length >= 80 && text.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(text)
-  && /[A-Z]/.test(text) && /[a-z]/.test(text) && /[+/=]/.test(text);
 
 // The part of a long line where it begins to differ from another line.
 function shortened(text, other = "") {

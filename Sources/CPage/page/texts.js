@@ -11,6 +11,9 @@ export const texts = {
     by: " by ", settings: "Settings", history: "History", schema: "Schema", suites: "Suites",
     settingCount: number => count(number, "setting"),
     found: (number, all) => `${number} of ${all}`,
+    tryAgain: "Try again",
+    moduleFailure: "The daemon does not answer, so this part of the page cannot be loaded. Try again, or reload the "
+      + "page.",
     networkFailure: "The daemon does not answer. The page tries again.",
     statusFailure: status => `The daemon answered with status ${status}.`,
   },
@@ -104,8 +107,8 @@ export const texts = {
   },
   history: {
     onlyKey: "Only this key, or player.*", onlyCaller: "Only this caller", older: "Show older commits",
-    newer: (number, most) => number
-      ? `Show ${number < most ? number : `${most} or more`} new ${number === 1 ? "commit" : "commits"}` : "",
+    newer: (number, most) =>
+      `Show ${number < most ? number : `${most} or more`} new ${number === 1 ? "commit" : "commits"}`,
     noMatch: "No commits match.", none: "The history of this suite is empty.",
     dropped: "Suite dropped", noChanges: "No changes", showMore: number => `Show ${count(number, "more change")}`,
     revision: number => `revision ${number}`,
@@ -214,6 +217,29 @@ export const texts = {
     behind: number => `, ${count(number, "batch", "batches")} behind`,
     last: minutes => `in the last ${minutes} minutes`, ago: minutes => `${minutes} min ago`, now: "now",
     value: (title, value, top) => `${title}: ${value} now, on a scale from 0 to ${top}`,
+  },
+  pending: {
+    title: "Pending changes", none: "No change waits for a confirmation or a time.",
+    within: "Revert unless confirmed within", times: [["", "do not revert"], ["1m", "1 minute"], ["5m", "5 minutes"],
+      ["15m", "15 minutes"], ["1h", "1 hour"], ["4h", "4 hours"], ["1d", "1 day"]],
+    // By the kind of the action.
+    due: { confirm: timer => ["Reverts in ", timer, " unless confirmed"], until: timer => ["Reverts in ", timer],
+      effective: timer => ["Scheduled write in ", timer] },
+    revertsIn: "reverts in ", thenReverts: time => `Then reverts at ${time}.`,
+    seconds: number => `${number} s`, minutes: number => `${number} min`,
+    hours: (hours, minutes) => `${hours} h${minutes ? ` ${minutes} min` : ""}`,
+    days: (days, hours) => `${days} d${hours ? ` ${hours} h` : ""}`,
+    decisions: { confirm: "Keep", revert: "Revert now", cancel: "Cancel" },
+    outcomes: { confirmed: "The change is kept", reverted: "The change was reverted",
+      cancelled: "The scheduled write was cancelled", carried_out: "The scheduled write was carried out",
+      refused: "The daemon refused the scheduled write", undone: "The commit was undone",
+      dropped: "The suite was dropped" },
+    ended: "This has ended already. ", unknown: "The history shows the commits.",
+    lost: "The daemon does not answer. Try again: nothing is done twice.",
+    stays: reasons => `Some settings keep their values: ${reasons}.`,
+    others: number => `The buttons act on all ${number} settings of the commit.`,
+    more: number => ` and ${number} more`,
+    wholeSuite: "the whole suite", schema: "the schema", made: "Made ",
   },
   transfer: {
     exported: "Exported the stored settings", exportFailed: "Export failed",

@@ -1,7 +1,6 @@
 // Import and export of settings. An import becomes edits.
 import { get } from "./api.js";
-import { button, el, field, openDialog, say } from "./dom.js";
-import { save } from "./editors.js";
+import { button, el, field, openDialog, save, say } from "./dom.js";
 import { isSame, membersOf, mistake, parse, typeOf } from "./exact.js";
 import { isSecret, present, suitePath } from "./store.js";
 import { texts } from "./texts.js";
@@ -20,7 +19,7 @@ const isUTF8 = file => file.arrayBuffer().then(bytes => new TextDecoder("utf-8",
   .then(() => true, () => false);
 
 // Reads a file of settings, shows the differences, and adds them to the edits.
-export function openImport(app, store) {
+export function openImport(store, app) {
   let values = null;
   const plan = el("div", { "aria-live": "polite" });
   const whole = el("input", { type: "checkbox", onchange: () => show() });

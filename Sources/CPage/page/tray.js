@@ -186,8 +186,9 @@ export class Tray {
     if (!isPlaced) this.problem = problem.message;
   }
 
-  // Commits the edits together. Returns the answer, or null if the commit failed; `failure` or the edits say why.
-  async commit(note) {
+  // Commits the edits together. With `confirm`, a time span, the daemon reverts the commit unless a person confirms it.
+  // Returns the answer, or null if the commit failed; `failure` or the edits say why.
+  async commit(note, confirm) {
     const edits = this.next;
     if (!this.canCommit) return null;
     this.isSending = true;
@@ -203,13 +204,13 @@ export class Tray {
     };
     const query = this.#query({});
     // A commit whose answer was lost is repeated with the same idempotency key, so that it is not made twice.
-    const form = print([body, query, note]);
+    const form = print([body, query, note, confirm]);
     if (this.lost?.form !== form) this.lost = { form, key: newKey() };
     try {
-      const { body: answer } = await send("POST", "v1/transaction", { body, query, note, key: this.lost.key });
+      const { body: answer } = await send("POST", "v1/transaction", { body, query, note, confirm, key: this.lost.key });
       this.lost = null;
       this.note = "";
-      this.onCommit?.(answer.changes || []);
+      this.onCommit?.((answer.changes || []).map(change => ({ ...change, pending: answer.pending })));
       for (const edit of edits) {
         const newer = this.at(edit.suite, edit.key);
         if (newer === edit) this.edits.delete(id(edit.suite, edit.key));

@@ -2,11 +2,11 @@
 import { newKey, send } from "./api.js";
 import { tellCommit } from "./changes.js";
 import { changeList, mistakeList } from "./commits.js";
+import { textDifference } from "./difference.js";
 import { bdi, confirm, el, field, newID } from "./dom.js";
 import { parse, print } from "./exact.js";
 import { readSchema, suitePath } from "./store.js";
 import { texts } from "./texts.js";
-import { textDifference } from "./words.js";
 
 // Shows the lines of the schemas of two suites and moments that differ.
 export async function schemaDifference(...places) {
@@ -27,8 +27,7 @@ export function undoDialogs(app, suite, isGone, onDone) {
     return el("details", { ontoggle: async event => {
       if (!event.target.open || content.hasChildNodes()) return;
       try {
-        const lines = await schemaDifference([suite, revision - 1], [suite, revision]);
-        content.replaceChildren(...[lines].flat().filter(Boolean));
+        content.replaceChildren(el("div", await schemaDifference([suite, revision - 1], [suite, revision])));
       } catch (error) {
         content.replaceChildren(el("p.error", error.message));
       }
@@ -136,8 +135,7 @@ export function undoDialogs(app, suite, isGone, onDone) {
         if (changed !== false) tellCommit(app, revision, title);
         onDone();
       } catch (problem) {
-        return problem.code === "precondition_failed"
-          ? texts.history.changedElsewhere : problem.message;
+        return problem.code === "precondition_failed" ? texts.history.changedElsewhere : problem.message;
       }
     });
   }

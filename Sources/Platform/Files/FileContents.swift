@@ -13,7 +13,7 @@ package enum FileContents {
     package static func read(
         _ path: String, upTo count: Int = .max, waitsForPipe: Bool = true
     ) throws(SystemError) -> [UInt8] {
-        let number = open(path, O_RDONLY | O_CLOEXEC | (waitsForPipe ? 0 : O_NONBLOCK))
+        let number = open(path.systemBytes, O_RDONLY | O_CLOEXEC | (waitsForPipe ? 0 : O_NONBLOCK))
         guard number >= 0 else { throw SystemError(call: "open") }
         let file = Descriptor(number)
         return try read(file.number, upTo: count)
@@ -26,11 +26,11 @@ package enum FileContents {
     ///   bytes.
     package static func readRegularFile(_ path: String, upTo count: Int) throws(UnreadableFile) -> [UInt8] {
         var status = stat()
-        guard stat(path, &status) == 0 else { throw .failed(SystemError(call: "stat")) }
+        guard stat(path.systemBytes, &status) == 0 else { throw .failed(SystemError(call: "stat")) }
         // Check before `open`, because opening a device can have an effect on the device.
         try checkKind(status)
-        // With O_NONBLOCK, because the path may lead to a FIFO by now.
-        let number = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+        // With O_NONBLOCK, the call does not wait if another process has replaced the file by a FIFO since the check.
+        let number = open(path.systemBytes, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard number >= 0 else { throw .failed(SystemError(call: "open")) }
         let file = Descriptor(number)
         guard fstat(file.number, &status) == 0 else { throw .failed(SystemError(call: "fstat")) }
@@ -58,7 +58,7 @@ package enum FileContents {
     /// True if the file is a pipe, which a process can read only once.
     package static func isPipe(_ path: String) -> Bool {
         var status = stat()
-        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO
+        return stat(path.systemBytes, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO
     }
 
     private static func checkKind(_ status: stat) throws(UnreadableFile) {

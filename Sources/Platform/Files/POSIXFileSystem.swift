@@ -12,7 +12,7 @@ package struct POSIXFileSystem: FileSystem {
 
     package func makeDirectory(_ path: String) throws(FileError) {
         let parent = path.parentDirectory ?? "."
-        if mkdir(path, 0o700) != 0 {
+        if mkdir(path.systemBytes, 0o700) != 0 {
             let code = errno
             if code == EEXIST { return }
             guard code == ENOENT, parent != path, parent != "." else {
@@ -20,7 +20,9 @@ package struct POSIXFileSystem: FileSystem {
             }
             try makeDirectory(parent)
             // Another thread or process may have created the directory in the meantime.
-            if mkdir(path, 0o700) != 0, errno != EEXIST { throw FileError(.makeDirectory, path, code: errno) }
+            if mkdir(path.systemBytes, 0o700) != 0, errno != EEXIST {
+                throw FileError(.makeDirectory, path, code: errno)
+            }
         }
         try syncDirectory(parent)
     }
@@ -37,10 +39,12 @@ package struct POSIXFileSystem: FileSystem {
             // Without O_NOFOLLOW, because an operator may use a symbolic link to a data directory.
             case .directory: O_RDONLY | O_DIRECTORY
             }
-        guard access != .directory else { return try check(Glibc.open(path, flags | O_CLOEXEC), .open, path) }
+        guard access != .directory else {
+            return try check(Glibc.open(path.systemBytes, flags | O_CLOEXEC), .open, path)
+        }
         // O_NONBLOCK, because otherwise the call would wait until another process opens the other end of a FIFO.
         let descriptor = try check(
-            Glibc.open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0o600), .open, path)
+            Glibc.open(path.systemBytes, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0o600), .open, path)
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             close(descriptor)
@@ -108,21 +112,21 @@ package struct POSIXFileSystem: FileSystem {
 
     package func syncDirectory(_ path: String) throws(FileError) {
         let descriptor = try check(
-            Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), .syncDirectory, path)
+            Glibc.open(path.systemBytes, O_RDONLY | O_DIRECTORY | O_CLOEXEC), .syncDirectory, path)
         defer { close(descriptor) }
         try check(fsync(descriptor), .syncDirectory, path)
     }
 
     package func rename(_ path: String, to new: String) throws(FileError) {
-        try check(Glibc.rename(path, new), .rename, path)
+        try check(Glibc.rename(path.systemBytes, new.systemBytes), .rename, path)
     }
 
     package func remove(_ path: String) throws(FileError) {
-        try check(unlink(path), .remove, path)
+        try check(unlink(path.systemBytes), .remove, path)
     }
 
     package func list(_ path: String) throws(FileError) -> [String] {
-        guard let stream = opendir(path) else { throw FileError(.list, path, code: errno) }
+        guard let stream = opendir(path.systemBytes) else { throw FileError(.list, path, code: errno) }
         defer { closedir(stream) }
         var names: [String] = []
         while true {
@@ -132,7 +136,7 @@ package struct POSIXFileSystem: FileSystem {
                 return names
             }
             let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+                String(escapingInvalidBytesOf: bytes.prefix { $0 != 0 })
             }
             if name != "." && name != ".." { names.append(name) }
         }
@@ -140,7 +144,7 @@ package struct POSIXFileSystem: FileSystem {
 
     package func status(_ path: String) throws(FileError) -> FileStatus {
         var status = stat()
-        try check(stat(path, &status), .status, path)
+        try check(stat(path.systemBytes, &status), .status, path)
         return FileStatus(status)
     }
 
@@ -163,7 +167,7 @@ package struct POSIXFileSystem: FileSystem {
     ) throws(FileError) -> FileIdentity {
         var status = statx()
         let requested = UInt32(STATX_BASIC_STATS) | UInt32(STATX_BTIME)
-        try check(statx(descriptor, name, flags, requested, &status), .status, path)
+        try check(statx(descriptor, name.systemBytes, flags, requested, &status), .status, path)
         let (seconds, nanoseconds) = (status.stx_btime.tv_sec, Int64(status.stx_btime.tv_nsec))
         let hasCreationTime = status.stx_mask & UInt32(STATX_BTIME) != 0
         return FileIdentity(

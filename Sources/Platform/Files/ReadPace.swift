@@ -1,12 +1,13 @@
 internal import Glibc
 internal import Synchronization
 
-/// A speed limit for reads that verify that the disk still returns the bytes of files. Such a read bypasses the page
-/// cache: it reads from the disk, and then removes the bytes from the page cache. Thread-safe.
+/// A speed limit for reads that check whether the disk still returns the bytes of files. A read with this limit reads
+/// from the disk instead of the page cache, and then removes the bytes from the page cache. Thread-safe.
 package final class ReadPace: Sendable {
     private let bytesPerSecond: Int
     private let hasStopped = Atomic(false)
-    /// In microseconds. A read sleeps in steps of this length, and checks after each step whether it must stop.
+    /// The longest sleep in microseconds. A read sleeps in steps of at most this length, and checks after each step
+    /// whether `stop` was called.
     private static let longestSleep = 50_000
 
     package init(bytesPerSecond: Int) {

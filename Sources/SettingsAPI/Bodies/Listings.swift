@@ -72,13 +72,19 @@ public struct SuiteListing: Equatable, Sendable {
         public var revision: Revision
         /// True if the suite has a schema.
         public var hasSchema: Bool
+        /// True if the suite was dropped. The daemon still has commits of the suite, and `revision` is the last of them.
+        public var isDropped: Bool
 
-        package init(suite: SuiteName, keyCount: Int64, invalidCount: Int64, revision: Revision, hasSchema: Bool) {
+        package init(
+            suite: SuiteName, keyCount: Int64, invalidCount: Int64, revision: Revision, hasSchema: Bool,
+            isDropped: Bool = false
+        ) {
             self.suite = suite
             self.keyCount = keyCount
             self.invalidCount = invalidCount
             self.revision = revision
             self.hasSchema = hasSchema
+            self.isDropped = isDropped
         }
     }
 
@@ -115,7 +121,7 @@ extension SuiteListing.Entry: JSONBody {
         self.init(
             suite: try reader.required("suite"), keyCount: try reader.required("keyCount"),
             invalidCount: try reader.optional("invalidCount") ?? 0, revision: try reader.required("revision"),
-            hasSchema: try reader.required("hasSchema"))
+            hasSchema: try reader.required("hasSchema"), isDropped: try reader.optional("dropped") ?? false)
     }
 
     package func writeMembers(to writer: inout JSONWriter) {
@@ -124,6 +130,7 @@ extension SuiteListing.Entry: JSONBody {
         writer.member("invalidCount", invalidCount)
         writer.member("revision", revision)
         writer.member("hasSchema", hasSchema)
+        if isDropped { writer.member("dropped", true) }
     }
 }
 

@@ -122,7 +122,7 @@ extension JSONWriter {
 }
 
 extension ObjectReader {
-    fileprivate func schema(orText text: String?) throws(BodyError) -> JSONValue {
+    func schema(orText text: String?) throws(BodyError) -> JSONValue {
         guard let text else { return try required("schema") }
         return try JSONValue(ofSchemaText: text)
     }

@@ -34,60 +34,59 @@ package struct PendingAction: Equatable, Sendable {
         case effective
     }
 
-    package enum Task: Equatable, Sendable {
-        /// Reverts the commit with this revision.
-        case revert(Revision)
-        /// Carries out a write. If `until` is not nil, the commit of the write is reverted at that instant.
-        indirect case write(ScheduledWrite, until: Timestamp?)
-    }
-
     package let id: PendingID
     package var kind: Kind
-    package var deadline: Timestamp
+    package private(set) var deadline: Timestamp
     /// The milliseconds from the commit that set the deadline until the deadline.
-    package var period: Int64
+    package private(set) var period: Int64
     package let created: Timestamp
     /// The caller that created the action, and the note of its request.
     package let origin: CommitOrigin?
     /// The settings and schemas that the action concerns.
     package var scopes: [PendingScope]
-    package var task: Task
+    /// The revision of the commit that the action reverts; nil for a scheduled write.
+    package var commit: Revision?
+    /// The write that the action carries out; nil for a revert, and in the event that ends the action.
+    package var write: ScheduledWrite?
+    /// The instant at which the commit of the scheduled write is to be reverted; nil if it stays in effect.
+    package var until: Timestamp?
 
+    /// Makes the action that a commit with this revision and time creates.
     package init(
-        id: PendingID, kind: Kind, deadline: Timestamp, period: Int64, created: Timestamp, origin: CommitOrigin?,
-        scopes: [PendingScope], task: Task
+        createdBy revision: Revision, at time: Timestamp, kind: Kind, deadline: Timestamp, origin: CommitOrigin?,
+        scopes: [PendingScope], commit: Revision? = nil, write: ScheduledWrite? = nil, until: Timestamp? = nil
     ) {
-        self.id = id
+        id = PendingID(revision)
         self.kind = kind
         self.deadline = deadline
-        self.period = period
-        self.created = created
+        period = deadline.milliseconds - time.milliseconds
+        created = time
         self.origin = origin
         self.scopes = scopes
-        self.task = task
+        self.commit = commit
+        self.write = write
+        self.until = until
     }
 
-    /// The revision of the commit that the action reverts; nil for a scheduled write.
-    package var commit: Revision? { if case .revert(let commit) = task { commit } else { nil } }
-    /// The instant at which the commit of a scheduled write is to be reverted.
-    package var until: Timestamp? { if case .write(_, let until) = task { until } else { nil } }
-    package var scheduledWrite: ScheduledWrite? { if case .write(let write, _) = task { write } else { nil } }
+    /// Sets the deadline by a commit with this time.
+    package mutating func move(to deadline: Timestamp, at time: Timestamp) {
+        self.deadline = deadline
+        period = max(0, deadline.milliseconds - time.milliseconds)
+    }
 }
 
 extension PendingAction: JSONBody {
     package init(_ reader: ObjectReader) throws(BodyError) {
-        let write: ScheduledWrite? = try reader.optional("write")
-        let task: Task =
-            if let write {
-                .write(write, until: try reader.optional("until"))
-            } else {
-                .revert(try reader.required("commit"))
-            }
-        self.init(
-            id: try reader.required("id"), kind: try reader.required("kind"),
-            deadline: try reader.required("deadline"), period: try reader.required("period"),
-            created: try reader.required("created"), origin: try .read(reader), scopes: try reader.list("suites"),
-            task: task)
+        id = try reader.required("id")
+        kind = try reader.required("kind")
+        deadline = try reader.required("deadline")
+        period = try reader.required("period")
+        created = try reader.required("created")
+        origin = try .read(reader)
+        scopes = try reader.list("suites")
+        commit = try reader.optional("commit")
+        write = try reader.optional("write")
+        until = try reader.optional("until")
     }
 
     package func writeMembers(to writer: inout JSONWriter) {
@@ -98,12 +97,9 @@ extension PendingAction: JSONBody {
         writer.member("created", created)
         writer.members(of: origin)
         writer.member("suites", scopes)
-        switch task {
-        case .revert(let commit): writer.member("commit", commit)
-        case .write(let write, let until):
-            writer.member("write", write)
-            writer.member("until", until)
-        }
+        writer.member("commit", commit)
+        writer.member("write", write)
+        writer.member("until", until)
     }
 }
 

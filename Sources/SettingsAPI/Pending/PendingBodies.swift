@@ -23,41 +23,17 @@ package struct PendingDescription: Equatable, Sendable {
     /// The conditions of a scheduled transaction in JSON.
     package var conditions: [JSONValue] = []
 
-    package var end: End?
-
-    /// The end of an action.
-    package struct End: Equatable, Sendable {
-        package var outcome: PendingEnd.Outcome
-        /// The commit that ended the action, its time, and its caller.
-        package var commit: Revision
-        package var time: Timestamp
-        package var by: String?
-        package var kept: [KeptSetting]
-        package var refusal: PendingEnd.Refusal?
-    }
+    package var end: PendingEnd?
+    /// The commit that ended the action, its time, and its caller.
+    package var endCommit: Revision?
+    package var endTime: Timestamp?
+    package var endedBy: String?
 
     /// Describes an action as the answer to a write does.
     package init(_ action: PendingAction) {
         (id, kind, deadline, commit, until) =
             (action.id, action.kind, action.deadline, action.commit, action.until)
-        isWrite = action.scheduledWrite != nil
-    }
-
-    /// Describes the action of an event of a commit.
-    package init(_ event: PendingEvent, of commit: Commit) {
-        switch event {
-        case .created(let action), .moved(let action): self.init(action)
-        case .ended(let end): self.init(end, endedBy: commit)
-        }
-    }
-
-    /// Describes an action that a commit ended.
-    package init(_ end: PendingEnd, endedBy commit: Commit) {
-        (id, kind, self.commit, scopes) = (end.id, end.kind, end.commit, end.scopes)
-        isWrite = end.commit == nil
-        self.end = End(
-            outcome: end.outcome, commit: commit.revision, time: commit.time, by: commit.origin?.by, kept: end.kept,
-            refusal: end.refusal)
+        isWrite = action.commit == nil
     }
 }
 
@@ -74,10 +50,11 @@ extension PendingDescription: JSONBody {
         scopes = try reader.list("suites")
         operations = try reader.list("operations")
         conditions = try reader.list("if")
-        guard let outcome: PendingEnd.Outcome = try reader.optional("outcome") else { return }
-        end = End(
-            outcome: outcome, commit: try reader.required("endCommit"), time: try reader.required("ended"),
-            by: try reader.optional("endedBy"), kept: try reader.list("kept"), refusal: try reader.optional("problem"))
+        guard reader.has("outcome") else { return }
+        end = try PendingEnd(reader)
+        endCommit = try reader.optional("endCommit")
+        endTime = try reader.optional("ended")
+        endedBy = try reader.optional("endedBy")
     }
 
     private static let writeAction = "write"
@@ -94,13 +71,10 @@ extension PendingDescription: JSONBody {
         writer.member("suites", unlessEmpty: scopes)
         writer.member("operations", unlessEmpty: operations)
         writer.member("if", unlessEmpty: conditions)
-        guard let end else { return }
-        writer.member("outcome", end.outcome.rawValue)
-        writer.member("ended", end.time)
-        writer.member("endedBy", end.by)
-        writer.member("endCommit", end.commit)
-        writer.member("kept", unlessEmpty: end.kept)
-        writer.member("problem", end.refusal)
+        end?.writeMembers(to: &writer)
+        writer.member("ended", endTime)
+        writer.member("endedBy", endedBy)
+        writer.member("endCommit", endCommit)
     }
 }
 
@@ -170,20 +144,14 @@ extension PendingRequest: JSONReadable, JSONWritable {
 /// An event of a pending action in the history of a suite.
 package struct PendingHistoryEvent: Equatable, Sendable, JSONBody {
     package let id: PendingID
-    /// `created`, `moved`, or the outcome.
     package let event: String
     package let kind: PendingAction.Kind
     /// Nil for an ended action.
     package let deadline: Timestamp?
 
     package init(_ event: PendingEvent) {
-        switch event {
-        case .created(let action):
-            (id, self.event, kind, deadline) = (action.id, "created", action.kind, action.deadline)
-        case .moved(let action):
-            (id, self.event, kind, deadline) = (action.id, "moved", action.kind, action.deadline)
-        case .ended(let end): (id, self.event, kind, deadline) = (end.id, end.outcome.rawValue, end.kind, nil)
-        }
+        (id, self.event, kind) = (event.action.id, event.name, event.action.kind)
+        deadline = event.end == nil ? event.action.deadline : nil
     }
 
     package init(_ reader: ObjectReader) throws(BodyError) {

@@ -1,56 +1,66 @@
 package import SettingsModel
 
-/// A change of the pending actions by a commit.
-package indirect enum PendingEvent: Equatable, Sendable {
+/// A change of a pending action by a commit, with the action after the change.
+package enum PendingEvent: Equatable, Sendable {
     case created(PendingAction)
     /// The action has another deadline, or the daemon has carried out its scheduled write, and the action now reverts
     /// the commit of this write.
     case moved(PendingAction)
-    case ended(PendingEnd)
+    case ended(PendingAction, PendingEnd)
 
-    package var id: PendingID {
+    /// Makes the event that ends an action. The event does not repeat a scheduled write.
+    package init(
+        endOf action: PendingAction, _ outcome: PendingEnd.Outcome, kept: [KeptSetting] = [],
+        refusal: PendingEnd.Refusal? = nil
+    ) {
+        var action = action
+        action.write = nil
+        self = .ended(action, PendingEnd(outcome: outcome, kept: kept, refusal: refusal))
+    }
+
+    package var action: PendingAction {
         switch self {
-        case .created(let action), .moved(let action): action.id
-        case .ended(let end): end.id
+        case .created(let action), .moved(let action), .ended(let action, _): action
         }
     }
-}
 
-extension PendingEvent: JSONReadable, JSONWritable {
+    package var end: PendingEnd? { if case .ended(_, let end) = self { end } else { nil } }
+
     private enum Word: String, BodyWord {
         case created, moved, ended
     }
 
-    package init(json: JSONValue) throws(BodyError) {
-        let reader = try ObjectReader(json)
-        let word: Word = try reader.required("event")
+    private var word: Word {
+        switch self {
+        case .created: .created
+        case .moved: .moved
+        case .ended: .ended
+        }
+    }
+
+    /// The name of the event in the history: `created`, `moved`, or the outcome.
+    package var name: String { end?.outcome.rawValue ?? word.rawValue }
+}
+
+extension PendingEvent: JSONBody {
+    package init(_ reader: ObjectReader) throws(BodyError) {
+        let action = try PendingAction(reader)
         self =
-            switch word {
-            case .created: .created(try PendingAction(reader))
-            case .moved: .moved(try PendingAction(reader))
-            case .ended: .ended(try PendingEnd(reader))
+            switch try reader.required("event") as Word {
+            case .created: .created(action)
+            case .moved: .moved(action)
+            case .ended: .ended(action, try PendingEnd(reader))
             }
     }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        switch self {
-        case .created(let action):
-            writer.member("event", Word.created.rawValue)
-            action.writeMembers(to: &writer)
-        case .moved(let action):
-            writer.member("event", Word.moved.rawValue)
-            action.writeMembers(to: &writer)
-        case .ended(let end):
-            writer.member("event", Word.ended.rawValue)
-            end.writeMembers(to: &writer)
-        }
-        writer.endObject()
+    package func writeMembers(to writer: inout JSONWriter) {
+        writer.member("event", word.rawValue)
+        action.writeMembers(to: &writer)
+        end?.writeMembers(to: &writer)
     }
 }
 
-/// The end of a pending action. It repeats what an answer about the ended action contains, so that the answer needs
-/// only the commit that ended the action.
+/// The end of a pending action.
 package struct PendingEnd: Equatable, Sendable {
     package enum Outcome: String, CaseIterable, Sendable {
         case confirmed, reverted, cancelled
@@ -70,52 +80,28 @@ package struct PendingEnd: Equatable, Sendable {
         package let status: Int64
         package let detail: String
 
-        package init(_ problem: Problem) {
-            code = problem.codeName
-            status = Int64(problem.status)
-            detail = problem.detail
+        package init(code: String, status: Int64, detail: String) {
+            (self.code, self.status, self.detail) = (code, status, detail)
         }
     }
 
-    package let id: PendingID
-    package let kind: PendingAction.Kind
     package let outcome: Outcome
-    /// The revision of the commit that the action was to revert; nil for a scheduled write.
-    package let commit: Revision?
-    package let scopes: [PendingScope]
+    /// The settings and schemas that the revert did not restore.
     package var kept: [KeptSetting]
-    package var refusal: Refusal?
-
-    package init(of action: PendingAction, _ outcome: Outcome, kept: [KeptSetting] = [], refusal: Refusal? = nil) {
-        id = action.id
-        kind = action.kind
-        self.outcome = outcome
-        commit = action.commit
-        scopes = action.scopes
-        self.kept = kept
-        self.refusal = refusal
-    }
+    package let refusal: Refusal?
 }
 
 extension PendingEnd.Outcome: BodyWord {}
 
 extension PendingEnd: JSONBody {
     package init(_ reader: ObjectReader) throws(BodyError) {
-        id = try reader.required("id")
-        kind = try reader.required("kind")
         outcome = try reader.required("outcome")
-        commit = try reader.optional("commit")
-        scopes = try reader.list("suites")
         kept = try reader.list("kept")
         refusal = try reader.optional("problem")
     }
 
     package func writeMembers(to writer: inout JSONWriter) {
-        writer.member("id", id)
-        writer.member("kind", kind.rawValue)
         writer.member("outcome", outcome.rawValue)
-        writer.member("commit", commit)
-        writer.member("suites", scopes)
         writer.member("kept", unlessEmpty: kept)
         writer.member("problem", refusal)
     }
@@ -132,15 +118,5 @@ extension PendingEnd.Refusal: JSONBody {
         writer.member("code", code)
         writer.member("status", status)
         writer.member("detail", detail)
-    }
-}
-
-extension PendingEvent {
-    /// True if the action concerns this suite.
-    package func concerns(_ suite: SuiteName) -> Bool {
-        switch self {
-        case .created(let action), .moved(let action): action.scopes.contains { $0.suite == suite }
-        case .ended(let end): end.scopes.contains { $0.suite == suite }
-        }
     }
 }

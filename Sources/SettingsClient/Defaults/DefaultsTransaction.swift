@@ -222,10 +222,16 @@ private struct TransactionRecord {
 extension DefaultsScope {
     private static var maxAttempts: Int { 1000 }
 
-    /// Runs a transaction until no value that it has read changes before the daemon stores its writes.
     nonisolated(nonsending) func transaction<Result>(
         _ body: (inout DefaultsTransaction<KeyStore>) throws -> Result
     ) async throws -> Result {
+        try await transaction(nil, body).result
+    }
+
+    /// Runs a transaction until no value that it has read changes before the daemon stores its writes.
+    nonisolated(nonsending) func transaction<Result>(
+        _ deadline: DefaultsDeadline?, _ body: (inout DefaultsTransaction<KeyStore>) throws -> Result
+    ) async throws -> (result: Result, pending: DefaultsPendingAction?) {
         if Task.isCancelled { throw DefaultsError.cancelled }
         try await core.load()
         if let schema = core.session.schema { _ = try? await core.session.fetchSchema(at: schema) }
@@ -240,17 +246,26 @@ extension DefaultsScope {
                     return Submission<Result>.needsPreparation(record.preparations)
                 }
                 let result = try outcome.get()
-                return try core.submit(record.transaction(), isCurrent: core.areUnchanged(record.read), result)
+                return try core.submit(
+                    record.transaction(), deadline, isCurrent: core.areUnchanged(record.read), result)
             }
             switch submission {
             case .needsPreparation(let keys):
                 for prepare in keys.values { await prepare() }
                 prepared.formUnion(keys.keys)
                 continue
-            case .done(let result): return result
+            case .done(let result): return (result, nil)
             case .changed: break
-            case .sent(let waiter, let result):
-                if try await core.isConfirmed(waiter, isLast: attempt == Self.maxAttempts) { return result }
+            case .queued(let waiter, let result):
+                let summary = try await core.summary(isLast: attempt == Self.maxAttempts) {
+                    () async throws(BackendError) in try await core.session.result(of: waiter)
+                }
+                if summary != nil { return (result, nil) }
+            case .prepared(let call, let result):
+                let summary = try await core.summary(isLast: attempt == Self.maxAttempts) {
+                    () async throws(BackendError) in try await core.session.sendAfterQueue(call, catchesUp: true)
+                }
+                if let summary { return (result, DefaultsPendingAction(summary.pending, in: core)) }
             }
             prepared = []
         }
@@ -269,16 +284,19 @@ private enum Submission<Result> {
     case done(Result)
     /// The transaction writes nothing, and a value that it read has changed.
     case changed
-    case sent(Promise<WriteResult>, Result)
+    case queued(Promise<WriteResult>, Result)
+    /// The transaction has a deadline, so it does not use the queue. It is not sent yet.
+    case prepared(DirectRequest<WriteSummary>, Result)
 }
 
 extension AdapterCore {
-    /// Adds a transaction to the queue. The caller still holds the change lock, so the next transaction of the process
+    /// Adds a transaction without a deadline to the queue. The caller still holds the change lock, so the next transaction of the process
     /// reads the writes of this transaction.
     fileprivate func submit<Result>(
-        _ transaction: Transaction, isCurrent: Bool, _ result: Result
+        _ transaction: Transaction, _ deadline: DefaultsDeadline?, isCurrent: Bool, _ result: Result
     ) throws(DefaultsError) -> Submission<Result> {
         guard !transaction.operations.isEmpty else { return isCurrent ? .done(result) : .changed }
+        if let deadline { return .prepared(.commit(transaction, deadline), result) }
         let waiter = Promise<WriteResult>()
         do throws(BackendError) {
             try session.enqueueInBackground(
@@ -286,16 +304,15 @@ extension AdapterCore {
         } catch {
             throw DefaultsError(error)
         }
-        return .sent(waiter, result)
+        return .queued(waiter, result)
     }
 
-    /// Waits for the answer to a transaction. Returns false if the transaction has to run again.
-    fileprivate nonisolated(nonsending) func isConfirmed(
-        _ waiter: Promise<WriteResult>, isLast: Bool
-    ) async throws(DefaultsError) -> Bool {
+    /// Returns the answer to a transaction. Returns nil if the transaction has to run again.
+    fileprivate nonisolated(nonsending) func summary(
+        isLast: Bool, _ answer: nonisolated(nonsending) () async throws(BackendError) -> WriteSummary
+    ) async throws(DefaultsError) -> WriteSummary? {
         do throws(BackendError) {
-            _ = try await session.result(of: waiter)
-            return true
+            return try await answer()
         } catch {
             guard !isLast, case .refused(let problem) = error, problem.code == .preconditionFailed,
                 !problem.failed.isEmpty
@@ -306,7 +323,7 @@ extension AdapterCore {
                     _ = try? await session.fetch(current.key)
                 }
             }
-            return false
+            return nil
         }
     }
 }
@@ -323,6 +340,28 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
         _ body: (inout DefaultsTransaction<KeyStore>) throws -> Result
     ) async throws -> Result {
         try await Self.scope(of: self).transaction(body)
+    }
+
+    /// Writes several keys in one commit that the daemon will revert, or schedules the commit.
+    ///
+    ///     try await Defaults.transaction(.until(.seconds(7200))) { settings in
+    ///         settings.volume = 0.1
+    ///         settings.unset(\.username)
+    ///     }
+    ///
+    /// The body runs again for the same reasons as the body of a transaction without a deadline. The daemon carries out a
+    /// scheduled transaction only if the values that the body has read are then still the same. The outbox never contains
+    /// the transaction: if the daemon does not answer, the method throws, and the client does not send the writes later.
+    ///
+    /// - Parameters:
+    ///   - deadline: the time at which the daemon reverts the changes or makes the changes.
+    ///   - body: reads and writes keys.
+    /// - Returns: the pending action. Nil if the transaction changes nothing.
+    @discardableResult
+    public nonisolated(nonsending) func transaction(
+        _ deadline: DefaultsDeadline, _ body: (inout DefaultsTransaction<KeyStore>) throws -> Void
+    ) async throws -> DefaultsPendingAction? {
+        try await Self.scope(of: self).transaction(deadline, body).pending
     }
 
     /// Waits until the suite is loaded. After that, getters do not wait for the load.

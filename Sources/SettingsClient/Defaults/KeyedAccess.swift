@@ -162,6 +162,40 @@ extension KeyedAccess {
         try await reference(key: key).set(value)
     }
 
+    /// Stores a value that the daemon will revert, or schedules a later write of the value.
+    ///
+    ///     let pending = try await Defaults.set(\.volume, 0.8, .confirm(within: .seconds(120)))
+    ///     try await pending?.confirm()
+    ///
+    /// Returns when the daemon has answered. The outbox never contains such a write: if the daemon does not answer, the
+    /// method throws, and the client does not send the write later.
+    ///
+    /// - Parameters:
+    ///   - path: the path of the key.
+    ///   - value: the value.
+    ///   - deadline: the time at which the daemon reverts the change or makes the change.
+    /// - Returns: the pending action. Nil if the value is already stored, so that there is nothing to revert.
+    @discardableResult
+    public nonisolated(nonsending) func set<Value>(
+        _ path: KeyPath<KeyStore, DefaultsKey<Value>>, _ value: Value, _ deadline: DefaultsDeadline
+    ) async throws(DefaultsError) -> DefaultsPendingAction? {
+        try await reference(path).set(value, deadline)
+    }
+
+    /// Stores a value that the daemon will revert, or schedules a later write of the value.
+    ///
+    /// - Parameters:
+    ///   - key: the key.
+    ///   - value: the value.
+    ///   - deadline: the time at which the daemon reverts the change or makes the change.
+    /// - Returns: the pending action. Nil if the value is already stored, so that there is nothing to revert.
+    @discardableResult
+    public nonisolated(nonsending) func set<Value>(
+        key: DefaultsKey<Value>, _ value: Value, _ deadline: DefaultsDeadline
+    ) async throws(DefaultsError) -> DefaultsPendingAction? {
+        try await reference(key: key).set(value, deadline)
+    }
+
     /// Changes a value and waits until the daemon has confirmed the change. If another program changes the value
     /// meanwhile, the body runs again.
     public nonisolated(nonsending) func update<Value>(

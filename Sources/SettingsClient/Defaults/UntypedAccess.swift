@@ -159,7 +159,9 @@ extension AdapterCore {
     }
 
     /// Registers the namespace of a type. Throws if another type has the namespace.
-    package func register<Namespace: DefaultsNamespace>(_ type: Namespace.Type) throws(NamespaceConflict) {
-        try namespaces.withLock { namespaces throws(NamespaceConflict) in try namespaces.register(type) }
+    package func register(_ namespace: String, of type: any Any.Type) throws(NamespaceConflict) {
+        try namespaces.withLock { namespaces throws(NamespaceConflict) in
+            try namespaces.register(namespace, of: type)
+        }
     }
 }

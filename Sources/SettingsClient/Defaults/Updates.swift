@@ -139,11 +139,6 @@ public struct DefaultsUpdates<Update: Sendable>: AsyncSequence, Sendable {
         }
 
         /// Returns the next update. Returns nil after the task is cancelled.
-        public mutating func next() async -> Update? {
-            await next(isolation: nil)
-        }
-
-        /// Returns the next update. Returns nil after the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Update? {
             if rest.isEmpty { rest = await sequence?.observer.next(isolation: actor)?[...] ?? [] }
             return rest.popFirst()

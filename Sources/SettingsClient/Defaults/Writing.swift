@@ -24,6 +24,17 @@ extension DefaultsReference {
         try await core.commit(change)
     }
 
+    nonisolated(nonsending) func set(
+        _ value: Value, _ deadline: DefaultsDeadline
+    ) async throws(DefaultsError) -> DefaultsPendingAction? {
+        guard let change = makeWrite(try resolved.encode(value)), case .transaction(let transaction) = change.action
+        else { return nil }
+        let summary = try await throwingDefaultsError { () async throws(BackendError) in
+            try await core.session.sendAfterQueue(.commit(transaction, deadline))
+        }
+        return DefaultsPendingAction(summary.pending, in: core)
+    }
+
     nonisolated(nonsending) func unset() async throws(DefaultsError) {
         _ = try resolved.codec.get()
         guard let change = makeWrite(nil) else { return }

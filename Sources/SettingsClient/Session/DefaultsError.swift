@@ -82,7 +82,7 @@ public enum DefaultsError: Error, Equatable, Sendable {
     }
 
     /// True if the daemon refused a write because another program had changed the setting.
-    public var isConflict: Bool {
+    package var isConflict: Bool {
         code == .preconditionFailed
     }
 

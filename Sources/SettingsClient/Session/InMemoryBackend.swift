@@ -8,21 +8,24 @@ internal import Synchronization
 
 /// A suite in the memory of the program, for tests and previews. It uses the engine of the daemon, so it makes the same
 /// decisions and has the same messages. Several sessions may share a backend. Each session gets the changes of the
-/// other sessions from a queue, as it would get the changes of other programs.
+/// other sessions from a queue, as it would get the changes of other programs. Carries out pending actions, which are
+/// reverts and scheduled writes, at their deadlines.
 ///
-/// In the client, only this file and `HistoryRequest` use the engine.
+/// In the client, only this file and `DirectRequest` use the engine.
 package final class InMemoryBackend: SuiteBackend {
     package let suite: SuiteName
 
     private let shared: Mutex<Shared>
     private let queue = DispatchQueue(label: "settings in memory")
-    /// The time of commits.
+    /// The time of commits and of deadlines.
     private let now: @Sendable () -> Timestamp
 
     fileprivate struct Shared {
         var staged: StagedState
         var followers: [UInt64: Follower] = [:]
         var lastFollower: UInt64 = 0
+        /// The deadline for which a check for due actions is scheduled.
+        var nextCheck: Timestamp?
     }
 
     fileprivate struct Follower {
@@ -101,7 +104,7 @@ package final class InMemoryBackend: SuiteBackend {
         return try write(.setSchema(suite, schema, onConflict: policy), "schema", requestKey: requestKey)
     }
 
-    package func send<Output>(_ call: HistoryRequest<Output>) throws(BackendError) -> Output {
+    package func send<Output>(_ call: DirectRequest<Output>) throws(BackendError) -> Output {
         try withStagedState { staged throws(Problem) in try call.answer(&staged, now()) }
     }
 
@@ -133,7 +136,7 @@ extension InMemoryBackend {
     /// - Parameter digest: identifies the contents of the request, so that a request key cannot be used for another
     ///   request.
     private func write(
-        _ command: WriteRequest.Command, _ digest: String, requestKey: RequestKey
+        _ command: WriteCommand, _ digest: String, requestKey: RequestKey
     ) throws(BackendError) -> WriteSummary {
         var request = WriteRequest(command)
         request.requestKey = requestKey
@@ -150,9 +153,46 @@ extension InMemoryBackend {
             return Result { () throws(Problem) in try body(&shared.staged) }
         }
         queue.async { [weak self] in self?.notify() }
+        scheduleCheck()
         switch result {
         case .success(let output): return output
         case .failure(let problem): throw .refused(problem)
+        }
+    }
+
+    /// Carries out the pending actions that are due, in the order of their deadlines. A clock that a test controls calls
+    /// this method when the test has advanced the clock.
+    package func carryOutDueActions() {
+        while true {
+            let hasDueAction = shared.withLock { shared in
+                guard let action = shared.staged.state.pending.byDeadline.first?.action, action.deadline <= now() else {
+                    return false
+                }
+                _ = try? shared.staged.write(WriteRequest(.carryOut(action.id, deadline: action.deadline)), at: now())
+                shared.staged.confirm(upTo: shared.staged.revision)
+                // If the write failed, the action still has the same deadline. Another attempt would fail, too.
+                return shared.staged.state.pending[action.id]?.action.deadline != action.deadline
+            }
+            guard hasDueAction else { break }
+        }
+        queue.async { [weak self] in self?.notify() }
+    }
+
+    /// Schedules a check for due actions at the next deadline, unless one is scheduled at this deadline.
+    private func scheduleCheck() {
+        let delay = shared.withLock { shared -> Int? in
+            guard let next = shared.staged.state.pending.byDeadline.first?.action.deadline, next != shared.nextCheck
+            else { return nil }
+            shared.nextCheck = next
+            // Without a minimum, an action that cannot be carried out would be tried again without a pause.
+            return Int(max(100, next.milliseconds - now().milliseconds))
+        }
+        guard let delay else { return }
+        queue.asyncAfter(deadline: .now() + .milliseconds(delay)) { [weak self] in
+            guard let self else { return }
+            shared.withLock { $0.nextCheck = nil }
+            carryOutDueActions()
+            scheduleCheck()
         }
     }
 
@@ -177,9 +217,11 @@ extension InMemoryBackend {
 extension StagedState {
     /// Carries out a write at this time. Returns the summary that the daemon would send.
     mutating func summary(of request: WriteRequest, at now: Timestamp) throws(Problem) -> WriteSummary {
-        guard case .summary(let summary) = try write(request, at: now).answer.body else {
+        let answer = try write(request, at: now).answer
+        guard case .summary(var summary) = answer.body else {
             throw Problem(.storageFailed, "internal error: a write has no summary; this is a bug, please report it")
         }
+        summary.pending = answer.pending?.description
         return summary
     }
 }

@@ -78,6 +78,43 @@ extension SuiteSession {
         return try await result(of: waiter)
     }
 
+    /// Sends a write that does not use the queue, after all earlier writes have reached the daemon. When it returns, the
+    /// replica contains the result, unless the daemon stopped answering after the write.
+    ///
+    /// - Parameter catchesUp: true if the replica must also contain the changes because of which the daemon refused the
+    ///   write. The queue would apply the refusal itself to the replica.
+    nonisolated(nonsending) func sendAfterQueue(
+        _ call: DirectRequest<WriteSummary>, catchesUp: Bool = false
+    ) async throws(BackendError) -> WriteSummary {
+        do {
+            try await flush(until: deadline)
+        } catch .queued(let reason) {
+            // The error `queued` would say that this write waits in the outbox.
+            throw .unreachable("an earlier write waits for the daemon: \(reason)", outcome: .notDone)
+        }
+        do throws(BackendError) {
+            let summary = try await backend.send(call)
+            if summary.changed { try? await synchronize(until: deadline) }
+            return summary
+        } catch {
+            if catchesUp, case .refused = error { try? await catchUp() }
+            throw error
+        }
+    }
+
+    /// Sends a write that does not use the queue, without waiting for the queue. When it returns, the replica contains the
+    /// result, unless the daemon stopped answering after the write.
+    nonisolated(nonsending) func sendPastQueue(
+        _ call: DirectRequest<WriteSummary>
+    ) async throws(BackendError) -> WriteSummary {
+        let summary = try await backend.send(call)
+        if summary.changed {
+            try? await load(until: deadline)
+            try? await catchUp()
+        }
+        return summary
+    }
+
     /// Waits until the client thread has written all previous writes to the outbox file, even if the task is cancelled.
     private nonisolated(nonsending) func waitUntilStored() async {
         await withCheckedContinuation { continuation in ClientThread.shared.execute { continuation.resume() } }

@@ -32,7 +32,7 @@ package protocol SuiteBackend: AnyObject, Sendable {
     func changes(since cursor: Cursor) async throws(BackendError) -> SettingsObservation
 
     /// Sends a request about the history of the suite.
-    func send<Output>(_ call: HistoryRequest<Output>) async throws(BackendError) -> Output
+    func send<Output>(_ call: DirectRequest<Output>) async throws(BackendError) -> Output
 
     /// Calls the handler with all changes after a cursor, in order, until the caller stops the subscription. Calls
     /// `onFailure` with the reason when following fails and a retry is not likely to succeed soon, once for each
@@ -86,7 +86,7 @@ final class NoBackend: SuiteBackend {
         _ document: JSONValue, onConflict policy: ConflictPolicy, requestKey: RequestKey
     ) throws(BackendError) -> WriteSummary { throw error }
     func changes(since cursor: Cursor) throws(BackendError) -> SettingsObservation { throw error }
-    func send<Output>(_ call: HistoryRequest<Output>) throws(BackendError) -> Output { throw error }
+    func send<Output>(_ call: DirectRequest<Output>) throws(BackendError) -> Output { throw error }
 
     func follow(
         from cursor: Cursor, onFailure: @escaping @Sendable (BackendError) -> Void,

@@ -8,7 +8,7 @@ package enum Finding: Sendable {
     case missingSuite
     /// The watcher needs the current state of its subject. `isReset` is false if the watcher has no state yet. It is
     /// true if the watcher must discard its state, because the history (the recent commits in memory) lacks commits
-    /// after the resume point, which is the place in history of that state.
+    /// after the resume point, which is the cursor or the revision of that state.
     case state(isReset: Bool)
     /// The commits that match the subject, oldest first; never empty.
     case commits([RetainedCommit])
@@ -27,7 +27,7 @@ package struct WatchReader: Sendable {
     package init(_ state: State) { self.state = state }
 }
 
-// Search.
+// Methods that search for commits.
 extension WatchReader {
     /// Finds the data that a watcher does not have yet.
     ///
@@ -108,19 +108,19 @@ extension WatchReader {
         var meter = CostMeter(within: limit)
         let candidates = candidates(for: subject)
         for suite in candidates {
-            forEachCandidate(of: suite, after: revision) { kept in
-                if let end, kept.commit.revision > end { return false }
-                meter.add(kept.comparisonCost)
-                if !meter.isExceeded, subject.matches(kept.commit) { found.append(kept) }
+            forEachCandidate(of: suite, after: revision) { retained in
+                if let end, retained.commit.revision > end { return false }
+                meter.add(retained.comparisonCost)
+                if !meter.isExceeded, subject.matches(retained.commit) { found.append(retained) }
                 return !meter.isExceeded
             }
             guard !meter.isExceeded else { return nil }
         }
         guard candidates.count > 1 else { return found }
-        // A commit that affects several suites of the subject was found once for each of them.
+        // A commit that affects several suites of the subject was found once for each of these suites.
         found = found.ordered { $0.commit.revision < $1.commit.revision }
         var unique: [RetainedCommit] = []
-        for kept in found where unique.last?.commit.revision != kept.commit.revision { unique.append(kept) }
+        for retained in found where unique.last?.commit.revision != retained.commit.revision { unique.append(retained) }
         return unique
     }
 
@@ -135,22 +135,22 @@ extension WatchReader {
         for suite in candidates(for: subject) {
             var meter = CostMeter(within: limit)
             var last = revision
-            forEachCandidate(of: suite, after: revision) { kept in
+            forEachCandidate(of: suite, after: revision) { retained in
                 guard !meter.isExceeded else {
                     reached = min(reached, last)
                     return false
                 }
-                meter.add(kept.comparisonCost)
-                last = kept.commit.revision
+                meter.add(retained.comparisonCost)
+                last = retained.commit.revision
                 return true
             }
         }
         var found: [RetainedCommit] = []
         var size = 0
-        for kept in commits(for: subject, after: revision, upTo: reached) ?? [] {
-            if let last = found.last, size + kept.size > bytes { return (found, last.commit.revision) }
-            found.append(kept)
-            size += kept.size
+        for retained in commits(for: subject, after: revision, upTo: reached) ?? [] {
+            if let last = found.last, size + retained.size > bytes { return (found, last.commit.revision) }
+            found.append(retained)
+            size += retained.size
         }
         return (found, reached)
     }

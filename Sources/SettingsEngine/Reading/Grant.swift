@@ -35,7 +35,7 @@ package struct Rights: OptionSet, Hashable, Sendable {
     fileprivate static let onService: Rights = [.admin, .metrics, .reload]
 
     /// These rights and all rights that they imply.
-    var complete: Rights {
+    var includingImplied: Rights {
         var rights = isDisjoint(with: Self.implyingRead) ? self : union(.read)
         if contains(.admin) { rights.formUnion(Self.onService) }
         return rights

@@ -3,12 +3,13 @@ package import SettingsModel
 
 /// The grants of a caller: its rights on suites (named sets of settings) and keys. Callers with equal grants share
 /// cached responses. A parameter `readLimits` has the grants of a caller that may not read everything. It is nil if the
-/// caller may read everything, including secrets. `Rights.complete` adds the rights that a set of rights implies.
+/// caller may read everything, including secrets. `Rights.includingImplied` adds the rights that a set of
+/// rights implies.
 package struct Grants: Hashable, Sendable {
     package let list: [Grant]
     private let allowsReadingEverything: Bool
-    /// A digest of the grants, with ``Epoch/digestLength`` characters. It is a part of entity tags and of cursors
-    /// (places in the history). It depends neither on the order of the grants nor on the process, so that tags and
+    /// A digest of the grants, with ``Epoch/digestLength`` characters. It is a part of entity tags and of cursors (each
+    /// an epoch and a revision). It depends neither on the order of the grants nor on the process, so that tags and
     /// cursors stay valid after a restart.
     package let digest: String
 
@@ -16,7 +17,7 @@ package struct Grants: Hashable, Sendable {
         self.list = list
         digest = Self.digest(of: list.reduce(UInt64(0)) { $0 &+ $1.fingerprint })
         let all = list.filter { $0.suites.isAny && $0.keys.isAny }.reduce(into: Rights()) { $0.formUnion($1.rights) }
-        allowsReadingEverything = all.complete.isSuperset(of: [.read, .secrets])
+        allowsReadingEverything = all.includingImplied.isSuperset(of: [.read, .secrets])
     }
 
     /// Returns the digest of a number, with ``Epoch/digestLength`` characters.
@@ -47,7 +48,7 @@ package struct Grants: Hashable, Sendable {
     /// True if the caller has a right on keys of a suite.
     package func allows(_ right: Rights, on suite: String, _ scope: Scope) -> Bool {
         list.contains { grant in
-            guard grant.rights.complete.isSuperset(of: right), grant.suites.matches(suite) else { return false }
+            guard grant.rights.includingImplied.isSuperset(of: right), grant.suites.matches(suite) else { return false }
             return switch scope {
             case .key(let key): grant.keys.matches(key)
             case .prefix(let prefix): grant.keys.matchesAll(withPrefix: prefix)
@@ -72,13 +73,14 @@ package struct Grants: Hashable, Sendable {
 
     /// Throws a 403 error unless the caller has a right on the service as a whole.
     package func demand(onService right: Rights) throws(Problem) {
-        guard !list.contains(where: { $0.rights.complete.contains(right) }) else { return }
+        guard !list.contains(where: { $0.rights.includingImplied.contains(right) }) else { return }
         throw Problem(missing: "*:\(right.text)")
     }
 
     /// True if the caller may read at least one key of a suite.
     package func canRead(_ suite: SuiteName) -> Bool { allows(.read, on: suite.text, .some) }
-    /// True if the caller may read at least one secret. With `admin`, the caller may read all secrets in a backup.
+    /// True if the caller may read at least one secret. A caller with the right `admin` may read all secrets in a
+    /// backup.
     package var mayReadSecrets: Bool { list.contains { !$0.rights.isDisjoint(with: [.secrets, .admin]) } }
     package func canReadAll(of suite: SuiteName) -> Bool { allows(.read, on: suite.text, .all) }
     package func canRead(_ suite: SuiteName, _ key: KeyName) -> Bool { allows(.read, on: suite.text, .key(key.text)) }
@@ -89,7 +91,7 @@ package struct Grants: Hashable, Sendable {
     /// prefix of the name has this property. The error for a suite that does not exist suggests only suites with this
     /// prefix, so that it does not reveal the names of other suites.
     func shortestReadablePrefix(of name: String) -> String? {
-        list.filter { $0.rights.complete.contains(.read) && $0.suites.matchesAll(withPrefix: name) }
+        list.filter { $0.rights.includingImplied.contains(.read) && $0.suites.matchesAll(withPrefix: name) }
             .map(\.suites.start).min { $0.utf8.count < $1.utf8.count }
     }
 }
@@ -136,7 +138,8 @@ extension Suite {
                 shown.secrets.append(entry.key)
             }
         }
-        // Values that do not fit the schema are in `invalid`. Broken rules about the whole suite are in `violations`.
+        // `invalid` has the stored values that the schema does not allow. `violations` has the violations of schema
+        // rules about the whole suite.
         shown.invalid = contents.invalid.filter { $0.key.map(isShown) ?? seesAll }
         shown.violations = contents.violations.filter { $0.isShown(to: readLimits, of: id) }
         return shown

@@ -10,7 +10,7 @@ package struct RecentPast: Sendable {
     package init(_ state: State) { self.state = state }
 }
 
-// Conversion of moments to revisions.
+// Methods that convert moments to revisions.
 extension RecentPast {
     /// Returns the revision of a moment, which is a revision (the number of a commit) or an instant. Throws if the
     /// revision does not exist yet, or if the history lacks commits that are needed to show the suite at that moment.
@@ -25,7 +25,8 @@ extension RecentPast {
             } else if let last = lastKnownRevision(notAfter: instant), last >= oldest {
                 found = last
             } else if oldest == .zero || isLastChange(of: suite, upTo: oldest, notAfter: instant) {
-                // At `oldest`, the suite is as it was at the instant, because no commit in between affects the suite.
+                // At `oldest`, the suite is as it was at the instant, because no commit after the instant and up to
+                // `oldest` affects the suite.
                 found = oldest
             } else {
                 throw historyGone("the state at \(instant)", of: suite)
@@ -36,7 +37,7 @@ extension RecentPast {
     }
 
     /// The revision of the last commit not later than an instant, among the commits in memory and the last commit that
-    /// was evicted (removed from memory); nil if each of them is later.
+    /// was evicted (removed from memory); nil if each of these commits is later.
     package func lastKnownRevision(notAfter instant: Timestamp) -> Revision? {
         let last = history.last(notAfter: instant)?.revision
         let isOldestNotAfter = history.oldestAvailableTime.map { $0.milliseconds <= instant.milliseconds } ?? false
@@ -54,6 +55,7 @@ extension RecentPast {
         }
     }
 
+    /// - Parameter missing: the beginning of the message, for example "revision 3".
     private func historyGone(_ missing: String, of suite: SuiteName) -> Problem {
         Problem(historyGone: missing, oldest: state.oldestAvailable(of: suite))
     }
@@ -73,7 +75,8 @@ extension Problem {
 /// A query for one page of the commits that affect a suite, the newest first.
 package struct HistoryQuery: Sendable {
     package let suite: SuiteName
-    /// Unless this filter admits all keys, the page has only commits that change at least one key that it admits.
+    /// The page has only commits that change at least one key that this filter admits. If the filter admits all keys,
+    /// the page also has commits that change no key, but the suite or its schema.
     package let filter: KeyFilter
     /// The page has only commits of the caller with this name; nil for all callers.
     package let by: String?
@@ -123,9 +126,9 @@ package struct HistoryPage {
 
     /// Adds a commit if it matches the query. Returns false, and does not add the commit, if the page is full. The
     /// schemas in `state` say which values are secret.
-    package mutating func add(_ kept: RetainedCommit, withSecretsOf state: State) -> Bool {
-        guard let commit = RecentPast(state).commit(kept.commit, for: historyQuery) else { return true }
-        size += kept.size
+    package mutating func add(_ retained: RetainedCommit, withSecretsOf state: State) -> Bool {
+        guard let commit = RecentPast(state).commit(retained.commit, for: historyQuery) else { return true }
+        size += retained.size
         guard commits.count < historyQuery.limit, commits.isEmpty || size <= historyQuery.pageBytes else {
             next = commits.last?.revision
             return false
@@ -163,11 +166,11 @@ extension RecentPast {
         // A filter may skip many commits, so only the size of the page limits the number of estimated commits.
         var remainingCommits = historyQuery.isFiltered ? .max : historyQuery.limit
         var bytes = 0
-        history.forEachReversed(of: historyQuery.suite, before: historyQuery.endRevision(in: state)) { kept in
-            guard bytes == 0 || bytes + kept.size <= historyQuery.pageBytes else { return false }
-            bytes += kept.size
+        history.forEachReversed(of: historyQuery.suite, before: historyQuery.endRevision(in: state)) { retained in
+            guard bytes == 0 || bytes + retained.size <= historyQuery.pageBytes else { return false }
+            bytes += retained.size
             // A commit contains the values before and after it. The page shows only the values after it.
-            meter.add(.rendering(commitBytes: kept.size / 2))
+            meter.add(.rendering(commitBytes: retained.size / 2))
             remainingCommits -= 1
             return remainingCommits > 0 && !meter.isExceeded
         }
@@ -181,17 +184,19 @@ extension RecentPast {
         let changesSchema = suiteChanges.contains { $0.kind != .created && $0.kind != .dropped }
         let admitted = commit.changes.filter { $0.suite == historyQuery.suite && historyQuery.filter.admits($0.key) }
         let changes = state.shown(admitted, to: historyQuery.readLimits)
-        // A write of the first key also creates its suite. Such a creation is shown only with a change that is shown.
+        // A write of the first key of a suite also creates the suite. The page shows this creation only if it shows a
+        // change of a key in the same commit.
         let changesSuite = suiteChanges.contains { $0.kind != .created || admitted.isEmpty }
         guard !changes.isEmpty || historyQuery.filter.isEverything && changesSuite else { return nil }
         var entry = HistoryCommit(
             revision: commit.revision, time: commit.time, origin: commit.origin, hasSchema: changesSchema,
             isDrop: suiteChanges.contains { $0.kind == .dropped }, changes: changes)
-        for event in commit.pending where event.concerns(historyQuery.suite) {
+        for event in commit.pending where event.action.concerns(historyQuery.suite) {
             entry.pending.append(PendingHistoryEvent(event))
-            guard case .ended(let end) = event else { continue }
             // The settings that the revert of a pending action did not restore.
-            entry.kept += end.kept.filter { $0.suite == historyQuery.suite && $0.isShown(to: historyQuery.readLimits) }
+            entry.kept += (event.end?.kept ?? []).filter {
+                $0.suite == historyQuery.suite && $0.isShown(to: historyQuery.readLimits)
+            }
         }
         return entry
     }
@@ -208,9 +213,9 @@ extension RecentPast {
         }
         let (before, after) = (try suite(name, at: start), try suite(name, at: end))
         var keys: Set<KeyName> = []
-        history.forEach(of: name, after: min(start, end)) { kept in
-            guard kept.revision <= max(start, end) else { return false }
-            for change in kept.commit.changes where change.suite == name { keys.insert(change.key) }
+        history.forEach(of: name, after: min(start, end)) { retained in
+            guard retained.revision <= max(start, end) else { return false }
+            for change in retained.commit.changes where change.suite == name { keys.insert(change.key) }
             return true
         }
         return difference(of: name, from: before, to: after, at: end, keys: keys, for: readLimits)

@@ -27,10 +27,11 @@ extension RecentPast {
     ) -> Suite? {
         guard let next = commits.first else { return later }
         var suite = later
-        for kept in commits.reversed() { suite.undo(kept.commit, of: name, origin) }
+        for retained in commits.reversed() { suite.undo(retained.commit, of: name, origin) }
         guard var past = suite else { return nil }
         markSecrets(in: &past)
-        // A change of the suite as a whole records the revision of the suite before it. A change of a key does not.
+        // A change of the suite as a whole records the revision that the suite had before the change. A change of a key
+        // does not record this revision.
         let change = next.commit.suiteChanges.first { $0.suite == name }
         past.revision = change?.oldRevision ?? last() ?? past.newestRevision
         return past
@@ -134,7 +135,8 @@ extension Suite {
         return newest
     }
 
-    /// Restores the schema before a change. The schema compiled when it was set, so it compiles again.
+    /// Restores the schema that the suite had before a change. The schema is valid, because it was compiled when it was
+    /// set.
     fileprivate mutating func restoreSchema(before change: SuiteChange) {
         guard let replaced = change.replaced, let schema = try? Schema(stored: replaced.document, text: replaced.text)
         else {
@@ -146,9 +148,9 @@ extension Suite {
 }
 
 extension Suite {
-    /// The keys without a value that have a revision. The commit that drops (deletes) the suite records them, so that
-    /// an undo of the commit restores them. The oldest tombstones come first, because tombstones are discarded in this
-    /// order.
+    /// The keys without a value that have a record or a tombstone. The commit that drops (deletes) the suite records
+    /// these keys, so that an undo of the commit restores their revisions. The oldest tombstones come first, because
+    /// tombstones are discarded in this order.
     var forgottenKeys: ForgottenKeys {
         // A removed key that the schema lists has a record without a value instead of a tombstone.
         let recordsWithoutValue = records.elements.filter { $0.valueSource == .unset }

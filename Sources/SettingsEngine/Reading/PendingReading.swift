@@ -13,7 +13,7 @@ extension State {
 
     /// The pending actions that a caller may see, by deadline. The name of a suite limits the result to its actions.
     package func pendingListing(of suite: SuiteName?, for readLimits: Grants?) -> PendingListing {
-        let entries = pending.byDeadline.filter { entry in suite.map(entry.concerns) ?? true }
+        let entries = pending.byDeadline.filter { entry in suite.map(entry.action.concerns) ?? true }
         return PendingListing(entries.compactMap { describe($0, for: readLimits) }, revision: revision)
     }
 
@@ -28,87 +28,98 @@ extension State {
     /// The error for an action that has ended, that never existed, or that the caller may not see. The status is for an
     /// action whose end is in the history.
     package func problem(ofMissingPendingAction id: PendingID, for readLimits: Grants?, status: Int) -> Problem {
-        let found = pending[id] == nil ? endOfPendingAction(id) : nil
-        guard let found, found.end.isVisible(to: readLimits) else {
+        let ended = pending[id] == nil ? endOfPendingAction(id) : nil
+        guard let ended, let end = ended.end, ended.scopes.isVisible(to: readLimits) else {
             return Problem(.unknownPending, "there is no pending action \(id); GET /v1/pending lists the actions")
         }
-        let outcome = found.end.outcome.rawValue.replacing("_", with: " ")
+        let outcome = end.outcome.rawValue.replacing("_", with: " ")
         var problem = Problem(
-            .pendingEnded, status: status, "\(id) has ended: \(outcome) at revision \(found.commit.revision)")
-        problem.pending = PendingDescription(found.end, endedBy: found.commit).shown(to: readLimits)
+            .pendingEnded, status: status, "\(id) has ended: \(outcome) at revision \(ended.endCommit ?? .zero)")
+        problem.pending = ended.shown(to: readLimits)
         return problem
     }
 
+    /// Describes an ended action. Returns nil if the action has not ended or never existed, or if the history no longer
+    /// has the commit that ended the action.
+    private func endOfPendingAction(_ id: PendingID) -> PendingDescription? {
+        guard id.revision <= revision else { return nil }
+        var found: PendingDescription?
+        history.forEach(after: id.revision) { kept in
+            found = kept.commit.pending.first { $0.action.id == id && $0.end != nil }
+                .map { PendingDescription($0, in: kept.commit) }
+            return found == nil
+        }
+        return found
+    }
+
     private func describe(_ entry: PendingEntry, for readLimits: Grants?) -> PendingDescription? {
-        guard entry.action.isVisible(to: readLimits) else { return nil }
-        var description = PendingDescription(entry.action)
-        description.created = entry.action.created
-        description.origin = entry.action.origin
-        description.scopes = entry.action.scopes
-        if let write = entry.action.scheduledWrite {
-            description.operations = write.operations.compactMap { operation in
-                show(operation, to: readLimits)
-            }
-            description.conditions = write.conditions.compactMap { show($0, to: readLimits) }
+        let action = entry.action
+        guard action.scopes.isVisible(to: readLimits) else { return nil }
+        var description = PendingDescription(action)
+        (description.created, description.origin, description.scopes) = (action.created, action.origin, action.scopes)
+        if let command = action.write?.command {
+            description.operations = command.operations.compactMap { show($0, to: readLimits) }
+            description.conditions = command.conditions.compactMap { show($0, to: readLimits) }
         }
         return description.shown(to: readLimits)
     }
 
     /// The JSON of an operation as a caller may see it: without values of secrets; nil if the caller may not read the
-    /// key.
-    private func show(_ operation: ScheduledOperation, to readLimits: Grants?) -> JSONValue? {
-        let json = operation.json
-        guard let readLimits, var object = json.object else { return json }
+    /// key. A schema is the document, not its text.
+    private func show(_ operation: WriteCommand, to readLimits: Grants?) -> JSONValue? {
+        var json = operation.jsonObject
         switch operation {
         case .setting(let operation):
-            guard readLimits.canRead(operation.suite, operation.key) else { return nil }
+            guard canRead(operation.suite, operation.key, readLimits) else { return nil }
             if isHidden(operation.suite, operation.key, from: readLimits) {
-                object.removeAll { !["op", "suite", "key"].contains($0.name) }
+                json.removeAll { !["op", "suite", "key"].contains($0.name) }
             }
-        case .mergeSuite(let suite, let values), .replaceSuite(let suite, let values):
-            var values = values
+        case .mergeSuite(let suite, var values), .replaceSuite(let suite, var values):
             values.removeAll { member in
-                guard let key = try? KeyName(member.name) else { return true }
-                return !readLimits.canRead(suite, key) || isHidden(suite, key, from: readLimits)
+                guard let key = try? KeyName(member.name) else { return readLimits != nil }
+                return !canRead(suite, key, readLimits) || isHidden(suite, key, from: readLimits)
             }
-            object["values"] = .object(values)
-        case .setSchema(let suite, _, _, _):
-            if !readLimits.allows(.secrets, on: suite.text, .all) {
-                object["schema"] = nil
-                object["schemaText"] = nil
-            }
-        case .resetSuite, .dropSuite, .removeSchema, .undo, .restore: break
+            json["values"] = .object(values)
+        case .setSchema(let suite, let schema, _):
+            json["schemaText"] = nil
+            json["schema"] = readLimits?.allows(.secrets, on: suite.text, .all) ?? true ? schema.document : nil
+        case .resetSuite, .dropSuite, .removeSchema, .transaction, .undo, .restore: break
         }
-        return .object(object)
+        return .object(json)
     }
 
     private func show(_ condition: Transaction.Condition, to readLimits: Grants?) -> JSONValue? {
-        let json = (try? JSONValue(parsing: condition.jsonBytes())) ?? .null
-        guard let readLimits, case .setting(let suite, let key, _) = condition, var object = json.object else {
-            return json
+        var json = condition.jsonObject
+        if case .setting(let suite, let key, _) = condition {
+            guard canRead(suite, key, readLimits) else { return nil }
+            if isHidden(suite, key, from: readLimits) { json["value"] = nil }
         }
-        guard readLimits.canRead(suite, key) else { return nil }
-        if isHidden(suite, key, from: readLimits) { object["value"] = nil }
-        return .object(object)
+        return .object(json)
     }
 
-    private func isHidden(_ suite: SuiteName, _ key: KeyName, from readLimits: Grants) -> Bool {
-        guard let suite = self.suite(suite) else { return false }
+    private func canRead(_ suite: SuiteName, _ key: KeyName, _ readLimits: Grants?) -> Bool {
+        readLimits?.canRead(suite, key) ?? true
+    }
+
+    private func isHidden(_ suite: SuiteName, _ key: KeyName, from readLimits: Grants?) -> Bool {
+        guard let readLimits, let suite = self.suite(suite) else { return false }
         return suite.isHidden(suite.record(key), from: readLimits)
     }
 }
 
-extension ScheduledOperation {
-    /// The operation as answers show it: a schema is the document, not its text.
-    fileprivate var json: JSONValue {
-        var json = (try? JSONValue(parsing: jsonBytes())) ?? .null
-        if case .setSchema(_, let document, .some, _) = self, var object = json.object {
-            object["schemaText"] = nil
-            object["schema"] = document
-            json = .object(object)
-        }
-        return json
+extension WriteCommand {
+    /// The operations of a transaction; otherwise the command, which is the only operation.
+    fileprivate var operations: [WriteCommand] {
+        if case .transaction(let transaction) = self { transaction.operations.map { .setting($0) } } else { [self] }
     }
+
+    fileprivate var conditions: [Transaction.Condition] {
+        if case .transaction(let transaction) = self { transaction.conditions } else { [] }
+    }
+}
+
+extension JSONWritable {
+    fileprivate var jsonObject: JSONObject { (try? JSONValue(parsing: jsonBytes()))?.object ?? [:] }
 }
 
 extension EntityTag {
@@ -137,22 +148,22 @@ extension PendingScope {
 }
 
 extension [PendingScope] {
-    fileprivate func isVisible(to readLimits: Grants?) -> Bool {
+    /// True if a caller may read at least one of the keys in the scopes.
+    func isVisible(to readLimits: Grants?) -> Bool {
         guard let readLimits else { return true }
         return contains { $0.shown(to: readLimits) != nil }
     }
 }
 
-extension PendingAction {
-    /// True if a caller may read at least one of the keys that the action concerns.
-    func isVisible(to readLimits: Grants?) -> Bool { scopes.isVisible(to: readLimits) }
-}
-
-extension PendingEnd {
-    fileprivate func isVisible(to readLimits: Grants?) -> Bool { scopes.isVisible(to: readLimits) }
-}
-
 extension PendingDescription {
+    /// Describes the action of an event that a commit contains.
+    init(_ event: PendingEvent, in commit: Commit) {
+        self.init(event.action)
+        guard let end = event.end else { return }
+        (deadline, until, scopes) = (nil, nil, event.action.scopes)
+        (self.end, endCommit, endTime, endedBy) = (end, commit.revision, commit.time, commit.origin?.by)
+    }
+
     /// The description without the keys that a caller may not read.
     package func shown(to readLimits: Grants?) -> PendingDescription {
         guard let readLimits else { return self }

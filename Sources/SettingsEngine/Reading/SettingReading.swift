@@ -26,7 +26,7 @@ extension Suite {
     }
 
     /// The violations that make the stored value of a record invalid. Subtracts the steps of the validation from
-    /// `steps`, a budget that several validations share.
+    /// `steps`, the number of steps that several validations together may take.
     func violations(ofStoredValueIn record: KeyRecord, steps: inout Int) -> [Violation] {
         guard let schema, let stored = record.stored else { return [] }
         let setting = StoredSetting(key: record.key, value: stored, isSecret: record.isSecret)
@@ -38,7 +38,8 @@ extension Suite {
         }
     }
 
-    /// True if the schema declares the key secret, or if an earlier schema did so after the value was written.
+    /// True if the schema declares the key secret, or if an earlier schema declared it secret after the value was
+    /// written.
     package func isSecret(_ record: KeyRecord) -> Bool { record.isSecret || isSecret(record.key) }
 
     /// True if the schema declares the key secret.
@@ -100,7 +101,8 @@ package struct FoundSetting {
     /// The pending action that will revert the setting; nil for nearly every setting.
     package var pendingRevert: PendingEntry?
 
-    /// True if the schema declares the key secret, or if an earlier schema did so after the value was written.
+    /// True if the schema declares the key secret, or if an earlier schema declared it secret after the value was
+    /// written.
     package var isSecret: Bool { record.isSecret || schema?.schema.isSecret(record.name) ?? false }
 }
 
@@ -149,7 +151,7 @@ extension Suite {
 }
 
 extension Violation {
-    /// Returns the violation with the name of the suite, and with `bodyLocation` as the prefix of its pointer.
+    /// Returns the violation with the name of the suite, and with `bodyLocation` as the prefix of its JSON pointer.
     ///
     /// - Parameter bodyLocation: the location of the value in the body of a request; the root if the value is the body,
     ///   or if the value is stored.

@@ -64,8 +64,8 @@ extension Suite {
             .filter { isIncluded($0.key) }.map { $0.located(inSuite: id) }
     }
 
-    /// Appends the value that a view has for a record (the stored value of a key), if any. If the schema does not allow
-    /// the stored value, appends its violations to `contents.invalid`.
+    /// Appends the value that a view shows for a record (the stored value of a key), if the view shows a value. If the
+    /// schema does not allow the stored value, appends the violations to `contents.invalid`.
     private func append(_ record: KeyRecord, _ view: SuiteView, to contents: inout SuiteContents) {
         switch record.valueSource {
         case .stored:

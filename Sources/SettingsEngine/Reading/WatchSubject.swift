@@ -78,7 +78,7 @@ package struct WatchSubject: Hashable, Sendable {
     /// The suites that the watcher names, sorted, without duplicates.
     package let suites: [SuiteName]
     /// Prefixes of the names of additional suites, sorted. No prefix begins with another prefix. The subject includes
-    /// suites that are created later.
+    /// all suites with one of the prefixes, even suites that are created later.
     package let suitePrefixes: [UTF8Text]
     /// True if the request is for a single suite. Its responses have another form than responses about several suites.
     package let isSingleSuite: Bool
@@ -123,7 +123,7 @@ package struct WatchSubject: Hashable, Sendable {
         return false
     }
 
-    /// True if a change changes a key of the subject that the watcher may read.
+    /// True if a change concerns a key of the subject that the watcher may read.
     package func matches(_ change: Change) -> Bool { matches(change.suite, change.key) }
 
     /// True if a suite is part of the subject, and the watcher may read at least one of its keys.

@@ -42,9 +42,9 @@ extension WatchReader {
     /// The estimated cost of rendering the changes of the first commits, up to the maximum size of one response.
     package func renderingCost(ofChangesIn commits: [RetainedCommit]) -> Cost {
         var bytes = 0
-        for kept in commits {
-            guard bytes == 0 || bytes + kept.size <= Self.maximumAnswerBytes else { break }
-            bytes += kept.size
+        for retained in commits {
+            guard bytes == 0 || bytes + retained.size <= Self.maximumAnswerBytes else { break }
+            bytes += retained.size
         }
         return .rendering(commitBytes: bytes)
     }
@@ -78,17 +78,17 @@ extension WatchReader {
     ///     daemons can share a log, and the client may have got the data from a daemon that has newer commits.
     ///   - limit: the maximum number of changes; nil for no limit. A response has only whole commits, and at least one
     ///     commit, which may exceed the limit.
-    ///   - mergesByKey: if true, the changes of each key are merged into one change.
+    ///   - mergesByKey: true to merge the changes of each key into one change.
     package func observed(
         _ subject: WatchSubject, _ commits: [RetainedCommit], from position: Revision, limit: Int? = nil,
         mergesByKey: Bool = false
     ) -> ObservedChanges {
         var changes: [Change] = []
         var (includedCount, size) = (0, 0)
-        for kept in commits {
-            size += kept.size
+        for retained in commits {
+            size += retained.size
             if includedCount > 0, size > Self.maximumAnswerBytes { break }
-            let matching = kept.commit.changes.filter(subject.matches)
+            let matching = retained.commit.changes.filter(subject.matches)
             if includedCount > 0, let limit, changes.count + matching.count > limit { break }
             changes += matching
             includedCount += 1
@@ -110,9 +110,10 @@ extension WatchReader {
         let missing = subject.suites.filter { !state.hasSuite($0) }
         var names = subject.suites
         if !subject.suitePrefixes.isEmpty {
-            // The response omits suites that only match a prefix and were not changed, because there may be very many.
+            // The response omits suites that only match a prefix and were not changed, because a prefix may match very
+            // many suites.
             var affected = Set(names)
-            for kept in included { kept.forEachSuite { if subject.includes($0) { affected.insert($0) } } }
+            for retained in included { retained.forEachSuite { if subject.includes($0) { affected.insert($0) } } }
             names = affected.ordered(by: <)
         }
         let schemas = names.compactMap { name -> SuiteRevision? in
@@ -127,8 +128,8 @@ extension WatchReader {
 
     /// The revision of the schema of a suite before the commits `later`.
     private func schemaRevision(of name: SuiteName, before later: ArraySlice<RetainedCommit>) -> Revision {
-        for kept in later {
-            guard let change = kept.commit.suiteChanges.first(where: { $0.suite == name }) else { continue }
+        for retained in later {
+            guard let change = retained.commit.suiteChanges.first(where: { $0.suite == name }) else { continue }
             return change.replaced?.revision ?? change.oldSchemaRevision ?? .zero
         }
         return state.suites.with(name.text.utf8Span.span) { $0.schemaRevision } ?? .zero

@@ -10,8 +10,9 @@ struct CommitList: Sendable {
 
     private struct Chunk {
         var commits: [RetainedCommit]
-        /// A revision (the number of a commit) after every commit of earlier chunks, and not after the first commit of
-        /// this chunk. A search reads it instead of the commits, which are rarely in the processor cache.
+        /// The revision (the number) of the first commit that the chunk had when it was made, even if this commit was
+        /// removed. It is after every commit of earlier chunks, and not after the first commit of this chunk. A search
+        /// reads `start` instead of the commits, because the commits are rarely in the processor cache.
         let start: Revision
 
         init(_ commits: [RetainedCommit]) {
@@ -30,7 +31,7 @@ struct CommitList: Sendable {
     var first: RetainedCommit? { oldest.first ?? chunks.first?.commits.first ?? newest.first }
     var last: RetainedCommit? { newest.last ?? chunks.last?.commits.last ?? oldest.last }
 
-    /// Appends a commit. Its revision must be after the last revision in the list.
+    /// Appends a commit, whose revision must be after the last revision in the list.
     mutating func append(_ commit: RetainedCommit) {
         if newest.count == Self.chunkCapacity {
             chunks.append(Chunk(newest))

@@ -59,7 +59,8 @@ extension Cost {
     /// The cost of comparing one commit with the suites and keys of a watcher (a client that waits for changes),
     /// without the cost for the changes in the commit.
     package static let commitComparison = Cost(microseconds: 0.25)
-    /// The cost of examining one commit in the search for the end of a pending action.
+    /// The cost of examining one commit in the search for the commit that ended a pending action (a revert or a write
+    /// at a deadline).
     static let examinedCommit = Cost(microseconds: 0.02)
     /// The cost of comparing one change of a commit with the suites and keys of a watcher.
     package static let changeComparison = Cost(microseconds: 0.125)
@@ -69,7 +70,8 @@ extension Cost {
         Cost(microseconds: Double(bytes) * 0.001, bytes: bytes)
     }
 
-    /// The cost of undoing commits of this size on a copy of a suite, to read an earlier state. Values are not copied.
+    /// The cost of undoing commits of this size on a copy of a suite, to read an earlier state. An undo shares the
+    /// values of the commits, so it copies no values.
     package static func readingPast(commitBytes bytes: Int) -> Cost {
         Cost(microseconds: Double(bytes) * 0.001, bytes: bytes / 8)
     }
@@ -84,7 +86,7 @@ extension Cost {
 
     /// The cost of rendering the body of an error response.
     package static func rendering(_ problem: Problem, within limit: Cost) -> Cost {
-        // The minimum avoids a trap in the conversion of an infinite limit to an integer.
+        // Without the minimum, converting an infinite limit to an integer would trap.
         problem.extent(upTo: Int(min(limit.microseconds / renderedUnit.microseconds, 1e12))) * renderedUnit
     }
 

@@ -15,7 +15,7 @@ package struct History: Sendable {
     private var olderBytes = 0
     /// All commits after ``evictedThrough``.
     private(set) var newest = CommitList()
-    /// For each suite its *log*: the commits of both lists that affect the suite.
+    /// For each suite, a *log*: the list of the commits of ``older`` and ``newest`` that affect the suite.
     private(set) var logs: SuiteLogs
     /// The approximate number of bytes of memory that the commits take.
     package private(set) var size = 0
@@ -56,7 +56,7 @@ package struct History: Sendable {
     package var count: Int { older.count + newest.count }
 }
 
-// Changes.
+// Methods that change the history.
 extension History {
     /// Appends the newest commit. Returns the commits that the history evicts. If the new commit is larger than
     /// `limits.bytes`, it is the only evicted commit. Ignores a commit that is not newer than the commits of the
@@ -101,7 +101,7 @@ extension History {
     /// Evicts commits until the number and the memory are within the limits, then evicts the commits that are too old.
     private mutating func evictBeyond(_ limits: Limits, into evicted: inout [RetainedCommit]) {
         if exceeds(limits) {
-            // Evicts a little more than necessary, so that most commits evict nothing.
+            // Evict a little more than necessary, so that most of the next commits evict nothing.
             let target = limits.slightlyReduced
             while exceeds(target) {
                 if newest.isEmpty || olderExceedsShare(of: limits), let first = older.first {
@@ -113,7 +113,8 @@ extension History {
                 }
             }
         }
-        // An outdated commit is evicted even if a suite protects it: the first iteration may only move it to `older`.
+        // An outdated commit is evicted even if a suite protects it: the first iteration may move the commit to
+        // `older`, and the next iteration then evicts it.
         while let oldest = older.first ?? newest.first, isOutdated(oldest, maximumAge: limits.age) {
             if older.isEmpty {
                 moveOrEvictFirstOfNewest(into: &evicted)

@@ -1,18 +1,18 @@
 package import SettingsAPI
 package import SettingsModel
 
-// Search. The history has the recent commits in two lists. `newest` has every commit after the revision
-// `evictedThrough`. A commit up to `evictedThrough` was either evicted (removed), or is in `older` because a suite
-// protects it as one of its own newest commits. `logs` has for each suite a log: the commits of both lists that affect
-// (change) the suite.
+// Methods that search the history. The history has the recent commits in two lists. `newest` has every commit after the
+// revision `evictedThrough`. A commit up to `evictedThrough` was either evicted (removed), or is in `older` because a
+// suite protects it as one of its own newest commits. `logs` has for each suite a log: the commits of both lists that
+// affect (change) the suite.
 extension History {
-    /// The commits after a revision, in order. None is missing if the revision is not before ``oldestAvailable``.
+    /// The commits after a revision, in order. No commit is missing if the revision is not before ``oldestAvailable``.
     package func commits(after revision: Revision) -> [RetainedCommit] { collect { forEach(after: revision, $0) } }
 
     /// All commits in order.
     package var all: [RetainedCommit] { commits(after: .zero) }
 
-    /// The commits after a revision that affect a suite, in order. None is missing if the revision is not before
+    /// The commits after a revision that affect a suite, in order. No commit is missing if the revision is not before
     /// ``oldestAvailable(of:)``.
     package func commits(of suite: SuiteName, after revision: Revision) -> [RetainedCommit] {
         collect { forEach(of: suite, after: revision, $0) }
@@ -20,9 +20,9 @@ extension History {
 
     /// The commits after a revision that affect a suite, in order.
     ///
-    /// If the log of the suite lacks commits after the revision, this method searches all commits. Then it also finds
-    /// commits that are in the history only because another suite that they affect protects them. The result lacks
-    /// commits only if the revision is before both ``oldestAvailable`` and ``oldestAvailable(of:)``.
+    /// If the log of the suite lacks commits after the revision, this method searches all commits of the history. The
+    /// search also finds commits that left the log of this suite, but that another affected suite protects. The result
+    /// lacks commits only if the revision is before both ``oldestAvailable`` and ``oldestAvailable(of:)``.
     package func commits(affecting suite: SuiteName, after revision: Revision) -> [RetainedCommit] {
         guard oldestAvailable(of: suite) > revision else { return commits(of: suite, after: revision) }
         return commits(after: revision).filter { $0.affects(suite) }
@@ -68,8 +68,8 @@ extension History {
     func last(of suite: SuiteName, upTo revision: Revision) -> Revision? {
         guard let end = revision.advanced(by: 1) else { return nil }
         var last: Revision?
-        forEachReversed(of: suite, before: end) { kept in
-            last = kept.revision
+        forEachReversed(of: suite, before: end) { retained in
+            last = retained.revision
             return false
         }
         return last.flatMap { $0 > oldestAvailable(of: suite) ? $0 : nil }
@@ -94,14 +94,14 @@ extension History {
         ofCommitsOf suite: SuiteName, after revision: Revision, to meter: inout CostMeter, _ cost: (Int) -> Cost
     ) {
         guard !meter.isExceeded else { return }
-        forEach(of: suite, after: revision) { kept in
-            meter.add(cost(kept.size))
+        forEach(of: suite, after: revision) { retained in
+            meter.add(cost(retained.size))
             return !meter.isExceeded
         }
     }
 }
 
-// Suites.
+// Methods about one suite.
 extension History {
     /// The oldest revision at which a suite can still be read: the history has all later commits that affect the suite.
     package func oldestAvailable(of suite: SuiteName) -> Revision { logs.oldestAvailable(of: suite) }
@@ -114,4 +114,7 @@ extension History {
 
     /// Visits the logs of the suites whose names begin with a prefix, by name, until the body returns false.
     package func forEachLog(prefix: String = "", _ body: (SuiteLog) -> Bool) { logs.forEach(prefix: prefix, body) }
+
+    /// Visits the logs by name, from the first whose name is not before `start`, until the body returns false.
+    func forEachLog(startingAt start: String, _ body: (SuiteLog) -> Bool) { logs.forEach(startingAt: start, body) }
 }

@@ -21,14 +21,15 @@ package struct KeyRecord: Equatable, TreeElement {
     package var valueSource: ValueSource
     /// True if any schema since the value was written declared the key secret. Then the value stays secret.
     package var isSecret: Bool
-    /// The value of ``size``, in four bytes. It is stored so that removing a large value need not measure the value.
+    /// The value of ``size``, in four bytes. The record stores its size, so that the removal of a large value does not
+    /// compute the size again.
     private let size32: UInt32
     /// The revision of the last commit that changed the effective value or its source.
     package var revision: Revision
     /// The time of the last commit that changed the key; zero if the key was never written. See ``changeTime``.
     package var modified: Timestamp
-    /// The caller that made the last commit, and the reason (`note`) that the caller gave. The record of a key without
-    /// a value omits the note, so that removals take little memory.
+    /// The caller that made the last commit of the key, and the reason (`note`) that the caller gave. The record of a
+    /// key without a value omits the note, so that removals take little memory.
     package var origin: CommitOrigin?
 
     /// The approximate number of bytes of memory that the record takes.
@@ -69,7 +70,7 @@ extension Change.Record {
     /// Makes the part of a change that an undo needs, from the record before the change. `invalidValue` is the new
     /// stored value if the schema does not allow it. `isSecret` is true if the new value stays secret under any schema.
     ///
-    /// Inlined, because the compiler would otherwise copy a borrowed record.
+    /// Inlined, because otherwise the compiler copies the borrowed record.
     @inline(__always)
     init(before: KeyRecord, invalidValue: JSONValue? = nil, isSecret: Bool) {
         self.init(

@@ -34,7 +34,7 @@ extension JSONValue {
 }
 
 /// Estimates of the heap memory of the objects of a state (all suites with their settings), in bytes. Quotas limit the
-/// sum.
+/// total size of a state.
 enum MemorySize {
     /// The header of a Swift object and the overhead of the allocator.
     static let allocation = 48
@@ -75,7 +75,8 @@ extension Schema {
 }
 
 extension CommitOrigin {
-    /// The approximate number of bytes of memory that the origin (the caller and the note) takes. Each commit and each
-    /// setting counts its origin, although they may share the object: after a restart, few of them share it.
+    /// The approximate number of bytes of memory that the origin (the caller and the note) takes. The sizes of all
+    /// commits and settings include their origins, although several of them may share one object: after a restart, few
+    /// share it.
     var memorySize: Int { 2 * MemorySize.allocation + MemorySize.text(by) + MemorySize.text(note) }
 }

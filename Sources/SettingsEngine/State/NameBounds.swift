@@ -32,7 +32,7 @@ struct NameBounds: Sendable {
     }
 
     /// The index of the child in which a search for a name with the common prefix continues. Every name under the
-    /// branch has this prefix. For a name without this prefix, the result is an arbitrary child, which lacks the name.
+    /// branch has this prefix. For a name without this prefix, the result is an arbitrary child. No child has the name.
     @inline(__always)
     func childIndex(forNameWithCommonPrefix name: Span<UInt8>) -> Int {
         let heads = heads.span

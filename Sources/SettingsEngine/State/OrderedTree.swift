@@ -106,8 +106,8 @@ package struct OrderedTree<Element: TreeElement>: Sendable {
     }
 }
 
-// Like `append(_:)`, for each type of element. When the daemon starts, another module restores every element from a
-// file. The compiler does not specialise generic code for other modules, so these methods are not generic.
+// These methods do the same as `append(_:)`, but are not generic. When the daemon starts, another module restores every
+// element from a file. The compiler does not specialise generic code for other modules, so `append(_:)` would be slow.
 
 extension OrderedTree<KeyRecord> {
     package mutating func restore(_ record: KeyRecord) -> Bool { append(record) }

@@ -20,8 +20,15 @@ package final class PendingEntry: Sendable {
         size = action.memorySize + (commit?.size ?? 0)
     }
 
-    /// True if the action concerns this suite.
-    package func concerns(_ suite: SuiteName) -> Bool { action.scopes.contains { $0.suite == suite } }
+    /// The suites that the action concerns, without duplicates.
+    package var suites: Set<SuiteName> { Set(action.scopes.map(\.suite)) }
+}
+
+extension Sequence<PendingEntry> {
+    /// The entries by deadline. Entries with the same deadline are in the order of their creation.
+    package var byDeadline: [PendingEntry] {
+        sorted { ($0.action.deadline, $0.action.id) < ($1.action.deadline, $1.action.id) }
+    }
 }
 
 /// The pending actions of a state: the reverts and the scheduled writes that the daemon will carry out.
@@ -53,10 +60,7 @@ package struct PendingActions: Sendable {
 
     package func count(of suite: SuiteName) -> Int { countsBySuite[suite] ?? 0 }
 
-    /// The entries by deadline. Entries with the same deadline are in the order of their creation.
-    package var byDeadline: [PendingEntry] {
-        entries.values.sorted { ($0.action.deadline, $0.action.id) < ($1.action.deadline, $1.action.id) }
-    }
+    package var byDeadline: [PendingEntry] { entries.values.byDeadline }
 
     /// Restores an entry from a snapshot. `lastChange` is the revision of the snapshot.
     package mutating func restore(_ entry: PendingEntry, lastChange: Revision) {
@@ -70,12 +74,9 @@ package struct PendingActions: Sendable {
         for event in kept.commit.pending {
             switch event {
             case .created(let action): try set(action, from: kept)
-            case .moved(let action):
+            case .moved(let action), .ended(let action, _):
                 guard entries[action.id] != nil else { throw CommitMismatch("there is no pending action \(action.id)") }
-                try set(action, from: kept)
-            case .ended(let end):
-                guard entries[end.id] != nil else { throw CommitMismatch("there is no pending action \(end.id)") }
-                remove(end.id)
+                if event.end == nil { try set(action, from: kept) } else { remove(action.id) }
             }
         }
         if !kept.commit.pending.isEmpty { lastChange = kept.revision }
@@ -125,58 +126,18 @@ package struct PendingActions: Sendable {
     }
 }
 
-extension PendingEntry {
-    /// The suites that the action concerns, without duplicates.
-    package var suites: Set<SuiteName> { Set(action.scopes.map(\.suite)) }
-}
-
-extension State {
-    /// Returns the end of a pending action, and the commit that ended it. Returns nil if the action has not ended or
-    /// never existed, or if the history no longer has the commit.
-    package func endOfPendingAction(_ id: PendingID) -> (end: PendingEnd, commit: Commit)? {
-        guard id.revision <= revision else { return nil }
-        var found: (PendingEnd, Commit)?
-        history.forEach(after: id.revision) { kept in
-            for case .ended(let end) in kept.commit.pending where end.id == id { found = (end, kept.commit) }
-            return found == nil
-        }
-        return found
-    }
-}
-
 extension PendingAction {
-    /// The approximate number of bytes of memory that the action takes, without the commit that it reverts.
-    var memorySize: Int {
-        var size = 2 * MemorySize.allocation + MemoryLayout<PendingAction>.stride + (origin?.memorySize ?? 0)
-        size += scopes.reduce(0) { $0 + $1.memorySize }
-        return size + (scheduledWrite?.memorySize ?? 0)
-    }
-}
+    /// True if the action concerns this suite.
+    package func concerns(_ suite: SuiteName) -> Bool { scopes.contains { $0.suite == suite } }
 
-extension PendingScope {
-    fileprivate var memorySize: Int {
-        let keys = keys ?? []
-        return MemoryLayout<PendingScope>.stride + MemorySize.text(suite.text) + MemorySize.text(prefix)
-            + MemorySize.array(of: KeyName.self, keys.count) + keys.reduce(0) { $0 + MemorySize.text($1.text) }
-    }
-}
-
-extension ScheduledWrite {
-    fileprivate var memorySize: Int {
-        // Rendering the write is slower than adding the sizes of its parts, but a scheduled write is rare. A value in
-        // memory takes up to eight times the bytes of its text.
-        8 * jsonBytes().count
-    }
+    /// The approximate number of bytes of memory that the action takes, without the commit that it reverts. The memory
+    /// of a value takes up to eight times the bytes of its JSON.
+    ///
+    /// Rendering the action is slower than adding the sizes of its parts, but pending actions are rare.
+    var memorySize: Int { MemoryLayout<PendingAction>.stride + 8 * jsonBytes().count }
 }
 
 extension PendingEvent {
     /// The approximate number of bytes of memory that the event takes in a commit.
-    var memorySize: Int {
-        switch self {
-        case .created(let action), .moved(let action): action.memorySize
-        case .ended(let end):
-            end.scopes.reduce(MemorySize.allocation + MemoryLayout<PendingEnd>.stride) { $0 + $1.memorySize }
-                + end.kept.reduce(0) { $0 + MemoryLayout<KeptSetting>.stride + MemorySize.text($1.reason) }
-        }
-    }
+    var memorySize: Int { MemoryLayout<PendingEvent>.stride + 8 * jsonBytes().count }
 }

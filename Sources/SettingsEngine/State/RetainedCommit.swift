@@ -63,7 +63,8 @@ extension Commit {
             MemorySize.array(of: Change.self, changes.count)
             + MemorySize.array(of: SuiteChange.self, suiteChanges.count)
         memorySize += (origin?.memorySize ?? 0) + MemorySize.text(requestKey?.text) + MemorySize.text(requestDigest)
-        // A loop over the array, or a method of a change, would copy each change. Access through a span copies nothing.
+        // A loop over the array, or a call of a method of a change, would copy each change. Access through a span
+        // copies nothing.
         let changes = changes.span
         for index in changes.indices {
             memorySize += MemorySize.text(changes[index].suite.text) + MemorySize.text(changes[index].key.text)
@@ -85,7 +86,7 @@ extension Commit {
     }
 
     /// The approximate number of bytes of memory of the values and schemas that the commit replaced or removed. Copies
-    /// of the state before the commit still refer to them.
+    /// of the state before the commit still refer to these values and schemas.
     package var replacedBytes: Int {
         var bytes = 0
         let changes = changes.span

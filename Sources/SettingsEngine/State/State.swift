@@ -121,8 +121,8 @@ package struct State: Sendable {
     }
 }
 
-/// The error if a commit contradicts the state, for example if its suite does not exist. The stored commits are
-/// damaged.
+/// The error if a commit contradicts the state, for example if its suite does not exist. The stored commits
+/// are damaged, or the program has a defect.
 package struct CommitMismatch: Error, Equatable, CustomStringConvertible {
     package let description: String
 
@@ -136,10 +136,10 @@ extension State {
     /// - Parameter schema: the compiled form of the schema that the commit sets; nil to compile the schema here.
     /// - Returns: the commits that the history evicted (removed from memory) to stay within its limits.
     @discardableResult
-    package mutating func apply(_ kept: RetainedCommit, schema: Schema? = nil) throws(CommitMismatch)
+    package mutating func apply(_ retained: RetainedCommit, schema: Schema? = nil) throws(CommitMismatch)
         -> [RetainedCommit]
     {
-        try contents[0].apply(kept, schema: schema)
+        try contents[0].apply(retained, schema: schema)
     }
 
     /// Applies a commit for which the caller has no ``RetainedCommit``.
@@ -185,21 +185,22 @@ extension State {
 extension State.Contents {
     func hasSuite(_ name: SuiteName) -> Bool { suites.with(name.text.utf8Span.span) { _ in true } ?? false }
 
-    mutating func apply(_ kept: RetainedCommit, schema: Schema?) throws(CommitMismatch) -> [RetainedCommit] {
-        guard kept.revision > revision else {
-            throw CommitMismatch("commit \(kept.revision) follows commit \(revision), but its revision is not higher")
+    mutating func apply(_ retained: RetainedCommit, schema: Schema?) throws(CommitMismatch) -> [RetainedCommit] {
+        guard retained.revision > revision else {
+            throw CommitMismatch(
+                "commit \(retained.revision) follows commit \(revision), but its revision is not higher")
         }
-        for change in kept.commit.suiteChanges { try apply(change, of: kept.revision, schema: schema) }
-        for index in kept.commit.changes.indices { try apply(changeAt: index, of: kept) }
-        if !kept.commit.pending.isEmpty || !pending.isEmpty { try applyPendingEvents(of: kept) }
-        revision = kept.revision
-        time = kept.commit.time
-        return history.append(kept, limits: limits)
+        for change in retained.commit.suiteChanges { try apply(change, of: retained.revision, schema: schema) }
+        for index in retained.commit.changes.indices { try apply(changeAt: index, of: retained) }
+        if !retained.commit.pending.isEmpty || !pending.isEmpty { try applyPendingEvents(of: retained) }
+        revision = retained.revision
+        time = retained.commit.time
+        return history.append(retained, limits: limits)
     }
 
-    private mutating func applyPendingEvents(of kept: RetainedCommit) throws(CommitMismatch) {
+    private mutating func applyPendingEvents(of retained: RetainedCommit) throws(CommitMismatch) {
         let before = pending.size
-        try pending.apply(kept)
+        try pending.apply(retained)
         size += pending.size - before
     }
 
@@ -213,7 +214,7 @@ extension State.Contents {
             suites.set(suite)
             size += suite.size
         case .schemaSet(let revision, let document):
-            // `revision` equals `commit`. A change of a suite repeats it, because the change does not name its commit.
+            // `revision` equals `commit`: a change of a schema contains the revision of its commit.
             let schema: Schema
             if let compiled {
                 schema = compiled
@@ -238,11 +239,12 @@ extension State.Contents {
     }
 
     /// Applies a change of a key. The parameter is an index, because passing the change itself would copy it.
-    private mutating func apply(changeAt index: Int, of kept: RetainedCommit) throws(CommitMismatch) {
-        let (changes, revision) = (kept.commit.changes, kept.revision)
+    private mutating func apply(changeAt index: Int, of retained: RetainedCommit) throws(CommitMismatch) {
+        let (changes, revision) = (retained.commit.changes, retained.revision)
         let change = changes.span
         let name = change[index].suite
-        // A commit that drops a suite also lists each key that had a value. The keys were removed with the suite.
+        // A commit that drops a suite also has a change for each key that had a value. The keys were already removed
+        // with the suite.
         if lastDropRevision == revision && !hasSuite(name) { return }
         guard let valueSource = KeyRecord.ValueSource(change[index].source) else {
             throw CommitMismatch("\(name)/\(change[index].key) has the unknown source \(change[index].source)")
@@ -251,7 +253,7 @@ extension State.Contents {
         let stored = valueSource == .stored ? change[index].new : change[index].record.invalidValue
         let record = KeyRecord(
             key: change[index].key, stored: stored, valueSource: valueSource, revision: revision,
-            modified: kept.commit.time, origin: kept.commit.origin, isSecret: change[index].record.isSecret)
+            modified: retained.commit.time, origin: retained.commit.origin, isSecret: change[index].record.isSecret)
         try update(name) { suite in
             suite.put(record)
             suite.revision = revision

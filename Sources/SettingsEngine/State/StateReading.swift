@@ -1,7 +1,7 @@
 package import SettingsAPI
 package import SettingsModel
 
-// Lookups by the bytes of names.
+// Methods that find settings and suites by the bytes of their names.
 extension State {
     /// Finds the record of a key by the bytes of the names.
     ///
@@ -23,7 +23,7 @@ extension State {
     package func suite(_ name: Span<UInt8>) -> Suite? { suites.find(name) }
 }
 
-// Description.
+// The description for operators.
 extension State {
     /// A description of the state in one line, for operators.
     package var summary: String {
@@ -37,7 +37,7 @@ extension State {
     }
 }
 
-// Watchers and the past.
+// Readers for watchers and for earlier states.
 extension State {
     /// Reads this state for watchers: clients that wait for changes.
     package var watchReader: WatchReader { WatchReader(self) }
@@ -47,7 +47,7 @@ extension State {
 
     /// True if a write is an undo or a restore that may need past files: the files with commits that were evicted from
     /// the history, which is the recent commits in memory.
-    package func mayNeedPastFiles(for command: WriteRequest.Command) -> Bool {
+    package func mayNeedPastFiles(for command: WriteCommand?) -> Bool {
         switch command {
         case .undo(let undo, of: let name, onConflict: _):
             history.commit(undo.revision) == nil || name.map { undo.revision <= oldestAvailable(of: $0) } ?? false
@@ -94,7 +94,8 @@ extension State {
         NameSuggestion.nearest(to: suite) { requested, count in
             guard let prefix = readLimits.map({ $0.shortestReadablePrefix(of: requested) }) ?? "" else { return [] }
             let names = suites.neighbours(of: requested, count) { $0.hasBytePrefix(prefix) }
-            // A suite that did not exist at an earlier revision may exist in this state.
+            // The filter is needed for a read of an earlier revision: the suite may exist in this state, although it
+            // did not exist then.
             return names.filter { !$0.hasSameBytes(as: suite) }
         }
     }

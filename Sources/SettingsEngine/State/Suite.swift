@@ -54,7 +54,7 @@ package struct Suite: TreeElement {
     }
 }
 
-// Lookups.
+// Methods that find records and values.
 extension Suite {
     /// Visits the records in order until the body returns false.
     package func forEachRecord(_ body: (KeyRecord) -> Bool) { records.forEach(body) }
@@ -92,8 +92,8 @@ extension Suite {
     }
 
     package func addRenderingCost(of record: KeyRecord, to meter: inout CostMeter) {
-        // The extent measures JSON (see ``Cost``): four for the revision and the time, one for each 8 bytes of the
-        // name.
+        // The extent is a measure of JSON (see ``Cost``): four units for the revision and the time, and one unit for
+        // each 8 bytes of the name.
         meter.add((4 + record.name.utf8.count / 8) * .renderedUnit)
         // The violations of an invalid value are not stored, so a read validates it again.
         if record.valueSource == .invalid { meter.add(.schemaRevalidation) }
@@ -121,8 +121,8 @@ extension Suite {
     func lists(_ key: KeyName) -> Bool { schema?.schema.lists(key.text) ?? false }
 }
 
-// Changes. Only `State.apply`, the reader of snapshots (files with a whole state), and the undo of commits on a copy of
-// a suite call these methods.
+// Methods that change the suite. Only `State.apply`, the reader of snapshots (files with a whole state), and the undo
+// of commits on a copy of a suite call these methods.
 extension Suite {
     /// Stores the record of a key, as a tombstone if the record has no value and the schema does not list the key.
     mutating func put(_ record: KeyRecord) {

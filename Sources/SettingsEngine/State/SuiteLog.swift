@@ -14,7 +14,7 @@ package struct SuiteLog: TreeElement {
     /// commit.
     package internal(set) var lastOversized: Revision
     private var commits = CommitList()
-    /// The suite protects all commits of this log after this revision.
+    /// The suite protects the commits of this log after this revision, and no other commits.
     private var unprotectedThrough = Revision.zero
     private var protectedCount = 0
     private var protectedBytes = 0
@@ -30,6 +30,8 @@ package struct SuiteLog: TreeElement {
     package var oldestAvailable: Revision { max(evictedThrough, lastOversized) }
 
     var isEmpty: Bool { commits.isEmpty }
+    /// The revision of the last commit of the log; zero if the log is empty.
+    var lastRevision: Revision { commits.last?.revision ?? .zero }
 
     func hasEvicted(_ commit: RetainedCommit) -> Bool { commit.revision <= evictedThrough }
     func protects(_ commit: RetainedCommit) -> Bool { commit.revision > unprotectedThrough }

@@ -6,7 +6,7 @@ internal import SettingsModel
 struct SuiteLogs: Sendable {
     private var logs: OrderedTree<SuiteLog>
     /// The oldest revision at which every suite without a log can still be read. It rises when an empty log is removed,
-    /// and when the history has no room for a large commit.
+    /// and when a commit is too large for the history.
     private(set) var oldestAvailableWithoutLog: Revision
 
     init(_ logs: OrderedTree<SuiteLog> = OrderedTree(), oldestAvailableWithoutLog: Revision) {
@@ -24,6 +24,9 @@ struct SuiteLogs: Sendable {
     /// Visits the logs of the suites whose names begin with a prefix, by name, until the body returns false.
     func forEach(prefix: String = "", _ body: (SuiteLog) -> Bool) { logs.forEach(prefix: prefix, body) }
 
+    /// Visits the logs by name, from the first whose name is not before `start`, until the body returns false.
+    func forEach(startingAt start: String, _ body: (SuiteLog) -> Bool) { logs.forEach(startingAt: start, body) }
+
     /// Visits the commits of a suite after a revision in order until the body returns false.
     func forEach(of suite: SuiteName, after revision: Revision, _ body: (RetainedCommit) -> Bool) {
         logs.with(suite.text.utf8Span.span) { $0.forEach(after: revision, body) }
@@ -34,7 +37,8 @@ struct SuiteLogs: Sendable {
         logs.with(suite.text.utf8Span.span) { $0.forEachReversed(before: revision, body) }
     }
 
-    /// True if at least one log contains the commit, which was appended to the logs of all suites that it affects.
+    /// True if at least one log contains the commit. The commit must have been appended to the log of each suite that
+    /// it affects.
     func contains(_ commit: RetainedCommit) -> Bool {
         var isFound = false
         commit.forEachSuite { suite in
@@ -44,7 +48,7 @@ struct SuiteLogs: Sendable {
     }
 }
 
-// Changes.
+// Methods that change the logs.
 extension SuiteLogs {
     /// Appends a commit to the log of a suite that the commit affects. The suite protects the commit from eviction, and
     /// may cease to protect older commits. If it ceases to protect a commit up to `evictedThrough`, this method removes
@@ -53,8 +57,8 @@ extension SuiteLogs {
         _ commit: RetainedCommit, to suite: SuiteName, evictedThrough: Revision, limits: History.Limits
     ) -> [RetainedCommit] {
         func append(to log: inout SuiteLog) -> [RetainedCommit] {
-            // A snapshot (a file with a whole state) can contain a commit that another suite protects, after this log
-            // has evicted it.
+            // A snapshot (a file with a whole state) can contain a commit that this log has evicted, because another
+            // suite protects the commit.
             guard !log.hasEvicted(commit) else { return [] }
             log.append(commit)
             return log.removeUnprotected(through: evictedThrough, limits: limits)
@@ -67,7 +71,8 @@ extension SuiteLogs {
     }
 
     /// Applies changed limits to all logs. Removes from each log the commits up to a revision that its suite no longer
-    /// protects. Returns the removed commits, each once for each log that had it.
+    /// protects. Returns the removed commits. The result contains a commit once for each log that the commit was
+    /// removed from.
     mutating func removeUnprotected(through revision: Revision, limits: History.Limits) -> [RetainedCommit] {
         logs.elements.flatMap { log in
             logs.update(log.name.utf8Span.span) { $0.removeUnprotected(through: revision, limits: limits) } ?? []
@@ -85,7 +90,8 @@ extension SuiteLogs {
         }
     }
 
-    /// Removes a commit from the logs that begin with it; if `keepingProtected`, only from logs that do not protect it.
+    /// Removes a commit from the logs that begin with this commit. If `keepingProtected` is true, the logs of suites
+    /// that protect the commit keep it.
     mutating func removeFirst(_ commit: RetainedCommit, keepingProtected: Bool) {
         commit.forEachSuite { suite in
             let isEmpty = logs.update(suite.text.utf8Span.span) { log in

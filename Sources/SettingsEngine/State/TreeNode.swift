@@ -38,7 +38,7 @@ extension OrderedTree {
 
         /// Computes the common prefix of all names under this branch again, and the index of the bounds, which depends
         /// on the prefix. The order of the names makes the prefix that the first and the last name share common to all
-        /// names. Needed after the bounds were made or split, because `NameBounds` then has no valid index.
+        /// names. Must be called after the bounds were made or split, because `NameBounds` then has no valid index.
         private mutating func rebuildBoundsIndex() {
             guard let firstName, let lastName else { return }
             bounds.rebuildIndex(firstName: firstName, lastName: lastName)
@@ -52,7 +52,7 @@ extension OrderedTree {
     }
 }
 
-// Search.
+// Methods that search the tree.
 //
 // `NameBounds.childIndex(forNameWithCommonPrefix:)` assumes that a name begins with the common prefix of the names
 // under the branch. The exact lookups may use it without a check, because no child contains a name without this prefix,
@@ -101,7 +101,7 @@ extension OrderedTree.Node {
     }
 }
 
-// Changes.
+// Methods that change the tree.
 extension OrderedTree.Node {
     /// Inserts an element, or replaces the element with the same name.
     ///
@@ -154,8 +154,8 @@ extension OrderedTree.Node {
             elements.insert(element, at: index)
             return nil
         }
-        // An element after the end begins a new leaf, so that insertions in the order of names leave full leaves
-        // behind.
+        // An element after the last element of a full leaf begins a new leaf, so that insertions in the order of names
+        // produce full leaves.
         let middle = index == elements.count ? index : elements.count / 2
         var right = Self(elements: Array(elements[middle...]))
         elements.removeSubrange(middle...)

@@ -1,4 +1,4 @@
-package import SettingsAPI
+internal import SettingsAPI
 internal import SettingsModel
 
 /// Carries out pending actions. A draft is a write that is being decided: checked against the staged state (the newest
@@ -12,10 +12,8 @@ extension WriteDraft {
             let summary = WriteSummary(revision: state.revision, changed: false, changes: [])
             return WriteDecision(answer: WriteAnswer(.summary(summary), cursor: state.cursor))
         }
-        switch entry.action.task {
-        case .revert: return try revert(entry, by: entry.action.originOfRevert)
-        case .write(let write, let until): return carryOut(write, of: entry, until: until)
-        }
+        guard let write = entry.action.write else { return try revert(entry, by: entry.action.originOfRevert) }
+        return carryOut(write, of: entry.action)
     }
 
     /// Reverts the commit of a pending action: restores each setting and schema that no later commit changed,
@@ -38,9 +36,7 @@ extension WriteDraft {
         for part in entry.commit?.commit.parts ?? [] { try draft.revert(part, of: entry, &inverse, &kept) }
         var decision = try draft.decide(
             nil, suites: inverse.suites, inverse.changes.filter(\.hasEffect), schema: inverse.schema)
-        let event = PendingEvent.ended(PendingEnd(of: entry.action, .reverted, kept: kept))
-        decision.add(event, by: draft)
-        decision.describe(event)
+        decision.addAndDescribe(PendingEvent(endOf: entry.action, .reverted, kept: kept), by: draft)
         return decision
     }
 
@@ -74,20 +70,15 @@ extension WriteDraft {
                 }
             }
         }
-        let isRestored = !wasDropped || draft.state.hasSuite(name) && !state.hasSuite(name)
+        let isRecreated = wasDropped && draft.state.hasSuite(name)
         var values: [PastValue] = []
         for change in part.changes {
-            guard let suite else {
-                guard isRestored, wasDropped else {
-                    keep(change.key, "the suite was dropped")
-                    continue
-                }
-                values.append(PastValue(before: change))
+            guard let current = suite?.record(change.key).revision else {
+                if isRecreated { values.append(PastValue(before: change)) } else { keep(change.key, Self.dropped) }
                 continue
             }
-            let current = suite.record(change.key).revision
             if wasDropped {
-                keep(change.key, "the suite was dropped and created again")
+                keep(change.key, Self.droppedAndRecreated)
             } else if current == revision {
                 values.append(PastValue(before: change))
             } else {
@@ -111,13 +102,15 @@ extension WriteDraft {
     /// commit changed the schema.
     private func reasonToKeepSchema(_ change: SuiteChange, of entry: PendingEntry, _ suite: Suite?) -> String? {
         if change.kind == .dropped {
-            return suite == nil && !entry.recreated.contains(change.suite)
-                ? nil : "the suite was dropped and created again"
+            return suite == nil && !entry.recreated.contains(change.suite) ? nil : Self.droppedAndRecreated
         }
-        guard let suite else { return "the suite was dropped" }
+        guard let suite else { return Self.dropped }
         return suite.schemaRevision == entry.action.commit
             ? nil : "the schema was changed at revision \(suite.schemaRevision)"
     }
+
+    private static let dropped = "the suite was dropped"
+    private static let droppedAndRecreated = "the suite was dropped and created again"
 
     /// Returns the reason for which a revert keeps the present schema: the previous schema does not allow a value that
     /// was stored after the commit; nil if there is no such value.
@@ -143,8 +136,7 @@ extension WriteDraft {
     private static let refusalByPresentSchema = "the schema does not allow the previous value"
 
     /// Carries out a scheduled write. If the write is refused, the commit has no changes and records the refusal.
-    private func carryOut(_ write: ScheduledWrite, of entry: PendingEntry, until: Timestamp?) -> WriteDecision {
-        let action = entry.action
+    private func carryOut(_ write: ScheduledWrite, of action: PendingAction) -> WriteDecision {
         var request = request
         request.origin = action.origin
         do throws(Problem) {
@@ -152,24 +144,23 @@ extension WriteDraft {
             (scheduled.origin, scheduled.past) = (action.origin, request.past)
             scheduled.takesOneCommit = true
             var draft = makeDraft(scheduled)
-            var decision = draft.endingPendingActions(with: try draft.decideCommand(), except: action.id)
-            let event = decision.commit.flatMap { nextEvent(of: action, after: $0, until: until) }
-            decision.add(event ?? .ended(PendingEnd(of: action, .carriedOut)), by: draft)
-            decision.describe(event ?? .ended(PendingEnd(of: action, .carriedOut)))
+            var decision = draft.endingPendingActions(with: try draft.decideTask(), except: action.id)
+            let event = decision.commit.flatMap { nextEvent(of: action, after: $0) }
+            decision.addAndDescribe(event ?? PendingEvent(endOf: action, .carriedOut), by: draft)
             return decision
         } catch {
-            let refusal = PendingEnd.Refusal(error)
-            return makeDraft(request).makeDecision(of: .ended(PendingEnd(of: action, .refused, refusal: refusal)))
+            let refusal = PendingEnd.Refusal(code: error.codeName, status: Int64(error.status), detail: error.detail)
+            return makeDraft(request).makeDecision(of: PendingEvent(endOf: action, .refused, refusal: refusal))
         }
     }
 
     /// Returns the event that makes an action revert the commit of its scheduled write; nil if the action has no
     /// `until` time, or if the commit changed nothing.
-    private func nextEvent(of action: PendingAction, after commit: Commit, until: Timestamp?) -> PendingEvent? {
-        guard let until, !commit.changes.isEmpty || !commit.suiteChanges.isEmpty else { return nil }
+    private func nextEvent(of action: PendingAction, after commit: Commit) -> PendingEvent? {
+        guard let until = action.until, !commit.changes.isEmpty || !commit.suiteChanges.isEmpty else { return nil }
         var next = action
-        (next.kind, next.deadline, next.task) = (.until, until, .revert(revision))
-        next.period = max(0, until.milliseconds - time.milliseconds)
+        (next.kind, next.commit, next.write, next.until) = (.until, revision, nil, nil)
+        next.move(to: until, at: time)
         next.scopes = commit.pendingScopes
         return .moved(next)
     }
@@ -185,73 +176,16 @@ extension PendingAction {
     }
 }
 
-extension ScheduledWrite {
-    /// Makes the scheduled form of a request; nil for a request that cannot be scheduled.
-    init?(_ request: WriteRequest) {
-        var conditions: [Transaction.Condition] = []
-        let operations: [ScheduledOperation]
-        switch request.command {
-        case .setting(let operation): operations = [.setting(operation)]
-        case .mergeSuite(let suite, let values): operations = [.mergeSuite(suite, values)]
-        case .replaceSuite(let suite, let values): operations = [.replaceSuite(suite, values)]
-        case .resetSuite(let suite, let prefix): operations = [.resetSuite(suite, prefix: prefix)]
-        case .dropSuite(let suite): operations = [.dropSuite(suite)]
-        case .setSchema(let suite, let schema, let policy):
-            operations = [.setSchema(suite, schema.document, text: schema.text, onConflict: policy)]
-        case .removeSchema(let suite): operations = [.removeSchema(suite)]
-        case .transaction(let transaction):
-            conditions = transaction.conditions
-            operations = transaction.operations.map { .setting($0) }
-        case .undo(let undo, let suite, let policy): operations = [.undo(undo, of: suite, onConflict: policy)]
-        case .restore(let suite, let restore, let skips):
-            operations = [.restore(suite, restore, skipsConflicts: skips)]
-        case .refuseSchema, .pending, .carryOut: return nil
-        }
-        self.init(
-            operations, if: conditions, guards: request.guards, overridesLocks: request.overridesLocks,
-            grants: request.grants?.list.map(\.description))
-    }
-}
-
 extension WriteRequest {
-    /// Makes the request of a scheduled write. Throws if the schema of the write is no longer accepted.
-    package init(_ write: ScheduledWrite) throws(Problem) {
-        var settings: [Transaction.Operation] = []
-        var command: Command?
-        for operation in write.operations {
-            switch operation {
-            case .setting(let operation): settings.append(operation)
-            case .mergeSuite(let suite, let values): command = .mergeSuite(suite, values)
-            case .replaceSuite(let suite, let values): command = .replaceSuite(suite, values)
-            case .resetSuite(let suite, let prefix): command = .resetSuite(suite, prefix: prefix)
-            case .dropSuite(let suite): command = .dropSuite(suite)
-            case .setSchema(let suite, let document, let text, let policy):
-                do {
-                    command = .setSchema(suite, try Schema(document, text: text), onConflict: policy)
-                } catch {
-                    throw Problem(error)
-                }
-            case .removeSchema(let suite): command = .removeSchema(suite)
-            case .undo(let undo, let suite, let policy): command = .undo(undo, of: suite, onConflict: policy)
-            case .restore(let suite, let restore, let skips):
-                command = .restore(suite, restore, skipsConflicts: skips)
-            }
-        }
-        if command == nil, settings.count == 1, write.conditions.isEmpty, let operation = settings.first {
-            command = .setting(operation)
-        }
-        self.init(command ?? .transaction(Transaction(if: write.conditions, do: settings)))
+    /// Makes the request of a scheduled write.
+    fileprivate init(_ write: ScheduledWrite) throws(Problem) {
+        self.init(write.command)
         guards = write.guards
         overridesLocks = write.overridesLocks
-        guard let texts = write.grants else { return }
-        var grants: [Grant] = []
-        for text in texts {
-            do {
-                grants.append(try Grant(text))
-            } catch {
-                throw Problem(error)
-            }
+        do {
+            grants = try write.grants.map { texts throws(BodyError) in Grants(try texts.map(Grant.init(_:))) }
+        } catch {
+            throw Problem(error)
         }
-        self.grants = Grants(grants)
     }
 }

@@ -5,8 +5,8 @@ internal import SettingsModel
 /// against the staged state (the newest state, with the commits that are not durable yet), to compute its commit or its
 /// refusal.
 extension WriteDraft {
-    /// Decides the command of the request together with its deadlines: either decides it now and creates an action that
-    /// reverts the commit, or creates an action that carries out the command later.
+    /// Decides a write with deadlines: either decides it now and creates an action that reverts the commit, or creates
+    /// an action that carries out the command later.
     mutating func decide(with deadlines: WriteRequest.Deadlines) throws(Problem) -> WriteDecision {
         let until = try deadlines.until.map { until throws(Problem) in
             let start = deadlines.effective?.instant(from: time) ?? time
@@ -20,17 +20,15 @@ extension WriteDraft {
             return try schedule(at: deadline, until: until)
         }
         let deadline = until ?? PendingTime.after(milliseconds: deadlines.confirm ?? 0).instant(from: time)
-        var decision = endingPendingActions(with: try decideCommand())
+        var decision = endingPendingActions(with: try decideTask())
         guard let commit = decision.commit, !commit.changes.isEmpty || !commit.suiteChanges.isEmpty else {
             return decision
         }
         let action = PendingAction(
-            id: PendingID(revision), kind: until == nil ? .confirm : .until, deadline: deadline,
-            period: deadline.milliseconds - time.milliseconds, created: time, origin: request.origin,
-            scopes: commit.pendingScopes, task: .revert(revision))
+            createdBy: revision, at: time, kind: until == nil ? .confirm : .until, deadline: deadline,
+            origin: request.origin, scopes: commit.pendingScopes, commit: revision)
         try checkRoom(for: PendingEntry(action, commit: RetainedCommit(commit)))
-        decision.add(.created(action), by: self)
-        decision.answer.pending = WriteAnswer.Pending(PendingDescription(action))
+        decision.addAndDescribe(.created(action), by: self)
         return decision
     }
 
@@ -52,108 +50,105 @@ extension WriteDraft {
 
     /// Throws if there is no room for another pending action.
     private func checkRoom(for entry: PendingEntry) throws(Problem) {
-        let pending = state.pending
-        func problem(_ count: Int, _ scope: String) -> Problem {
-            var problem = Problem(
-                .insufficientStorage,
-                "cannot create a pending action: there are \(count) pending actions \(scope), which is the maximum; "
-                    + "confirm, revert or cancel some of them")
+        func problem(_ cause: String, limit: Int) -> Problem {
+            var problem = Problem(.insufficientStorage, "cannot create a pending action: \(cause)")
             problem.outcome = .notDone
-            problem.limit = Int64(count)
+            problem.limit = Int64(limit)
             return problem
         }
+        func problem(_ count: Int, _ scope: String) -> Problem {
+            problem(
+                "there are \(count) pending actions \(scope), which is the maximum; confirm, revert or cancel some of "
+                    + "them", limit: count)
+        }
+        let pending = state.pending
         guard pending.count < PendingActions.maximumCount else { throw problem(PendingActions.maximumCount, "in all") }
         for suite in entry.suites where pending.count(of: suite) >= PendingActions.maximumCountPerSuite {
             throw problem(PendingActions.maximumCountPerSuite, "of suite \(suite)")
         }
         guard state.size + entry.size <= max(quotas.totalBytes, state.size) else {
-            var problem = Problem(
-                .insufficientStorage,
-                "cannot create a pending action: with its data, the stored data would exceed quotas.totalBytes, "
-                    + "\(quotas.totalBytes) bytes; "
-                    + "end other pending actions, or raise quotas.totalBytes")
-            problem.outcome = .notDone
-            problem.limit = Int64(quotas.totalBytes)
-            throw problem
+            throw problem(
+                "with its data, the stored data would exceed quotas.totalBytes, \(quotas.totalBytes) bytes; end other "
+                    + "pending actions, or raise quotas.totalBytes", limit: quotas.totalBytes)
         }
     }
 
     /// Validates a write now, and creates an action that carries it out later.
     private func schedule(at deadline: Timestamp, until: Timestamp?) throws(Problem) -> WriteDecision {
-        guard let write = ScheduledWrite(request) else {
-            // Deciding the command throws the reason for which the document is not a valid schema.
-            var draft = self
-            return try draft.decideCommand()
-        }
         var validation = request
         (validation.deadlines, validation.requestKey, validation.isDryRun) = (nil, nil, true)
         var draft = makeDraft(validation)
-        let decision = try draft.decideCommand()
-        guard !request.isDryRun else { return decision }
+        let decision = try draft.decideTask()
+        guard !request.isDryRun, let command = request.command else { return decision }
+        let write = ScheduledWrite(
+            command, guards: request.guards, overridesLocks: request.overridesLocks,
+            grants: request.grants?.list.map(\.description))
         let action = PendingAction(
-            id: PendingID(revision), kind: .effective, deadline: deadline,
-            period: deadline.milliseconds - time.milliseconds, created: time, origin: request.origin,
-            scopes: scopes(of: write), task: .write(write, until: until))
+            createdBy: revision, at: time, kind: .effective, deadline: deadline, origin: request.origin,
+            scopes: scopes(of: command), write: write, until: until)
         try checkRoom(for: PendingEntry(action, commit: nil))
         return makeDecision(of: .created(action))
     }
 
-    /// The settings and schemas that a scheduled write concerns.
-    private func scopes(of write: ScheduledWrite) -> [PendingScope] {
-        var keys: [SuiteName: [KeyName]] = [:]
-        var order: [SuiteName] = []
-        var scopes: [PendingScope] = []
-        for operation in write.operations {
-            switch operation {
-            case .setting(let operation):
-                if keys[operation.suite] == nil { order.append(operation.suite) }
-                if !(keys[operation.suite]?.contains(operation.key) ?? false) || write.operations.count > 1000 {
-                    keys[operation.suite, default: []].append(operation.key)
+    /// The settings and schemas that a scheduled command concerns.
+    private func scopes(of command: WriteCommand) -> [PendingScope] {
+        switch command {
+        case .setting(let operation): return [PendingScope(operation.suite, keys: [operation.key])]
+        case .transaction(let transaction):
+            var scopes: [PendingScope] = []
+            var positions: [SuiteName: Int] = [:]
+            var known: Set<KeyAddress> = []
+            for operation in transaction.operations
+            where known.insert(KeyAddress(suite: operation.suite, key: operation.key)).inserted {
+                if let position = positions[operation.suite] {
+                    scopes[position].keys?.append(operation.key)
+                } else {
+                    positions[operation.suite] = scopes.count
+                    scopes.append(PendingScope(operation.suite, keys: [operation.key]))
                 }
-            case .mergeSuite(let suite, let values):
-                scopes.append(PendingScope(suite, keys: values.names.compactMap { try? KeyName($0) }))
-            case .replaceSuite(let suite, _): scopes.append(PendingScope(suite))
-            case .resetSuite(let suite, let prefix):
-                scopes.append(PendingScope(suite, prefix: prefix.isEmpty ? nil : prefix))
-            case .dropSuite(let suite), .setSchema(let suite, _, _, _), .removeSchema(let suite):
-                scopes.append(PendingScope(suite, concernsSchema: true))
-            case .undo(let undo, let suite, _):
-                let commit = request.past?.commit ?? state.history.commit(undo.revision)
-                scopes += (commit?.commit.pendingScopes ?? []).filter { suite == nil || $0.suite == suite }
-            case .restore(let suite, let restore, _):
-                scopes.append(PendingScope(suite, keys: restore.keys, prefix: restore.prefix))
             }
+            return scopes
+        case .mergeSuite(let suite, let values):
+            return [PendingScope(suite, keys: values.names.compactMap { try? KeyName($0) })]
+        case .replaceSuite(let suite, _): return [PendingScope(suite)]
+        case .resetSuite(let suite, let prefix): return [PendingScope(suite, prefix: prefix.isEmpty ? nil : prefix)]
+        case .dropSuite(let suite), .setSchema(let suite, _, _), .removeSchema(let suite):
+            return [PendingScope(suite, concernsSchema: true)]
+        case .undo(let undo, let suite, _):
+            let commit = request.past?.commit ?? state.history.commit(undo.revision)
+            return (commit?.commit.pendingScopes ?? []).filter { suite == nil || $0.suite == suite }
+        case .restore(let suite, let restore, _):
+            return [PendingScope(suite, keys: restore.keys, prefix: restore.prefix)]
         }
-        return order.map { PendingScope($0, keys: keys[$0]) } + scopes
     }
 
     /// Decides a request about a pending action. Throws if the caller may not see or change the action.
     mutating func decide(_ pendingRequest: PendingRequest, about id: PendingID) throws(Problem) -> WriteDecision {
-        guard let entry = state.pending[id], entry.action.isVisible(to: request.readLimits) else {
+        guard let entry = state.pending[id], entry.action.scopes.isVisible(to: request.readLimits) else {
             throw state.problem(ofMissingPendingAction: id, for: request.readLimits, status: 409)
         }
         var action = entry.action
         if let grants = request.grants {
             for scope in action.scopes { try scope.demandWriteAccess(of: grants) }
         }
-        switch (pendingRequest, action.task) {
-        case (.confirm, .revert): return makeDecision(of: .ended(PendingEnd(of: action, .confirmed)))
-        case (.revert, .revert):
+        switch (pendingRequest, isRevert: action.commit != nil) {
+        case (.confirm, true): return makeDecision(of: PendingEvent(endOf: action, .confirmed))
+        case (.revert, true):
             let note = request.origin?.note ?? "reverted on request (commit \(action.commit ?? .zero))"
             return try revert(entry, by: CommitOrigin(by: request.origin?.by, note: note))
-        case (.cancel, .write): return makeDecision(of: .ended(PendingEnd(of: action, .cancelled)))
-        case (.extend(let deadline), _):
-            action.deadline = try instant(
-                deadline, from: time, in: "deadline",
+        case (.cancel, false): return makeDecision(of: PendingEvent(endOf: action, .cancelled))
+        case (.extend(let time), _):
+            let deadline = try instant(
+                time, from: self.time, in: "deadline",
                 atMost: action.kind == .confirm ? PendingTime.maximumConfirmation : nil)
-            if let until = action.until, action.deadline >= until {
+            if let until = action.until, deadline >= until {
                 throw Problem(.badRequest, "deadline must be earlier than \(until), at which the write is reverted")
             }
-            action.period = action.deadline.milliseconds - time.milliseconds
+            action.move(to: deadline, at: self.time)
             return makeDecision(of: .moved(action))
-        case (.confirm, .write), (.revert, .write):
+        case (.confirm, false), (.revert, false):
             throw Problem(unsuitableAction: "\(id) is a scheduled write; use cancel or extend")
-        case (.cancel, .revert):
+        case (.cancel, true):
             throw Problem(unsuitableAction: "\(id) reverts a commit that is in effect; use confirm, revert or extend")
         }
     }
@@ -163,8 +158,7 @@ extension WriteDraft {
         let revision = request.isDryRun ? state.revision : revision
         let summary = WriteSummary(revision: revision, changed: false, changes: [], isDryRun: request.isDryRun)
         var decision = WriteDecision(answer: WriteAnswer(.summary(summary), cursor: state.cursor))
-        decision.add(event, by: self)
-        decision.describe(event)
+        decision.addAndDescribe(event, by: self)
         return decision
     }
 
@@ -187,11 +181,11 @@ extension WriteDraft {
             else {
                 break
             }
-            decision.add(.ended(PendingEnd(of: entry.action, .undone)), by: self)
+            decision.add(PendingEvent(endOf: entry.action, .undone), by: self)
         case .dropSuite(let suite):
             let entries = state.pending.all.filter { $0.suites == [suite] && $0.action.id != id }
             for entry in entries.sorted(by: { $0.action.id < $1.action.id }) {
-                decision.add(.ended(PendingEnd(of: entry.action, .dropped)), by: self)
+                decision.add(PendingEvent(endOf: entry.action, .dropped), by: self)
             }
         default: break
         }
@@ -215,14 +209,13 @@ extension WriteDecision {
         commit?.pending.append(event)
     }
 
-    /// Makes the answer describe the pending action after the event.
-    mutating func describe(_ event: PendingEvent) {
-        switch event {
-        case .created(let action), .moved(let action):
-            answer.pending = WriteAnswer.Pending(PendingDescription(action))
-        case .ended(let end):
-            guard let commit else { return }
-            answer.pending = WriteAnswer.Pending(PendingDescription(end, endedBy: commit))
+    /// Adds an event to the commit, and makes the answer describe the action.
+    mutating func addAndDescribe(_ event: PendingEvent, by draft: WriteDraft) {
+        add(event, by: draft)
+        if let commit {
+            answer.pending = WriteAnswer.Pending(PendingDescription(event, in: commit))
+        } else if event.end == nil {
+            answer.pending = WriteAnswer.Pending(PendingDescription(event.action))
         }
     }
 }

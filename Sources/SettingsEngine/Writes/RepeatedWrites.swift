@@ -14,9 +14,9 @@ extension WriteRequest {
         var answer = replayWithoutPendingAction(commit, on: state)
         guard !commit.pending.isEmpty else { return answer }
         // The commit of an undo or of a drop may also have ended actions that the answer does not mention.
-        let id = if case .pending(let id, _) = command { id } else { PendingID(commit.revision) }
-        if let event = commit.pending.first(where: { $0.id == id }) {
-            answer.pending = WriteAnswer.Pending(PendingDescription(event, of: commit))
+        let id = if case .pending(let id, _) = task { id } else { PendingID(commit.revision) }
+        if let event = commit.pending.first(where: { $0.action.id == id }) {
+            answer.pending = WriteAnswer.Pending(PendingDescription(event, in: commit))
         }
         return answer
     }
@@ -80,13 +80,12 @@ extension WriteRequest {
     /// suite was dropped; nil for a request that names no single suite or schema.
     private func tag(afterCommit revision: Revision) -> Revision? {
         switch command {
-        case .mergeSuite, .replaceSuite, .resetSuite, .setSchema, .removeSchema: revision
-        // The commit set the schema, but since an upgrade, the daemon no longer accepts the document.
-        case .refuseSchema: revision
+        case .mergeSuite, .replaceSuite, .resetSuite, .setSchema, .removeSchema, .restore: revision
         case .undo(_, let suite, _): suite == nil ? nil : revision
-        case .restore: revision
         case .dropSuite: .zero
-        case .setting, .transaction, .pending, .carryOut: nil
+        case .setting, .transaction: nil
+        // The commit set the schema, but since an upgrade, the daemon no longer accepts the document.
+        case nil: if case .refuseSchema = task { revision } else { nil }
         }
     }
 }

@@ -1,33 +1,9 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// Undo, which applies the inverse of a commit, and restore, which stores the values of a moment in the past again. A
-/// draft is a write that is being decided: checked against the staged state (the newest state, with the commits that
-/// are not durable yet), to compute its commit or its refusal.
+/// Undo, which applies the inverse of a commit. A draft is a write that is being decided: checked against the staged
+/// state (the newest state, with the commits that are not durable yet), to compute its commit or its refusal.
 extension WriteDraft {
-    struct PastValue {
-        let key: KeyName
-        /// The value; nil if the key had no stored value, so that the write removes its value.
-        let stored: JSONValue?
-        /// True if the value was a secret in the past.
-        let isSecret: Bool
-
-        init(key: KeyName, stored: JSONValue?, isSecret: Bool) {
-            self.key = key
-            self.stored = stored
-            self.isSecret = isSecret
-        }
-
-        /// The value before a change.
-        init(before change: Change) {
-            key = change.key
-            stored = change.oldStored
-            // `wasSecret` can be false for a value that was stored before a schema declared the key secret. The change
-            // of such a value has `isSecret`.
-            isSecret = change.record.wasSecret || change.isSecret && change.oldStored != nil
-        }
-    }
-
     /// Undoes a commit, in one suite (a named set of settings) or, if the name is nil, in all suites that it changed.
     mutating func undo(
         _ undo: UndoRequest, of name: SuiteName?, onConflict policy: ConflictPolicy
@@ -80,48 +56,6 @@ extension WriteDraft {
         return commit
     }
 
-    /// Makes a suite store the values of a moment in the past. The present schema stays in force. With
-    /// `skipsConflicts`, leaves out values that the present schema does not allow, instead of throwing.
-    mutating func restore(
-        _ name: SuiteName, _ restore: RestoreRequest, skipsConflicts: Bool
-    ) throws(Problem) -> WriteDecision {
-        let past = try past(of: name, restore)
-        try checkGuards(of: name)
-        let filter = KeyFilter(keys: restore.keys ?? [], prefixes: restore.prefix.map { [$0] } ?? [])
-        let suite = state.suite(name)
-        try checkSecrets(of: past, suite, filter)
-        var values = past.differences(from: suite, filter).map { key in
-            let record = past.record(key)
-            return PastValue(key: key, stored: record.stored, isSecret: past.isSecret(record))
-        }
-        try checkCount(values.count)
-        var skipped: [SchemaConflict] = []
-        if skipsConflicts {
-            let conflicts = conflicts(values, in: suite)
-            try checkSteps()
-            let keys = Set(conflicts.keys.compactMap(\.key) + conflicts.unlisted)
-            values.removeAll { keys.contains($0.key) }
-            skipped = conflicts.keys
-        }
-        let decision = try restoreValues(values, in: name)
-        return decision.listing(skipped: skipped)
-    }
-}
-
-extension WriteDraft {
-    /// Returns the suite as it was at the moment of a restore.
-    private func past(of name: SuiteName, _ restore: RestoreRequest) throws(Problem) -> Suite {
-        if var past = request.past?.suite {
-            state.recentPast.markSecrets(in: &past)
-            return past
-        }
-        let revision = try state.recentPast.revision(at: restore.moment, of: name)
-        guard let past = try state.recentPast.suite(name, at: revision) else {
-            throw state.recentPast.unknownSuite(name, for: request.readLimits, at: revision)
-        }
-        return past
-    }
-
     /// The inverse of a commit: the changes that undo it.
     struct Inverse {
         var suites: [SuiteChange] = []
@@ -170,140 +104,6 @@ extension WriteDraft {
         let valueCommit = try draft.restoreValues(values, in: name).commit
         steps = draft.steps
         inverse.add(schemaCommit, valueCommit)
-    }
-
-    /// Returns the state after the commit of a decision, if there is a commit.
-    func state(after decision: WriteDecision) throws(Problem) -> State {
-        var state = state
-        guard let commit = decision.commit else { return state }
-        do {
-            try state.apply(commit, schema: decision.schema)
-        } catch {
-            throw Problem(.storageFailed, "internal error: \(error); this is a bug, please report it")
-        }
-        return state
-    }
-
-    /// Throws if the caller may not read a secret: the answer would show whether the secret has the restored value.
-    private func checkSecret(_ key: KeyName, of suite: SuiteName) throws(Problem) {
-        guard let readLimits = request.readLimits, !readLimits.canReadSecret(suite, key) else { return }
-        throw Problem(secret: key, of: suite, to: "restore")
-    }
-
-    /// Throws if a restore may change a secret, past or present, that the caller may not read.
-    private func checkSecrets(of past: Suite, _ suite: Suite?, _ filter: KeyFilter) throws(Problem) {
-        guard request.readLimits != nil else { return }
-        let keys = Set((past.records.elements + (suite?.records.elements ?? [])).map(\.key).filter(filter.admits))
-        for key in keys.ordered(by: <) {
-            let (then, now) = (past.record(key), suite?.record(key))
-            guard past.isSecret(then) || now.map({ suite?.isSecret($0) ?? false }) ?? false else { continue }
-            if then.revision != now?.revision { try checkSecret(key, of: past.id) }
-        }
-    }
-
-    /// Makes a draft for a part of the write, without the preconditions, request key and quotas of the whole write.
-    func makeSubdraft(on state: State) -> WriteDraft {
-        var request = request
-        (request.guards, request.requestKey, request.isDryRun, request.steps) = ([], nil, false, steps)
-        return WriteDraft(
-            request: request, state: state, revision: revision, time: time, createsSuites: createsSuites,
-            commitKeys: commitKeys, quotas: .none)
-    }
-
-    /// Restores the schema before a change, or removes the schema if there was none. Recreates a dropped suite.
-    mutating func restoreSchema(
-        before change: SuiteChange, onConflict policy: ConflictPolicy
-    ) throws(Problem) -> WriteDecision {
-        if let replaced = change.replaced {
-            do {
-                let schema = try Schema(stored: replaced.document, text: replaced.text)
-                return try setSchema(change.suite, schema, onConflict: policy)
-            } catch let problem as Problem {
-                throw problem
-            } catch {
-                throw Problem(
-                    .invalidSchema,
-                    "cannot restore the previous schema: this version of settingsd does not accept the schema: \(error)"
-                )
-            }
-        }
-        if state.hasSuite(change.suite) { return try removeSchema(change.suite) }
-        return try decide(
-            .suite(change.suite),
-            suites: change.kind == .dropped ? [SuiteChange(suite: change.suite, kind: .created)] : [], [])
-    }
-
-    /// Stores values of the past. Throws an error with all conflicts if the present schema does not allow the values.
-    mutating func restoreValues(_ values: [PastValue], in name: SuiteName) throws(Problem) -> WriteDecision {
-        let suite = state.suite(name)
-        let changed = values.filter { suite?.record($0.key).stored != $0.stored }
-        for value in changed { try checkLock(value.key, in: suite) }
-        let conflicts = conflicts(changed, in: suite)
-        try checkSteps()
-        guard conflicts.isEmpty else { throw conflict(conflicts.keys, more: conflicts.unlisted.count, in: name) }
-        for value in changed {
-            let key = try findOrAddKey(suite, name, value.key, namedIn: .noPart, isRemoval: value.stored == nil)
-            guard let stored = value.stored else {
-                remove(key)
-                continue
-            }
-            set(key, to: stored)
-            if value.isSecret { key.isStoredSecret = true }
-        }
-        do throws(Problem) {
-            return try checkAndDecide(.suite(name))
-        } catch {
-            guard error.code == .invalidValue else { throw error }
-            throw conflict(StoredConflicts(keys: [], suite: error.errors).all, more: 0, in: name)
-        }
-    }
-
-    /// Returns the values that the present schema does not allow. Does not check its rules about the suite as a whole.
-    mutating func conflicts(_ values: [PastValue], in suite: Suite?) -> StoredConflicts {
-        guard let schema = suite?.schema?.schema else { return StoredConflicts(keys: []) }
-        let settings = values.compactMap { value in
-            value.stored.map { StoredSetting(key: value.key, value: $0, isSecret: value.isSecret) }
-        }
-        let found = schema.conflicts(storing: settings, steps: &steps)
-        return StoredConflicts(keys: found.keys, unlisted: found.unlisted)
-    }
-
-    /// Makes the error for values that the present schema does not allow. Counts, but does not list, `more` conflicts.
-    private func conflict(_ conflicts: [SchemaConflict], more: Int, in suite: SuiteName) -> Problem {
-        let listed = conflicts.map { $0.located(inSuite: suite) }
-        let others = listed.count + more - 1
-        let remedy =
-            if case .restore = request.command { "?onConflict=skip restores the other values" } else {
-                "change the schema first"
-            }
-        var problem = Problem(
-            .schemaConflict,
-            "the schema of suite \(suite) does not allow the restored values: "
-                + (listed.first?.errors.first?.sentence ?? "") + (others > 0 ? ", and \(others) more" : "")
-                + "; \(remedy)")
-        problem.conflicts = listed
-        return problem
-    }
-}
-
-extension SchemaConflict {
-    /// The conflict with the name of the suite in each of its errors.
-    fileprivate func located(inSuite suite: SuiteName) -> SchemaConflict {
-        var conflict = self
-        conflict.errors = errors.map { $0.located(inSuite: suite) }
-        return conflict
-    }
-}
-
-extension WriteDecision {
-    /// Adds the values that a restore skipped to the answer. A commit with a request key then stores the answer,
-    /// because the skipped values do not follow from the commit.
-    fileprivate consuming func listing(skipped: [SchemaConflict]) -> WriteDecision {
-        guard !skipped.isEmpty, case .summary(var summary) = answer.body else { return self }
-        summary.skipped = skipped
-        answer.body = .summary(summary)
-        if commit?.requestKey != nil { commit?.answer = .summary(summary) }
-        return self
     }
 }
 
@@ -360,24 +160,6 @@ extension RecentPast {
         return state.shown(later.filter { $0.suite == name && keys.contains($0.key) }, to: readLimits).map {
             $0.isSecret ? $0.concealed() : $0
         }
-    }
-}
-
-extension Suite {
-    /// Returns the keys, in order, whose stored values differ between two states of the same suite.
-    fileprivate func differences(from other: Suite?, _ filter: KeyFilter) -> [KeyName] {
-        var keys: [KeyName] = []
-        records.forEach { record in
-            let differs = other?.records.find(record.name)?.stored != record.stored
-            if differs, filter.admits(record.key) { keys.append(record.key) }
-            return true
-        }
-        other?.records.forEach { record in
-            let isRemoved = record.stored != nil && records.find(record.name) == nil
-            if isRemoved, filter.admits(record.key) { keys.append(record.key) }
-            return true
-        }
-        return keys.ordered(by: <)
     }
 }
 

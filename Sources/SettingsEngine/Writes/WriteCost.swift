@@ -21,26 +21,10 @@ extension State {
 
     /// Adds the cost of a write. Returns the value of ``WriteCost/checksValues``.
     private func addCost(of request: WriteRequest, to meter: inout CostMeter) -> Bool {
-        switch request.command {
-        case .setting(let operation): return addCost(of: operation, request.checkedAgainst, to: &meter)
-        case .mergeSuite(let name, let values):
-            addCost(ofChanging: values.lazy.map(\.name), in: name, to: &meter)
-            return schema(of: name) != nil
-        case .replaceSuite(let name, _), .resetSuite(let name, _), .dropSuite(let name), .removeSchema(let name):
-            addCost(ofWhole: name, to: &meter)
-            return schema(of: name) != nil
-        case .setSchema(let name, _, _):
-            addCost(ofWhole: name, to: &meter)
-            return hasSuite(name)
+        switch request.task {
+        case .command(let command): return addCost(of: command, request.checkedAgainst, to: &meter)
         // The document is not a valid schema. Deciding only checks the preconditions, then throws the error.
         case .refuseSchema: return false
-        case .undo(let undo, _, _):
-            addCost(of: undo, to: &meter)
-            return true
-        case .restore(let name, let restore, _):
-            addCost(of: restore, in: name, to: &meter)
-            return true
-        case .transaction(let transaction): return addCost(of: transaction, to: &meter)
         case .pending(let id, let pendingRequest):
             guard let entry = pending[id] else {
                 // The search for the end of the action may visit all commits of the history.
@@ -52,6 +36,31 @@ extension State {
         case .carryOut(let id, _):
             if let entry = pending[id] { addCost(ofCarryingOut: entry, to: &meter) }
             return true
+        }
+    }
+
+    /// - Parameter checkedAgainst: the schema against which the value was validated already; nil if it was not.
+    private func addCost(
+        of command: WriteCommand, _ checkedAgainst: SchemaVersion?, to meter: inout CostMeter
+    ) -> Bool {
+        switch command {
+        case .setting(let operation): return addCost(of: operation, checkedAgainst, to: &meter)
+        case .mergeSuite(let name, let values):
+            addCost(ofChanging: values.lazy.map(\.name), in: name, to: &meter)
+            return schema(of: name) != nil
+        case .replaceSuite(let name, _), .resetSuite(let name, _), .dropSuite(let name), .removeSchema(let name):
+            addCost(ofWhole: name, to: &meter)
+            return schema(of: name) != nil
+        case .setSchema(let name, _, _):
+            addCost(ofWhole: name, to: &meter)
+            return hasSuite(name)
+        case .undo(let undo, _, _):
+            addCost(of: undo, to: &meter)
+            return true
+        case .restore(let name, let restore, _):
+            addCost(of: restore, in: name, to: &meter)
+            return true
+        case .transaction(let transaction): return addCost(of: transaction, to: &meter)
         }
     }
 

@@ -26,17 +26,26 @@ extension State {
             request: request, state: self, revision: revision, time: time, createsSuites: createsSuites,
             commitKeys: commitKeys, quotas: quotas)
         if let deadlines = request.deadlines { return try draft.decide(with: deadlines) }
-        let decision = try draft.decideCommand()
+        let decision = try draft.decideTask()
         // An undo or a drop also ends the pending actions that have nothing left to revert.
         return hasNoPendingActions ? decision : draft.endingPendingActions(with: decision)
     }
 }
 
 extension WriteDraft {
-    /// Decides the command of the request, without the deadlines at which the daemon reverts the write or carries it
-    /// out.
-    mutating func decideCommand() throws(Problem) -> WriteDecision {
-        switch request.command {
+    /// Decides the task of the request, without the deadlines at which the daemon reverts the write or carries it out.
+    mutating func decideTask() throws(Problem) -> WriteDecision {
+        switch request.task {
+        case .command(let command): return try decide(command)
+        // The document is not a valid schema. The error of a guard that does not hold takes precedence.
+        case .refuseSchema(let suite, let problem): throw refusal(of: suite, problem)
+        case .pending(let id, let pendingRequest): return try decide(pendingRequest, about: id)
+        case .carryOut(let id, let deadline): return try carryOut(id, deadline: deadline)
+        }
+    }
+
+    private mutating func decide(_ command: WriteCommand) throws(Problem) -> WriteDecision {
+        switch command {
         case .setting(let operation): return try writeSetting(operation)
         case .mergeSuite(let suite, let values): return try merge(suite, values)
         case .replaceSuite(let suite, let values): return try replace(suite, values)
@@ -44,15 +53,11 @@ extension WriteDraft {
         case .dropSuite(let suite): return try drop(suite)
         case .setSchema(let suite, let schema, let policy):
             return try setSchema(suite, schema, onConflict: policy)
-        // The document is not a valid schema. The error of a guard that does not hold takes precedence.
-        case .refuseSchema(let suite, let problem): throw refusal(of: suite, problem)
         case .removeSchema(let suite): return try removeSchema(suite)
         case .transaction(let transaction): return try writeTransaction(transaction)
         case .undo(let undo, let suite, let policy): return try self.undo(undo, of: suite, onConflict: policy)
         case .restore(let suite, let restore, let skips):
             return try self.restore(suite, restore, skipsConflicts: skips)
-        case .pending(let id, let pendingRequest): return try decide(pendingRequest, about: id)
-        case .carryOut(let id, let deadline): return try carryOut(id, deadline: deadline)
         }
     }
 }

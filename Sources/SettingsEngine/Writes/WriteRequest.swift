@@ -1,49 +1,33 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// A write that a client requests: a command, its preconditions, and the rights of the caller. A suite is a named set
-/// of settings. To decide a write is to check it against a state, and to compute its commit or its refusal.
+/// A write that a client requests: a task, its preconditions, and the rights of the caller. A suite is a named set of
+/// settings. To decide a write is to check it against a state, and to compute its commit or its refusal.
 package struct WriteRequest: Sendable {
-    /// The change that the client requests. Indirect, so that a copy of the request copies a reference.
-    package indirect enum Command: Sendable {
-        /// One operation on one key.
-        case setting(Transaction.Operation)
-        /// Merges a map into the stored values, as a JSON Merge Patch (RFC 7396).
-        case mergeSuite(SuiteName, JSONObject)
-        /// Replaces all stored values with a map.
-        case replaceSuite(SuiteName, JSONObject)
-        /// Removes the stored values of the keys that begin with a prefix.
-        case resetSuite(SuiteName, prefix: String)
-        /// Removes the suite and its schema.
-        case dropSuite(SuiteName)
-        case setSchema(SuiteName, Schema, onConflict: ConflictPolicy)
-        /// Refuses a document that is not a valid schema. The answer is the problem, unless a ``WriteGuard`` does not hold.
-        case refuseSchema(SuiteName, Problem)
-        case removeSchema(SuiteName)
-        /// Applies several operations, all or none.
-        case transaction(Transaction)
-        /// Undoes a commit in one suite or, without a suite, in all suites that the commit changed.
-        case undo(UndoRequest, of: SuiteName?, onConflict: ConflictPolicy)
-        /// Restores the values of a moment in the past. If the present schema does not allow a value, `skipsConflicts`
-        /// leaves the value out; otherwise the write is refused.
-        case restore(SuiteName, RestoreRequest, skipsConflicts: Bool)
+    /// The work of a write. The large cases are indirect, so that a copy of the request copies a reference.
+    package enum Task: Sendable {
+        case command(WriteCommand)
+        /// Refuses a document that is not a valid schema. The answer is the problem, unless a ``WriteGuard`` does not
+        /// hold.
+        indirect case refuseSchema(SuiteName, Problem)
         /// A request of a client about a pending action.
-        case pending(PendingID, PendingRequest)
+        indirect case pending(PendingID, PendingRequest)
         /// Carries out a pending action, unless the action has ended or has another deadline. The daemon itself makes
         /// this write.
-        case carryOut(PendingID, deadline: Timestamp)
-
-        /// True for a removal of all keys of a suite, which is split into several commits if there are very many keys.
-        package var mayTakeSeveralCommits: Bool {
-            switch self {
-            case .resetSuite(_, let prefix): prefix.isEmpty
-            case .dropSuite: true
-            default: false
-            }
-        }
+        indirect case carryOut(PendingID, deadline: Timestamp)
     }
 
-    package var command: Command
+    package var task: Task
+    /// The command of the write; nil for another task.
+    package var command: WriteCommand? { if case .command(let command) = task { command } else { nil } }
+    /// True for a removal of all keys of a suite, which is split into several commits if there are very many keys.
+    package var mayTakeSeveralCommits: Bool {
+        switch command {
+        case .resetSuite(_, let prefix): prefix.isEmpty
+        case .dropSuite: true
+        default: false
+        }
+    }
     package var guards: [WriteGuard] = []
     /// True if the write must change nothing, and the answer shows the changes that it would make.
     package var isDryRun = false
@@ -106,6 +90,30 @@ package struct WriteRequest: Sendable {
             (self.confirm, self.until, self.effective) = (confirm, until, effective)
         }
 
+        /// Throws if the deadlines cannot be combined, or if the time to confirm is not a duration within its limits.
+        package convenience init(
+            confirmText: String?, until: PendingTime?, effective: PendingTime?
+        ) throws(Problem) {
+            guard let confirmText else {
+                self.init(confirm: nil, until: until, effective: effective)
+                return
+            }
+            guard until == nil, effective == nil else {
+                throw Problem(
+                    .badRequest,
+                    "Settings-Confirm cannot be combined with Settings-Until or Settings-Effective; remove one of them")
+            }
+            guard let milliseconds = PendingTime.milliseconds(ofDuration: confirmText),
+                (1000...PendingTime.maximumConfirmation).contains(milliseconds)
+            else {
+                throw Problem(
+                    .badRequest,
+                    "Settings-Confirm: must be 1 to 86400 seconds, or a duration such as 90s, 15m or 2h of at most a "
+                        + "day (got \"\(confirmText)\")")
+            }
+            self.init(confirm: milliseconds, until: nil, effective: nil)
+        }
+
         /// The deadlines as text: equal for requests that mean the same deadlines. The text must not change: commits
         /// store digests that depend on it.
         package var canonicalTexts: [String] {
@@ -121,8 +129,12 @@ package struct WriteRequest: Sendable {
 }
 
 extension WriteRequest {
-    package init(_ command: Command) {
-        self.init(command: command)
+    package init(_ command: WriteCommand) {
+        self.init(task: .command(command))
+    }
+
+    package init(_ task: Task) {
+        self.init(task: task)
     }
 }
 

@@ -52,7 +52,7 @@ struct CodingPosition: Sendable {
         depth < JSONValue.maximumDepth
     }
 
-    /// Returns the error for JSON that is not of the expected type, or is an unexpected value.
+    /// Returns the error for JSON that is not of the expected type, or that is not one of the expected values.
     func mismatch(_ failure: BridgeError, for type: any Any.Type, found json: JSONValue) -> DecodingError {
         let context = DecodingError.Context(codingPath: path(to: failure), debugDescription: failure.reason)
         return json.isNull ? .valueNotFound(type, context) : .typeMismatch(type, context)
@@ -109,8 +109,8 @@ final class CodingState {
     static let maximumCallDepth = 3 * JSONValue.maximumDepth
 
     let allowsNonFinite: Bool
-    /// The error with its innermost position, and its description, which identifies the error when it is thrown
-    /// further.
+    /// The error with its innermost position, and its description. The description identifies the error when an outer
+    /// value throws the same error again.
     private var origin: (failure: BridgeError, text: String)?
 
     init(allowsNonFinite: Bool) {

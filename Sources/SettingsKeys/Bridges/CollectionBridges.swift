@@ -140,7 +140,7 @@ struct DictionaryBridge<Key: DefaultsDictionaryKey, Element: DefaultsBridge>: De
         return value
     }
 
-    /// Lists the allowed keys if their type lists its cases.
+    /// The schema of the objects. If the type of the keys is `CaseIterable`, the schema lists the allowed names.
     var schema: WireSchema {
         var schema = WireSchema.object(of: element.schema)
         if let keys = CaseList.cases(of: Key.self) {
@@ -205,6 +205,7 @@ extension Optional: DefaultsSerializable where Wrapped: DefaultsSerializable {
     }
 }
 
+/// A range type with two bounds.
 protocol BoundedRange<Bound> {
     associatedtype Bound: Comparable
 
@@ -224,8 +225,8 @@ where Bound.Value == Value.Bound {
 
     func encode(_ value: Value) throws(BridgeError) -> JSONValue {
         var members = JSONObject()
-        for (name, end) in [("lowerBound", value.lowerBound), ("upperBound", value.upperBound)] {
-            do { members[name] = try bound.encode(end) } catch { throw error.inside(name) }
+        for (name, value) in [("lowerBound", value.lowerBound), ("upperBound", value.upperBound)] {
+            do { members[name] = try bound.encode(value) } catch { throw error.inside(name) }
         }
         return .object(members)
     }
@@ -233,14 +234,15 @@ where Bound.Value == Value.Bound {
     /// Throws if the lower bound is above the upper bound.
     func decode(_ json: JSONValue) throws(BridgeError) -> Value {
         guard case .object(let members) = json, members.count == 2 else { throw Self.badForm }
-        let (lower, upper) = (try end("lowerBound", members), try end("upperBound", members))
+        let (lower, upper) = (try decodedBound("lowerBound", members), try decodedBound("upperBound", members))
         guard lower <= upper else {
             throw BridgeError("must have a lowerBound that is not greater than its upperBound")
         }
         return Value(uncheckedBounds: (lower, upper))
     }
 
-    private func end(_ name: String, _ members: JSONObject) throws(BridgeError) -> Value.Bound {
+    /// Decodes the bound with this name.
+    private func decodedBound(_ name: String, _ members: JSONObject) throws(BridgeError) -> Value.Bound {
         guard let json = members[name] else { throw Self.badForm }
         do { return try bound.decode(json) } catch { throw error.inside(name) }
     }

@@ -17,10 +17,11 @@ enum DateText {
 
     private static let extendedPrefix = "2001-01-01T00:00:00Z"
     private static let secondsPerDay = 86_400
-    /// The years 0000 to 9999 in seconds since 2001. 400 years have 146,097 days.
+    /// The years 0000 to 9999 in seconds since 2001. From 0000-01-01 to 2001-01-01 there are 730,851 days. 400 years
+    /// have 146,097 days.
     private static let fourDigitYears: Range<Double> = (-730_851 * 86_400.0)..<((25 * 146_097 - 730_851) * 86_400.0)
 
-    /// Returns nil if the date is not finite.
+    /// Returns the text of a date; nil if the date is not finite.
     static func text(for date: Date) -> String? {
         let seconds = date.timeIntervalSinceReferenceDate
         guard seconds.isFinite else { return nil }

@@ -18,7 +18,8 @@ public protocol DefaultsBridge<Value>: Sendable {
     /// The schema of the JSON. It must allow every value that ``encode(_:)`` returns.
     var schema: WireSchema { get }
 
-    /// Encodes a value for storage. Returns nil if no value is to be stored, which only optionals do for `nil`.
+    /// Encodes a value for storage. Returns nil if no value is to be stored. Only the bridge of optionals returns nil,
+    /// for the value `nil`.
     func encodeStored(_ value: Value) throws(BridgeError) -> JSONValue?
 
     /// The schema of the JSON that ``encodeStored(_:)`` returns.
@@ -93,9 +94,9 @@ extension DefaultsSerializable where Self: RawRepresentable & Codable, RawValue:
 /// An error that says why a value has no JSON form, or why JSON is not a value of the type.
 public struct BridgeError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The position inside the value.
-    public let pointer: JSONPointer
+    package let pointer: JSONPointer
     /// The cause, for example `must be an integer (got a string)`.
-    public let reason: String
+    package let reason: String
     /// The name of the missing member, if the cause is that the object at the pointer lacks a member.
     let missingMember: String?
 
@@ -105,7 +106,7 @@ public struct BridgeError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Creates an error about a part of a value.
-    public init(at pointer: JSONPointer, _ reason: String) {
+    package init(at pointer: JSONPointer, _ reason: String) {
         self.init(at: pointer, reason, missingMember: nil)
     }
 

@@ -51,6 +51,7 @@ struct ValueDecoder: Decoder {
         self
     }
 
+    /// Returns the decoders of the members or elements. Throws if the nesting is too deep.
     private func parts() throws -> PartDecoders {
         guard position.allowsContainer else { throw position.corruption(.nestedTooDeep) }
         return PartDecoders(parent: CodingPosition.Parent(position), state: state, callDepth: callDepth)
@@ -63,7 +64,7 @@ extension ValueDecoder: SingleValueDecodingContainer {
         json.isNull
     }
 
-    /// Decodes a value with its standard form if its type has one, otherwise with `init(from:)`.
+    /// Decodes a value with its standard form if its type is a ``StandardForm``, otherwise with `init(from:)`.
     func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
         // The result must be unwrapped before the cast, because the cast of nil to an optional type succeeds.
         if let standard = try standardForm(of: type), let value = standard as? Value { return value }
@@ -87,8 +88,8 @@ extension ValueDecoder: SingleValueDecodingContainer {
         try convertingErrors(for: Value.self) { () throws(BridgeError) in try collection.check(decodedFrom: json) }
     }
 
-    /// Returns the value of a type that has a standard form. Returns nil for other types. The function is not generic,
-    /// because the compiler would specialize it for each standard type.
+    /// Returns the value of a type that is a ``StandardForm``. Returns nil for other types. The function is not
+    /// generic, because the compiler would specialize it for each standard type.
     private func standardForm(of type: any Decodable.Type) throws -> Any? {
         try convertingErrors(for: type) { () throws(BridgeError) in
             // The most frequent types come first, because the lookup of a conformance takes longer.
@@ -107,6 +108,7 @@ extension ValueDecoder: SingleValueDecodingContainer {
     }
 }
 
+/// Makes the decoders of the members of an object, or of the elements of an array.
 struct PartDecoders {
     let parent: CodingPosition.Parent
     let state: CodingState
@@ -121,6 +123,7 @@ struct PartDecoders {
     }
 }
 
+/// Decodes the members of an object.
 struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let members: JSONObject
     let parts: PartDecoders

@@ -12,8 +12,8 @@ final class ValueEncoder: Encoder {
         case single = "a single value"
     }
 
-    /// A member or element whose encoder may still receive values. The parent contains null in its place until the
-    /// parent is complete.
+    /// A member or element whose encoder may still receive values. The parent contains null for this member or element
+    /// until the parent is complete.
     private struct OpenPart {
         /// The name of the member. Nil for an element.
         let name: String?
@@ -87,6 +87,7 @@ final class ValueEncoder: Encoder {
         members[name] = json
     }
 
+    /// Appends an element.
     func append(_ json: JSONValue) throws {
         if let failure { throw failure }
         elements.append(json)
@@ -109,6 +110,7 @@ final class ValueEncoder: Encoder {
         return openPart(name, 0, key)
     }
 
+    /// Appends an element, and returns its encoder.
     func nextElement() -> ValueEncoder {
         if failure != nil { return self }
         elements.append(.null)
@@ -121,6 +123,7 @@ final class ValueEncoder: Encoder {
         return encoder
     }
 
+    /// Returns the JSON that this encoder and the encoders of its parts have received.
     private func encodedValue() throws -> JSONValue {
         if let failure { throw failure }
         for part in openParts {
@@ -153,7 +156,7 @@ final class ValueEncoder: Encoder {
     }
 
     /// Encodes a value at this position, or at the position of a key within this position. Uses the standard form if
-    /// the type of the value has one, otherwise `encode(to:)`.
+    /// the type of the value is a ``StandardForm``, otherwise `encode(to:)`.
     ///
     /// The function is not generic, because the compiler would specialize it for each standard type.
     func json(of value: any Encodable, under key: (any CodingKey)? = nil) throws -> JSONValue {
@@ -247,6 +250,7 @@ struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     }
 }
 
+/// Encodes the elements of an array.
 struct UnkeyedEncoding: UnkeyedEncodingContainer {
     let encoder: ValueEncoder
 

@@ -68,7 +68,8 @@ package struct KeyTraits: Equatable, Sendable {
     package var description: String?
     /// True if error messages and the log must not contain the value.
     package var isSecret: Bool
-    /// The former names of the key, the latest first. A value under a former name is moved to the key.
+    /// The former names of the key, the latest first. The client moves a value that is stored under a former name to
+    /// the name of the key.
     package var renamedFrom: [String]
     /// True if numbers that are not finite may be stored, as strings.
     package var allowsNonFinite: Bool

@@ -45,8 +45,8 @@ public struct DefaultsKeys: DefaultsKeyStore {
     public init() {}
 }
 
-/// Returns a message if a nested store lacks its own prefix. Its keys would then have the names of other keys. Returns
-/// nil if the prefix is valid.
+/// Returns a message if a nested store lacks its own prefix, because its keys could then have the same names as other
+/// keys. Returns nil if the prefix is valid.
 package func nestedStoreProblem(
     _ inner: any DefaultsKeyStore.Type, in outer: any DefaultsKeyStore.Type
 ) -> String? {
@@ -60,8 +60,8 @@ package func nestedStoreProblem(
     return nil
 }
 
-/// Checks the prefixes of all nested stores in stored properties, at any depth. Reflection does not find computed
-/// properties.
+/// Returns a message if a nested store in a stored property lacks its own prefix, at any depth. Returns nil if all
+/// prefixes are valid. Reflection does not find computed properties.
 package func nestedStoreProblem(in store: some DefaultsKeyStore) -> String? {
     for child in Mirror(reflecting: store).children {
         guard let inner = child.value as? any DefaultsKeyStore else { continue }
@@ -110,33 +110,6 @@ package func listedKeys<Store: DefaultsKeyStore>(
     return keys
 }
 
-/// A type with an enumeration of its settings. The case `isUserLoggedIn` of the type `Account` is stored as
-/// `Account.isUserLoggedIn`.
-///
-///     enum Account: DefaultsNamespace {
-///         enum Key: String { case isUserLoggedIn, email }
-///     }
-///     Account.name(of: .isUserLoggedIn)    // "Account.isUserLoggedIn"
-public protocol DefaultsNamespace {
-    /// The names of the keys.
-    associatedtype Key: RawRepresentable where Key.RawValue == String
-
-    /// The prefix of the names, without the dot. By default the name of the type.
-    static var namespace: String { get }
-}
-
-extension DefaultsNamespace {
-    /// The name of the type, without the types and the module around it.
-    public static var namespace: String {
-        String(describing: Self.self)
-    }
-
-    /// The name under which a key is stored.
-    public static func name(of key: Key) -> String {
-        "\(namespace).\(key.rawValue)"
-    }
-}
-
 /// The error that two types have the same namespace.
 public struct NamespaceConflict: Error, Hashable, Sendable, CustomStringConvertible {
     package let namespace: String
@@ -159,8 +132,7 @@ package struct NamespaceRegistry: Sendable {
     package init() {}
 
     /// Registers a type. Throws if another type has the namespace. Does nothing if the type is registered.
-    package mutating func register<Namespace: DefaultsNamespace>(_ type: Namespace.Type) throws(NamespaceConflict) {
-        let namespace = Namespace.namespace
+    package mutating func register(_ namespace: String, of type: any Any.Type) throws(NamespaceConflict) {
         guard let owner = owners.first(where: { $0.namespace.hasSameBytes(as: namespace) }) else {
             owners.append((namespace, type))
             return

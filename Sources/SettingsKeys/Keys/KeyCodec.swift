@@ -90,8 +90,8 @@ public struct KeyCodec<Value: DefaultsSerializable>: Sendable {
     }
 
     /// The bridge as a bridge of arrays or sets. Nil for other types.
-    private var elements: (any ElementReading)? {
-        bridge as? any ElementReading
+    private var elements: (any ElementCheckingBridge)? {
+        bridge as? any ElementCheckingBridge
     }
 
     /// Returns the new JSON of a change in place, with the unknown elements of the stored JSON added. Returns the new
@@ -108,8 +108,9 @@ public struct KeyCodec<Value: DefaultsSerializable>: Sendable {
 }
 
 extension JSONValue {
-    /// Copies a missing member at a path from another value. Returns false without a change if the path does not lead
-    /// to an object in both values, if this object has the member, or if the other object lacks it.
+    /// Copies a member from the object at a path in another value to the object at the same path in this value. Changes
+    /// nothing and returns false if the path does not lead to an object in both values, if this object has the member,
+    /// or if the other object lacks the member.
     fileprivate mutating func copyMember(_ name: String, ofObjectAt path: ArraySlice<String>, from other: JSONValue)
         -> Bool
     {

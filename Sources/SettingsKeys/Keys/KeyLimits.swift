@@ -1,5 +1,6 @@
 internal import SettingsModel
 
+/// The limits of the values of a key: bounds of numbers, a maximum length and a pattern of text.
 struct KeyLimits: Equatable, Sendable {
     var bounds: NumberBounds?
     var maxLength: Int?
@@ -12,8 +13,8 @@ struct KeyLimits: Equatable, Sendable {
     /// Adds the limits to a schema.
     ///
     /// A type such as UInt64 has the JSON forms integer and string, which are the alternatives of `anyOf`. The limits
-    /// apply to the first form. The second form contains only values above every possible limit, so a maximum removes
-    /// it.
+    /// apply to the first form. The second form contains only values above every limit that a key can have, so a
+    /// maximum removes the second form.
     func apply(to document: inout JSONObject) {
         guard case .array(var forms)? = document["anyOf"], case .object(var first)? = forms.first, !isEmpty else {
             write(to: &document)

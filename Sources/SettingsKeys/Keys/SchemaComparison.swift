@@ -72,8 +72,8 @@ extension Schema {
     }
 }
 
-/// The rules of a schema in a form that can be compared. Includes the rules of schemas that `$ref` and `allOf` refer
-/// to.
+/// The rules of a schema in a form that can be compared, including the rules of the schemas in `allOf` and of the
+/// schema to which `$ref` refers.
 private struct ComparedRules {
     private var types = JSONTypeSet.all
     private var numbers = ComparedRange()
@@ -84,7 +84,7 @@ private struct ComparedRules {
     /// All other rules, by keyword.
     private var otherRules = JSONObject()
     private let root: JSONValue
-    /// The number of schemas that may still be read. It stops a cycle of references.
+    /// The number of schemas that may still be read. This limit is needed because references can form a cycle.
     private var remainingSchemas = 1_000
 
     init(of schemas: [JSONValue], in root: JSONValue) {
@@ -246,12 +246,14 @@ private struct ComparedRange: Equatable {
     var least: Limit?
     var greatest: Limit?
 
+    /// Replaces the lower limit if the value is stricter.
     mutating func raise(to value: JSONValue, isIncluded: Bool = true) {
         guard let number = JSONNumber(value) else { return }
         let isStricter = least.map { $0.number == number ? $0.isIncluded : $0.number.isLess(than: number) } ?? true
         if isStricter { least = Limit(number: number, isIncluded: isIncluded) }
     }
 
+    /// Replaces the upper limit if the value is stricter.
     mutating func lower(to value: JSONValue, isIncluded: Bool = true) {
         guard let number = JSONNumber(value) else { return }
         let isStricter = greatest.map { $0.number == number ? $0.isIncluded : number.isLess(than: $0.number) } ?? true

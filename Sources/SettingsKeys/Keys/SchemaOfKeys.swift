@@ -8,7 +8,8 @@ extension Schema {
     ///
     /// Throws if a key is not valid, or if two different keys have the same name. `additionalProperties` is the schema
     /// of keys that are not listed. By default, other keys are not allowed. The schema also allows the former names of
-    /// the keys with any value, so that values under former names can stay until they are moved.
+    /// the keys with any value, so that values can stay stored under former names until the client moves
+    /// them.
     public init<Store: DefaultsKeyStore>(
         of store: Store.Type, additionalProperties: JSONValue = false,
         @KeyListBuilder<Store> keys: () -> [ListedKey<Store>]
@@ -18,8 +19,9 @@ extension Schema {
 
     /// Creates the schema of all keys in stored properties of a store and of its nested stores.
     ///
-    /// Throws if there are no such keys. Use ``init(of:additionalProperties:keys:)`` for keys in computed properties.
-    public init(reflecting store: some DefaultsKeyStore, additionalProperties: JSONValue = false) throws(SchemaError) {
+    /// Throws if no stored property contains a key. Use ``init(of:additionalProperties:keys:)`` for keys in computed
+    /// properties.
+    package init(reflecting store: some DefaultsKeyStore, additionalProperties: JSONValue = false) throws(SchemaError) {
         try self.init(keys: storedKeys(of: store), additionalProperties: additionalProperties)
     }
 

@@ -39,14 +39,14 @@ extension ElementPolicy {
 }
 
 /// A bridge of arrays, sets or their optionals, which can check each element separately.
-protocol ElementReading: Sendable {
+protocol ElementCheckingBridge: Sendable {
     /// True if the value is a set.
     var hasUniqueElements: Bool { get }
 
     func canDecode(element: JSONValue) -> Bool
 }
 
-extension ArrayBridge: ElementReading {
+extension ArrayBridge: ElementCheckingBridge {
     var hasUniqueElements: Bool { false }
 
     func canDecode(element json: JSONValue) -> Bool {
@@ -54,7 +54,7 @@ extension ArrayBridge: ElementReading {
     }
 }
 
-extension SetBridge: ElementReading {
+extension SetBridge: ElementCheckingBridge {
     var hasUniqueElements: Bool { true }
 
     func canDecode(element json: JSONValue) -> Bool {
@@ -62,17 +62,18 @@ extension SetBridge: ElementReading {
     }
 }
 
-extension OptionalBridge: ElementReading {
+extension OptionalBridge: ElementCheckingBridge {
     var hasUniqueElements: Bool {
-        (wrapped as? any ElementReading)?.hasUniqueElements ?? false
+        (wrapped as? any ElementCheckingBridge)?.hasUniqueElements ?? false
     }
 
     func canDecode(element json: JSONValue) -> Bool {
-        (wrapped as? any ElementReading)?.canDecode(element: json) ?? true
+        (wrapped as? any ElementCheckingBridge)?.canDecode(element: json) ?? true
     }
 }
 
-extension ElementReading {
+extension ElementCheckingBridge {
+    /// Returns the array without the elements that cannot be decoded.
     func droppingUnknownElements(of json: JSONValue) -> JSONValue {
         guard case .array(let elements) = json else { return json }
         return .array(elements.filter { canDecode(element: $0) })

@@ -1,4 +1,4 @@
-/// Parses an RFC 3339 `date-time` and keeps its parts as written.
+/// The parts of an RFC 3339 `date-time`, as the text contains them, without a conversion to UTC.
 package struct DateTimeSyntax {
     package let date: CivilDate
     package let time: ClockTime
@@ -89,7 +89,7 @@ package struct CivilDate: Equatable {
         self.day = day
     }
 
-    /// Makes the date that is `days` after 2001-01-01.
+    /// Makes the date that is `days` days after 2001-01-01.
     ///
     /// The computation begins each year on 1 March. The leap day is then the last day of a year, and one formula gives
     /// the lengths of the months: from March on, they repeat the pattern 31 30 31 30 31, which is 153 days in five

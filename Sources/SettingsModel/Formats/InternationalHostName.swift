@@ -6,6 +6,7 @@
 /// below have this data of Unicode 17. Only permitted characters are looked up in the tables, so a range may also
 /// contain other characters.
 enum InternationalHostName {
+    /// True if a label begins with `xn--`.
     static func isInternational(_ label: ArraySlice<UInt8>) -> Bool {
         label.prefix(4).map(ASCII.lowercased).elementsEqual("xn--".utf8)
     }
@@ -47,10 +48,10 @@ enum InternationalHostName {
     }
 }
 
-/// The derived property of RFC 5892 section 3.
+/// The rules of RFC 5892 for single characters: the derived property of section 3, and the context rules of appendix A.
 extension InternationalHostName {
-    /// True if the derived property of a character is PVALID, CONTEXTJ or CONTEXTO. A context rule further restricts
-    /// characters with the last two properties. The first rule that applies decides.
+    /// True if the derived property of a character is PVALID, CONTEXTJ or CONTEXTO. Characters with CONTEXTJ and
+    /// CONTEXTO must also obey a context rule. The first case that matches the character decides.
     private static func isPermitted(_ scalar: Unicode.Scalar) -> Bool {
         let properties = scalar.properties
         switch scalar {
@@ -76,7 +77,8 @@ extension InternationalHostName {
         }
     }
 
-    /// True if a character has the neighbours that RFC 5892 appendix A demands. Most characters need no neighbours.
+    /// True if a character obeys its context rule of RFC 5892 appendix A, which usually demands certain neighbours.
+    /// Most characters have no context rule.
     private static func obeysContextRule(at index: Int, in label: [Unicode.Scalar]) -> Bool {
         let before = label[..<index]
         let after = label[(index + 1)...]
@@ -220,8 +222,8 @@ extension InternationalHostName {
         for scalar in label {
             let combiningClass = scalar.properties.canonicalCombiningClass.rawValue
             guard combiningClass == 0 || previousClass <= combiningClass else { return false }
-            // A character composes with the last starter only if it follows the starter directly, or if all marks between
-            // them have a lower class.
+            // A character composes with the last starter only if it follows the starter directly, or if all marks
+            // between them have a lower class.
             let isAdjacent = previousClass == 0 || previousClass < combiningClass
             if let starter, isAdjacent, !scalar.isASCII, composites.contains(String(starter) + String(scalar)) {
                 return false

@@ -2,7 +2,8 @@
 ///
 /// IDNA reserves labels such as `ab--cd`, but DNS allows them and such hosts exist, so they count as ordinary labels.
 enum HostNameSyntax {
-    /// RFC 1035 allows 255 bytes, including a length byte before the first label and a zero byte at the end.
+    /// The maximum number of bytes in a name. RFC 1035 allows 255 bytes, including a length byte before the first label
+    /// and a zero byte at the end.
     private static let longestName = 253
     private static let longestLabel = 63
     private static let characters = ByteSet.lettersAndDigits.union("-")
@@ -21,7 +22,8 @@ enum HostNameSyntax {
         return bytes.allSatisfy(characters.contains)
     }
 
-    /// RFC 1123: a host name must not have the form of an IPv4 address, even if the numbers are out of range.
+    /// True if a name has the form of an IPv4 address, even if the numbers are out of range. RFC 1123 does not allow
+    /// host names of this form.
     private static func isDottedDecimal(_ labels: [ArraySlice<UInt8>]) -> Bool {
         labels.count == 4 && labels.allSatisfy { $0.allSatisfy(ASCII.isDigit) }
     }
@@ -151,7 +153,8 @@ enum URISyntax {
         if let authority = consumeAuthority(&cursor) {
             guard isAuthority(authority) else { return false }
         } else if !hasScheme {
-            // A colon in the first segment would be the end of a scheme, and `1` in `1:b` is not a valid scheme.
+            // The first segment must not contain a colon, because the colon would end a scheme. For example, `1` in
+            // `1:b` is not a valid scheme.
             guard cursor.skip(segmentWithoutColon), cursor.next != UInt8(ascii: ":") else { return false }
         }
         guard cursor.skip(path) else { return false }

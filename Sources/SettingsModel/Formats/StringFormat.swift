@@ -14,6 +14,7 @@ package enum StringFormat: String, CaseIterable, Sendable {
     case jsonPointer = "json-pointer"
     case regex
 
+    /// True if the text has the format.
     package func accepts(_ text: String) -> Bool {
         var cursor = ByteCursor(text)
         let bytes = cursor.rest

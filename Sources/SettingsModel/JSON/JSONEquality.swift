@@ -56,11 +56,12 @@ extension JSONObject: Hashable {
         hashMembers(into: &hasher) { $0.hash(into: &$1) }
     }
 
-    /// True if both objects have the same names, and `isSame` returns true for the two values of each name.
+    /// True if both objects have the same names in any order, and `isSame` returns true for the two values of each
+    /// name.
     package func matches(_ other: JSONObject, by isSame: (JSONValue, JSONValue) -> Bool) -> Bool {
         guard count == other.count else { return false }
-        // Versions of the same object mostly have their members in the same order, so comparing positions avoids most
-        // lookups by name.
+        // Versions of the same object mostly have their members in the same order. So first look at the same position
+        // in the other object, shifted by the distance of the last member, which avoids most lookups by name.
         var shift = 0
         for (position, member) in members.enumerated() {
             var index = position + shift

@@ -1,5 +1,5 @@
-/// A number that is compared exactly. After a conversion of an Int64 to a Double, 9007199254740993 would be equal to
-/// 9007199254740992.0.
+/// A number that is compared exactly. A comparison that converts the Int64 to a Double would treat 9007199254740993 and
+/// 9007199254740992.0 as equal.
 package enum JSONNumber: Hashable, Sendable {
     case integer(Int64)
     case double(Double)
@@ -7,7 +7,7 @@ package enum JSONNumber: Hashable, Sendable {
     /// 2⁶³, the smallest double that is larger than every Int64.
     private static let beyondInt64 = 9_223_372_036_854_775_808.0
 
-    /// Makes an integer if the double is exactly an Int64, so that equal numbers have the same representation.
+    /// Makes an integer if the double equals an Int64, so that equal numbers have the same representation.
     init(reduced value: Double) {
         if let exact = Int64(exactly: value) { self = .integer(exact) } else { self = .double(value) }
     }
@@ -120,7 +120,8 @@ package struct DecimalDigits {
 }
 
 extension JSONValue {
-    /// True if this number is an integer times the step. Both count as the decimals that JSON writes for them.
+    /// True if this number is an integer times the step. The method compares the decimals that JSON writes for both
+    /// numbers.
     func isMultiple(of step: JSONValue) -> Bool {
         guard let digits = DecimalDigits(self), let step = DecimalDigits(step) else { return false }
         return digits.isMultiple(of: step)

@@ -1,8 +1,8 @@
 /// A JSON object. It keeps the order of its members, and has each name at most once. Names are compared by their UTF-8
 /// bytes.
 ///
-/// A small object is searched linearly. A larger object has an index of its names; in it, only removing a member takes
-/// linear time.
+/// A small object is searched linearly. A larger object has an index of its names, so only the removal of a member
+/// takes linear time.
 public struct JSONObject: Sendable {
     /// A name with its value.
     public struct Member: Sendable {
@@ -19,7 +19,7 @@ public struct JSONObject: Sendable {
     }
 
     /// The members in order.
-    public private(set) var members: [Member]
+    package private(set) var members: [Member]
 
     /// The positions of the names; nil for an object that is small enough for a linear search.
     private var index: JSONNameIndex?
@@ -71,7 +71,7 @@ public struct JSONObject: Sendable {
 
     /// Appends a member. If the object already has the name, returns false and changes nothing.
     @discardableResult
-    public mutating func append(_ member: Member) -> Bool {
+    package mutating func append(_ member: Member) -> Bool {
         guard position(of: member.name) == nil else { return false }
         appendNew(member)
         return true
@@ -185,8 +185,8 @@ struct JSONNameIndex: Sendable {
         }
     }
 
-    /// Removes a member, and decrements the positions of the members after it. The caller removes the member from
-    /// `members` afterwards.
+    /// Removes a member from the index, and decrements the positions of the members after it. The caller removes the
+    /// member from `members` afterwards.
     mutating func remove(_ position: Int, of members: [JSONObject.Member]) {
         var hole = firstSlot(of: members[position].name)
         while slots[hole] != UInt32(position + 1) { hole = (hole + 1) & (slots.count - 1) }

@@ -16,7 +16,7 @@ extension JSONValue {
     /// - Parameters:
     ///   - bytes: the document in UTF-8.
     ///   - maximumDepth: the maximum nesting, at most 256.
-    public init(parsing bytes: Span<UInt8>, maximumDepth: Int = JSONValue.maximumDepth) throws(JSONParseError) {
+    package init(parsing bytes: Span<UInt8>, maximumDepth: Int = JSONValue.maximumDepth) throws(JSONParseError) {
         try JSONParser.checkUTF8(bytes)
         var parser = JSONParser(maximumDepth: maximumDepth)
         self = try parser.document(bytes)
@@ -34,15 +34,15 @@ extension JSONValue {
     }
 }
 
-/// A Bloom filter of the names of an object. For most names, it shows that the object does not have the name yet, so
-/// that no comparison is needed.
+/// A Bloom filter of the names of an object. For most names, the filter shows that the object does not have the name
+/// yet, so that no comparison with the other names is needed.
 private struct NameFilter {
     private var bits: UInt64 = 0
     /// True if a name was written with escapes. Equal names can then have different bits in the filter.
     private var hasEscapes = false
 
-    /// Adds a name. Returns true if the object certainly does not have it yet. `quoted` is the name as the document
-    /// writes it, with its quotation marks.
+    /// Adds a name. Returns true if the object certainly does not have the name yet, and false if it may have the name.
+    /// `quoted` is the name as the document writes it, with its quotation marks.
     mutating func insert(_ name: String, writtenAs quoted: Span<UInt8>) -> Bool {
         // An escape is always longer than the character that it represents.
         if quoted.count != name.utf8.count + 2 { hasEscapes = true }
@@ -61,11 +61,11 @@ struct JSONParser {
     var position = 0
     private var depth = 0
 
-    /// The upper limit of `maximumDepth`. Parsing is recursive, so a larger value could overflow the stack.
-    private static let deepest = 256
+    /// The upper limit of `maximumDepth`. Parsing is recursive, so a deeper document could overflow the stack.
+    private static let depthLimit = 256
 
     init(maximumDepth: Int) {
-        self.maximumDepth = min(maximumDepth, Self.deepest)
+        self.maximumDepth = min(maximumDepth, Self.depthLimit)
     }
 
     /// Throws if the bytes are not valid UTF-8. The error has the offset of the first invalid byte.
@@ -184,7 +184,7 @@ struct JSONParser {
         }
     }
 
-    /// Advances past an opening bracket.
+    /// Advances past an opening bracket and the whitespace after it, and increments the depth.
     private mutating func enter(_ bytes: Span<UInt8>) throws(JSONParseError) {
         guard depth < maximumDepth else {
             throw JSONParseError(
@@ -196,6 +196,7 @@ struct JSONParser {
         skipWhitespace(bytes)
     }
 
+    /// Decrements the depth. Called after a closing bracket.
     private mutating func leave() {
         depth -= 1
     }

@@ -1,6 +1,6 @@
 /// Numbers: exact integers, and correctly rounded doubles.
 extension JSONParser {
-    /// Reads a number. Begins at its sign or first digit.
+    /// Reads a number. The position must be at its sign or its first digit.
     mutating func number(_ bytes: Span<UInt8>) throws(JSONParseError) -> JSONValue {
         let start = position
         let isNegative = bytes[position] == UInt8(ascii: "-")
@@ -46,8 +46,8 @@ extension JSONParser {
         }
     }
 
-    /// Reads an exponent. Begins at its `e`. Values above 10¹⁷ are not distinguished: no text has enough digits to
-    /// compensate for them.
+    /// Reads an exponent. The position must be at its `e`. Returns 10¹⁷ for every larger exponent, because no text has
+    /// enough digits to compensate for an exponent of this size.
     private mutating func readExponent(_ bytes: Span<UInt8>) throws(JSONParseError) -> Int {
         position += 1
         var isNegative = false
@@ -127,7 +127,8 @@ private struct Significand {
 
 /// Strings, with their escapes.
 extension JSONParser {
-    /// Reads a string. Begins at its opening quotation mark. A string without escapes is copied at once.
+    /// Reads a string. The position must be at its opening quotation mark. A string without escapes is copied in one
+    /// step.
     mutating func string(_ bytes: Span<UInt8>) throws(JSONParseError) -> String {
         position += 1
         let start = position
@@ -140,7 +141,7 @@ extension JSONParser {
         return try escapedString(from: start, bytes)
     }
 
-    /// Advances to the next quotation mark or backslash.
+    /// Advances to the next quotation mark or backslash. Throws at a control character and at the end of the text.
     private mutating func skipPlain(_ bytes: Span<UInt8>) throws(JSONParseError) {
         position = Self.endOfPlain(bytes, from: position)
         if position == bytes.count {
@@ -172,8 +173,8 @@ extension JSONParser {
     ///
     /// The function tests all bytes with a few operations on one word. An exclusive or makes a searched byte zero;
     /// subtracting one from a zero byte borrows into its highest bit. Subtracting a space from a byte borrows if the
-    /// byte is less than a space. A borrow of a neighbouring byte can only make the result false by mistake; the caller
-    /// then checks the bytes one by one.
+    /// byte is less than a space. A borrow of a neighbouring byte can only make the result false by mistake. If the
+    /// result is false, the caller checks the bytes one by one.
     static func isPlain(_ word: UInt64) -> Bool {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let quotes = word ^ (ones &* UInt64(UInt8(ascii: "\"")))
@@ -198,7 +199,7 @@ extension JSONParser {
         }
     }
 
-    /// Reads one escape. Begins at its backslash.
+    /// Reads one escape. The position must be at its backslash.
     private mutating func escape(into text: inout [UInt8], _ bytes: Span<UInt8>) throws(JSONParseError) {
         guard position + 1 < bytes.count else {
             position = bytes.count

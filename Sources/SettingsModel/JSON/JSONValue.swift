@@ -1,4 +1,4 @@
-/// A JSON value that keeps what was written.
+/// A JSON value.
 ///
 /// Integers and floating-point numbers are different, and objects keep the order of their members. Parsing the text of
 /// a value gives an equal value.
@@ -32,7 +32,7 @@ public enum JSONValue: Sendable {
 
 extension JSONValue {
     /// True if this is `null`.
-    public var isNull: Bool {
+    package var isNull: Bool {
         if case .null = self { true } else { false }
     }
 
@@ -132,7 +132,7 @@ extension JSONValue {
         }
     }
 
-    /// The value for messages: its JSON text if that is short, and otherwise its kind and its size.
+    /// The value for messages: its JSON text, or its kind and its size for a long string, an array or an object.
     package var briefPhrase: String {
         switch self {
         case .string(let text) where text.utf8.count > Self.briefLength:
@@ -155,6 +155,7 @@ extension JSONValue {
         }
     }
 
+    /// The maximum number of bytes of a string that a message shows.
     private static let briefLength = 80
 }
 
@@ -168,8 +169,8 @@ extension JSONValue {
 
     /// Checks the depth of the value, and subtracts the extent of the value from a limit.
     ///
-    /// The extent is one unit for each value, and one for each eight bytes of text. Reading, comparing or writing any unit takes about the same
-    /// time.
+    /// The extent is one unit for each value, plus one unit for each eight bytes of text. Reading, comparing or writing
+    /// a unit takes about the same time for all kinds of values.
     package func measure(levels: Int, subtractingFrom remaining: inout Int) throws(Excess) {
         remaining -= 1
         switch self {
@@ -201,14 +202,14 @@ extension JSONValue {
         (try? measure(levels: .max, subtractingFrom: &remaining)) != nil
     }
 
-    /// The extent of the value. If the extent exceeds a limit, returns some number above the limit.
+    /// The extent of the value. If the extent exceeds the limit, returns a number above the limit that is not exact.
     package func extent(upTo limit: Int) -> Int {
         var remaining = limit
         _ = subtractExtent(from: &remaining)
         return limit - remaining
     }
 
-    /// True if the value is short enough for a message.
+    /// True if the value is short enough for a message: its extent is at most 125 units, which is about 1,000 bytes.
     package var isShort: Bool {
         var remaining = 125
         return subtractExtent(from: &remaining)

@@ -31,11 +31,11 @@ public struct JSONWriter: Sendable {
     package let style: Style
     private var depth = 0
     private var state = State.opening
-    /// A name that the writer has not written yet. It writes the name together with the value in one step, because most
-    /// of an answer consists of such pairs.
+    /// A name that the writer has not written yet. The writer writes the name together with its value in one step,
+    /// which is faster, because most of an answer consists of names with values.
     private var pendingName: StaticString?
 
-    /// The kind of the text before the next name or value.
+    /// The kind of the text that was written last.
     private enum State {
         /// An opening bracket, or the beginning of the document.
         case opening
@@ -51,7 +51,8 @@ public struct JSONWriter: Sendable {
         bytes.reserveCapacity(capacity)
     }
 
-    /// Begins another document. Keeps the allocated memory if `keepingCapacity`.
+    /// Removes all bytes, so that the next call begins another document. Keeps the allocated memory if
+    /// `keepingCapacity` is true.
     package mutating func removeAll(keepingCapacity: Bool = false) {
         bytes.removeAll(keepingCapacity: keepingCapacity)
         (depth, state, pendingName) = (0, .opening, nil)
@@ -113,10 +114,10 @@ public struct JSONWriter: Sendable {
 
     /// Writes a string from a literal of the program, which must not need escapes.
     package mutating func write(literal text: StaticString) {
-        append(upTo: text.utf8CodeUnitCount + 2) { room in
-            room.append("\"")
-            room.append(text)
-            room.append("\"")
+        append(upTo: text.utf8CodeUnitCount + 2) { writer in
+            writer.append("\"")
+            writer.append(text)
+            writer.append("\"")
         }
     }
 
@@ -139,7 +140,7 @@ public struct JSONWriter: Sendable {
         append(upTo: 4) { $0.append("null") }
     }
 
-    /// Writes the bytes of one JSON value.
+    /// Writes one JSON value, whose JSON text the caller provides.
     package mutating func write(rendered: Span<UInt8>) {
         append(upTo: rendered.count) { $0.append(copying: rendered) }
     }
@@ -164,23 +165,23 @@ public struct JSONWriter: Sendable {
 
     /// Appends a value of at most this number of bytes, with the separator before it.
     @inline(__always)
-    private mutating func append(upTo length: Int, _ value: (inout Room) -> Void) {
-        if style.isPretty { separate() }
+    private mutating func append(upTo length: Int, _ value: (inout BufferWriter) -> Void) {
+        if style.isPretty { writeSeparator() }
         let (needsComma, name) = (state == .value, pendingName)
-        bytes.append(upTo: length + (name?.utf8CodeUnitCount ?? 0) + 4) { room in
-            if needsComma { room.append(",") }
+        bytes.append(upTo: length + (name?.utf8CodeUnitCount ?? 0) + 4) { writer in
+            if needsComma { writer.append(",") }
             if let name {
-                room.append("\"")
-                room.append(name)
-                room.append("\":")
+                writer.append("\"")
+                writer.append(name)
+                writer.append("\":")
             }
-            value(&room)
+            value(&writer)
         }
         (state, pendingName) = (.value, nil)
     }
 
     /// Writes the separator before a name or a value: a comma and, in a pretty style, a line break.
-    private mutating func separate() {
+    private mutating func writeSeparator() {
         if state == .value { bytes.append(UInt8(ascii: ",")) }
         if state != .name && depth > 0 { breakLine() }
         state = .name
@@ -195,14 +196,14 @@ public struct JSONWriter: Sendable {
     private mutating func appendQuoted(_ text: String) {
         let text = text.utf8Span.span
         guard JSONParser.endOfPlain(text, from: 0) == text.count else { return appendEscaped(text) }
-        append(upTo: text.count + 2) { room in
-            room.append("\"")
-            room.append(copying: text)
-            room.append("\"")
+        append(upTo: text.count + 2) { writer in
+            writer.append("\"")
+            writer.append(copying: text)
+            writer.append("\"")
         }
     }
 
-    // Not inlined, so that the common case without escapes saves no registers for this code.
+    // Not inlined, because the common case without escapes would otherwise have to save more registers.
     @inline(never)
     private mutating func appendEscaped(_ text: Span<UInt8>) {
         append(upTo: 1) { $0.append("\"") }
@@ -236,27 +237,26 @@ public struct JSONWriter: Sendable {
 extension [UInt8] {
     /// Appends at most this number of bytes in several pieces. The array reserves memory for all of them at once.
     @inline(__always)
-    fileprivate mutating func append(upTo length: Int, _ write: (inout Room) -> Void) {
+    fileprivate mutating func append(upTo length: Int, _ write: (inout BufferWriter) -> Void) {
         append(addingCapacity: length) { output in
             output.withUnsafeMutableBufferPointer { buffer, count in
                 guard let start = buffer.baseAddress else { return }
-                var room = Room(end: start + count, limit: start + buffer.count)
-                write(&room)
-                count = room.end - start
+                var writer = BufferWriter(end: start + count, limit: start + buffer.count)
+                write(&writer)
+                count = writer.end - start
             }
         }
     }
 }
 
-/// Reserved memory after the bytes of an array. It is filled from the beginning to the end. Appending more bytes than
-/// reserved traps.
+/// A writer into the reserved memory after the elements of an array. A write of more bytes than were reserved traps.
 ///
-/// HTTPWire has a similar type, because neither module may import the other.
-private struct Room {
+/// The target HTTPWire contains a similar type, because neither target may import the other.
+private struct BufferWriter {
     var end: UnsafeMutablePointer<UInt8>
     let limit: UnsafeMutablePointer<UInt8>
 
-    /// Returns the position of the next bytes, which the caller must initialize.
+    /// Returns a pointer to the next `count` bytes, which the caller must initialize.
     @inline(__always)
     private mutating func reserveBytes(_ count: Int) -> UnsafeMutablePointer<UInt8> {
         precondition(count <= limit - end)

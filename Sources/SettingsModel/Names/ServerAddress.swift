@@ -13,7 +13,9 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
 
     package let kind: Kind
 
+    /// The port of an `http://` address that contains no port.
     private static let usualPort: UInt16 = 7070
+    /// The port of an `https://` address that contains no port.
     private static let usualSecurePort: UInt16 = 443
     /// The default address of a daemon on this machine.
     public static let usual = ServerAddress(.tcp(host: "127.0.0.1", port: usualPort))
@@ -37,7 +39,7 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
             kind = .unix(path: try Self.path(cursor.rest, text))
             return
         }
-        // Text without `//` after the colon may be a host and a port.
+        // The text before the colon is not a scheme if `//` does not follow, because the text may be a host and a port.
         guard hasScheme, cursor.consume("/"), cursor.consume("/") else {
             throw ServerAddressError(
                 address: text, reason: "it must begin with http://, https:// or unix:, as in http://127.0.0.1:7070")
@@ -60,6 +62,7 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
         kind = .https(host: host, port: port ?? Self.usualSecurePort)
     }
 
+    /// Parses the value of the environment variable. Returns the default address if the value is nil or empty.
     package static func from(variable text: String?) throws(ServerAddressError) -> ServerAddress {
         guard let text, !text.isEmpty else { return usual }
         return try ServerAddress(text)

@@ -56,8 +56,8 @@ extension SuiteName: Comparable, CustomStringConvertible {
 
 /// The name of a key: 1 to 256 bytes of UTF-8 without control characters, and not `.` or `..`.
 ///
-/// Names are compared by their bytes, so two Unicode forms of a letter are different. `.` and `..` are not valid,
-/// because clients and proxies resolve them in a path.
+/// Names are compared by their bytes, so two Unicode spellings of é are different names. `.` and `..` are not valid,
+/// because clients and proxies replace them in a URL path.
 public struct KeyName: Hashable, Sendable {
     /// The maximum length in bytes.
     public static let maximumLength = 256

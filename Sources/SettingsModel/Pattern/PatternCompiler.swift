@@ -29,13 +29,13 @@ struct PatternProgram: Sendable {
 
 /// Compiles a syntax tree into an automaton (Thompson's construction).
 ///
-/// The compiler keeps a list of pending nodes, each with the state before it and the state after it, instead of
-/// recursing. The parser has checked the size of the expanded tree, which bounds the number of copies of a counted
-/// repetition.
+/// The compiler keeps a list of pending nodes instead of recursing. The parser has checked the size of the expanded
+/// tree, which bounds the number of copies of a counted repetition.
 struct PatternCompiler {
     private var states: [PatternProgram.State] = []
     private var operands: [UInt32] = []
     private var edges: [[Int32]] = []
+    /// The nodes to compile, each with its first state and the state after it.
     private var pending: [(node: PatternNode, first: Int32, next: Int32)] = []
 
     static func compile(_ syntax: PatternSyntax) -> PatternProgram {
@@ -52,6 +52,7 @@ struct PatternCompiler {
         return compiler.program(entry: Int(entry), classes: syntax.classes)
     }
 
+    /// Appends a state, whose kind and edges are set later.
     private mutating func reserve() -> Int32 {
         states.append(.epsilon)
         operands.append(0)
@@ -67,6 +68,7 @@ struct PatternCompiler {
         edges[Int(index)] = targets
     }
 
+    /// Sets the states of a node. The node begins at the state `first`, and leads to the state `next`.
     private mutating func emit(_ node: PatternNode, from first: Int32, to next: Int32) {
         switch node.shape {
         case .scalar(let value):
@@ -124,7 +126,7 @@ struct PatternCompiler {
         }
     }
 
-    /// Emits the copies of a repetition without a maximum. The last copy loops.
+    /// Emits the copies of a repetition without a maximum. The last copy is in a loop.
     private mutating func emit(_ body: PatternNode, atLeast minimum: Int, from first: Int32, to next: Int32) {
         var state = first
         for _ in 1..<max(1, minimum) {
@@ -152,11 +154,11 @@ extension PatternCompiler {
             classes: classes.map { ScalarClass($0) }, entry: entry, isAnchored: isAnchored(entry))
     }
 
-    /// Replaces an edge to an epsilon state by the edges that leave the epsilon state, if there are few. A loop over a
-    /// class then follows only one edge for each scalar.
+    /// Replaces each edge to an epsilon state by the edges that leave the epsilon state, if the result has few edges. A
+    /// loop over a class then follows only one edge for each scalar.
     ///
-    /// If there are many, the epsilon state stays: without its epsilon states, (a?){1000} would have half a million
-    /// edges.
+    /// If the result would have many edges, returns the edges unchanged. Without its epsilon states, (a?){1000} would
+    /// have half a million edges.
     private func shortened(_ direct: [Int32]) -> [Int32] {
         let limit = 8
         guard direct.count <= limit else { return direct }

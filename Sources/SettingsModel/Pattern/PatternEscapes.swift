@@ -1,5 +1,5 @@
 extension PatternParser {
-    /// Reads an escape outside of a class. Begins at the backslash.
+    /// Reads an escape outside of a class. The position must be at the backslash.
     mutating func readEscapedTerm() throws(PatternError) {
         let start = position
         position += 1
@@ -33,8 +33,8 @@ extension PatternParser {
         try append(.empty)
     }
 
-    /// Reads an escape that denotes a class, such as `\d`. Begins after the backslash. Returns nil for any other
-    /// escape.
+    /// Reads an escape that denotes a class, such as `\d`. The position must be after the backslash, whose position is
+    /// `start`. Returns nil for any other escape.
     mutating func readClassEscape(from start: Int) throws(PatternError) -> ClassContents? {
         let set: ScalarSet
         switch peek() {
@@ -97,7 +97,8 @@ extension PatternParser {
         scalar?.decimalValue != nil
     }
 
-    /// Reads an escape that denotes one code point, inside or outside of a class. Begins after the backslash.
+    /// Reads an escape that denotes one code point, inside or outside of a class. The position must be after the
+    /// backslash, whose position is `start`.
     mutating func readCharacterEscape(from start: Int) throws(PatternError) -> UInt32 {
         guard let scalar = peek() else {
             throw .syntax("the pattern ends with a single backslash", at: start)
@@ -125,7 +126,7 @@ extension PatternParser {
             }
             return value
         case "u": return try readUnicodeEscape(from: start)
-        default: throw .syntax(Self.advice(against: scalar), at: start)
+        default: throw .syntax(Self.unknownEscapeMessage(for: scalar), at: start)
         }
     }
 
@@ -150,7 +151,8 @@ extension PatternParser {
     private mutating func readBracedCodePoint(from start: Int) throws(PatternError) -> UInt32 {
         var value: UInt32?
         while let digit = peek()?.hexadecimalValue {
-            // Stores every larger number as one more than the last code point, so that the sum cannot overflow.
+            // Replace every number that is larger than the last code point by the last code point plus one, so that the
+            // product cannot overflow.
             value = min((value ?? 0) * 16 + digit, ScalarSet.maximum + 1)
             position += 1
         }
@@ -174,7 +176,8 @@ extension PatternParser {
         return value
     }
 
-    private static func advice(against scalar: Unicode.Scalar) -> String {
+    /// Returns the error message for a backslash before a character that has no escape.
+    private static func unknownEscapeMessage(for scalar: Unicode.Scalar) -> String {
         let remedy =
             switch scalar {
             case "A": "use ^ for the start of the text"
@@ -194,12 +197,13 @@ extension PatternParser {
 }
 
 extension PatternParser {
+    /// A member of a class, or one end of a range.
     private enum ClassAtom {
         case scalar(UInt32)
         case contents(ClassContents)
     }
 
-    /// Reads a class. Begins at the opening bracket.
+    /// Reads a class. The position must be at the opening bracket.
     mutating func readClass() throws(PatternError) -> ClassContents {
         let start = position
         position += 1
@@ -218,8 +222,8 @@ extension PatternParser {
     private mutating func readClassMember(into contents: inout ClassContents) throws(PatternError) {
         let start = position
         let first = try readClassAtom()
-        // A hyphen before the closing bracket is an ordinary character. So is a hyphen at the end of the pattern, where
-        // the missing bracket is reported later.
+        // A hyphen before the closing bracket is an ordinary character. A hyphen at the end of the pattern is handled
+        // in the same way, and the caller reports the missing bracket.
         guard peek() == "-", let end = peek(1), end != "]" else {
             switch first {
             case .scalar(let value): contents.ranges.append(value...value)

@@ -1,11 +1,15 @@
 extension PatternParser {
     /// A group that is not closed yet.
     struct OpenGroup {
+        /// The position of the opening parenthesis.
         let offset: Int
-        /// False for look-around: an assertion cannot be repeated.
+        /// False for look-around, because an assertion cannot be repeated.
         var isRepeatable = true
+        /// The alternatives before the last `|`.
         var alternatives: [PatternNode] = []
+        /// The terms after the last `|`.
         var terms: [PatternNode] = []
+        /// The names that the groups inside this group have declared.
         var names = GroupNames.Scope()
 
         init(offset: Int) {
@@ -116,16 +120,18 @@ extension PatternParser {
 /// matches.
 ///
 /// A name is reserved while a group with this name can take part in the same match as the group that is being read.
-/// Each `|` releases the names of the alternative before it. The end of the enclosing group reserves them again.
+/// Each `|` releases the names of the alternative before it. The end of the enclosing group reserves these names again.
 struct GroupNames {
     /// The names that an open group has declared up to the present position.
     struct Scope {
+        /// The index in `order` of the first name of the present alternative.
         fileprivate var alternativeStart = 0
+        /// The names of earlier alternatives.
         fileprivate var released: [Int] = []
     }
 
-    /// The number of reservations of each name. Deeply nested groups release and reserve names often, which changes
-    /// only this number.
+    /// A number for each name, which is the index of the name in `isReserved`. Nested groups release and reserve names
+    /// often, and numbers are cheaper to compare than names.
     private var numbers: [UTF8Text: Int] = [:]
     private var isReserved: [Bool] = []
     /// The reserved names in the order of their reservation. The names of one alternative are therefore at the end.
@@ -171,7 +177,7 @@ struct GroupNames {
 }
 
 extension PatternParser {
-    /// Reads the name of a group and the closing `>`. Begins after the `<`.
+    /// Reads the name of a group and the closing `>`. The position must be after the `<`.
     mutating func readGroupName() throws(PatternError) -> UTF8Text {
         let start = position
         var name = String.UnicodeScalarView()
@@ -190,7 +196,7 @@ extension PatternParser {
                 }
                 value = try readUnicodeEscape(from: offset)
             }
-            guard let part = Unicode.Scalar(value), isNamePart(part, first: name.isEmpty) else {
+            guard let part = Unicode.Scalar(value), isNamePart(part, isFirst: name.isEmpty) else {
                 throw .syntax("the name of a group must be an identifier", at: offset)
             }
             name.append(part)
@@ -199,11 +205,11 @@ extension PatternParser {
             name.isEmpty ? "the name of the group is missing" : "the name of the group is not closed with >", at: start)
     }
 
-    private func isNamePart(_ scalar: Unicode.Scalar, first: Bool) -> Bool {
+    private func isNamePart(_ scalar: Unicode.Scalar, isFirst: Bool) -> Bool {
         switch scalar {
         case "$", "_": true
-        case "\u{200C}", "\u{200D}": !first
-        default: first ? scalar.properties.isIDStart : scalar.properties.isIDContinue
+        case "\u{200C}", "\u{200D}": !isFirst
+        default: isFirst ? scalar.properties.isIDStart : scalar.properties.isIDContinue
         }
     }
 }

@@ -1,4 +1,5 @@
-/// Parses patterns in the syntax of ECMA-262 with the `u` flag, without the additional web syntax of Annex B.
+/// Parses patterns in the syntax of ECMA-262 with the `u` flag, without the additional syntax of Annex B, which web
+/// browsers support.
 ///
 /// The parser keeps the open groups in a list instead of recursing. The nesting has a limit nevertheless, because
 /// freeing the tree recurses.
@@ -12,9 +13,11 @@ struct PatternParser {
     /// The groups that enclose ``group``, outermost first.
     var enclosing: [OpenGroup] = []
     var names = GroupNames()
+    /// The number of capturing groups.
     var captures = 0
     /// The back-references. The parser checks them at the end, because a back-reference may come before its group.
     var references: [(target: Reference, offset: Int)] = []
+    /// The first construct that is valid but not supported.
     var unsupported: PatternError?
     private var classes: [ClassContents] = []
 
@@ -191,7 +194,8 @@ extension Unicode.Scalar {
 /// lazy quantifier as a greedy quantifier.
 struct PatternNode: Sendable {
     indirect enum Shape: Sendable {
-        /// A code point. It may be a surrogate, because a valid pattern can contain one, although no text does.
+        /// A code point. It may be a surrogate, because a valid pattern can contain an escape of a surrogate, although
+        /// no text contains a surrogate.
         case scalar(UInt32)
         /// An index into the classes of the pattern.
         case oneOf(Int)
@@ -214,6 +218,7 @@ struct PatternNode: Sendable {
 }
 
 extension PatternNode {
+    /// The maximum of `size`.
     private static let ceiling = PatternLimits.states + 1
 
     static let empty = PatternNode(.sequence([]), size: 0)
@@ -236,18 +241,20 @@ extension PatternNode {
         return PatternNode(.sequence(terms), size: terms.reduce(0) { min(ceiling, $0 + $1.size) })
     }
 
-    /// Adds one state for each alternative, because even an empty alternative needs an edge.
+    /// Returns a node for one of several alternatives. The size includes one state for each alternative, because even
+    /// an empty alternative needs an edge.
     static func choosing(_ alternatives: [PatternNode]) -> PatternNode {
         if let alternative = alternatives.first, alternatives.count == 1 { return alternative }
         return PatternNode(
             .alternation(alternatives), size: alternatives.reduce(0) { min(ceiling, $0 + $1.size + 1) })
     }
 
-    /// Removes repetitions of an empty node: (?:){1000000000} needs no state, but its expansion would not end in a
-    /// reasonable time.
+    /// Returns a node for a repetition. A repetition of an empty node is the empty node: (?:){1000000000} needs no
+    /// state, but its expansion would not end in a reasonable time.
     static func repeating(_ body: PatternNode, _ quantifier: Quantifier) -> PatternNode {
         guard body.size > 0, quantifier.maximum != 0 else { return .empty }
         let copies = min(ceiling, quantifier.maximum ?? max(quantifier.minimum, 1))
+        // Each optional copy, and a loop, needs a state in which the search can leave the repetition.
         let forks = min(ceiling, quantifier.maximum.map { $0 - quantifier.minimum } ?? 1)
         return PatternNode(.repetition(body, quantifier), size: min(ceiling, copies * body.size + forks))
     }

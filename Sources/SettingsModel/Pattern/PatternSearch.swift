@@ -8,13 +8,17 @@ struct PatternSearch {
     /// The states entered at the present position. The search also uses the array as the queue of the states whose
     /// edges it has not followed yet.
     private var reached: [Int32] = []
+    /// The states entered at the previous position.
     private var previous: [Int32] = []
-    /// The position at which each state was last entered. With these positions, no set must be cleared for each scalar.
+    /// The position at which each state was last entered; -1 if it was not entered. Unlike a set of the entered states,
+    /// this array need not be cleared for each scalar.
     private var enteredAt: [Int]
     /// The number of scalars before the present position.
     private var position = 0
+    /// The scalars before and after the present position. Nil at the start and at the end of the text.
     private var before: Unicode.Scalar?
     private var after: Unicode.Scalar?
+    /// The number of edges that were followed at the present position.
     private var steps = 0
 
     init(_ program: PatternProgram) {
@@ -24,12 +28,13 @@ struct PatternSearch {
         previous.reserveCapacity(program.states.count)
     }
 
+    /// Returns whether the text matches; nil if the search needs more steps than the budget.
     mutating func run(_ text: String, budget: inout Int) -> Bool? {
         var scalars = text.unicodeScalars.makeIterator()
         after = scalars.next()
         while true {
             steps = 0
-            let isMatch = move()
+            let isMatch = enterReachableStates()
             steps = max(steps, 1)
             guard steps <= budget else {
                 budget = 0
@@ -45,28 +50,29 @@ struct PatternSearch {
     }
 
     /// Enters all states that are reachable at the present position. Returns true if one of them accepts.
-    private mutating func move() -> Bool {
+    private mutating func enterReachableStates() -> Bool {
         swap(&previous, &reached)
         reached.removeAll(keepingCapacity: true)
         if let scalar = before {
             for index in previous.indices {
                 let state = Int(previous[index])
-                if consumes(state, scalar), follow(state) { return true }
+                if consumes(state, scalar), enterSuccessors(of: state) { return true }
             }
         }
-        if position == 0 || !program.isAnchored, follow(program.entry) { return true }
+        if position == 0 || !program.isAnchored, enterSuccessors(of: program.entry) { return true }
         var index = 0
         while index < reached.count {
             let state = Int(reached[index])
             index += 1
             switch program.states[state] {
             case .scalar, .oneOf: continue
-            default: if follow(state) { return true }
+            default: if enterSuccessors(of: state) { return true }
             }
         }
         return false
     }
 
+    /// True if the state consumes this scalar.
     private func consumes(_ state: Int, _ scalar: Unicode.Scalar) -> Bool {
         switch program.states[state] {
         case .scalar:
@@ -78,8 +84,8 @@ struct PatternSearch {
         }
     }
 
-    /// Enters the states that follow a state. Returns true if one of them accepts.
-    private mutating func follow(_ state: Int) -> Bool {
+    /// Enters the states to which the edges of a state lead. Returns true if one of them accepts.
+    private mutating func enterSuccessors(of state: Int) -> Bool {
         for edge in Int(program.edgeOffsets[state])..<Int(program.edgeOffsets[state + 1]) {
             steps += 1
             let target = Int(program.edges[edge])
@@ -100,6 +106,7 @@ struct PatternSearch {
         return false
     }
 
+    /// True for the characters of `\w`.
     private func isWord(_ scalar: Unicode.Scalar?) -> Bool {
         switch scalar?.value {
         case .some(0x30...0x39), .some(0x41...0x5A), .some(0x5F), .some(0x61...0x7A): true

@@ -40,6 +40,7 @@ struct ScalarClass: Sendable {
         }
     }
 
+    /// Looks up a scalar without the bit set.
     private func search(_ scalar: Unicode.Scalar) -> Bool {
         let isNamed =
             set.contains(scalar.value)
@@ -173,6 +174,7 @@ extension GeneralCategories {
         switch Self.names[row][0] {
         case "Assigned": self = GeneralCategories(.unassigned).complement
         case "LC": self = [Self(.uppercaseLetter), Self(.lowercaseLetter), Self(.titlecaseLetter)]
+        // A name of two letters denotes one category.
         case let short where row < Self.count && short.utf8.count == 2: self.init(rawValue: 1 << UInt32(row))
         case let letter:
             // A name of one letter denotes all categories whose names begin with this letter.
@@ -183,6 +185,7 @@ extension GeneralCategories {
         }
     }
 
+    /// The number of general categories.
     private static let count = 30
 
     /// The names of the categories in the order of the bits, followed by the names of the groups of categories.

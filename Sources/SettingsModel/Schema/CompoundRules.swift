@@ -24,8 +24,9 @@ final class ArrayRules: Sendable {
         prefixItems + [items, contains].compactMap { $0 }
     }
 
-    /// True if an array can be refused because some of its elements are valid under a sub-schema.
-    var refusesFitting: Bool {
+    /// True if an array can be refused because some of its elements are valid under a sub-schema, as with
+    /// `maxContains`.
+    var hasNegativeRule: Bool {
         maxContains != nil
     }
 
@@ -89,8 +90,9 @@ final class ObjectRules: Sendable {
     private let dependentRequired: [(name: String, strings: [String])]
     let dependentSchemas: [(name: String, node: SchemaNodeID)]
     private let count: CountRule?
-    /// False for the rules about the defaults of a suite: keys without a default may be missing.
-    private let demandsMembers: Bool
+    /// True if `minProperties` is checked. False for the rules about the defaults of a suite, because keys without a
+    /// default may be missing.
+    private let checksMinimumCount: Bool
 
     init?(_ source: SchemaSource, _ compiler: inout SchemaCompiler) {
         var properties: [UTF8Text: SchemaNodeID] = [:]
@@ -106,11 +108,12 @@ final class ObjectRules: Sendable {
         dependentRequired = compiler.namedStrings("dependentRequired", source)
         dependentSchemas = compiler.namedSubschemas("dependentSchemas", source)
         count = CountRule("minProperties", "maxProperties", of: "member", source, &compiler)
-        demandsMembers = true
-        if isTrivial { return nil }
+        checksMinimumCount = true
+        if hasNoRules { return nil }
     }
 
-    /// Makes the rules about a suite as a whole: the rules of its schema without the sub-schemas of single keys.
+    /// Makes the rules about a suite as a whole: the rules of its schema without the sub-schemas of single keys. With
+    /// `forDefaults`, the rules do not demand that a key exists.
     init?(ofSuiteFrom rules: ObjectRules, forDefaults: Bool) {
         properties = [:]
         patternProperties = []
@@ -120,11 +123,11 @@ final class ObjectRules: Sendable {
         dependentRequired = rules.dependentRequired
         dependentSchemas = rules.dependentSchemas
         count = rules.count
-        demandsMembers = !forDefaults
-        if isTrivial { return nil }
+        checksMinimumCount = !forDefaults
+        if hasNoRules { return nil }
     }
 
-    private var isTrivial: Bool {
+    private var hasNoRules: Bool {
         memberNodes.isEmpty && propertyNames == nil && required.isEmpty && dependentRequired.isEmpty
             && dependentSchemas.isEmpty && count == nil
     }
@@ -166,14 +169,14 @@ final class ObjectRules: Sendable {
     func check(_ value: JSONValue, _ validator: inout SchemaValidator) {
         guard case .object(let object) = value else { return }
         for name in required {
-            guard demands(name, of: object, value, &validator) else { return }
+            guard checkRequiredMember(name, of: object, value, &validator) else { return }
         }
         for (name, needed) in dependentRequired where object[name] != nil {
             for other in needed {
-                guard demands(other, because: name, of: object, value, &validator) else { return }
+                guard checkRequiredMember(other, because: name, of: object, value, &validator) else { return }
             }
         }
-        count?.check(object.count, value, includingLeast: demandsMembers, &validator)
+        count?.check(object.count, value, checksMinimum: checksMinimumCount, &validator)
         for member in object {
             if validator.isSettled { return }
             checkMember(member, &validator)
@@ -187,7 +190,7 @@ final class ObjectRules: Sendable {
     /// Checks that the object has a required member. Returns false if further checks cannot change the result of the
     /// validation.
     @inline(never)
-    private func demands(
+    private func checkRequiredMember(
         _ name: String, because other: String? = nil, of object: JSONObject, _ value: JSONValue,
         _ validator: inout SchemaValidator
     ) -> Bool {
@@ -214,7 +217,7 @@ final class ObjectRules: Sendable {
     }
 }
 
-/// The rules that combine sub-schemas: `allOf`, `anyOf`, `oneOf`, `not`, `if` and the like.
+/// The rules that combine sub-schemas: `$ref`, `allOf`, `anyOf`, `oneOf`, `not`, `if`, `then` and `else`.
 final class CombinationRules: Sendable {
     let reference: SchemaNodeID?
     let allOf: [SchemaNodeID]
@@ -245,7 +248,7 @@ final class CombinationRules: Sendable {
     }
 
     /// True if a value can be refused because it is valid under a sub-schema, as with `not`.
-    var refusesFitting: Bool {
+    var hasNegativeRule: Bool {
         !oneOf.isEmpty || not != nil || condition != nil
     }
 
@@ -256,7 +259,7 @@ final class CombinationRules: Sendable {
             validator.check(value, node)
         }
         if !anyOf.isEmpty, !anyOf.contains(where: { validator.isValid(value, $0) }) {
-            failAll("anyOf", anyOf, value, &validator)
+            failAlternatives("anyOf", anyOf, value, &validator)
         }
         if !oneOf.isEmpty { checkOneOf(value, &validator) }
         if let not, validator.isValid(value, not) {
@@ -268,23 +271,23 @@ final class CombinationRules: Sendable {
     }
 
     private func checkOneOf(_ value: JSONValue, _ validator: inout SchemaValidator) {
-        let fitting = oneOf.indices.filter { validator.isValid(value, oneOf[$0]) }
-        if fitting.isEmpty {
-            failAll("oneOf", oneOf, value, &validator)
-        } else if fitting.count > 1 {
-            let indices = fitting.map(String.init).joined(separator: " and ")
+        let matching = oneOf.indices.filter { validator.isValid(value, oneOf[$0]) }
+        if matching.isEmpty {
+            failAlternatives("oneOf", oneOf, value, &validator)
+        } else if matching.count > 1 {
+            let indices = matching.map(String.init).joined(separator: " and ")
             validator.fail(
                 "oneOf", "must match exactly one of \(oneOf.count) alternatives (got \(indices), counted from 0)")
         }
     }
 
     /// Adds a violation for a value that is not valid under any alternative. If there are few alternatives, the message
-    /// says why each refuses the value.
-    private func failAll(
+    /// contains the reason of each alternative.
+    private func failAlternatives(
         _ keyword: String, _ nodes: [SchemaNodeID], _ value: JSONValue, _ validator: inout SchemaValidator
     ) {
-        let mostExplained = 4
-        let explained = nodes.count > mostExplained ? [] : nodes
+        let maximumExplained = 4
+        let explained = nodes.count > maximumExplained ? [] : nodes
         let reasons = explained.compactMap { validator.firstReason(value, $0) }
         let because = reasons.isEmpty ? "" : ": " + reasons.joined(separator: ", or ")
         validator.fail(keyword, "must match one of \(Plural.count(nodes.count, "alternative"))\(because)")

@@ -44,7 +44,8 @@ public struct KeySchema: Sendable {
         violations(of: value, isSecret: isSecret)
     }
 
-    /// Returns the violations of a value. `isSecret` replaces what the schema says about secrecy.
+    /// Returns the violations of a value. `isSecret` determines whether the value is a secret, even if the schema says
+    /// otherwise.
     package func violations(of value: JSONValue, isSecret: Bool) -> [Violation] {
         var steps = Int.max
         return violations(of: value, isSecret: isSecret, steps: &steps)
@@ -53,7 +54,7 @@ public struct KeySchema: Sendable {
     /// Returns the violations, and subtracts the steps of the validation from `steps`, a budget for several values. If
     /// the budget is exhausted, the list can be incomplete.
     package func violations(of value: JSONValue, isSecret: Bool, steps: inout Int) -> [Violation] {
-        var validator = SchemaValidator(nodes: nodes, steps: SchemaValidator.budget(for: value), of: steps)
+        var validator = SchemaValidator(nodes: nodes, steps: SchemaValidator.budget(for: value), sharedSteps: steps)
         validator.validate(value, against: roots, isSecret: isSecret)
         validator.charge(&steps)
         return validator.findings.map { finding in
@@ -75,7 +76,7 @@ public struct KeySchema: Sendable {
 
     /// True if the value is valid. Subtracts the steps of the validation from `steps`, a budget for several values.
     package func allows(_ value: JSONValue, steps: inout Int) -> Bool {
-        var validator = SchemaValidator(nodes: nodes, steps: SchemaValidator.budget(for: value), of: steps)
+        var validator = SchemaValidator(nodes: nodes, steps: SchemaValidator.budget(for: value), sharedSteps: steps)
         let allows = validator.allows(value, roots)
         validator.charge(&steps)
         return allows

@@ -18,8 +18,8 @@ package final class ValueRules: Sendable {
     func check(_ value: JSONValue, _ validator: inout SchemaValidator) {
         guard validator.spend(value.extent) else { return }
         if let constant, !value.isMathematicallyEqual(to: constant) {
-            // A message would show only the size of an array or object, which does not help, so the message refers to
-            // the schema.
+            // For an array or object, a message shows only the size. The size does not help the reader, so the message
+            // refers to the schema.
             let demand = constant.briefScalar == nil ? "equal to the constant in the schema" : constant.description
             validator.fail("const", "must be \(demand)", value, expected: constant)
         }
@@ -31,9 +31,9 @@ package final class ValueRules: Sendable {
 
     /// Lists the first values for a message.
     package static func listing(_ values: [JSONValue]) -> String {
-        let most = 12
-        let shown = values.prefix(most).map(\.briefPhrase).joined(separator: ", ")
-        return values.count > most ? "\(shown) and \(values.count - most) more" : shown
+        let maximumShown = 12
+        let shown = values.prefix(maximumShown).map(\.briefPhrase).joined(separator: ", ")
+        return values.count > maximumShown ? "\(shown) and \(values.count - maximumShown) more" : shown
     }
 }
 
@@ -41,6 +41,7 @@ package final class ValueRules: Sendable {
 final class NumberRules: Sendable {
     private struct Limit {
         let keyword: SchemaKeyword
+        /// The beginning of the message, such as `must be at least`.
         let demand: String
         /// The limit as the schema writes it, for messages.
         let json: JSONValue
@@ -115,7 +116,7 @@ final class StringRules: Sendable {
 
     func check(_ value: JSONValue, _ validator: inout SchemaValidator) {
         guard case .string(let text) = value else { return }
-        // Validating a format takes several times as long as counting characters.
+        // The validation of a format takes several times as long as counting the characters, so it costs more steps.
         guard validator.spend(format == nil ? text.utf8.count / 8 : text.utf8.count) else { return }
         if let length { length.check(text.unicodeScalars.count, value, &validator) }
         if let pattern, !validator.matches(text, pattern) {
@@ -134,34 +135,34 @@ final class StringRules: Sendable {
 
 /// A rule that limits the number of characters, elements or members.
 struct CountRule: Sendable {
-    private let leastKeyword: String
-    private let mostKeyword: String
+    private let minimumKeyword: String
+    private let maximumKeyword: String
     private let noun: String
-    private let least: Int?
-    private let most: Int?
+    private let minimum: Int?
+    private let maximum: Int?
 
     init?(
-        _ leastKeyword: String, _ mostKeyword: String, of noun: String, _ source: SchemaSource,
+        _ minimumKeyword: String, _ maximumKeyword: String, of noun: String, _ source: SchemaSource,
         _ compiler: inout SchemaCompiler
     ) {
-        self.leastKeyword = leastKeyword
-        self.mostKeyword = mostKeyword
+        self.minimumKeyword = minimumKeyword
+        self.maximumKeyword = maximumKeyword
         self.noun = noun
-        least = compiler.count(leastKeyword, source)
-        most = compiler.count(mostKeyword, source)
-        if least == nil && most == nil { return nil }
+        minimum = compiler.count(minimumKeyword, source)
+        maximum = compiler.count(maximumKeyword, source)
+        if minimum == nil && maximum == nil { return nil }
     }
 
-    func check(_ count: Int, _ value: JSONValue, includingLeast: Bool = true, _ validator: inout SchemaValidator) {
-        if let least, count < least, includingLeast {
+    func check(_ count: Int, _ value: JSONValue, checksMinimum: Bool = true, _ validator: inout SchemaValidator) {
+        if let minimum, count < minimum, checksMinimum {
             validator.fail(
-                leastKeyword, "must have at least \(Plural.count(least, noun))", value,
-                found: String(count), expected: .integer(Int64(least)))
+                minimumKeyword, "must have at least \(Plural.count(minimum, noun))", value,
+                found: String(count), expected: .integer(Int64(minimum)))
         }
-        if let most, count > most {
+        if let maximum, count > maximum {
             validator.fail(
-                mostKeyword, "must have at most \(Plural.count(most, noun))", value,
-                found: String(count), expected: .integer(Int64(most)))
+                maximumKeyword, "must have at most \(Plural.count(maximum, noun))", value,
+                found: String(count), expected: .integer(Int64(maximum)))
         }
     }
 }

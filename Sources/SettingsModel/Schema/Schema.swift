@@ -19,13 +19,17 @@ public struct Schema: Sendable {
     /// The keys of `properties` with their schemas, sorted by the bytes of their names.
     public let keys: [KeySchema]
 
+    /// The index of each key in `keys`.
     private let positions: [UTF8Text: Int]
     private let nodes: [SchemaNode]
     private let properties: ObjectRules?
     private let suiteRules: SuiteRules?
+    /// The keys of `properties` that are secrets.
     private let listedSecrets: Set<UTF8Text>
-    /// True if a key that `properties` does not list can be a secret, so that each such key must be looked up.
+    /// True if a key that `properties` does not list can be a secret. The schema of each unlisted key must then be
+    /// looked up.
     private let admitsUnlistedSecrets: Bool
+    /// True if a key that `properties` does not list can be locked.
     private let admitsUnlistedLocks: Bool
 
     /// Compiles a document. Throws all problems. In addition to the rules of JSON Schema, the schema of a suite must
@@ -86,17 +90,17 @@ public struct Schema: Sendable {
         return key(name, steps: &steps)
     }
 
-    /// The budget for matching all patterns against one name. It takes some tenths of a millisecond; most patterns take
-    /// a few steps for each byte.
-    private static let mostStepsForName = 20_000
+    /// The budget in steps for matching all patterns against one name. To use it up takes some tenths of a millisecond;
+    /// most patterns take a few steps for each byte.
+    private static let maximumStepsForName = 20_000
 
     /// Returns the schema of a key. Subtracts the steps of matching patterns from `steps`, the budget of a write.
     package func key(_ name: String, steps: inout Int) -> KeySchema? {
         if let position = positions[UTF8Text(name)] { return keys[position] }
         guard let properties else { return nil }
         // If the patterns exhaust the budget, the schema does not allow the key.
-        var budget = Self.mostStepsForName
-        defer { steps -= (Self.mostStepsForName - max(0, budget)) / SchemaValidator.patternStepsPerStep }
+        var budget = Self.maximumStepsForName
+        defer { steps -= (Self.maximumStepsForName - max(0, budget)) / SchemaValidator.patternStepsPerStep }
         let roots = properties.nodes(for: name) { $0.matches(name, budget: &budget) ?? false }
         guard budget > 0, !roots.isEmpty, !roots.contains(where: { nodes[$0].refusesAll }) else { return nil }
         let documents = patternDocuments(for: name)
@@ -111,13 +115,14 @@ public struct Schema: Sendable {
 
     /// Returns the sub-schemas of `patternProperties` whose patterns match a key.
     package func patternDocuments(for name: String) -> [JSONValue] {
-        var budget = SchemaValidator.mostSteps
+        var budget = SchemaValidator.maximumSteps
         let patterns = document["patternProperties"]?.object ?? [:]
         return (properties?.patternProperties ?? []).compactMap { pattern, _ in
             pattern.matches(name, budget: &budget) ?? false ? patterns[pattern.source] : nil
         }
     }
 
+    /// True if `properties` contains the key.
     package func lists(_ name: String) -> Bool {
         positions[UTF8Text(name)] != nil
     }
@@ -142,11 +147,11 @@ public struct Schema: Sendable {
     /// each write; nil if the rules have no such keyword.
     package var allKeysKeyword: String? { suiteRules?.allKeysKeyword }
 
-    /// The maximum number of keys of a suite whose schema has an ``allKeysKeyword``. Checking that many keys takes
-    /// about ten milliseconds.
+    /// The maximum number of keys of a suite whose schema has an ``allKeysKeyword``. The check of this number of keys
+    /// takes about ten milliseconds.
     package static let maximumKeysForAllKeysKeyword = 10_000
 
-    /// True if the suite can have a secret.
+    /// True if a key of the suite can be a secret.
     package var hasSecrets: Bool {
         admitsUnlistedSecrets || !listedSecrets.isEmpty
     }
@@ -219,8 +224,8 @@ public struct Schema: Sendable {
         let findings = suiteRules.findings(after, secretsAfter, isComplete: true, steps: &steps)
         if findings.isEmpty { return [] }
         let secretsBefore = secretKeys(in: before, and: secrets, steps: &steps)
-        return suiteRules.new(
-            findings, after: suiteRules.findings(before, secretsBefore, isComplete: true, steps: &steps))
+        return suiteRules.addedViolations(
+            in: findings, after: suiteRules.findings(before, secretsBefore, isComplete: true, steps: &steps))
     }
 
     private func secretKeys(
@@ -272,7 +277,7 @@ extension Schema {
     private static func listedKeys(
         _ sources: JSONObject, _ nodes: [SchemaNode], _ problems: inout [SchemaError.Problem]
     ) -> [KeySchema] {
-        var budget = SchemaValidator.mostSteps
+        var budget = SchemaValidator.maximumSteps
         var keys: [KeySchema] = []
         if let rules = nodes[0].objects {
             for member in sources.sortedMembers where budget > 0 {
@@ -308,14 +313,14 @@ extension Schema {
         _ compiled: SchemaCompiler.Result, besides known: [SchemaError.Problem]
     ) -> [SchemaError.Problem] {
         var problems: [SchemaError.Problem] = []
-        for key in keys where compiled.judgesFairly(key.roots) {
+        for key in keys where compiled.refusesOnlyInvalidValues(key.roots) {
             guard let violation = key.defaultValue.flatMap({ key.violations(of: $0).first }) else { continue }
             let pointer: JSONPointer = ["properties", key.name]
             let isKnown = known.contains { $0.keyword == "default" && $0.pointer == pointer.appending("default") }
             if isKnown { continue }
             problems.append(SchemaError.Problem(pointer, "default", "default \(violation.detailWithLocation)"))
         }
-        guard let suiteRules, compiled.judgesFairly([0]) else { return problems }
+        guard let suiteRules, compiled.refusesOnlyInvalidValues([0]) else { return problems }
         let defaults = effectiveValues(stored: [:])
         var steps = Int.max
         let secrets = secretKeys(in: defaults, steps: &steps)

@@ -146,7 +146,7 @@ package struct SchemaComparison: Sendable {
 }
 
 extension Schema {
-    /// The schema that a value of a key must satisfy; false if the key is not admitted.
+    /// The schema that a value of a key must satisfy; `false` if the schema does not allow the key.
     fileprivate func conjunction(for name: String) -> JSONValue {
         let document = key(name)?.document ?? false
         let patterns = lists(name) ? patternDocuments(for: name) : []

@@ -10,11 +10,16 @@ struct SchemaCompiler {
     private(set) var nodes: [SchemaNode] = []
     private(set) var problems: [SchemaError.Problem] = []
     private var nodeIDs: [JSONPointer: SchemaNodeID] = [:]
+    /// The schemas to compile. A schema is appended when another schema contains it or refers to it, unless it was
+    /// appended before.
     private var pending: [(pointer: JSONPointer, schema: JSONValue)] = []
+    /// The schemas with a default, which is checked at the end.
     private var defaults: [(pointer: JSONPointer, node: SchemaNodeID)] = []
-    /// The schemas with a problem, and of these the schemas that may refuse valid values because of the problem.
-    private var flawed: Set<SchemaNodeID> = []
-    private var misleading: Set<SchemaNodeID> = []
+    /// The schemas with a problem.
+    private var incorrect: Set<SchemaNodeID> = []
+    /// The schemas with a problem because of which they may refuse valid values.
+    private var overlyStrict: Set<SchemaNodeID> = []
+    /// The schema that is being compiled.
     private var current: SchemaNodeID = 0
     /// The number of states that further patterns of the document may have together.
     private var patternStates = 50_000
@@ -29,11 +34,11 @@ struct SchemaCompiler {
         /// True if no schema refers to itself in a circle, so that a validation against the nodes ends.
         var isFinite = false
         fileprivate(set) var nodeIDs: [JSONPointer: SchemaNodeID] = [:]
-        fileprivate(set) var flawed: Set<SchemaNodeID> = []
-        fileprivate(set) var misleading: Set<SchemaNodeID> = []
+        fileprivate(set) var incorrect: Set<SchemaNodeID> = []
+        fileprivate(set) var overlyStrict: Set<SchemaNodeID> = []
     }
 
-    /// Compiles a document. Continues after problems.
+    /// Compiles a document. Continues after a problem, so that the result contains all problems.
     static func result(of document: JSONValue, isStored: Bool = false) -> Result {
         guard document.isNested(atMost: JSONValue.maximumDepth) else {
             let detail = "a schema may nest at most \(JSONValue.maximumDepth) levels deep"
@@ -43,7 +48,8 @@ struct SchemaCompiler {
         _ = compiler.node(at: .root, document)
         compiler.compilePending()
         var result = Result(
-            nodes: compiler.nodes, nodeIDs: compiler.nodeIDs, flawed: compiler.flawed, misleading: compiler.misleading)
+            nodes: compiler.nodes, nodeIDs: compiler.nodeIDs, incorrect: compiler.incorrect,
+            overlyStrict: compiler.overlyStrict)
         result.isFinite = compiler.refuseCircles()
         if result.isFinite { compiler.checkDefaults(result) }
         result.problems = compiler.problems
@@ -62,7 +68,8 @@ struct SchemaCompiler {
         self.isStored = isStored
     }
 
-    /// Returns the node for a position in the document, and queues the position for compilation.
+    /// Returns the node for a position in the document. On the first call for a position, queues the position for
+    /// compilation.
     mutating func node(at pointer: JSONPointer, _ schema: JSONValue) -> SchemaNodeID {
         if let known = nodeIDs[pointer] { return known }
         let id = nodes.count
@@ -93,29 +100,29 @@ struct SchemaCompiler {
 
     /// Reports that the document is not a valid JSON Schema.
     mutating func report(_ pointer: JSONPointer, _ keyword: String, _ detail: String) {
-        note(keyword)
+        markIncorrect(keyword)
         problems.append(SchemaError.Problem(pointer, keyword, "\(keyword) \(detail)"))
     }
 
     /// Reports a feature of JSON Schema that schemas of settings do not support.
     mutating func unsupported(_ pointer: JSONPointer, _ keyword: String, _ detail: String) {
-        note(keyword)
+        markIncorrect(keyword)
         problems.append(SchemaError.Problem(pointer, keyword, "\(keyword) \(detail)", isUnsupported: true))
     }
 
     /// Marks the current schema as incorrect. A keyword with a problem imposes no rule, and other keywords that depend
     /// on it may then refuse valid values.
-    private mutating func note(_ keyword: String) {
-        flawed.insert(current)
+    private mutating func markIncorrect(_ keyword: String) {
+        incorrect.insert(current)
         switch SchemaKeyword(rawValue: keyword) {
-        case .properties, .patternProperties, .prefixItems, .contains, .minContains, .if: misleading.insert(current)
+        case .properties, .patternProperties, .prefixItems, .contains, .minContains, .if: overlyStrict.insert(current)
         default: break
         }
     }
 
     /// Compiles a pattern. The number of states of all patterns of a document is limited.
     mutating func pattern(_ source: String, at pointer: JSONPointer, _ keyword: String) -> Pattern? {
-        // If the limit is exceeded, compiles no further pattern, because each takes memory and time.
+        // If the limit is exceeded, compile no further pattern, because each pattern takes memory and time.
         guard patternStates >= 0 else { return nil }
         do {
             let pattern = try Pattern(source, allowsAnyProperty: isStored)
@@ -139,7 +146,7 @@ struct SchemaCompiler {
     }
 
     private mutating func compilePending() {
-        // Compiling a schema appends its sub-schemas to the list.
+        // The compilation of a schema appends its sub-schemas to the list.
         var next = 0
         while next < pending.count {
             let (pointer, schema) = pending[next]
@@ -167,7 +174,7 @@ struct SchemaCompiler {
             checkAnnotations(source)
             return node
         default:
-            note("schema")
+            markIncorrect("schema")
             problems.append(
                 SchemaError.Problem(
                     pointer, "schema", "a schema must be an object, true or false (got \(schema.kindPhrase))"))
@@ -223,7 +230,7 @@ struct SchemaCompiler {
     }
 
     /// Reports circles, along which a validation would not end, and chains that would overflow the stack. Returns false
-    /// if there are any.
+    /// if the document has a circle or a chain that is too long.
     private mutating func refuseCircles() -> Bool {
         var pointers = [JSONPointer](repeating: .root, count: nodes.count)
         for (pointer, id) in nodeIDs { pointers[id] = pointer }
@@ -240,10 +247,10 @@ struct SchemaCompiler {
     }
 
     private mutating func checkDefaults(_ result: Result) {
-        var steps = SchemaValidator.mostSteps
-        for (pointer, id) in defaults where result.judgesFairly([id]) {
+        var steps = SchemaValidator.maximumSteps
+        for (pointer, id) in defaults where result.refusesOnlyInvalidValues([id]) {
             guard let value = nodes[id].defaultValue else { continue }
-            var validator = SchemaValidator(nodes: nodes, mostFindings: 1, steps: steps)
+            var validator = SchemaValidator(nodes: nodes, maximumFindings: 1, steps: steps)
             validator.validate(value, against: [id], isSecret: nodes.isSecret([id]))
             steps = validator.steps
             guard steps > 0 else {
@@ -279,12 +286,12 @@ extension SchemaCompiler.Result {
 
     /// True if none of these schemas refuses a valid value because of a problem in the document.
     ///
-    /// A keyword with a problem imposes no rule, so a schema with such a keyword allows too much. It refuses too much
-    /// only if it refuses values that are valid under a sub-schema, as with `not`.
-    func judgesFairly(_ ids: [SchemaNodeID]) -> Bool {
-        if flawed.isEmpty { return true }
+    /// A keyword with a problem imposes no rule, so a schema with this keyword allows too many values. The schema
+    /// refuses valid values only if one of its rules refuses values that are valid under a sub-schema, as `not` does.
+    func refusesOnlyInvalidValues(_ ids: [SchemaNodeID]) -> Bool {
+        if incorrect.isEmpty { return true }
         let all = nodes.descendants(of: ids)
-        return !all.contains(where: flawed.contains)
-            || !all.contains { misleading.contains($0) || nodes[$0].refusesFitting }
+        return !all.contains(where: incorrect.contains)
+            || !all.contains { overlyStrict.contains($0) || nodes[$0].hasNegativeRule }
     }
 }

@@ -70,7 +70,7 @@ extension JSONValue {
 
 /// A rule of a schema that a value violates. For a secret, it contains the rule but not the value.
 public struct Violation: Hashable, Sendable {
-    /// The suite; nil if the context names it.
+    /// The suite; nil if the caller knows the suite.
     public var suite: String?
     /// The key whose value violates the rule; nil for a rule about the suite as a whole.
     public var key: String?
@@ -98,7 +98,7 @@ public struct Violation: Hashable, Sendable {
         self.actual = actual
     }
 
-    /// The detail with its subject, such as `player.volume: must be at most 1 (got 1.5)`.
+    /// The key or the suite with the detail, such as `player.volume: must be at most 1 (got 1.5)`.
     public var sentence: String {
         "\(key ?? suite ?? "value")\(pointer == .root ? "" : " at \(pointer)"): \(detail)"
     }

@@ -40,21 +40,21 @@ final class SchemaNode: Sendable {
         self.isSecret = isSecret
     }
 
-    /// Returns the rules about a suite as a whole: this node without the rule about the type, and with other rules for
-    /// its members.
-    func ofSuite(_ objects: ObjectRules?) -> SchemaNode {
+    /// Returns a node with the rules about a suite as a whole: this node without the rule about the type, and with the
+    /// given rules for its members.
+    func suiteNode(with objects: ObjectRules?) -> SchemaNode {
         SchemaNode(
             refusesAll: refusesAll, values: values, numbers: numbers, strings: strings, arrays: arrays,
             objects: objects, combination: combination)
     }
 
     /// True if the schema allows every value.
-    var isTrivial: Bool {
+    var allowsEveryValue: Bool {
         !refusesAll && types == nil && values == nil && numbers == nil && strings == nil && arrays == nil
             && objects == nil && combination == nil
     }
 
-    /// The sub-schemas that validate the same value.
+    /// The sub-schemas that validate the same value as this node, and not a part of the value.
     var inPlaceNodes: [SchemaNodeID] {
         (combination?.nodes ?? []) + (objects?.dependentSchemas.map(\.node) ?? [])
     }
@@ -70,24 +70,26 @@ final class SchemaNode: Sendable {
         (combination?.nodes ?? []) + (arrays?.nodes ?? []) + (objects?.nodes ?? [])
     }
 
-    /// True if a value can be refused because it is valid under a sub-schema.
-    var refusesFitting: Bool {
-        combination?.refusesFitting ?? false || arrays?.refusesFitting ?? false
+    /// True if a value can be refused because it, or a part of it, is valid under a sub-schema, as with `not`.
+    var hasNegativeRule: Bool {
+        combination?.hasNegativeRule ?? false || arrays?.hasNegativeRule ?? false
     }
 }
 
 extension [SchemaNode] {
-    /// The given nodes, and all nodes under which a valid value is also valid by `$ref` and `allOf`. Each node once.
+    /// The given nodes, and all nodes that they include directly or indirectly by `$ref` and `allOf`. A value that is
+    /// valid under the given nodes is valid under all these nodes. Each node occurs once.
     func conjunction(of ids: [SchemaNodeID]) -> [SchemaNodeID] {
         reachable(from: ids) { self[$0].conjunctiveNodes }
     }
 
-    /// The given nodes, and all nodes that validate the same value. Each node once.
-    func conjoined(from ids: [SchemaNodeID]) -> [SchemaNodeID] {
+    /// The given nodes, and all their direct and indirect sub-schemas that validate the same value. Each node occurs
+    /// once.
+    func inPlaceDescendants(of ids: [SchemaNodeID]) -> [SchemaNodeID] {
         reachable(from: ids) { self[$0].inPlaceNodes }
     }
 
-    /// All nodes that are reachable from the given nodes. Each node once.
+    /// The given nodes, and all their direct and indirect sub-schemas. Each node occurs once.
     func descendants(of ids: [SchemaNodeID]) -> [SchemaNodeID] {
         reachable(from: ids) { self[$0].children }
     }
@@ -117,9 +119,11 @@ extension [SchemaNode] {
     }
 }
 
-/// Finds circles of schemas that validate the same value, and chains of such schemas that would overflow the stack.
+/// Finds circles of schemas that validate the same value, and chains of these schemas that are so long that a
+/// validation would overflow the stack.
 enum SchemaChains {
     enum Finding {
+        /// The schemas have no circle and no chain that is too long.
         case sound
         case circle(SchemaNodeID)
         case tooLong(SchemaNodeID)

@@ -16,9 +16,9 @@ struct SchemaNormalizer {
     static func normalized(
         _ value: JSONValue, under roots: [SchemaNodeID], in nodes: [SchemaNode], steps: inout Int
     ) -> JSONValue {
-        // The cost of a step here is about the cost of a step of pattern matching.
+        // A step of the normalizer costs about as much as a step of pattern matching.
         let scale = SchemaValidator.patternStepsPerStep
-        let budget = scale * max(0, min(steps, SchemaValidator.mostSteps / scale))
+        let budget = scale * max(0, min(steps, SchemaValidator.maximumSteps / scale))
         var normalizer = SchemaNormalizer(nodes: nodes, steps: budget)
         let changed = normalizer.normalized(value, under: nodes.conjunction(of: roots), depth: 0)
         steps -= (budget - max(0, normalizer.steps)) / scale
@@ -74,7 +74,7 @@ struct SchemaNormalizer {
         var changed: JSONObject?
         for member in object {
             var below: [SchemaNodeID] = []
-            for rule in rules { below += nodesBelow(rule, member.name) }
+            for rule in rules { below += schemasOfMember(rule, member.name) }
             guard let value = normalized(member.value, under: nodes.conjunction(of: below), depth: depth + 1) else {
                 continue
             }
@@ -86,7 +86,7 @@ struct SchemaNormalizer {
 
     /// The schemas by which a member is normalised. If the name of a member matches a pattern, `additionalProperties`
     /// does not apply to it.
-    private mutating func nodesBelow(_ rules: ObjectRules, _ name: String) -> [SchemaNodeID] {
+    private mutating func schemasOfMember(_ rules: ObjectRules, _ name: String) -> [SchemaNodeID] {
         if let listed = rules.properties[UTF8Text(name)] { return [listed] }
         guard let additional = rules.additionalProperties else { return [] }
         for (pattern, _) in rules.patternProperties {

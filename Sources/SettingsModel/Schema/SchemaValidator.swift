@@ -18,21 +18,27 @@ struct SchemaValidator {
     private(set) var findings: [Finding] = []
     /// True if messages must not contain the part of the value that is being validated.
     private(set) var isSecret = false
-    /// True if only the result counts and not the violations: inside `anyOf`, `not`, `if` and the like.
+    /// True if the caller needs only the result and no violations, for example inside `anyOf`, `not` and `if`.
     private(set) var isQuiet = false
 
     let nodes: [SchemaNode]
-    private let mostFindings: Int
-    private let mostText: Int
+    private let maximumFindings: Int
+    /// The maximum of `listedText`.
+    private let maximumText: Int
     private let secretKeys: Set<UTF8Text>
     private var path: [Step] = []
+    /// The node whose rules are being checked.
     private var current: SchemaNodeID = 0
+    /// The number of nested calls of ``check(_:_:)``.
     private var depth = 0
+    /// True if the value violates a rule.
     private var failed = false
+    /// The remaining steps for this value.
     private(set) var steps: Int
+    /// The steps for this value at the beginning.
     private let budget: Int
-    /// True if a shared budget, which other values have reduced, limits the budget for this value.
-    private var isBoundByOthers = false
+    /// True if the validation of other values has left fewer steps of a shared budget than this value may use.
+    private var isLimitedBySharedBudget = false
     /// The remaining steps of pattern matching.
     private var patternSteps: Int
     private(set) var isExhausted = false
@@ -46,55 +52,56 @@ struct SchemaValidator {
 
     /// The maximum depth of the recursion: 128 levels of a value with about five schemas for each level. This depth
     /// fits a thread with a stack of 512 KiB.
-    private static let deepest = 640
+    private static let maximumRecursionDepth = 640
     /// The upper limit of the budget for one value.
-    static let mostSteps = 5_000_000
-    /// The budget for matching patterns during the validation of one value. It takes some ten milliseconds.
-    static let mostPatternSteps = 1_000_000
+    static let maximumSteps = 5_000_000
+    /// The budget for matching patterns during the validation of one value. To use it up takes some ten milliseconds.
+    static let maximumPatternSteps = 1_000_000
     /// The number of steps of pattern matching that cost as much as one step of validation.
     static let patternStepsPerStep = 8
     /// The budget for reasons and suggestions.
-    static let mostReasonSteps = 300_000
-    /// The maximum number of violations in the list.
-    static let mostListed = 1_000
-    /// The maximum number of bytes of names and texts in the list. Several violations can repeat the same text.
-    static let mostTextListed = 1_000_000
+    static let maximumReasonSteps = 300_000
+    /// The maximum number of listed violations.
+    static let maximumListed = 1_000
+    /// The maximum number of bytes of names and texts in the listed violations. Several violations can repeat the same
+    /// text.
+    static let maximumListedText = 1_000_000
     /// The keyword of the violation that reports an exhausted budget.
     static let tooComplex = "limit"
 
     /// Makes a validator for one value. The members that `secretKeys` names are secrets.
     init(
-        nodes: [SchemaNode], mostFindings: Int = Self.mostListed, mostText: Int = Self.mostTextListed,
-        secretKeys: Set<UTF8Text> = [], steps: Int = Self.mostSteps, patternSteps: Int = Self.mostPatternSteps
+        nodes: [SchemaNode], maximumFindings: Int = Self.maximumListed, maximumText: Int = Self.maximumListedText,
+        secretKeys: Set<UTF8Text> = [], steps: Int = Self.maximumSteps, patternSteps: Int = Self.maximumPatternSteps
     ) {
-        self.mostText = mostText
+        self.maximumText = maximumText
         self.nodes = nodes
         self.steps = steps
         budget = steps
         self.patternSteps =
             steps < patternSteps / Self.patternStepsPerStep ? steps * Self.patternStepsPerStep : patternSteps
-        reasonSteps = min(Self.mostReasonSteps, steps)
-        self.mostFindings = mostFindings
+        reasonSteps = min(Self.maximumReasonSteps, steps)
+        self.maximumFindings = maximumFindings
         self.secretKeys = secretKeys
     }
 
-    /// Makes a validator for one of several values. `steps` is the budget for this value, and `rest` is what remains of
-    /// the budget that all values share.
+    /// Makes a validator for one of several values. `steps` is the budget for this value, and `sharedSteps` is the
+    /// remaining budget that all values share.
     init(
-        nodes: [SchemaNode], mostFindings: Int = Self.mostListed, mostText: Int = Self.mostTextListed,
-        secretKeys: Set<UTF8Text> = [], steps: Int, of rest: Int, patternSteps: Int = Self.mostPatternSteps
+        nodes: [SchemaNode], maximumFindings: Int = Self.maximumListed, maximumText: Int = Self.maximumListedText,
+        secretKeys: Set<UTF8Text> = [], steps: Int, sharedSteps: Int, patternSteps: Int = Self.maximumPatternSteps
     ) {
         self.init(
-            nodes: nodes, mostFindings: mostFindings, mostText: mostText, secretKeys: secretKeys,
-            steps: max(0, min(steps, rest)), patternSteps: patternSteps)
-        isBoundByOthers = rest < steps
+            nodes: nodes, maximumFindings: maximumFindings, maximumText: maximumText, secretKeys: secretKeys,
+            steps: max(0, min(steps, sharedSteps)), patternSteps: patternSteps)
+        isLimitedBySharedBudget = sharedSteps < steps
     }
 
-    /// Subtracts the steps of this validation from a shared budget. If the budget did not suffice, nothing remains
-    /// of it.
-    func charge(_ rest: inout Int) {
-        let spent = budget - steps + min(Self.mostReasonSteps, budget) - reasonSteps
-        rest = isExhausted && isBoundByOthers ? min(0, rest - spent) : rest - spent
+    /// Subtracts the steps of this validation from the shared budget. If the shared budget did not suffice for this
+    /// value, sets the shared budget to zero or less.
+    func charge(_ sharedSteps: inout Int) {
+        let spent = budget - steps + min(Self.maximumReasonSteps, budget) - reasonSteps
+        sharedSteps = isExhausted && isLimitedBySharedBudget ? min(0, sharedSteps - spent) : sharedSteps - spent
     }
 
     /// Validates a value. It must be valid under all given schemas.
@@ -111,19 +118,19 @@ struct SchemaValidator {
         }
     }
 
-    /// The budget for a value: some fifty milliseconds, and more for a large value.
+    /// The budget for a value in steps. To use it up takes some fifty milliseconds, and longer for a large value.
     static func budget(for value: JSONValue) -> Int {
-        min(mostSteps, 1_000_000 + 4 * value.extent(upTo: mostSteps))
+        min(maximumSteps, 1_000_000 + 4 * value.extent(upTo: maximumSteps))
     }
 
     /// True if further checks cannot change the result.
     var isSettled: Bool {
-        isExhausted || (isQuiet ? failed : findings.count >= mostFindings || listedText >= mostText)
+        isExhausted || (isQuiet ? failed : findings.count >= maximumFindings || listedText >= maximumText)
     }
 
     /// Validates the current part of the value against a node.
     mutating func check(_ value: JSONValue, _ id: SchemaNodeID) {
-        guard depth < Self.deepest, spend(1) else {
+        guard depth < Self.maximumRecursionDepth, spend(1) else {
             isExhausted = true
             return
         }
@@ -172,13 +179,13 @@ struct SchemaValidator {
         return isValid
     }
 
-    /// Returns the reason why a node refuses the current part or a name in it; nil if the message must not contain the
-    /// reason.
+    /// Returns the reason why a node refuses `value`, which is the current part or the name of a member. Returns nil if
+    /// the message must not contain the reason.
     @inline(never)
     mutating func firstReason(_ value: JSONValue, _ id: SchemaNodeID) -> String? {
         guard !isQuiet, !isForReason, reasonSteps > 0 else { return nil }
         var validator = SchemaValidator(
-            nodes: nodes, mostFindings: 1, secretKeys: path.isEmpty ? secretKeys : [], steps: reasonSteps)
+            nodes: nodes, maximumFindings: 1, secretKeys: path.isEmpty ? secretKeys : [], steps: reasonSteps)
         validator.isForReason = true
         validator.depth = depth
         validator.validate(value, against: [id], isSecret: isSecret)
@@ -190,14 +197,14 @@ struct SchemaValidator {
     /// search would take too long.
     mutating func suggestion(for name: String, among known: some Collection<String>) -> String {
         let cost = known.count * 32
-        guard !isQuiet, !isSecret, !isForReason, cost <= Self.mostReasonSteps else { return "" }
+        guard !isQuiet, !isSecret, !isForReason, cost <= Self.maximumReasonSteps else { return "" }
         reasonSteps -= cost
         return reasonSteps >= 0 ? NameSuggestion.phrase(for: name, among: known) : ""
     }
 
     /// True if a pattern matches. Subtracts the steps of the search from the budget.
     mutating func matches(_ text: String, _ pattern: Pattern) -> Bool {
-        // A search begins with an allocation for all states.
+        // A search begins with an allocation for all states, so its cost depends on the number of states.
         guard spend(pattern.stateCount / 16) else { return true }
         var budget = patternSteps
         let matches = pattern.matches(text, budget: &budget)
@@ -214,8 +221,8 @@ struct SchemaValidator {
         return !isExhausted
     }
 
-    /// Adds a violation that shows the current part. Not inlined, because every rule calls it and few values are
-    /// invalid. The texts are closures, because computing texts that are not needed took most of the time.
+    /// Adds a violation that shows the current part of the value. Not inlined, because every rule calls this method and
+    /// few values are invalid. The texts are closures, because most of the time went into texts that nobody needed.
     @inline(never)
     mutating func fail(
         _ keyword: String, _ demand: @autoclosure () -> String, _ value: JSONValue,
@@ -248,7 +255,7 @@ struct SchemaValidator {
     private mutating func add(
         _ keyword: String, _ detail: String, at path: [Step], expected: JSONValue? = nil, actual: JSONValue? = nil
     ) {
-        guard findings.count < mostFindings, listedText < mostText else { return }
+        guard findings.count < maximumFindings, listedText < maximumText else { return }
         let tokens = path.map { step in
             switch step {
             case .name(let name): name

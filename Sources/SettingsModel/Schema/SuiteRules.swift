@@ -3,7 +3,7 @@ struct SuiteRules: Sendable {
     /// The nodes of the schema, then the root of the rules for effective values, then the root of the rules for
     /// defaults alone, which do not demand that a key exists.
     private let nodes: [SchemaNode]
-    /// The keys that the rules use; nil if they use all keys.
+    /// The keys that the rules use; nil if the rules use all keys.
     let keys: Set<UTF8Text>?
     /// A keyword of the rules that must be checked on all keys of the suite; nil if the rules have no such keyword.
     let allKeysKeyword: String?
@@ -13,13 +13,14 @@ struct SuiteRules: Sendable {
     /// Returns nil if the schema has no rules about the suite as a whole.
     init?(of nodes: [SchemaNode]) {
         let objects = nodes[0].objects
-        let rules = nodes[0].ofSuite(objects.flatMap { ObjectRules(ofSuiteFrom: $0, forDefaults: false) })
-        guard !rules.isTrivial else { return nil }
-        let rulesForDefaults = nodes[0].ofSuite(objects.flatMap { ObjectRules(ofSuiteFrom: $0, forDefaults: true) })
+        let rules = nodes[0].suiteNode(with: objects.flatMap { ObjectRules(ofSuiteFrom: $0, forDefaults: false) })
+        guard !rules.allowsEveryValue else { return nil }
+        let rulesForDefaults = nodes[0].suiteNode(
+            with: objects.flatMap { ObjectRules(ofSuiteFrom: $0, forDefaults: true) })
         self.nodes = nodes + [rules, rulesForDefaults]
         hasExpensiveRules = rules.combination != nil || rules.values != nil || !(rules.objects?.nodes.isEmpty ?? true)
         var (keys, allKeysKeyword) = (Set<UTF8Text>(), String?.none)
-        for id in self.nodes.conjoined(from: [nodes.count]) {
+        for id in self.nodes.inPlaceDescendants(of: [nodes.count]) {
             let node = self.nodes[id]
             keys.formUnion(node.objects?.names.map(UTF8Text.init) ?? [])
             allKeysKeyword =
@@ -29,19 +30,21 @@ struct SuiteRules: Sendable {
         self.allKeysKeyword = allKeysKeyword
     }
 
-    /// Returns the findings of the values after a commit that the values before the commit did not have.
-    func new(_ findings: [SchemaValidator.Finding], after old: [SchemaValidator.Finding]) -> [Violation] {
+    /// Returns the violations that a commit adds. `findings` are the findings of the values after the commit, and `old`
+    /// the findings of the values before the commit.
+    func addedViolations(in findings: [SchemaValidator.Finding], after old: [SchemaValidator.Finding]) -> [Violation] {
         let known = Set(old.compactMap(Self.identity))
-        let new = findings.filter { finding in Self.identity(of: finding).map { !known.contains($0) } ?? true }
-        return new.prefix(SchemaValidator.mostListed).map(\.violation)
+        let added = findings.filter { finding in Self.identity(of: finding).map { !known.contains($0) } ?? true }
+        return added.prefix(SchemaValidator.maximumListed).map(\.violation)
     }
 
     /// Returns a text that is the same for equal violations. It omits the numbers of counting rules: a suite with four
-    /// keys too many violates the same rule as with three. Returns nil for a validation that exhausted its budget.
+    /// keys too many violates the same rule as a suite with three keys too many. Returns nil for a validation that
+    /// exhausted its budget.
     private static func identity(of finding: SchemaValidator.Finding) -> UTF8Text? {
         let violation = finding.violation
         guard violation.keyword != SchemaValidator.tooComplex else { return nil }
-        // The same key can be missing because of several other keys.
+        // Several keys can require the same missing key. The detail of the violation names the key that requires it.
         let cause = violation.keyword == "dependentRequired" ? violation.detail : ""
         let parts: JSONValue = [
             .integer(Int64(finding.node)), .string(violation.key ?? ""), .string(violation.pointer.description),
@@ -50,7 +53,7 @@ struct SuiteRules: Sendable {
         return UTF8Text(parts.text())
     }
 
-    /// The additional steps of pattern matching for each key.
+    /// The steps of pattern matching that each key adds to the budget.
     private static let patternStepsForKey = 500
 
     /// Returns the violations of effective values, each with its key. Subtracts the steps of the validation from
@@ -59,17 +62,17 @@ struct SuiteRules: Sendable {
     /// - Parameters:
     ///   - areDefaults: true for defaults, of which some keys may be missing.
     ///   - isComplete: true to list all violations. A comparison needs complete lists, because a truncated list would
-    /// hide old violations.
+    ///     hide old violations.
     @inline(never)
     func findings(
         _ values: JSONObject, _ secretKeys: Set<UTF8Text>, areDefaults: Bool = false, isComplete: Bool = false,
         steps: inout Int
     ) -> [SchemaValidator.Finding] {
         var validator = SchemaValidator(
-            nodes: nodes, mostFindings: isComplete ? .max : SchemaValidator.mostListed,
-            mostText: isComplete ? .max : SchemaValidator.mostTextListed, secretKeys: secretKeys,
-            steps: SchemaValidator.mostSteps, of: steps,
-            patternSteps: SchemaValidator.mostPatternSteps + Self.patternStepsForKey * values.count)
+            nodes: nodes, maximumFindings: isComplete ? .max : SchemaValidator.maximumListed,
+            maximumText: isComplete ? .max : SchemaValidator.maximumListedText, secretKeys: secretKeys,
+            steps: SchemaValidator.maximumSteps, sharedSteps: steps,
+            patternSteps: SchemaValidator.maximumPatternSteps + Self.patternStepsForKey * values.count)
         validator.validate(.object(values), against: [nodes.count - (areDefaults ? 1 : 2)])
         validator.charge(&steps)
         return validator.findings.map { SchemaValidator.Finding(node: $0.node, violation: attributed($0.violation)) }

@@ -82,11 +82,13 @@ package struct ByteSet: Sendable, ExpressibleByStringLiteral {
     }
 }
 
-/// Reads the bytes of a text one after another. A copy of a cursor stores a position to return to.
+/// Reads the bytes of a text one after another. To return to a position, the caller copies the cursor before it reads
+/// on.
 ///
-/// The grammars that use the cursor contain only ASCII. No byte of a multi-byte UTF-8 character equals an ASCII byte,
-/// so every other character is refused.
+/// The cursor is for grammars that contain only ASCII characters. No byte of a multi-byte UTF-8 character equals an
+/// ASCII byte, so these grammars refuse every other character.
 package struct ByteCursor {
+    /// The bytes that were not read yet.
     package private(set) var rest: ArraySlice<UInt8>
 
     package init(_ bytes: ArraySlice<UInt8>) {

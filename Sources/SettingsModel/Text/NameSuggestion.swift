@@ -1,7 +1,7 @@
 /// Finds the names that are most similar to a misspelt name, for messages such as `did you mean volume?`.
 ///
-/// The work is limited: a name of more than 64 bytes gets no suggestion, and of very many candidates only some are
-/// compared.
+/// The work is limited: a name of more than 64 bytes gets no suggestion, and if there are very many candidates, only
+/// some of them are compared.
 package enum NameSuggestion {
     /// Returns the nearest names: the nearest first, and names at the same distance in byte order. Omits names whose
     /// distance is more than a third of the length of the name.
@@ -49,15 +49,15 @@ package enum NameSuggestion {
         to name: String, limit: Int = 3, neighbours: (_ target: String, _ count: Int) -> [String]
     ) -> [String] {
         guard var search = Search(for: name, limit: limit) else { return [] }
-        let nearby = neighbours(name, mostNearby)
-        var hasSteps = nearby.prefix(mostFirst).allSatisfy { search.compare(with: $0) }
-        // Compares likely corrections before further neighbours.
-        if nearby.count == mostNearby {
-            for correction in slips(of: Array(name.utf8)) where hasSteps {
-                hasSteps = neighbours(correction, mostAroundSlip).allSatisfy { search.compare(with: $0) }
+        let nearby = neighbours(name, maximumNeighbours)
+        var hasSteps = nearby.prefix(neighboursComparedFirst).allSatisfy { search.compare(with: $0) }
+        // If there are very many names, compare likely corrections before further neighbours.
+        if nearby.count == maximumNeighbours {
+            for correction in likelyCorrections(of: Array(name.utf8)) where hasSteps {
+                hasSteps = neighbours(correction, neighboursPerCorrection).allSatisfy { search.compare(with: $0) }
             }
         }
-        for name in nearby.dropFirst(mostFirst) where hasSteps { hasSteps = search.compare(with: name) }
+        for name in nearby.dropFirst(neighboursComparedFirst) where hasSteps { hasSteps = search.compare(with: name) }
         return search.names
     }
 
@@ -74,34 +74,38 @@ package enum NameSuggestion {
         nearest.first.map { "; did you mean \($0)?" } ?? ""
     }
 
-    private static let mostNearby = 512
-    private static let mostFirst = 64
-    private static let mostAroundSlip = 2
-    private static let mostSlips = 32
+    /// The maximum number of names around the misspelt name that are compared.
+    private static let maximumNeighbours = 512
+    /// The number of these names that are compared before the likely corrections.
+    private static let neighboursComparedFirst = 64
+    /// The number of names around each likely correction that are compared.
+    private static let neighboursPerCorrection = 2
+    /// The number of positions at which a byte is removed or transposed in order to get a likely correction.
+    private static let maximumCorrectedPositions = 32
 
     /// Returns likely corrections of a misspelt name: the first letter in the other case, two adjacent bytes
     /// transposed, one byte removed.
-    private static func slips(of name: [UInt8]) -> [String] {
-        var slips: [[UInt8]] = []
+    private static func likelyCorrections(of name: [UInt8]) -> [String] {
+        var corrections: [[UInt8]] = []
         if let first = name.first, ASCII.isLetter(first) {
-            slips.append([first ^ 0x20] + name[1...])
+            corrections.append([first ^ 0x20] + name[1...])
         }
-        for index in name.indices.prefix(mostSlips) {
-            slips.append(name)
-            slips[slips.count - 1].remove(at: index)
+        for index in name.indices.prefix(maximumCorrectedPositions) {
+            corrections.append(name)
+            corrections[corrections.count - 1].remove(at: index)
             guard index > 0, name[index - 1] != name[index] else { continue }
-            slips.append(name)
-            slips[slips.count - 1].swapAt(index - 1, index)
+            corrections.append(name)
+            corrections[corrections.count - 1].swapAt(index - 1, index)
         }
-        return slips.map { String(decoding: $0, as: UTF8.self) }
+        return corrections.map { String(decoding: $0, as: UTF8.self) }
     }
 }
 
 /// Compares candidates with a misspelt name and keeps the nearest candidates.
 private struct Search {
     private static let longestName = 64
-    /// The limit of ``EditDistance/steps``; comparing that many takes about 150 µs.
-    private static let mostSteps = 40_000
+    /// The limit of ``EditDistance/steps``. This number of steps takes about 150 µs.
+    private static let maximumSteps = 40_000
 
     /// The order of candidates. A candidate that is near as a whole comes before a candidate of which only the last
     /// part is near.
@@ -117,14 +121,14 @@ private struct Search {
     private var distances: EditDistance
     private let limit: Int
     /// True if the name may be the last part of a candidate with dots.
-    private let mayBePart: Bool
+    private let mayBeLastPart: Bool
     private var matches: [(rank: Rank, name: String)] = []
 
     init?(for name: String, limit: Int) {
         guard name.utf8.count <= Self.longestName, limit > 0 else { return nil }
         distances = EditDistance(from: name)
         self.limit = limit
-        mayBePart = !name.isEmpty && !name.utf8.contains(UInt8(ascii: "."))
+        mayBeLastPart = !name.isEmpty && !name.utf8.contains(UInt8(ascii: "."))
     }
 
     var names: [String] { matches.map(\.name) }
@@ -137,13 +141,13 @@ private struct Search {
         let tolerance = worst.isLastPart ? distances.tolerance : worst.distance
         if let distance = distances.distance(to: letters, within: tolerance) {
             insert(candidate, Rank(isLastPart: false, distance: distance))
-        } else if worst.isLastPart, mayBePart, let dot = letters.lastDot,
+        } else if worst.isLastPart, mayBeLastPart, let dot = letters.lastDot,
             let distance = distances.distance(
                 to: letters.extracting((dot + 1)...), within: min(worst.distance, distances.partTolerance))
         {
             insert(candidate, Rank(isLastPart: true, distance: distance))
         }
-        return distances.steps < Self.mostSteps
+        return distances.steps < Self.maximumSteps
     }
 
     private mutating func insert(_ name: String, _ rank: Rank) {
@@ -183,9 +187,9 @@ extension RandomAccessCollection<String> {
 
 /// Computes optimal string alignment distances between one name of at most 64 bytes and many candidates.
 ///
-/// The bits of a few words represent a column of the table of distances (Hyyrö, "A bit-vector algorithm for computing
-/// Levenshtein and Damerau edit distances", 2003). The cost of a candidate is therefore independent of the length of
-/// the name.
+/// A column of the table of distances is stored in the bits of a few 64-bit numbers (Hyyrö, "A bit-vector algorithm for
+/// computing Levenshtein and Damerau edit distances", 2003). The cost of a candidate is therefore independent of the
+/// length of the name.
 struct EditDistance {
     /// The number of candidate bytes that were compared, plus a constant for each candidate.
     private(set) var steps = 0

@@ -1,9 +1,10 @@
 /// Validates Base64 (RFC 4648 section 4): standard alphabet, with padding, without line breaks.
 package enum Base64Text {
     private static let digits = ByteSet.lettersAndDigits.union("+/")
-    /// The digits whose last two bits are zero, and the digits whose last four bits are zero.
-    private static let lastOfThree = ByteSet("AEIMQUYcgkosw048")
-    private static let lastOfTwo = ByteSet("AQgw")
+    /// The digits whose last two bits are zero. One padding character may follow such a digit.
+    private static let digitsBeforeOnePadding = ByteSet("AEIMQUYcgkosw048")
+    /// The digits whose last four bits are zero. Two padding characters may follow such a digit.
+    private static let digitsBeforeTwoPaddings = ByteSet("AQgw")
 
     /// True if the text is complete and canonical: the unused bits of the last digit are zero.
     package static func isValid(_ text: String) -> Bool {
@@ -14,7 +15,7 @@ package enum Base64Text {
         guard cursor.isAtEnd, (digits.count + padding).isMultiple(of: 4), let last = digits.last else {
             return text.isEmpty
         }
-        return padding == 0 || (padding == 1 ? lastOfThree : lastOfTwo).contains(last)
+        return padding == 0 || (padding == 1 ? digitsBeforeOnePadding : digitsBeforeTwoPaddings).contains(last)
     }
 }
 

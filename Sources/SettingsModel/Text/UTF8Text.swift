@@ -48,7 +48,7 @@ extension Span<UInt8> {
     }
 }
 
-/// A string that is compared, hashed and ordered by its UTF-8 bytes, for keys of dictionaries.
+/// A string that is compared, hashed and ordered by its UTF-8 bytes. It is the type of dictionary keys that are names.
 package struct UTF8Text: Hashable, Comparable, Sendable {
     package let string: String
 
@@ -84,6 +84,7 @@ extension Unicode.Scalar {
     }
 }
 
+/// Formats a number with a noun, for messages.
 package enum Plural {
     /// Returns the number with its noun: `1 character`, `2 characters`.
     package static func count(_ count: Int, _ noun: String) -> String {

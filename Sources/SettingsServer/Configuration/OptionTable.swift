@@ -236,7 +236,7 @@ extension Option {
             "limits.bodySeconds", 1...3600, \.transport.bodyTime,
             "the time in which a client must send each `limits.bodyProgressBytes` of a body"),
         .integer(
-            "limits.bodyProgressBytes", 1...1 << 30, \.transport.bodyProgress,
+            "limits.bodyProgressBytes", 1...1 << 30, \.transport.bodyProgressBytes,
             "the number of bytes of a body that a client must send in `limits.bodySeconds`"),
         .seconds(
             "limits.idleSeconds", 1...86_400, \.transport.idleTime,

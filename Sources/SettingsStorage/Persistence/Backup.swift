@@ -8,7 +8,8 @@ extension DataDirectory {
         // The file has a name while it is written. If a crash leaves the file, the next start removes it.
         let path = temporaryPath(of: "backup-\(state.revision)")
         do throws(FileError) {
-            // A snapshot names the revision after which the next journal would begin.
+            // A snapshot contains the revision after which the next journal begins. A backup has no journal, so its own
+            // revision is used.
             try SnapshotWriter.write(state, journal: state.revision, to: OpenFile(path, .replacing, in: fileSystem))
             let file = try OpenFile(path, .reading, in: fileSystem)
             try fileSystem.remove(path)
@@ -43,7 +44,8 @@ package struct DirectoryRestore {
         } catch {
             guard error.kind == .damaged else { throw error }
             throw RecoveryError(
-                .damaged, "\(file) is not a complete backup: \(error.located). Nothing was changed; use another copy",
+                .damaged,
+                "\(file) is not a complete backup: \(error.locatedReason). Nothing was changed; use another copy",
                 reason: error.reason)
         }
         try beforeWriting()

@@ -89,9 +89,11 @@ package struct DirectoryCheck: Sendable {
             return ("DAMAGED: \(error.reason)", nil)
         }
         var contents = JournalReader.Contents()
-        // If the next journal continues at or before the beginning of this journal, no commit of this journal counts.
+        // If the next journal continues at or before the beginning of this journal, recovery ignores all commits of
+        // this journal.
         if next.map({ head.revision < $0.predecessor }) ?? true {
-            // With durability `snapshot`, journals have no commits and need not continue each other.
+            // With durability `snapshot`, journals have no commits, so a journal need not begin where the previous
+            // journal ends.
             let start = head.durability == .snapshot ? nil : head.revision
             contents = try reader.read(after: start, upTo: next?.predecessor) { entry throws(JournalReader.Rejection) in
                 do throws(BodyError) {
@@ -140,7 +142,7 @@ package struct DirectoryCheck: Sendable {
             guard error.kind == .damaged else { throw error }
             verdict = .damaged
             lines.append(
-                "\(DataDirectory.newestName): DAMAGED: \(error.place.map { "\($0.file): " } ?? "")\(error.reason)")
+                "\(DataDirectory.newestName): DAMAGED: \(error.location.map { "\($0.file): " } ?? "")\(error.reason)")
         }
     }
 

@@ -51,7 +51,7 @@ package struct DirectoryRepair: Sendable {
         let plan = try RepairPlan(directory, listing, limits: limits, epoch: newEpoch())
         if apply { try directory.mapErrors { () throws(FileError) in try plan.apply() } }
         outcome = apply ? .repaired : .wouldRepair
-        lines = ["a start would fail: \(damage.located)"] + plan.lines(isDone: apply)
+        lines = ["a start would fail: \(damage.locatedReason)"] + plan.lines(isDone: apply)
     }
 }
 
@@ -79,9 +79,9 @@ private struct RepairPlan {
     /// The kept state, in the new epoch.
     private var state: State
     /// The past files (files with older commits) that contain commits after `keptRevision`, with their new names.
-    private let pastFileMoves: [(name: String, newName: String)]
+    private let pastFileRenames: [(name: String, newName: String)]
     /// The journals and snapshots to rename, with their new names.
-    private var moves: [(name: String, newName: String)] = []
+    private var renames: [(name: String, newName: String)] = []
 
     /// Makes a candidate of each undamaged snapshot and of the first journal, and chooses the best. Throws if a file
     /// cannot be opened, or if a newer version of the daemon wrote it.
@@ -115,7 +115,7 @@ private struct RepairPlan {
         let keptRevision = state.revision
         self.keptRevision = keptRevision
         let stalePastFiles = listing.pastFiles.filter { $0.to > keptRevision }
-        pastFileMoves = stalePastFiles.map { ($0.name, listing.unusedSetAsideName(for: $0.name)) }
+        pastFileRenames = stalePastFiles.map { ($0.name, listing.unusedSetAsideName(for: $0.name)) }
         for journal in listing.journals {
             for revision in try directory.commits(in: journal.name) where revision > keptRevision {
                 lost = (lost.count + 1, max(lost.last, revision))
@@ -126,10 +126,11 @@ private struct RepairPlan {
         // The new snapshot replaces all journals: their commits are in the state or are lost.
         let damaged = Set(unusable.map(\.name))
         let unneeded = listing.journals + listing.snapshots.filter { damaged.contains($0.name) }
-        moves = unneeded.map { ($0.name, listing.unusedSetAsideName(for: $0.name)) }
+        renames = unneeded.map { ($0.name, listing.unusedSetAsideName(for: $0.name)) }
     }
 
-    /// Reads the heads of the journals. Guesses damaged heads, and returns the names of these journals in `guessed`.
+    /// Reads the heads of the journals. Replaces each damaged head with a guess, and returns the names of the journals
+    /// with a guessed head in `guessed`.
     private static func heads(
         of files: [DataDirectory.NumberedFile], in directory: DataDirectory, _ epoch: Epoch,
         _ unusable: inout [(name: String, reason: String)]
@@ -161,7 +162,8 @@ private struct RepairPlan {
         of file: DataDirectory.NumberedFile, after previous: JournalHead?, before next: JournalHead?, _ epoch: Epoch
     ) -> JournalHead {
         var predecessor = file.revision
-        // A new epoch skips the gap. Assume a new epoch if `last`, the end of the old epoch, is not before `previous`.
+        // A new epoch skips `epochRevisionGap` revisions. Assume that the journal begins an epoch if `last`, which
+        // would be the end of the old epoch, is not before `previous`.
         if let last = file.revision.advanced(by: -Recovery.epochRevisionGap), last >= previous?.revision ?? .zero {
             predecessor = last
         }
@@ -190,7 +192,7 @@ private struct RepairPlan {
         // the revisions of the new epoch are higher.
         _ = try directory.setAsidePastFiles(after: keptRevision)
         try directory.writeInitialFiles(for: state)
-        for (name, newName) in moves {
+        for (name, newName) in renames {
             try directory.fileSystem.rename(directory.path(of: name), to: directory.path(of: newName))
         }
         try directory.fileSystem.syncDirectory(directory.path)
@@ -201,8 +203,11 @@ private struct RepairPlan {
         var lines: [String] = []
         if let best {
             let source = best.snapshot ?? "the first journal"
-            lines.append("\(would)kept: all up to revision \(keptRevision), from \(source) and the later journals")
-            if let damage = best.damage { lines.append("\(would)left out: later data, because of \(damage.located)") }
+            lines.append(
+                "\(would)kept: all commits up to revision \(keptRevision), from \(source) and the later journals")
+            if let damage = best.damage {
+                lines.append("\(would)left out: later data, because of \(damage.locatedReason)")
+            }
         } else {
             lines.append("NOTHING can be kept: there is no undamaged snapshot and no readable first journal")
         }
@@ -211,7 +216,7 @@ private struct RepairPlan {
             lines.append("\(would)lost: \(commits) that can be read, up to revision \(lost.last), after the damage")
         }
         for (name, reason) in unusable { lines.append("\(name) is damaged: \(reason)") }
-        for (name, newName) in pastFileMoves + moves { lines.append("\(would)renamed: \(name) to \(newName)") }
+        for (name, newName) in pastFileRenames + renames { lines.append("\(would)renamed: \(name) to \(newName)") }
         lines.append("\(would)the new state: \(state.summary)")
         return lines
     }

@@ -6,7 +6,7 @@ internal import SettingsModel
 /// Appends commits to the newest journal (a file with one line for each commit), and syncs the file. If the effect of a
 /// failed write or sync is unknown, the writer stops using the file, and ``LocalLog`` begins a new journal.
 ///
-/// Runs on the commit thread, which makes commits durable. With durability `interval`, periodic syncs run on a queue.
+/// Runs on the commit thread. With durability `interval`, the periodic syncs run on a background queue.
 struct JournalWriter {
     /// The result of a sync on the queue.
     private struct SyncReport: Sendable {
@@ -20,7 +20,8 @@ struct JournalWriter {
     private(set) var file: JournalFile?
     /// The head (first line) of the current file; without a file, the head of the previous file.
     private(set) var head: JournalHead
-    /// The last commit that counts as durable: certainly on disk, or with durability `snapshot`, visible to readers.
+    /// The revision of the last commit that is certainly on disk. Not used with durability `snapshot`, whose journals
+    /// have no commits.
     var durableRevision: Revision
     private let directory: DataDirectory
     private let options: LocalLog.Options
@@ -54,7 +55,8 @@ struct JournalWriter {
             file = newFile
             durableRevision = max(durableRevision, newFile.end.lastRevision)
         } catch {
-            // Unless rolled back, the new file may exist. Recovery would then ignore later commits in the old file.
+            // Unless the creation was rolled back, the new file may exist. Recovery would then ignore commits that are
+            // appended to the old file.
             if !error.isRolledBack { file = nil }
             throw error.cause
         }
@@ -74,17 +76,19 @@ struct JournalWriter {
             if error.isRolledBack { throw CommitLogError(.notDone, error.cause) }
             // It is unknown which bytes are on disk. After a failed sync, the kernel may report success for the next
             // sync although the bytes are lost, so the file is not used again. With durability `interval`, the unsynced
-            // lines may be of acknowledged writes, so they stay.
+            // lines may belong to acknowledged writes, so the writer does not truncate them.
             if options.durability == .always { file?.truncateUnsynced() }
             file = nil
             throw CommitLogError(.unknown, error.cause)
         }
     }
 
-    /// An upper bound of the size of one write with the default limits of the daemon.
+    /// The maximum number of bytes that ``reserveSpace()`` reserves. With the default limits of the daemon, no write is
+    /// larger.
     private static let maximumReservation = 16 << 20
 
-    /// Reserves disk space, to test after a failed write whether a write of that size succeeds now. Throws if it fails.
+    /// Reserves disk space, to test after a failed write whether a write of the same size would succeed now. Throws if
+    /// the reservation fails.
     mutating func reserveSpace() throws(CommitLogError) {
         do throws(JournalFile.Failure) {
             try file?.reserveSpace(min(max(failedWriteBytes, 4096), Self.maximumReservation))
@@ -140,7 +144,8 @@ struct JournalWriter {
         }
     }
 
-    /// Appends the line that marks a clean stop after a revision, by which the next start knows that no commit is lost.
+    /// Appends the line that marks a clean stop after a revision. From this line, the next start knows that no commit
+    /// is lost.
     mutating func close(after revision: Revision) throws(FileError) {
         var batch = JournalBatch()
         batch.addCleanStop(after: revision)

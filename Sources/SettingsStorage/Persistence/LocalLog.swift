@@ -11,12 +11,12 @@ internal import Synchronization
 /// for a number of days, the log also writes past files: files with older commits, which the history (the recent
 /// commits in memory) evicts.
 ///
-/// Runs on the commit thread, which flushes and publishes commits. Only ``health`` and ``metrics`` are thread-safe;
-/// therefore `@unchecked Sendable`. Background queues return their results through a ``BackgroundTask``.
+/// Runs on the commit thread. Therefore `@unchecked Sendable` is safe. Other threads may use only
+/// ``writeFailureReason`` and ``metrics``, which are thread-safe. Background queues return their results through a
+/// ``BackgroundTask``.
 package final class LocalLog: StorageLog, @unchecked Sendable {
     package struct Options: Sendable {
-        /// The work before a write is acknowledged. `always`: append the write to the journal and sync the journal.
-        /// `interval`: append it; a sync follows once per interval. `snapshot`: nothing; only snapshots store commits.
+        /// The storage that a write must reach before the daemon acknowledges the write.
         package var durability: Durability
         /// The time between syncs with durability `interval`, in nanoseconds.
         package var syncInterval: UInt64 = 1_000_000_000
@@ -66,14 +66,15 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
     /// The last published state. The caller publishes each successful flush before it stages the next commit, so this
     /// state contains all flushed commits whenever the log uses it.
     private var state: State
-    /// The error if the directory or the journal was found moved or removed; nil if the last check found both in place.
+    /// The result of the last ``findDisplacement()``: the error if the directory or the journal was moved or removed.
     private var displacementError: CommitLogError?
 
     /// Locks a directory, recovers the state, logs the notes of the recovery, and begins a new journal. If commits may
     /// be missing, a new epoch begins: a history with its own revisions.
     ///
-    /// If it throws because of damage, the directory is unchanged. When it returns, the recovered state is durable. On
-    /// a full or read-only disk, the log refuses writes until ``performMaintenance()`` can begin a journal.
+    /// If this method throws because of damage, the directory is unchanged. When this method returns, the recovered
+    /// state is durable. On a full or read-only disk, the log refuses writes until ``performMaintenance()`` can begin a
+    /// journal.
     package static func open(
         _ directory: DataDirectory, options: Options, limits: History.Limits, log: Log, newEpoch: () -> Epoch,
         clock: @escaping @Sendable () -> UInt64
@@ -155,7 +156,8 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
             latestRevision: recovery.snapshotRevision ?? .zero, bytesSinceSnapshot: recovery.replayedBytes, options,
             now: clock())
         // Recovery ignores the commits after `predecessor` in older journals. If the newest journal begins at the
-        // recovered revision, the new journal has the same name and replaces it, so it takes over its predecessor.
+        // recovered revision, the new journal replaces the newest journal, because both have the same name. The new
+        // journal then gets the predecessor of the replaced journal.
         var predecessor = recovery.lastRevision
         if let previous = recovery.head, previous.revision == state.revision { predecessor = previous.predecessor }
         let head = JournalHead(
@@ -168,7 +170,7 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
     package var pastFiles: PastFiles? { pastSchedule?.files }
 
     /// The reason why the log refuses writes now; nil if it accepts writes. Thread-safe.
-    package var health: String? { writeError.withLock { $0?.reason } }
+    package var writeFailureReason: String? { writeError.withLock { $0?.reason } }
 
     /// Records the reason why the log refuses writes; nil if it accepts writes. Logs each change.
     private func report(_ error: CommitLogError?) {
@@ -195,7 +197,7 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
 
     package var requiresFlush: Bool { hasUnknownOutcome }
 
-    /// Ignores the deadline, which is only for a log that waits for other machines.
+    /// Ignores the deadline, because a local flush does not wait for etcd.
     package func flush(by deadline: UInt64 = .max) throws(CommitLogError) {
         defer {
             staged.removeAll()
@@ -218,10 +220,8 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
         }
     }
 
-    package func published(_ state: State) {
+    package func recordPublication(of state: State) {
         self.state = state
-        // With durability `snapshot`, `durableRevision` is by definition the published revision. No code reads it then.
-        if options.durability == .snapshot { journal.durableRevision = state.revision }
         writePastFiles()
         beginSnapshotIfDue()
     }
@@ -232,7 +232,7 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
         do throws(CommitLogError) {
             try ensureJournal()
             // After a failure, test whether the disk accepts writes again.
-            if health != nil { try journal.reserveSpace() }
+            if writeFailureReason != nil { try journal.reserveSpace() }
             report(nil)
         } catch {
             report(error)
@@ -262,7 +262,8 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
 
     // MARK: The journal
 
-    /// Begins a journal if there is none that the log may append to, as after a failure. Throws if writes must fail.
+    /// Begins a journal if there is no journal to which the log may append, for example after a failed write. Throws if
+    /// writes must fail.
     private func ensureJournal() throws(CommitLogError) {
         guard lock != nil else { throw CommitLogError(.notDone, .failed, "the data directory is closed") }
         collectResults()
@@ -277,8 +278,8 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
     }
 
     /// Checks whether the directory or the journal was moved, removed or replaced, so that the next start would not
-    /// find new commits. Returns the error; nil if both are in place. The check takes one or two system calls, so it
-    /// runs once a second and before a new journal, not for each write.
+    /// find new commits. Returns the error; nil if the directory and the journal are still at their paths. The check
+    /// takes one or two system calls, so it runs once a second and before a new journal, not for each write.
     private func findDisplacement() -> CommitLogError? {
         // If the path of the journal still refers to the open file, the directory has not been replaced.
         if journal.file?.isStillAtPath(in: directory.fileSystem) ?? false { return nil }
@@ -368,7 +369,7 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
     private func rotateJournal() throws(FileError) {
         guard options.durability != .snapshot, let file = journal.file, file.end.lastRevision != file.head.revision
         else { return }
-        // If snapshots fail repeatedly, not every attempt begins another journal.
+        // After a failed snapshot, a journal below the limit stays in use. Otherwise each retry would begin a journal.
         if snapshots.isRetry && file.end.offset < options.snapshotJournalBytes { return }
         if options.durability == .interval { journal.sync(log) }
         if journal.file != nil { try journal.beginFile(after: state.revision) }
@@ -379,8 +380,8 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
     /// Syncs the journal, writes past files and a last snapshot, marks the stop as clean, and unlocks the directory.
     /// Runs after the last flush. The log accepts no write afterwards.
     ///
-    /// - Parameter bound: the nanoseconds after which past files and the snapshot are abandoned. No data is lost then,
-    ///   unless the durability is `snapshot`, but the next start takes longer.
+    /// - Parameter bound: the nanoseconds after which the log stops writing past files and the snapshot. Unless the
+    ///   durability is `snapshot`, no data is lost, but the next start takes longer.
     package func close(within bound: UInt64 = .max) throws(FileError) {
         guard let lock else { return }
         let (sum, hasOverflowed) = clock().addingReportingOverflow(bound)
@@ -389,7 +390,7 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
             self.lock = nil
             journal.abandonFile()
         }
-        // If the cleanup is still to be done, the log has written nothing since the start.
+        // While the cleanup is pending, the log has written nothing since the start, so there is nothing to close.
         guard pendingCleanUp == nil else { return }
         snapshots.abandon()
         journal.sync(log)
@@ -397,7 +398,8 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
         do throws(FileError) {
             try lock.verifyPath()
         } catch {
-            // The directory was moved. Mark the clean stop in the journal at its new place.
+            // The directory was moved. The open file of the journal is still valid, so the mark of the clean stop
+            // reaches the journal at its new path.
             try? journal.close(after: state.revision)
             throw error
         }

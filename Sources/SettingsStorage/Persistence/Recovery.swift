@@ -35,8 +35,9 @@ package struct Recovery: Sendable {
     let endsWithCleanStop: Bool
     /// The incomplete end of the newest journal, which the cleanup removes; nil if the journal is complete.
     let tornTail: TornTail?
-    /// True if all journals after the snapshot are missing: the journal that continues it, and every later journal.
+    /// True if the journal that continues the snapshot and every later journal are missing.
     let lacksJournal: Bool
+    /// The number of bytes of the journal lines that the recovery applied to the snapshot.
     let replayedBytes: Int
 
     /// Makes the recovery of a new, empty directory.
@@ -51,7 +52,8 @@ package struct Recovery: Sendable {
     /// Reads a directory without changing it. Returns nil if the directory has neither a snapshot nor a journal.
     ///
     /// The recovery starts from the newest snapshot or, if it is damaged, from the previous snapshot or the first
-    /// journal. Throws if the journals do not have every commit from there to the revision of the damaged snapshot.
+    /// journal. Throws if the journals lack a commit between this starting point and the revision of the damaged
+    /// snapshot.
     package init?(of directory: DataDirectory, limits: History.Limits) throws(RecoveryError) {
         let listing = try directory.mapErrors { () throws(FileError) in try directory.list() }
         // Throws if the newest journal is missing.
@@ -74,7 +76,7 @@ package struct Recovery: Sendable {
         if let damage = replay.damage {
             guard let error = damaged.first?.error else { throw damage }
             let text = "\(error) (older files cannot replace the damaged snapshot: \(damage))"
-            throw RecoveryError(.damaged, text, place: error.place)
+            throw RecoveryError(.damaged, text, location: error.location)
         }
         if let error = damaged.first?.error, replay.state.revision < newestFile.revision { throw error }
         var notes: [Note] = []

@@ -7,7 +7,8 @@ internal import SettingsModel
 /// A journal has one line for each commit. Its first line, the head, has two revisions: `revision`, after which the
 /// commits of the journal come, and `predecessor`, the commit that the journal continues. They differ only if an epoch
 /// (a history with its own revisions) begins with the journal, because a new epoch skips revisions. Replay ignores
-/// commits after `predecessor` in older journals. The journal repeats them, or no client saw them (their flush failed).
+/// commits after `predecessor` in older journals: either the newer journal repeats these commits, or their flush failed
+/// and no client saw them.
 struct Replay {
     /// A journal with its head.
     struct Journal {
@@ -25,7 +26,8 @@ struct Replay {
     private(set) var tornTail: TornTail?
     /// The number of bytes of the applied commits in the journals.
     private(set) var replayedBytes = 0
-    /// The damage that ended the replay; nil if none. The state may have a part of a commit unless `keepsValidPrefix`.
+    /// The damage that ended the replay; nil if there is none. Unless `keepsValidPrefix` is true, the state may then
+    /// contain a part of the commit that could not be applied.
     private(set) var damage: RecoveryError?
 
     private let directory: DataDirectory
@@ -88,7 +90,8 @@ struct Replay {
         return 0
     }
 
-    /// Verifies that a journal continues the previous journal. Begins the epoch that begins with it, if any.
+    /// Verifies that a journal continues the previous journal. If the journal begins an epoch, begins the epoch in the
+    /// state.
     private mutating func enter(_ journal: Journal) throws(RecoveryError) {
         guard journal.head.predecessor == reachedRevision else { throw gapError(before: journal) }
         if journal.head.beginsEpoch {
@@ -100,7 +103,8 @@ struct Replay {
     }
 
     private mutating func replay(_ journal: Journal, upTo end: Revision?) throws(RecoveryError) {
-        // With durability `snapshot`, a journal has no commits. Its head says of which revision a snapshot must exist.
+        // With durability `snapshot`, a journal has no commits. Its head has the revision of a snapshot that must
+        // exist.
         let hasNoCommits = journal.head.durability == .snapshot
         if hasNoCommits { reachedRevision = max(reachedRevision, state.revision) }
         // Ignore the commits of this journal if the next journal continues at or before the beginning of this journal.
@@ -127,7 +131,7 @@ struct Replay {
     private mutating func apply(_ entry: JournalReader.Entry) throws(JournalReader.Rejection) {
         let stateBefore = keepsValidPrefix ? state : nil
         do {
-            // A line of a journal omits the values that the commit replaced. The state still has them.
+            // A line of a journal omits the values that the commit replaced. The state before the commit contains them.
             try state.apply(state.addingReplacedValues(to: Commit(json: entry.json)))
         } catch {
             if let stateBefore { state = stateBefore }

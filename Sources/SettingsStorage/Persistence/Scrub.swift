@@ -4,7 +4,7 @@ package import SettingsAPI
 internal import Synchronization
 
 /// Reads the files of a data directory while the daemon runs, and reports damaged files: journals (one line for each
-/// commit), snapshots (a complete state) and past files (older commits). One such run is called a scrub.
+/// commit), snapshots (a complete state) and past files (older commits). One pass over all files is called a scrub.
 ///
 /// A start verifies most files too, but a daemon may run for years. A damaged file does not stop the daemon, because
 /// the state and the recent history are in memory. Thread-safe.
@@ -109,15 +109,16 @@ package final class Scrub: Sendable {
             // An error of the file system, such as a missing permission, does not show that the content is damaged.
             guard error.kind == .damaged else { return log.warning("the scrub cannot read \(name): \(error.reason)") }
             report.fileCount += 1
-            report.failures.append("\(directory.path)/\(error.located); \(remedy)")
+            report.failures.append("\(directory.path)/\(error.locatedReason); \(remedy)")
         }
     }
 
     /// Reads a journal, which must have the commits up to `end` unless it begins at or after `end`. With durability
-    /// `snapshot`, a journal has no commits, so only its head is read. `end` is nil if the next journal cannot be read.
-    /// Returns the last commit that the journal before this journal must have.
+    /// `snapshot`, a journal has no commits, so this method reads only its head. `end` is nil if the next journal
+    /// cannot be read. Returns the revision of the last commit that the previous journal must have.
     private func verifyJournal(_ name: String, upTo end: Revision?, isNewest: Bool) throws(RecoveryError) -> Revision {
         // A failed write or a crash may leave an incomplete last line. If `end` is nil, the reader may reach this line.
+        // With `isNewest`, the reader does not report the line as damage.
         let reader = JournalReader(directory: directory, name: name, isNewest: isNewest || end == nil)
         let head = try reader.head()
         guard head.durability != .snapshot, end.map({ head.revision < $0 }) ?? true else { return head.predecessor }

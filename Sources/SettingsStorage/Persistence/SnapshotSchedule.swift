@@ -4,7 +4,7 @@ internal import SettingsAPI
 internal import SettingsEngine
 
 /// Determines when to write a snapshot (a file with the complete state), and writes it on a background queue, one
-/// snapshot at a time. A failure delays the next attempt. Runs on the commit thread, which makes commits durable.
+/// snapshot at a time. A failure delays the next attempt. Runs on the commit thread.
 struct SnapshotSchedule {
     /// The result of writing a snapshot.
     private struct Report: Sendable {
@@ -36,7 +36,8 @@ struct SnapshotSchedule {
     private var replacedBytes = 0 {
         didSet { if replacedBytes != oldValue { options.chargeReplaced(replacedBytes) } }
     }
-    /// Only commits of at least this size count in ``replacedBytes``. The size includes the replaced values.
+    /// ``replacedBytes`` includes only commits of at least this size in bytes. The size of a commit includes the values
+    /// that the commit replaced.
     static let largeCommitBytes = 256 << 10
 
     init(latestRevision: Revision, bytesSinceSnapshot: Int, _ options: LocalLog.Options, now: UInt64) {
@@ -61,7 +62,8 @@ struct SnapshotSchedule {
     ///
     /// - Parameters:
     ///   - bytes: the bytes of the commits in the journal.
-    ///   - replacedBytes: the memory of large values that the commits replaced. Counts only during a snapshot.
+    ///   - replacedBytes: the memory of large values that the commits replaced. Ignored unless a snapshot is in
+    ///     progress.
     mutating func recordCommits(bytes: Int, replacedBytes: Int) {
         bytesSinceSnapshot += bytes
         if task.isBusy { self.replacedBytes += replacedBytes }
@@ -99,7 +101,7 @@ struct SnapshotSchedule {
         case .failure(let error):
             bytesSinceSnapshot += report.savedBytes
             postpone(now: now)
-            // The daemon is stopping.
+            // The task was cancelled because the daemon is stopping.
             if error.code == SystemErrorCode.cancelled { return nil }
             failureCount += 1
             log.warning("cannot write a snapshot: \(error); the daemon tries again, and no data is lost")
@@ -116,7 +118,7 @@ struct SnapshotSchedule {
         consecutiveFailures = 0
     }
 
-    /// Delays the next attempt: by 2 s after the first failure, and twice as long after each further one, up to 64 s.
+    /// Delays the next attempt by 2 s after the first failure. Each further failure doubles the delay, up to 64 s.
     mutating func postpone(now: UInt64) {
         consecutiveFailures = min(consecutiveFailures + 1, 6)
         earliestRetry = now &+ (1_000_000_000 << consecutiveFailures)

@@ -5,8 +5,8 @@ package import SettingsEngine
 /// The commit log makes commits durable: journals in a data directory, or a log in etcd that several daemons share.
 ///
 /// For each batch (the results of writes that share one flush), the commit thread calls ``stage(_:after:)`` for each
-/// commit, ``flush(by:)`` once, and, if the flush succeeds and the batch has commits, ``published(_:)``. Between
-/// batches, it calls ``performMaintenance()`` and ``follow(from:)``.
+/// commit, ``flush(by:)`` once, and, if the flush succeeds and the batch has commits, ``recordPublication(of:)``.
+/// Between batches, it calls ``performMaintenance()`` and ``follow(from:)``.
 package protocol CommitLog: AnyObject, Sendable {
     /// Adds a commit to the next flush. The predecessor is the revision of the commit before it.
     func stage(_ commit: RetainedCommit, after predecessor: Revision)
@@ -15,11 +15,12 @@ package protocol CommitLog: AnyObject, Sendable {
     /// commits. An error states in ``CommitLogError/outcome`` whether the commits may be stored. A successful flush,
     /// even without commits, guarantees that no earlier commit with an unknown outcome turns out to be stored later.
     ///
-    /// - Parameter deadline: the monotonic nanoseconds at which the flush gives up waiting for other machines.
+    /// - Parameter deadline: the monotonic time in nanoseconds at which a log in etcd stops waiting for etcd. A local
+    ///   log ignores the deadline.
     func flush(by deadline: UInt64) throws(CommitLogError)
 
     /// True if even a batch without commits needs a flush, because its results could be wrong: a commit with an unknown
-    /// outcome may turn out to be stored, or other daemons may have added commits. Read on the commit thread.
+    /// outcome may turn out to be stored, or other daemons may have added commits. Runs on the commit thread.
     var requiresFlush: Bool { get }
 
     /// The maximum number of batches that wait or are being flushed. With 1, the decide stage, which computes the
@@ -27,27 +28,29 @@ package protocol CommitLog: AnyObject, Sendable {
     var maximumBatchesInFlight: Int { get }
 
     /// The nanoseconds for which the decide stage waits for further writes after a flush, so that the next flush serves
-    /// all of them: callers that get answers together send their next writes together. Read on the commit thread.
+    /// all of them: callers that get answers together send their next writes together. Runs on the commit thread.
     var gatheringTime: UInt64 { get }
 
-    /// True while it is unknown whether an earlier flush stored its commits. Each flush first tries to find this out,
-    /// and throws if it cannot. Always false for journals: a flush makes recovery ignore such commits. Thread-safe.
-    var isUnsettled: Bool { get }
+    /// True while it is unknown whether an earlier flush stored its commits. Each flush first tries to find out whether
+    /// these commits are stored, and throws if it cannot. Always false for journals: the next flush makes recovery
+    /// ignore commits with an unknown outcome. Thread-safe.
+    var hasUnresolvedBatch: Bool { get }
 
-    /// Applies new commits of other daemons to the state; nil if there are none. Called while no commit is staged.
+    /// Applies new commits of other daemons to the state. Returns nil if there are no new commits. Called while no
+    /// commit is staged.
     func follow(from state: State) -> FollowedState?
 
     /// Performs periodic maintenance, such as snapshots, syncs at intervals, or a new attempt after a failed write.
     func performMaintenance()
 
-    /// Tells the log which state was published, so that the log can write snapshots of the state.
-    func published(_ state: State)
+    /// Records the published state, of which the log writes snapshots.
+    func recordPublication(of state: State)
 }
 
 extension CommitLog {
     package var maximumBatchesInFlight: Int { 2 }
     package var gatheringTime: UInt64 { 0 }
-    package var isUnsettled: Bool { false }
+    package var hasUnresolvedBatch: Bool { false }
 
     package func follow(from state: State) -> FollowedState? { nil }
 }
@@ -55,7 +58,7 @@ extension CommitLog {
 /// A commit log with the functions that the daemon uses outside the write path: health, metrics and closing.
 package protocol StorageLog: CommitLog {
     /// The reason why the log refuses writes; nil if it accepts writes. Thread-safe.
-    var health: String? { get }
+    var writeFailureReason: String? { get }
     var metrics: StorageMetrics { get }
 
     /// Makes all commits durable, and releases files, connections and locks. The log refuses writes afterwards. `bound`
@@ -79,8 +82,8 @@ package struct CommitLogError: Error, Hashable, CustomStringConvertible {
         case full
         /// Any other failure, such as an I/O error.
         case failed
-        /// At each attempt until the deadline, other daemons added commits first, or a claim had reserved the next
-        /// place in the log for another daemon.
+        /// At each attempt until the deadline, other daemons added commits first, or another daemon had reserved the
+        /// next position in the log.
         case contended
     }
 

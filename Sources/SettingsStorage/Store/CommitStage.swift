@@ -33,7 +33,8 @@ final class CommitStage: @unchecked Sendable {
     private let monotonic: MonotonicClock
     /// The published state.
     private(set) var state: State
-    /// The state that was published before. Released after the results are sent, because releasing it takes time.
+    /// The state that was published before ``state``. Released after the results are sent, because releasing a state
+    /// takes time.
     private var replacedState: State?
     private var lastFailure: Failure?
     /// The request keys (`Idempotency-Key`) of commits that may be stored or not, after a failed flush.
@@ -49,11 +50,11 @@ final class CommitStage: @unchecked Sendable {
         self.monotonic = monotonic
     }
 
-    /// Makes the commits of a batch durable and publishes the state. If the flush fails, the results that depend on it
-    /// become errors. `timeout` is the nanoseconds after the arrival of the oldest decided write of the batch at which
-    /// the flush gives up waiting for other machines.
+    /// Makes the commits of a batch durable and publishes the state. If the flush fails, the results that depend on the
+    /// flush become errors. A flush to a log in etcd stops waiting for etcd `timeout` nanoseconds after the arrival of
+    /// the oldest decided write of the batch.
     func commit(_ batch: inout WriteBatch, within timeout: UInt64) -> FlushOutcome {
-        // `oldestArrival` is nil if no result depends on the state. No result is then wrong without a flush.
+        // `oldestArrival` is nil if no result depends on the state. Such results are correct without a flush.
         let requiresFlush = log.requiresFlush && batch.oldestArrival != nil
         guard batch.hasCommits || requiresFlush else { return .durable }
         let start = monotonic.now()
@@ -74,16 +75,16 @@ final class CommitStage: @unchecked Sendable {
         }
     }
 
-    /// Called for a batch whose generation has ended. If a failed flush ended the generation, refuses the writes. If
-    /// other daemons committed first, returns false, so that the writes are decided again.
+    /// Called for a batch whose generation has ended. If a failed flush ended the generation, refuses the writes, and
+    /// returns true. If other daemons committed first, returns false, so that the writes are decided again.
     func refuseAfterFailedFlush(_ batch: inout WriteBatch) -> Bool {
         guard lastFailure?.generation == batch.generation else { return false }
         refuse(&batch, from: 0)
         return true
     }
 
-    /// Applies new commits of other daemons to the published state, and publishes the state with them. Returns this
-    /// state with a list of the commits; nil if there are none.
+    /// Applies new commits of other daemons to the published state, and publishes the resulting state. Returns the
+    /// resulting state with a list of the new commits; nil if there are no new commits.
     func publishCommitsOfOtherDaemons() -> FollowedState? {
         guard let followedState = log.follow(from: state) else { return nil }
         publish(followedState.state)
@@ -121,7 +122,7 @@ final class CommitStage: @unchecked Sendable {
         replacedState = state
         state = next
         pendingListeners += published.publish(next)
-        log.published(next)
+        log.recordPublication(of: next)
     }
 
     private func recordTimes(of batch: inout WriteBatch, flushStart start: UInt64) {
@@ -131,7 +132,7 @@ final class CommitStage: @unchecked Sendable {
     }
 }
 
-/// Replacing results after a failed flush.
+/// Methods that replace results after a failed flush.
 extension CommitStage {
     /// Replaces the results from a position on with errors, because they depend on commits that did not become durable.
     ///

@@ -39,11 +39,13 @@ final class DecideStage: @unchecked Sendable {
         /// When the last costly write was decided, and the nanoseconds that deciding the costly writes took; nil if the
         /// slice has none.
         var costlyWrites: (end: UInt64, duration: UInt64)?
-        /// Repeats of requests whose commits may be stored or not. The repeats wait until the log knows.
+        /// Repeats of requests whose commits may be stored or not. The repeats wait until the log has found out whether
+        /// the commits are stored.
         var postponed: [PendingWrite] = []
     }
 
-    /// The stage reads the clock once for this number of cheap writes, because each takes only some microseconds.
+    /// The stage reads the clock once for this number of cheap writes, because deciding a cheap write takes only some
+    /// microseconds.
     private static let writesPerClockReading = 16
 
     private var staged: StagedState
@@ -89,9 +91,9 @@ final class DecideStage: @unchecked Sendable {
             let problem = repeatsUnresolvedWrite ? Problem.firstRequestUnresolved : .tooManyWrites
             decisions.batch.append(write, .refusal(of: write.id, because: problem, at: staged.cursor))
         } else if slice.isStopping, write.estimatedTime > PendingWrite.costlyThreshold {
-            // If the time of a validation is unknown, the estimate equals the threshold. Such a write is not refused.
+            // If the validation time of a write is unknown, its estimate equals the threshold, so it is not refused.
             decisions.batch.append(write, .refusal(of: write.id, because: .shuttingDown, at: staged.cursor))
-        } else if repeatsUnresolvedWrite, log.isUnsettled {
+        } else if repeatsUnresolvedWrite, log.hasUnresolvedBatch {
             decisions.postponed.append(write)
         } else {
             decisions.batch.append(write, decide(write))

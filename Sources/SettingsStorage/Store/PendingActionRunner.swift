@@ -13,13 +13,16 @@ internal import Synchronization
 /// next deadline. Therefore each task of an action is carried out exactly once, even if several daemons share a commit
 /// log and each daemon queues the write.
 ///
-/// The runner measures the deadline of a `confirm` action with the monotonic clock, from the publication of the commit
-/// that set the deadline. It compares other deadlines with the wall clock, at least once a second, because the wall
-/// clock may be set. After a restart, the wall clock also determines the remaining time of a `confirm` action.
+/// A `confirm` action reverts a commit unless a client confirms the commit before the deadline. The runner measures
+/// this deadline with the monotonic clock, from the publication of the commit that set the deadline. It compares other
+/// deadlines with the wall clock, at least once a second, because the wall clock may be set. After a restart, the wall
+/// clock also determines the remaining time of a `confirm` action.
 ///
-/// Thread-safe. A mutex protects the contents. Checks and the handling of results run on the queue of the runner.
+/// Thread-safe. A mutex protects the contents. The deadlines thread, which is the serial queue of the runner, checks
+/// the deadlines and handles the results.
 package final class PendingActionRunner: Sendable {
-    package typealias CarriedOut = @Sendable (_ commit: RetainedCommit, _ description: String) -> Void
+    /// Receives a commit that carried out an action or recorded a refusal, and a description of the result for the log.
+    package typealias CommitHandler = @Sendable (_ commit: RetainedCommit, _ description: String) -> Void
 
     /// The counts of actions that this daemon has carried out.
     package struct Counts: Sendable {
@@ -27,15 +30,16 @@ package final class PendingActionRunner: Sendable {
         package var carriedOut = 0
         /// The scheduled writes that were refused when they were due.
         package var refused = 0
-        /// The attempts that failed because the commit could not be made durable. The runner repeats them.
+        /// The attempts that failed because the commit could not be made durable. The runner repeats these attempts.
         package var failedAttempts = 0
 
         package init() {}
     }
 
     fileprivate struct Contents {
-        /// The monotonic times at which `confirm` actions are due, each with the deadline that it stands for.
-        var confirmations: [PendingID: (deadline: Timestamp, end: UInt64)] = [:]
+        /// For each `confirm` action, the monotonic time at which it is due, and the deadline (a time of the wall
+        /// clock) for which the runner computed this time.
+        var confirmations: [PendingID: (deadline: Timestamp, dueTime: UInt64)] = [:]
         /// The actions whose write has no result yet, with the deadline for which the write was queued.
         var queued: [PendingID: Timestamp] = [:]
         /// The monotonic time before which no write is queued, because the last write failed.
@@ -46,7 +50,9 @@ package final class PendingActionRunner: Sendable {
         var isCheckQueued = false
     }
 
+    /// The maximum nanoseconds between two comparisons of a deadline with the wall clock.
     private static let maximumWait: UInt64 = 1_000_000_000
+    /// The nanoseconds after a failed write during which no write is queued.
     private static let retryInterval: UInt64 = 1_000_000_000
 
     private let store: Store
@@ -54,7 +60,7 @@ package final class PendingActionRunner: Sendable {
     private let log: Log
     private let monotonic: MonotonicClock
     private let clock: @Sendable () -> Timestamp
-    private let carriedOut: CarriedOut
+    private let onCommit: CommitHandler
     private let queue = DispatchQueue(label: "settingsd.deadlines", qos: .userInitiated)
     private let contents = Mutex(Contents())
     /// The writes without a result.
@@ -63,15 +69,15 @@ package final class PendingActionRunner: Sendable {
 
     /// - Parameters:
     ///   - past: makes a reader of past files, which a scheduled undo or restore may need; nil without past files.
-    ///   - carriedOut: called on the queue of the runner, with each commit that carried out an action or recorded the refusal
-    ///     of a scheduled write.
+    ///   - onCommit: called on the deadlines thread, with each commit that carried out an action or recorded the
+    ///     refusal of a scheduled write.
     package init(
         _ store: Store, past: (@Sendable (State) -> any PastReading)? = nil, log: Log,
         monotonic: MonotonicClock = .system, clock: @escaping @Sendable () -> Timestamp,
-        carriedOut: @escaping CarriedOut = { _, _ in }
+        onCommit: @escaping CommitHandler = { _, _ in }
     ) {
         (self.store, self.past, self.log, self.monotonic) = (store, past, log, monotonic)
-        (self.clock, self.carriedOut) = (clock, carriedOut)
+        (self.clock, self.onCommit) = (clock, onCommit)
         timer = DeadlineTimer(on: queue)
     }
 
@@ -115,7 +121,7 @@ extension PendingActionRunner: PublicationListener {
     }
 }
 
-// Runs on the queue of the runner.
+// Runs on the deadlines thread.
 extension PendingActionRunner {
     /// Queues a write for each action that is due, and sets the timer for the next deadline.
     ///
@@ -133,18 +139,18 @@ extension PendingActionRunner {
             let time = clock()
             var next = UInt64.max
             var due: [PendingEntry] = []
-            var confirmations: [PendingID: (deadline: Timestamp, end: UInt64)] = [:]
+            var confirmations: [PendingID: (deadline: Timestamp, dueTime: UInt64)] = [:]
             for entry in state.pending.all {
                 let action = entry.action
-                let end: UInt64
+                let dueTime: UInt64
                 if action.kind == .confirm {
-                    end = contents.end(of: action, now: now, time: time, isStart: isStart)
-                    confirmations[action.id] = (action.deadline, end)
+                    dueTime = contents.dueTime(of: action, now: now, time: time, isStart: isStart)
+                    confirmations[action.id] = (action.deadline, dueTime)
                 } else {
-                    end = now + Self.nanoseconds(from: time, to: action.deadline)
+                    dueTime = now + Self.nanoseconds(from: time, to: action.deadline)
                 }
-                if end > now {
-                    next = min(next, action.kind == .confirm ? end : min(end, now + Self.maximumWait))
+                if dueTime > now {
+                    next = min(next, action.kind == .confirm ? dueTime : min(dueTime, now + Self.maximumWait))
                 } else if contents.queued[action.id] != action.deadline {
                     due.append(entry)
                 }
@@ -159,8 +165,7 @@ extension PendingActionRunner {
             return due
         }
         guard !due.isEmpty else { return }
-        let ordered = due.sorted { ($0.action.deadline, $0.action.id) < ($1.action.deadline, $1.action.id) }
-        let pendingWrites = ordered.map { makeWrite(for: $0, on: state) }
+        let pendingWrites = due.byDeadline.map { makeWrite(for: $0, on: state) }
         for _ in pendingWrites { writes.enter() }
         handle(store.enqueue(pendingWrites))
     }
@@ -169,16 +174,18 @@ extension PendingActionRunner {
         let action = entry.action
         var request = WriteRequest(.carryOut(action.id, deadline: action.deadline))
         request.size = entry.size
-        if let past, let command = action.scheduledWrite?.commandThatReadsPast, state.mayNeedPastFiles(for: command) {
+        if let past, let command = action.write?.command, state.mayNeedPastFiles(for: command) {
             var scheduled = WriteRequest(command)
             do throws(Problem) {
                 try past(state).readPast(for: &scheduled)
                 request.past = scheduled.past
             } catch {
-                // Deciding the write without the data gives the refusal, which the commit records.
-                log.debug("\(action.id) reads no past file: \(error.detail)")
+                // The write is decided without the data from the files. The result is a refusal, which its commit
+                // records.
+                log.debug("cannot read past files for pending action \(action.id): \(error.detail)")
             }
         }
+        // Higher estimates make no difference: at 50,000 microseconds, `WriteQueue` reaches the maximum wait.
         let cost = state.cost(of: request, within: Cost(microseconds: 65_536, bytes: .max))
         let time = PendingWrite.minimumTime + UInt64(cost.cost.microseconds * 1000)
         return store.makeWrite(
@@ -188,7 +195,7 @@ extension PendingActionRunner {
     private func handle(_ results: [WriteResult]) {
         guard !results.isEmpty else { return }
         for result in results { handle(result) }
-        // The check may queue further writes, so it comes before the group is left.
+        // The check may queue further writes. It runs before `leave()`, so that `start` also waits for these writes.
         check()
         for _ in results { writes.leave() }
     }
@@ -205,16 +212,21 @@ extension PendingActionRunner {
             }
             log.warning("cannot carry out pending action \(id): \(problem.detail); the daemon tries again")
         case .success:
-            // There is no commit if the action had ended, if its deadline was moved, or if another daemon carried it out.
-            guard let commit = result.commit, let event = commit.commit.pending.first(where: { $0.id == id }) else {
+            // There is no commit if the action had ended, if its deadline had changed, or if another daemon had carried
+            // out the action.
+            guard let commit = result.commit, let event = commit.commit.pending.first(where: { $0.action.id == id })
+            else {
                 return
             }
             let text = event.resultText(at: commit.revision)
-            contents.withLock { contents in
-                if event.isRefusal { contents.counts.refused += 1 } else { contents.counts.carriedOut += 1 }
+            if event.end?.outcome == .refused {
+                contents.withLock { $0.counts.refused += 1 }
+                log.warning(text)
+            } else {
+                contents.withLock { $0.counts.carriedOut += 1 }
+                log.info(text)
             }
-            if event.isRefusal { log.warning(text) } else { log.info(text) }
-            carriedOut(commit, text)
+            onCommit(commit, text)
         }
     }
 
@@ -231,52 +243,36 @@ extension PendingActionRunner: WriteReceiver {
 
 extension PendingActionRunner.Contents {
     /// Returns the monotonic time at which a `confirm` action is due.
-    fileprivate func end(of action: PendingAction, now: UInt64, time: Timestamp, isStart: Bool) -> UInt64 {
-        if let known = confirmations[action.id], known.deadline == action.deadline { return known.end }
-        // If the wall clock was set back while the daemon was not running, the remaining time is at most the period.
+    fileprivate func dueTime(of action: PendingAction, now: UInt64, time: Timestamp, isStart: Bool) -> UInt64 {
+        if let known = confirmations[action.id], known.deadline == action.deadline { return known.dueTime }
+        // The minimum limits the remaining time if the wall clock was set back while the daemon was not running.
         let remaining =
             isStart ? min(action.period, action.deadline.milliseconds - time.milliseconds) : action.period
         return now + UInt64(max(0, remaining)) * 1_000_000
     }
 }
 
-extension ScheduledWrite {
-    /// The command of a scheduled undo or restore, which may need past files; nil for any other write.
-    fileprivate var commandThatReadsPast: WriteRequest.Command? {
-        switch operations.first {
-        case .undo(let undo, let suite, let policy)?: .undo(undo, of: suite, onConflict: policy)
-        case .restore(let suite, let restore, let skips)?: .restore(suite, restore, skipsConflicts: skips)
-        default: nil
-        }
-    }
-}
-
 extension PendingEvent {
-    /// True if a scheduled write was refused.
-    fileprivate var isRefusal: Bool { if case .ended(let end) = self { end.outcome == .refused } else { false } }
-
     /// The result of carrying out the action, for the log.
     fileprivate func resultText(at revision: Revision) -> String {
-        switch self {
-        case .created, .moved:
-            return "pending action \(id) was carried out: its write is commit \(revision), which will be reverted"
-        case .ended(let end):
-            switch end.outcome {
-            case .refused:
-                return "pending action \(id) was refused: \(end.refusal?.detail ?? "unknown reason")"
-            case .reverted:
-                let kept = end.kept.isEmpty ? "" : "; \(end.kept.count) of its settings and schemas were not restored"
-                return "pending action \(id) was carried out: commit \(revision) reverted commit "
-                    + "\(end.commit ?? .zero)\(kept)"
-            default: return "pending action \(id) was carried out at revision \(revision)"
-            }
+        let subject = "pending action \(action.id)"
+        guard let end else {
+            return "\(subject) was carried out: its write is commit \(revision), which will be reverted"
+        }
+        switch end.outcome {
+        case .refused: return "\(subject) was refused: \(end.refusal?.detail ?? "unknown reason")"
+        case .reverted:
+            let kept = end.kept.isEmpty ? "" : "; \(end.kept.count) of its settings and schemas were not restored"
+            return "\(subject) was carried out: commit \(revision) reverted commit \(action.commit ?? .zero)\(kept)"
+        default: return "\(subject) was carried out at revision \(revision)"
         }
     }
 }
 
 /// A timer that fires once at a time that may be changed.
 ///
-/// Thread-safe. Unchecked, because its only property is a dispatch source, whose methods any thread may call.
+/// Thread-safe. `@unchecked Sendable` is safe, because the only property is a dispatch source, whose methods any thread
+/// may call.
 private final class DeadlineTimer: @unchecked Sendable {
     private let source: any DispatchSourceTimer
 
@@ -291,7 +287,7 @@ private final class DeadlineTimer: @unchecked Sendable {
         source.activate()
     }
 
-    /// Schedules the timer after some nanoseconds; nil to fire no more.
+    /// Makes the timer fire after a number of nanoseconds; nil to stop the timer until the next call.
     func schedule(_ nanoseconds: UInt64?) {
         guard let nanoseconds else { return source.schedule(deadline: .distantFuture) }
         source.schedule(deadline: .now() + .nanoseconds(Int(clamping: nanoseconds)), leeway: .milliseconds(1))

@@ -2,7 +2,8 @@ internal import Platform
 internal import SettingsAPI
 package import SettingsEngine
 
-/// The identifier of a write. The receiver of the result chooses both numbers, and finds its request by them.
+/// The identifier of a write. The receiver of the result chooses both numbers, and uses the identifier to find the
+/// request that the result answers.
 package struct WriteID: Hashable, Sendable {
     package let high: UInt64
     package let low: UInt32
@@ -37,7 +38,8 @@ package final class PendingWrite: Sendable {
         self.arrival = arrival
     }
 
-    /// True if the write delays others noticeably. ``WriteQueue`` serves other writes first, for a limited time.
+    /// True if deciding the write noticeably delays other writes. ``WriteQueue`` serves cheap writes first, for a
+    /// limited time.
     var isCostly: Bool { estimatedTime >= Self.costlyThreshold }
 
     /// A write with at least this estimated time, in nanoseconds, is costly.

@@ -26,7 +26,7 @@ struct PipelineContents: Sendable {
     var durableRevision: Revision
     /// The request keys (`Idempotency-Key`) of commits that may be stored or not, after a failed flush.
     var unresolvedKeys: Set<StagedState.CallerRequestKey> = []
-    /// Writes with a key of ``unresolvedKeys``. They return to the queue after the next maintenance of the log.
+    /// Writes with a key of ``unresolvedKeys``. The writes return to the queue after the next maintenance of the log.
     private var postponed: [PendingWrite] = []
     var gathering: Gathering?
     /// True if the commit stage must perform the periodic maintenance of the log: syncs, snapshots, new attempts after
@@ -50,7 +50,7 @@ struct PipelineContents: Sendable {
     }
 }
 
-/// The decide stage.
+/// Methods for the decide stage.
 extension PipelineContents {
     /// Returns true, and marks the decide stage as running, if the caller must start the stage.
     mutating func startDeciding(_ now: UInt64) -> Bool {
@@ -90,7 +90,7 @@ extension PipelineContents {
     mutating func add(_ decisions: DecideStage.Decisions) {
         queue.requeue(decisions.undecided)
         if let costly = decisions.costlyWrites {
-            // After a write that takes long to decide, the queue lets other writes pass before the next such write.
+            // After a costly write, the queue serves cheap writes for some time before it serves the next costly write.
             queue.noteCostlyWrites(endedAt: costly.end, duration: costly.duration, limits)
         }
         postponed += decisions.postponed
@@ -103,7 +103,7 @@ extension PipelineContents {
     }
 }
 
-/// The commit stage.
+/// Methods for the commit stage.
 extension PipelineContents {
     /// Returns true, and marks the commit stage as running, if the caller must start the stage.
     mutating func startCommitting() -> Bool {

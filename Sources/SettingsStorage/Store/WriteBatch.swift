@@ -12,7 +12,8 @@ struct WriteBatch: Sendable {
     private(set) var results: [WriteResult] = []
     /// The total size of the writes: for each, the memory size of its request or its commit, whichever is larger.
     private(set) var bytes = 0
-    /// The position of the first result with a commit. This and all later results depend on commits of the batch.
+    /// The position of the first result with a commit. This result and all later results depend on commits of the
+    /// batch.
     private(set) var firstCommit: Int?
     /// The state after the last commit of the batch; nil if there is no commit.
     private(set) var state: State?
@@ -72,7 +73,7 @@ struct WriteBatch: Sendable {
         }
     }
 
-    /// Calls the body with each result from a position on, so that it can replace the result.
+    /// Calls the body with each result from a position on, so that the body can replace the result.
     mutating func replaceResults(from position: Int, _ replace: (PendingWrite, inout WriteResult) -> Void) {
         for index in position..<results.count { replace(writes[index], &results[index]) }
     }

@@ -116,7 +116,7 @@ final class WritePipeline: Sendable {
     }
 }
 
-/// The decide thread.
+/// Runs on the decide thread.
 extension WritePipeline {
     private func decideSlice() {
         let start = monotonic.now()
@@ -129,7 +129,7 @@ extension WritePipeline {
     }
 }
 
-/// The commit thread.
+/// Runs on the commit thread.
 extension WritePipeline {
     private func commitBatches() {
         var work = takeCommitWork()
@@ -139,7 +139,8 @@ extension WritePipeline {
         for handler in idleHandlers { handler(commitStage.state) }
     }
 
-    /// Takes the waiting batches. If the decide stage has paused because the last batch is full, `update` starts it.
+    /// Takes the waiting batches. If the decide stage has paused because the last batch is full, `update` starts the
+    /// decide stage again.
     private func takeCommitWork() -> PipelineContents.CommitWork {
         var work = PipelineContents.CommitWork()
         update { work = $0.takeCommitWork() }
@@ -149,7 +150,7 @@ extension WritePipeline {
     private func commit(_ batch: consuming WriteBatch, within timeout: UInt64) {
         guard contents.withLock({ $0.generation == batch.generation }) else {
             if commitStage.refuseAfterFailedFlush(&batch) { return batch.sendResults() }
-            // The flush of the old generation did not fail. It was overtaken.
+            // The flush of the old generation did not fail, but was overtaken by commits of other daemons.
             return contents.withLock { $0.queue.returnToFront(batch.writes) }
         }
         switch commitStage.commit(&batch, within: timeout) {

@@ -25,7 +25,8 @@ struct WriteQueue: Sendable {
         var isEmpty: Bool { cheap.isEmpty && costly.isEmpty }
     }
 
-    /// While cheap writes are served, a costly write waits for this multiple of its time. See the type.
+    /// While cheap writes are served, a costly write waits for this multiple of its estimated time, and for this
+    /// multiple of the duration of the last costly write.
     private static let yieldFactor: UInt64 = 20
 
     /// Writes that were dequeued before but must be decided again. They are served before all other writes.
@@ -35,7 +36,7 @@ struct WriteQueue: Sendable {
     private var cheapCallers = Deque<ClientKey?>()
     /// The callers with costly writes. The queue serves the first caller next.
     private var costlyCallers = Deque<ClientKey?>()
-    /// The earliest time at which a costly write may be served while cheap writes wait.
+    /// The earliest monotonic time at which a costly write may be served while cheap writes wait.
     private var yieldEnd: UInt64 = 0
 
     private(set) var count = 0
@@ -99,7 +100,7 @@ struct WriteQueue: Sendable {
     }
 }
 
-/// Dequeuing writes.
+/// Methods that dequeue writes.
 extension WriteQueue {
     /// Removes the writes of the next slice, which are the writes that the decide stage takes at once: at least one
     /// write, and as many as the limits allow.
@@ -127,7 +128,8 @@ extension WriteQueue {
         return dequeued
     }
 
-    /// Notes when costly writes were decided, and for how many nanoseconds. The next costly write waits accordingly.
+    /// Records when costly writes were decided, and how many nanoseconds deciding them took. These times determine how
+    /// long the next costly write waits.
     mutating func noteCostlyWrites(endedAt end: UInt64, duration: UInt64, _ limits: WriteLimits) {
         yieldEnd = end + Self.yieldTime(forCost: duration, limits)
     }
@@ -145,7 +147,7 @@ extension WriteQueue {
         min(min(time, limits.maximumYield) * yieldFactor, limits.maximumYield)
     }
 
-    /// Dequeues a costly write. Returns false if there is none or the slice has no capacity for it.
+    /// Dequeues a costly write. Returns false if no costly write waits, or if the slice has no capacity for the write.
     @discardableResult
     private mutating func dequeueCostly(into dequeued: inout [PendingWrite], _ capacity: inout SliceCapacity) -> Bool {
         guard let caller = costlyCallers.first, let index = callers.index(forKey: caller),

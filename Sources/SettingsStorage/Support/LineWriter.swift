@@ -37,10 +37,11 @@ package final class LineWriter: Sendable {
 
     /// - Parameters:
     ///   - capacity: the maximum number of bytes in the buffer.
-    ///   - delay: how long the writer collects lines before it writes them. Without a delay, a writer of many lines
-    ///     would wake the writing queue for each of them.
-    ///   - makeDropReport: returns a line that reports this number of dropped lines, or nil if the closure has reported
-    ///     them itself. Called on the writing queue when lines were dropped and the buffer is at most half full again.
+    ///   - delay: how long the writer collects lines before it writes them. Without a delay, each of many successive
+    ///     lines would wake the writing queue.
+    ///   - makeDropReport: gets the number of lines that were dropped since its last call. Returns a line that reports
+    ///     this number, or nil if the closure has reported the number itself. Called on the writing queue when lines
+    ///     were dropped and the buffer is at most half full again.
     package init(
         to descriptor: OutputDescriptor, capacity: Int, delay: Duration = .zero,
         makeDropReport: @escaping @Sendable (Int) -> String?
@@ -54,14 +55,14 @@ package final class LineWriter: Sendable {
 
     /// Adds whole lines to the buffer.
     package func append(_ lines: [UInt8]) {
-        let (isAdded, isFirst) = buffer.withLock { buffer in
+        let (isAdded, mustScheduleWrite) = buffer.withLock { buffer in
             guard buffer.lines.count + buffer.unwritten + lines.count <= capacity else { return (false, false) }
             buffer.lines += lines
             defer { buffer.isWriteScheduled = true }
             return (true, !buffer.isWriteScheduled)
         }
         if !isAdded { drop(lines[...]) }
-        guard isFirst else { return }
+        guard mustScheduleWrite else { return }
         if delay == .zero {
             queue.async { self.writeBuffer() }
         } else {
@@ -69,7 +70,8 @@ package final class LineWriter: Sendable {
         }
     }
 
-    /// Waits until the lines in the buffer are written, but not for long: a reader that hangs must not delay the exit.
+    /// Waits until the lines in the buffer are written, but at most ``flushTimeout``: a reader that hangs must not
+    /// delay the exit of the daemon.
     package func flush() {
         guard buffer.withLock({ $0.isWriteScheduled || $0.unwritten > 0 }) else { return }
         let written = DispatchSemaphore(value: 0)

@@ -46,8 +46,8 @@ package struct Histogram: Sendable {
     }
 }
 
-/// Metrics of writes. The commit stage, the thread that makes the commits of writes durable, locks the mutex once for
-/// each batch (the writes that share one flush). Thread-safe.
+/// Metrics of writes. The commit stage, which makes the commits of writes durable, updates the metrics once for each
+/// batch (the writes that share one flush). Thread-safe.
 package final class WriteMetrics: Sendable {
     package struct Contents {
         /// The times from the arrival of a write in the queue until its commit is durable, in nanoseconds.

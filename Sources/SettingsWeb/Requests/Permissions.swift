@@ -99,7 +99,7 @@ extension APIRequest {
     }
 
     /// Throws 403 or 401 unless the caller has the rights on all suites and keys that the body names.
-    func checkGrants(_ command: WriteRequest.Command) throws(Problem) {
+    func checkGrants(_ command: WriteCommand) throws(Problem) {
         guard let caller else { return }
         let rights: [Rights] = overridesLocks ? [.write, .override] : [.write]
         switch command {

@@ -99,7 +99,7 @@ extension Resource {
     /// The query parameters that a method of this resource accepts. A request with another parameter is refused.
     func parameters(of method: Method) -> [Parameter] {
         switch (self, method) {
-        case (.suites, .get), (.suites, .head): [.prefix, .limit, .after]
+        case (.suites, .get), (.suites, .head): [.prefix, .limit, .after, .dropped]
         case (.suite, .get), (.suite, .head): [.prefix, .view, .at, .raw, .wait]
         case (.suite, .delete): [.prefixToRemove, .drop, .dryRun, .override]
         case (.suite, .put), (.suite, .patch): [.dryRun, .override]
@@ -162,6 +162,8 @@ extension Parameter {
     static let override = Parameter("override", .choice(["locked"]))
     /// Removes the suite with its schema. Without this parameter, DELETE removes only stored values.
     static let drop = Parameter("drop", .flag)
+    /// Lists also dropped suites of which the daemon has commits.
+    static let dropped = Parameter("dropped", .flag)
     /// The maximum number of seconds to wait for a change.
     static let wait = Parameter("wait", .count(0...300))
     static let since = Parameter("since", .resumePoint)

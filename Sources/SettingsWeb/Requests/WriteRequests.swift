@@ -73,9 +73,8 @@ extension APIRequest {
         let deadlines = try parseDeadlines(in: bytes)
         let format = bodyFormat(in: bytes)
         let document = try parseDocument(body, format)
-        let command = try makeCommand(suite, key, document ?? .null, format, body)
-        try checkGrants(command)
-        var request = WriteRequest(command)
+        var request = WriteRequest(try makeTask(suite, key, document ?? .null, format, body))
+        if let command = request.command { try checkGrants(command) }
         request.grants = caller?.grants
         // A larger body is parsed in the background, where the number of steps needs no limit.
         let isValidationCostly = request.validateValue(
@@ -131,23 +130,8 @@ extension APIRequest {
         let (until, effective) = (
             try parseDeadline(.settingsUntil, in: bytes), try parseDeadline(.settingsEffective, in: bytes)
         )
-        guard let text = fieldValue(.settingsConfirm, in: bytes) else {
-            return WriteRequest.Deadlines(confirm: nil, until: until, effective: effective)
-        }
-        guard until == nil, effective == nil else {
-            throw Problem(
-                .badRequest,
-                "Settings-Confirm cannot be combined with Settings-Until or Settings-Effective; remove one of them")
-        }
-        guard let milliseconds = PendingTime.milliseconds(ofDuration: text),
-            (1000...PendingTime.maximumConfirmation).contains(milliseconds)
-        else {
-            throw Problem(
-                .badRequest,
-                "Settings-Confirm: must be 1 to 86400 seconds, or a duration such as 90s, 15m or 2h of at most a day "
-                    + "(got \"\(text)\")")
-        }
-        return WriteRequest.Deadlines(confirm: milliseconds, until: nil, effective: nil)
+        return try WriteRequest.Deadlines(
+            confirmText: fieldValue(.settingsConfirm, in: bytes), until: until, effective: effective)
     }
 
     private func parseDeadline(_ field: FieldName, in bytes: Span<UInt8>) throws(Problem) -> PendingTime? {
@@ -183,9 +167,20 @@ extension APIRequest {
         }
     }
 
-    private func makeCommand(
+    private func makeTask(
         _ suite: SuiteName?, _ key: KeyName?, _ document: JSONValue, _ format: BodyFormat, _ body: Span<UInt8>
-    ) throws(Problem) -> WriteRequest.Command {
+    ) throws(Problem) -> WriteRequest.Task {
+        switch (route.resource, method, suite, key) {
+        case (.schema, .put, let suite?, _):
+            Self.makeSchemaTask(document, body, of: suite, onConflict: conflictPolicy)
+        case (.pendingAction, .post, _, let id?): .pending(try Self.parsePendingID(id), try Self.decode(document))
+        default: .command(try makeCommand(suite, key, document, format))
+        }
+    }
+
+    private func makeCommand(
+        _ suite: SuiteName?, _ key: KeyName?, _ document: JSONValue, _ format: BodyFormat
+    ) throws(Problem) -> WriteCommand {
         switch (route.resource, method, suite, key) {
         case (.setting, .put, let suite?, let key?):
             return .setting(Transaction.Operation(suite: suite, key: key, .set(document)))
@@ -197,16 +192,12 @@ extension APIRequest {
         case (.suite, .patch, let suite?, _): return .mergeSuite(suite, try Self.parseMap(document))
         case (.suite, .put, let suite?, _): return .replaceSuite(suite, try Self.parseMap(document))
         case (.suite, .delete, let suite?, _): return try makeRemoval(of: suite)
-        case (.schema, .put, let suite?, _):
-            return Self.makeSchemaCommand(document, body, of: suite, onConflict: conflictPolicy)
         case (.schema, .delete, let suite?, _): return .removeSchema(suite)
         case (.transaction, .post, _, _): return .transaction(try Self.decode(document))
         case (.undo, .post, let suite?, _):
             return .undo(try Self.decode(document), of: suite, onConflict: conflictPolicy)
         case (.undoInSuites, .post, _, _):
             return .undo(try Self.decode(document), of: nil, onConflict: conflictPolicy)
-        case (.pendingAction, .post, _, let id?):
-            return .pending(try Self.parsePendingID(id), try Self.decode(document))
         case (.restore, .post, let suite?, _):
             // The only allowed value of the parameter is `skip`.
             return .restore(suite, try Self.decode(document), skipsConflicts: query.has(.onRestoreConflict))
@@ -220,7 +211,7 @@ extension APIRequest {
     }
 
     /// Makes the command for DELETE of a suite. The parameter `drop` also removes the schema.
-    private func makeRemoval(of suite: SuiteName) throws(Problem) -> WriteRequest.Command {
+    private func makeRemoval(of suite: SuiteName) throws(Problem) -> WriteCommand {
         let prefix = query.text(.prefixToRemove)
         guard query.flag(.drop) else { return .resetSuite(suite, prefix: prefix ?? "") }
         guard prefix == nil else {
@@ -244,12 +235,12 @@ extension APIRequest {
         return values
     }
 
-    private static func makeSchemaCommand(
+    private static func makeSchemaTask(
         _ document: JSONValue, _ body: Span<UInt8>, of suite: SuiteName, onConflict policy: ConflictPolicy
-    ) -> WriteRequest.Command {
+    ) -> WriteRequest.Task {
         do {
             let text = body.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
-            return .setSchema(suite, try Schema(document, text: text), onConflict: policy)
+            return .command(.setSchema(suite, try Schema(document, text: text), onConflict: policy))
         } catch {
             // The decide stage first checks the preconditions. If they hold, it refuses the write with this error.
             return .refuseSchema(suite, Problem(error))

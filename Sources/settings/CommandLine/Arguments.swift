@@ -1,3 +1,4 @@
+import Platform
 import SettingsHTTP
 import SettingsModel
 
@@ -29,6 +30,7 @@ struct Arguments: Sendable {
                 continue
             }
             let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            try Self.checkText([String(parts[0])])
             guard let option = known.first(where: { $0.matches(parts[0]) }) else {
                 let near = NameSuggestion.nearest(to: String(parts[0].dropFirst(2)), among: known.map(\.name)).map {
                     "--\($0)"
@@ -48,9 +50,21 @@ struct Arguments: Sendable {
                 value = words.popFirst()
                 guard value != nil else { throw .usage("--\(name) needs a value: --\(name) \(option.value ?? "")") }
             }
+            if let value, !Command.isFileName(option.value) { try Self.checkText([value]) }
             guard options[name] == nil || option.isRepeatable else { throw .usage("--\(name) is given twice") }
             options[name, default: []].append(value ?? "")
         }
+        let forms = command.selectedForms(self).joined()
+        try Self.checkText(
+            operands.enumerated().filter { position, _ in
+                !forms.contains { Command.isFileName($0.operand(at: position)?.placeholder) }
+            }.map(\.element))
+    }
+
+    /// Throws if an argument that is not the name of a file has bytes that are not UTF-8.
+    static func checkText(_ words: [String]) throws(ToolError) {
+        guard let word = words.first(where: \.hasEscapedBytes) else { return }
+        throw .usage("the argument '\(word)' is not UTF-8; only names of files and directories may have other bytes")
     }
 
     /// Splits words into the options with a value that every command has, before a command, and the other words.

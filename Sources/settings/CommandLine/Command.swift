@@ -50,6 +50,11 @@ struct Command: Sendable {
         return placeholder.split(separator: "|").map(String.init)
     }
 
+    /// True if a placeholder stands for the name of a file or of a directory.
+    static func isFileName(_ placeholder: String?) -> Bool {
+        ["FILE", "FILE|DIRECTORY", "DIRECTORY"].contains(placeholder)
+    }
+
     /// Throws if two options exclude each other, if the command has no form with these operands, or if an operand or
     /// the value of an option is not one of the allowed words.
     func validate(_ arguments: Arguments) throws(ToolError) {

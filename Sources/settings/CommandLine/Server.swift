@@ -53,7 +53,7 @@ extension Arguments {
     }
 
     /// The path of the file that has the token.
-    var tokenPath: String? { self["token-file"] ?? EnvironmentVariables.nonEmptyValue(of: AccessToken.fileVariable) }
+    var tokenPath: String? { self["token-file"] ?? EnvironmentVariables.path(in: AccessToken.fileVariable) }
 
     /// The write options of the command line: dry run, override of locks, note and preconditions.
     func writeOptions() throws(ToolError) -> WriteOptions {

@@ -227,7 +227,9 @@ extension Arguments {
             let value = self[name] ?? ""
             if name == "token-file", value == "-" || FileContents.isPipe(value) { return "" }
             if name == Command.override.name { return " --\(name)" }
-            return " --\(name) \(value.isEmpty ? "''" : EnvironmentFile.quoted(value))"
+            // A message shows an escaped byte as `\xff`, which shells read in quotes after a dollar sign.
+            let dollar = value.hasEscapedBytes ? "$" : ""
+            return " --\(name) \(value.isEmpty ? "''" : dollar + EnvironmentFile.quoted(value))"
         }.joined()
     }
 }

@@ -16,8 +16,7 @@ enum PastCommands {
         summary: "Show the commits of suites, the newest first: the changes, the time, the caller and the note.",
         details: """
             With --suite or --all, the command shows the commits of several suites in one list. Without SUITE, --commit shows
-            the changes in all suites. --all does not include suites that were dropped;
-            'settings history SUITE' shows the history of a dropped suite.
+            the changes in all suites. All suites include the dropped suites of which the daemon still has commits.
             """,
         options: Command.suiteSelection + [
             Command.Option("commit", "REVISION", "only this commit"),
@@ -43,7 +42,9 @@ enum PastCommands {
         let (wanted, showsSecrets) = (try arguments.number("limit") ?? 20, try arguments.showsSecrets())
         let client = try arguments.client()
         var suites = selection.names ?? []
-        if selection.names == nil { try client.eachPageOfSuites { suites += $0.map(\.suite) } }
+        if selection.names == nil {
+            try client.eachPageOfSuites(includesDropped: true) { suites += $0.map(\.suite) }
+        }
         let limit = revision != nil ? 1 : wanted == 0 ? Int.max : wanted
         var commits = CommitHistory(
             of: suites, before: revision?.advanced(by: 1),

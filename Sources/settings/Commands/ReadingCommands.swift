@@ -158,11 +158,12 @@ extension DaemonClient {
 
     /// Reads the list of suites page by page.
     func eachPageOfSuites(
-        prefix: String? = nil, _ body: ([SuiteListing.Entry]) -> Void
+        prefix: String? = nil, includesDropped: Bool = false, _ body: ([SuiteListing.Entry]) -> Void
     ) throws(SettingsError) {
         var after: SuiteName?
         repeat {
-            let page = try blocking.send(.suites(prefix: prefix, after: after, limit: 1000))
+            let page = try blocking.send(
+                .suites(prefix: prefix, after: after, limit: 1000, includesDropped: includesDropped))
             body(page.suites)
             after = page.next
         } while after != nil

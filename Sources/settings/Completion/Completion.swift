@@ -71,7 +71,7 @@ struct Completion {
         guard let name = rest.first else {
             // The word is the value of an option, not a command.
             if let option = Command.common.first(where: { $0.matches(options.last ?? "") }) {
-                return option.value == "FILE" ? [files] : []
+                return Command.isFileName(option.value) ? [files] : []
             }
             if begun.hasPrefix("-") { return Command.common.map { Candidate(word: "--\($0.name)", meaning: $0.help) } }
             let list = try Completion(options, begun, ReadingCommands.list, deadline)
@@ -156,7 +156,7 @@ struct Completion {
         case "KEY=VALUE": return try pairs()
         case "VALUE" where operands.count > 1 && !operands[1].contains("="):
             return try values(of: try .named(operands[1]), in: try arguments.suite())
-        case "FILE", "FILE|DIRECTORY", "DIRECTORY": return [Self.files]
+        case _ where Command.isFileName(placeholder): return [Self.files]
         default:
             return (Command.choices(of: placeholder) ?? []).map { Candidate(word: $0) }
         }

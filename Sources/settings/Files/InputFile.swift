@@ -48,5 +48,5 @@ enum InputFile {
     }
 
     /// The file in a message.
-    static func name(_ path: String) -> String { path == "-" ? "standard input" : path }
+    static func name(_ path: String) -> String { path == "-" ? "standard input" : path.withVisibleBytes }
 }

@@ -28,7 +28,7 @@ extension PendingDescription {
     /// Empty if the action has not ended.
     var outcomeLines: [String] {
         guard let end else { return [] }
-        let caller = end.by.map { " by \($0)" } ?? ""
+        let caller = endedBy.map { " by \($0)" } ?? ""
         let sentence =
             switch end.outcome {
             case .confirmed: "the change was confirmed\(caller)"
@@ -39,7 +39,7 @@ extension PendingDescription {
             case .undone: "the change was undone\(caller)"
             case .dropped: "the suite was dropped\(caller)"
             }
-        return ["\(id): \(Terminal.plain(sentence)) at revision \(end.commit)"]
+        return ["\(id): \(Terminal.plain(sentence)) at revision \(endCommit ?? .zero)"]
             + end.kept.map { kept in
                 let subject = kept.key.map { " \($0)" } ?? ": the schema"
                 return "left as it is: \(kept.suite)\(Terminal.plain(subject)): \(Terminal.plain(kept.reason))"

@@ -16,9 +16,10 @@ enum Terminal {
         return OutputDescriptor.standardOutput.terminalWidth ?? 80
     }()
 
-    /// Prints a message to standard error, after all text that was printed before.
+    /// Prints a message to standard error, after all text that was printed before. The message may contain file names with
+    /// escaped bytes.
     static func warn(_ message: String) {
-        try? write("settings: \(message)\n", to: .standardError)
+        try? write("settings: \(message.withVisibleBytes)\n", to: .standardError)
     }
 
     /// Asks the user a question. Returns nil if there is no terminal, or if the user ends the input.

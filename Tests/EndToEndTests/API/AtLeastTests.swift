@@ -4,7 +4,8 @@ import SettingsWeb
 import TestSupport
 import Testing
 
-/// "Reading at a cursor" in docs/http-api.md, for a daemon without a cluster: requests that wait for a revision.
+/// "Reading at a cursor" in docs/http-api.md, for a daemon without a cluster: requests with `Settings-At-Least` wait
+/// until the daemon has the commits up to a cursor.
 @Suite(.ownThread)
 struct AtLeastTests {
     static let requests: [Request] = [
@@ -43,14 +44,14 @@ struct AtLeastTests {
     }
 
     @Test(
-        "A request with Settings-At-Least waits for the cursor and shows that state or a later state",
+        "A request with Settings-At-Least waits for the cursor and shows the state at the cursor or a later state",
         arguments: requests)
     func waits(request: Request) throws {
         let daemon = try daemon()
         let later = try cursor(daemon, after: 2)
         let peer = try WaitingPeer(daemon, with(request, atLeast: later))
         try daemon.done("PUT other/keys/a 1")
-        #expect(!peer.client.hasNews)
+        #expect(!peer.client.isReadable)
         try daemon.done("PUT other/keys/a 2")
         let answer = try peer.client.readResponse(toHead: request.method == "HEAD")
         #expect((200..<300).contains(answer.status), "\(answer.text)")
@@ -65,19 +66,19 @@ struct AtLeastTests {
     func late(request: Request) throws {
         let daemon = try daemon()
         let (now, later) = (try daemon.cursor(), try cursor(daemon, after: 1))
-        var hasty = with(request, atLeast: later)
-        hasty.target += (request.target.contains("?") ? "&" : "?") + "wait=0"
-        let before = try daemon.world()
+        var unwaiting = with(request, atLeast: later)
+        unwaiting.target += (request.target.contains("?") ? "&" : "?") + "wait=0"
+        let before = try daemon.readEverything()
         for wanted in [later, "zzzz.0"] {
-            hasty.fields = ["Settings-At-Least: \(wanted)"]
-            let answer = try daemon.send(hasty)
+            unwaiting.fields = ["Settings-At-Least: \(wanted)"]
+            let answer = try daemon.send(unwaiting)
             #expect(answer.status == 503 && answer.field("Retry-After") == "1")
             #expect(answer.cursorText == now)
             guard request.method != "HEAD", !request.target.contains("ofrep") else { continue }
             #expect(answer.json?["code"] == "behind" && answer.json?["outcome"] == "not_done", "\(answer.text)")
             #expect(answer.json?["cursor"]?.string == now)
         }
-        #expect(try daemon.world() == before)
+        #expect(try daemon.readEverything() == before)
     }
 
     @Test("A wait for a cursor ends after the requested seconds, or when the client closes the connection")
@@ -90,8 +91,8 @@ struct AtLeastTests {
         let peer = try WaitingPeer(daemon, with("GET app?wait=300", atLeast: later))
         peer.client.endSending()
         #expect(try peer.answer().json?["code"] == "behind")
-        let gone = try WaitingPeer(daemon, with("GET app?wait=300", atLeast: later))
-        gone.client.close()
+        let closed = try WaitingPeer(daemon, with("GET app?wait=300", atLeast: later))
+        closed.client.close()
         try daemon.awaitWatchers(0)
     }
 
@@ -152,26 +153,34 @@ struct AtLeastTests {
         let other = try WaitingPeer(guarded, guarded.signed(with("GET app?wait=300", atLeast: later), as: "all"))
         try guarded.change { (file: inout TokenFile) throws(ConfigurationError) in try file.revoke("ci") }
         #expect(try revoked.answer().status == 401)
-        #expect(!other.client.hasNews)
+        #expect(!other.client.isReadable)
         guarded.daemon.stop()
         #expect(try other.answer().json?["code"] == "behind")
     }
 
     static let refusals: [Row] = [
         Row(
-            "No cursor", given: ["PUT app/keys/a 1"], Request("GET app", "Settings-At-Least: 17"), 400, .badRequest,
+            "A Settings-At-Least that is not a cursor", given: ["PUT app/keys/a 1"],
+            Request("GET app", "Settings-At-Least: 17"), 400, .badRequest,
             #"{"detail":"*Settings-At-Least*cursor*\"17\"*"}"#),
         Row(
-            "A word that is neither true nor false", Request("GET /v1", "Settings-Fresh: yes"), 400, .badRequest,
+            "A Settings-Fresh that is neither true nor false", Request("GET /v1", "Settings-Fresh: yes"), 400,
+            .badRequest,
             #"{"detail":"*Settings-Fresh*true*false*\"yes\"*"}"#),
-        Row("A wait without a condition", "PUT app/keys/a?wait=3 1", 400, .badRequest),
         Row(
-            "A wait that is not a number", Request("PUT app/keys/a?wait=soon 1", "Settings-Fresh: true"), 400,
+            "The parameter wait on a write without Settings-At-Least or Settings-Fresh", "PUT app/keys/a?wait=3 1", 400,
             .badRequest),
-        Row("Fresh", given: ["PUT app/keys/a 1"], Request("GET app", "Settings-Fresh: true"), 200),
-        Row("Fresh, to a write", Request("PUT app/keys/a?wait=1 1", "Settings-Fresh: true"), 201),
-        Row("Not fresh", given: ["PUT app/keys/a 1"], Request("GET app", "Settings-Fresh: false"), 200),
-        Row("The number of daemons", "GET /v1/cluster", 200, text: #"{"daemons":1}"#),
+        Row(
+            "A parameter wait that is not a number", Request("PUT app/keys/a?wait=soon 1", "Settings-Fresh: true"), 400,
+            .badRequest),
+        Row(
+            "A read with Settings-Fresh: true", given: ["PUT app/keys/a 1"], Request("GET app", "Settings-Fresh: true"),
+            200),
+        Row("A write with Settings-Fresh: true", Request("PUT app/keys/a?wait=1 1", "Settings-Fresh: true"), 201),
+        Row(
+            "A read with Settings-Fresh: false", given: ["PUT app/keys/a 1"],
+            Request("GET app", "Settings-Fresh: false"), 200),
+        Row("The number of daemons of a cluster, which is 1", "GET /v1/cluster", 200, text: #"{"daemons":1}"#),
     ]
 
     @Test("A daemon without a cluster validates Settings-At-Least, Settings-Fresh and wait", arguments: refusals)

@@ -8,7 +8,8 @@ import Testing
 /// The limits on the number of keys that one write changes or checks.
 @Suite(.ownThread)
 struct WriteBoundTests {
-    private static func few(_ configuration: inout Configuration) {
+    /// Limits the keys that one commit may change to 100.
+    private static func limitKeys(_ configuration: inout Configuration) {
         configuration.writes.commitKeys = 100
     }
 
@@ -36,37 +37,54 @@ struct WriteBoundTests {
     private static let limit = #"{"limit":100}"#
 
     static let rows: [Row] = [
-        Row("A map of as many keys as may be", Request("PUT app \(map(0..<100))"), 200, adapt: few),
-        Row("A map of more keys", Request("PUT app \(map(0..<101))"), 413, .tooLarge, limit, adapt: few),
-        Row("A merge of more keys", Request("PATCH app \(map(0..<101))"), 413, .tooLarge, limit, adapt: few),
+        Row("PUT of as many keys as the limit", Request("PUT app \(map(0..<100))"), 200, adapt: limitKeys),
         Row(
-            "A map that leaves more keys out than may be", given: full, #"PUT app {"k1":1}"#, 413, .tooLarge, limit,
-            adapt: few),
+            "PUT of more keys than the limit", Request("PUT app \(map(0..<101))"), 413, .tooLarge, limit,
+            adapt: limitKeys),
         Row(
-            "A transaction of more keys", Request("POST /v1/transaction \(operations(101))"), 413, .tooLarge, limit,
-            adapt: few),
-        Row("A prefix of more keys", given: full, "DELETE app?prefix=k", 413, .tooLarge, limit, adapt: few),
-        Row("A prefix of fewer", given: full, "DELETE app?prefix=k1", 200, adapt: few),
+            "PATCH of more keys than the limit", Request("PATCH app \(map(0..<101))"), 413, .tooLarge, limit,
+            adapt: limitKeys),
         Row(
-            "A dry run of a drop of more keys", given: full, "DELETE app?drop&dryRun", 413, .tooLarge, limit, adapt: few
+            "PUT that removes more keys than the limit", given: full, #"PUT app {"k1":1}"#, 413, .tooLarge, limit,
+            adapt: limitKeys),
+        Row(
+            "A transaction with more keys than the limit", Request("POST /v1/transaction \(operations(101))"), 413,
+            .tooLarge, limit,
+            adapt: limitKeys),
+        Row(
+            "DELETE of a prefix with more keys than the limit", given: full, "DELETE app?prefix=k", 413, .tooLarge,
+            limit, adapt: limitKeys),
+        Row(
+            "DELETE of a prefix with fewer keys than the limit", given: full, "DELETE app?prefix=k1", 200,
+            adapt: limitKeys),
+        Row(
+            "A dry run of a drop of a suite with more keys than the limit", given: full, "DELETE app?drop&dryRun", 413,
+            .tooLarge, limit, adapt: limitKeys
         ),
         Row(
-            "A drop of more keys, seen at another revision", given: full, Request("DELETE app?drop", "If-Match: \"1\""),
-            412, .preconditionFailed, adapt: few),
+            "A drop of a suite with more keys than the limit, with an old tag", given: full,
+            Request("DELETE app?drop", "If-Match: \"1\""),
+            412, .preconditionFailed, adapt: limitKeys),
         Row(
-            "A schema on more keys", given: full, Request("PUT app/schema \(schema)"), 413, .tooLarge, limit, adapt: few
+            "A schema for a suite with more keys than the limit", given: full, Request("PUT app/schema \(schema)"), 413,
+            .tooLarge, limit, adapt: limitKeys
         ),
         Row(
-            "A schema with more defaults", Request("PUT app/schema \(defaults(101))"), 413, .tooLarge, limit, adapt: few
+            "A schema with more defaults than the limit", Request("PUT app/schema \(defaults(101))"), 413, .tooLarge,
+            limit, adapt: limitKeys
         ),
-        Row("A schema with fewer defaults", Request("PUT app/schema \(defaults(100))"), 201, adapt: few),
         Row(
-            "A lock before the number of a map's keys", given: [locked],
-            Request("PATCH app \(map(0..<101, and: "locked"))"), 403, .locked, adapt: few),
+            "A schema with as many defaults as the limit", Request("PUT app/schema \(defaults(100))"), 201,
+            adapt: limitKeys),
         Row(
-            "A lock before the number of a transaction's keys", given: [locked],
-            Request("POST /v1/transaction \(operations(101, and: "locked"))"), 403, .locked, adapt: few),
-        Row("One key among more", given: full, "PUT app/keys/k1 2", 200, adapt: few),
+            "A map with a locked key and more keys than the limit", given: [locked],
+            Request("PATCH app \(map(0..<101, and: "locked"))"), 403, .locked, adapt: limitKeys),
+        Row(
+            "A transaction with a locked key and more keys than the limit", given: [locked],
+            Request("POST /v1/transaction \(operations(101, and: "locked"))"), 403, .locked, adapt: limitKeys),
+        Row(
+            "A write of one key of a suite with more keys than the limit", given: full, "PUT app/keys/k1 2", 200,
+            adapt: limitKeys),
     ]
 
     @Test("A write that changes more keys than writes.commitKeys returns 413 with the limit", arguments: rows)
@@ -78,7 +96,7 @@ struct WriteBoundTests {
         "DELETE of a suite with more keys than one commit may change makes several commits and honors If-Match",
         arguments: [("", 200), ("?drop", 404)])
     func deleted(query: String, status: Int) throws {
-        let daemon = try TestDaemon(Self.few)
+        let daemon = try TestDaemon(Self.limitKeys)
         for start in [0, 100, 200] { try daemon.done(Request("PATCH app \(Self.map(start..<start + 100))")) }
         try daemon.done("PUT app/keys/last 1")
         let tag = try #require(try daemon.done("GET app").field("ETag"))
@@ -95,7 +113,7 @@ struct WriteBoundTests {
 
     @Test("A write pipelined behind a DELETE of several commits takes effect after the whole DELETE")
     func pipelinedBehindDelete() throws {
-        let daemon = try TestDaemon(Self.few)
+        let daemon = try TestDaemon(Self.limitKeys)
         for start in [0, 100, 200] { try daemon.done(Request("PATCH app \(Self.map(start..<start + 100))")) }
         let client = try RawClient(port: daemon.port)
         try client.send(
@@ -111,8 +129,8 @@ struct WriteBoundTests {
         let daemon = try TestDaemon()
         let rule = #"{"type":"object","additionalProperties":true,"propertyNames":{"maxLength":20}}"#
         let named = #"{"type":"object","additionalProperties":true,"dependentRequired":{"k1":["k2"]}}"#
-        let edge = Schema.maximumKeysForAllKeysKeyword
-        try daemon.done(Request("PUT app \(Self.map(0..<edge))"))
+        let maximumKeys = Schema.maximumKeysForAllKeysKeyword
+        try daemon.done(Request("PUT app \(Self.map(0..<maximumKeys))"))
         try daemon.done(Request("PUT app/schema \(rule)"))
         let beyond = try daemon.send("PUT app/keys/more 1")
         #expect(beyond.status == 422 && beyond.text.contains("propertyNames"), "\(beyond.text)")
@@ -125,7 +143,7 @@ struct WriteBoundTests {
         try daemon.done("PUT app/keys/another 1")
         #expect(try daemon.send("DELETE app/keys/k2").status == 422)
         let defaults = try daemon.send(
-            Request("PUT other/schema \(Self.defaults(edge + 1, #""propertyNames":{"maxLength":20},"#))"))
+            Request("PUT other/schema \(Self.defaults(maximumKeys + 1, #""propertyNames":{"maxLength":20},"#))"))
         #expect(defaults.status == 422 && defaults.text.contains("propertyNames"), "\(defaults.text)")
     }
 
@@ -229,18 +247,21 @@ struct LoopBoundTests {
             testDescription: "The state of a suite with costly rules", given: [suiteRule, "PUT app/keys/k 1"],
             request: "GET app/observe"),
         Case(
-            testDescription: "A value that does not fit", given: ["PUT app/keys/k 1", keyRule],
+            testDescription: "A value that violates costly rules", given: ["PUT app/keys/k 1", keyRule],
             request: "GET app/keys/k"),
-        Case(testDescription: "All of them", given: ["PUT app/keys/k 1", keyRule], request: "GET app"),
         Case(
-            testDescription: "Keys whose schemas repeat much", given: [definitions], request: "GET app/keys?limit=100"),
+            testDescription: "A suite with a value that violates costly rules", given: ["PUT app/keys/k 1", keyRule],
+            request: "GET app"),
+        Case(
+            testDescription: "A listing that repeats large definitions for each key", given: [definitions],
+            request: "GET app/keys?limit=100"),
         Case(
             testDescription: "A merge of costly values", given: [keyRule],
             request: Request("PATCH app {" + (0..<20).map { #""k\#($0)":1"# }.joined(separator: ",") + "}")),
     ]
 
-    /// The maximum processor time, in nanoseconds, of the event loop's thread for one request. The daemon of a test is not
-    /// optimized, so the maximum is higher than the 20 ms after which an iteration counts as slow.
+    /// The maximum processor time, in nanoseconds, of the event loop's thread for one request. The daemon of a test is
+    /// not optimized, so the maximum is higher than the 20 ms after which an iteration counts as slow.
     private static let maximumLoopTime: UInt64 = 125_000_000
 
     /// The test measures processor time, so that other processes of the machine do not change the result.

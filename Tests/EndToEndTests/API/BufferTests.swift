@@ -8,25 +8,29 @@ import Testing
 /// The limit on memory for requests and answers in transit.
 @Suite(.ownThread)
 struct BufferTests {
-    private static func small(_ configuration: inout Configuration) {
+    /// Limits the memory for requests and answers in transit to 2 MiB.
+    private static func useSmallBuffer(_ configuration: inout Configuration) {
         configuration.bufferBytes = 2 << 20
         configuration.loops = 1
     }
 
-    private static func buffered(_ daemon: TestDaemon) throws -> Int {
+    /// The memory in use, according to the metrics of the daemon.
+    private static func bufferedBytes(_ daemon: TestDaemon) throws -> Int {
         let metrics = try daemon.send("GET /metrics").text
         let line = metrics.split(separator: "\n").first { $0.hasPrefix("settingsd_buffer_bytes ") }
         return try #require(line.flatMap { Int($0.split(separator: " ")[1]) })
     }
 
-    private static func await(_ daemon: TestDaemon, _ isReached: (Int) -> Bool) throws {
+    private static func awaitBufferedBytes(_ daemon: TestDaemon, _ isReached: (Int) -> Bool) throws {
         let deadline = ContinuousClock.now + .seconds(Deadline.patience)
-        while try !isReached(buffered(daemon)) { try #require(ContinuousClock.now < deadline) }
+        while try !isReached(bufferedBytes(daemon)) { try #require(ContinuousClock.now < deadline) }
     }
 
-    @Test("Watchers whose filters exceed half the buffer memory get 503; a watcher with a small filter is accepted")
+    @Test(
+        "Watchers whose filters exceed half the buffer memory get 503; a watcher with a small filter is accepted"
+    )
     func filters() throws {
-        let daemon = try TestDaemon(Self.small)
+        let daemon = try TestDaemon(Self.useSmallBuffer)
         try daemon.done("PUT app/keys/a 1")
         func observe(_ keys: [String]) throws -> RawClient {
             let peer = try daemon.connect()
@@ -35,7 +39,7 @@ struct BufferTests {
             return peer
         }
         let many = try (0..<30).map { number in try observe((0..<200).map { "k\(number).\($0)" }) }
-        let refused = try #require(RawClient.withNews(among: many).first)
+        let refused = try #require(RawClient.readable(among: many).first)
         let answer = try many[refused].readResponse()
         #expect(answer.status == 503 && answer.json?["code"] == "overloaded", "\(answer.text)")
         #expect(answer.field("Retry-After") != nil)
@@ -43,39 +47,40 @@ struct BufferTests {
         try daemon.done("PUT app/keys/a 2")
         #expect(try other.readResponse().status == 200)
         many.forEach { $0.close() }
-        try Self.await(daemon) { $0 < 40_000 }
+        try Self.awaitBufferedBytes(daemon) { $0 < 40_000 }
     }
 
     @Test("While bodies wait for memory, a stalled body gets 503, and small requests are served")
     func bodies() throws {
-        let daemon = try TestDaemon(Self.small)
+        let daemon = try TestDaemon(Self.useSmallBuffer)
         let slow = try (0..<4).map { _ in try daemon.connect() }
         for peer in slow {
             try peer.send("PUT /v1/suites/app/keys/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900000\r\n\r\n\"")
             try peer.send([UInt8](repeating: UInt8(ascii: "a"), count: 800_000))
             try daemon.done("PUT app/keys/small 1")
         }
-        let refused = try #require(RawClient.withNews(among: slow).first)
+        let refused = try #require(RawClient.readable(among: slow).first)
         let answer = try slow[refused].readResponse()
         #expect(answer.status == 503 && answer.json?["code"] == "overloaded", "\(answer.text)")
         #expect(answer.field("Retry-After") != nil)
         #expect(answer.field("Connection") == "close")
-        try Self.await(daemon) { $0 <= 2 << 20 }
+        try Self.awaitBufferedBytes(daemon) { $0 <= 2 << 20 }
         try daemon.done("PUT app/keys/small 2")
     }
 
-    private static func medium(_ configuration: inout Configuration) {
+    private static func useMediumBuffer(_ configuration: inout Configuration) {
         configuration.bufferBytes = 16 << 20
         configuration.loops = 2
     }
 
-    private static func begin(_ bytes: Int) -> String {
+    /// The head of a PUT with a body of this many bytes.
+    private static func head(_ bytes: Int) -> String {
         "PUT /v1/suites/app/keys/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(bytes)\r\n\r\n"
     }
 
     @Test("Concurrent long bodies wait in the kernel for memory, and all are accepted")
     func manyLongBodies() throws {
-        let daemon = try TestDaemon(Self.medium)
+        let daemon = try TestDaemon(Self.useMediumBuffer)
         let body = Request("PUT app/keys/a \"\(String(repeating: "a", count: 2_000_000))\"")
         let refused = Mutex<[String]>([])
         DispatchQueue.concurrentPerform(iterations: 8) { [port = daemon.port] _ in
@@ -90,15 +95,15 @@ struct BufferTests {
             }
         }
         #expect(refused.withLock(\.self) == [])
-        try Self.await(daemon) { $0 < 40_000 }
+        try Self.awaitBufferedBytes(daemon) { $0 < 40_000 }
     }
 
     @Test("A long body receives the memory of a stalled body", arguments: ["length", "chunked"])
     func slowLongBodies(framing: String) throws {
-        let daemon = try TestDaemon(Self.medium)
+        let daemon = try TestDaemon(Self.useMediumBuffer)
         let slow = try (0..<3).map { _ in try daemon.connect() }
-        for peer in slow { try peer.send(Self.begin(3_000_000)) }
-        try Self.await(daemon) { $0 > 1_000_000 }
+        for peer in slow { try peer.send(Self.head(3_000_000)) }
+        try Self.awaitBufferedBytes(daemon) { $0 > 1_000_000 }
         let text = "\"" + String(repeating: "a", count: 2_000_000) + "\""
         let peer = try daemon.connect()
         if framing == "chunked" {
@@ -109,7 +114,7 @@ struct BufferTests {
         } else {
             #expect(try peer.ask(Request("PUT app/keys/b \(text)")).status == 201)
         }
-        let refused = try #require(RawClient.withNews(among: slow).first)
+        let refused = try #require(RawClient.readable(among: slow).first)
         let answer = try slow[refused].readResponse()
         #expect(answer.status == 503 && answer.json?["code"] == "overloaded", "\(answer.text)")
     }
@@ -122,7 +127,7 @@ struct BufferTests {
         }
         func begin() throws -> RawClient {
             let peer = try daemon.connect()
-            let body = Self.begin(3_000_000).replacing("Host:", with: "Expect: 100-continue\r\nHost:")
+            let body = Self.head(3_000_000).replacing("Host:", with: "Expect: 100-continue\r\nHost:")
             try peer.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n" + body)
             // The event loop read both requests together, so it has also seen the PUT.
             #expect(try peer.readResponse().status == 200)
@@ -134,7 +139,7 @@ struct BufferTests {
         let others = try (0..<8).map { _ in try begin() }
         first.close()
         for (number, peer) in others.enumerated() {
-            #expect(RawClient.withNews(among: others[number...].map(\.self)) == [0], "peer \(number)")
+            #expect(RawClient.readable(among: others[number...].map(\.self)) == [0], "peer \(number)")
             #expect(try peer.readHead().status == 100)
             peer.close()
         }
@@ -149,7 +154,7 @@ struct BufferTests {
         }
         func begin(_ key: String, _ count: Int) throws -> RawClient {
             let peer = try daemon.connect()
-            try peer.send(Self.begin(count).replacing("keys/a", with: "keys/\(key)"))
+            try peer.send(Self.head(count).replacing("keys/a", with: "keys/\(key)"))
             return peer
         }
         func letters(_ count: Int) -> [UInt8] { [UInt8](repeating: UInt8(ascii: "a"), count: count) }
@@ -159,10 +164,10 @@ struct BufferTests {
         try fast.send(letters(900_000))
         let slow = try begin("slow", 1_200_000)
         try slow.send("\"")
-        try Self.await(daemon) { $0 > 2_600_000 }
+        try Self.awaitBufferedBytes(daemon) { $0 > 2_600_000 }
         let next = try begin("next", 1_200_000)
         var left = 1_400_000 - 2 - 900_000
-        while left > 10_000, !slow.hasNews(within: 100) {
+        while left > 10_000, !slow.isReadable(within: 100) {
             try fast.send(letters(10_000))
             left -= 10_000
         }
@@ -176,24 +181,24 @@ struct BufferTests {
 
     @Test("A long body with a wrong Host is refused before the body arrives")
     func refusedLongBodies() throws {
-        let daemon = try TestDaemon(Self.medium)
+        let daemon = try TestDaemon(Self.useMediumBuffer)
         let peer = try daemon.connect()
-        try peer.send(Self.begin(3_000_000).replacing("Host: localhost", with: "Host: example.com"))
+        try peer.send(Self.head(3_000_000).replacing("Host: localhost", with: "Host: example.com"))
         let answer = try peer.readResponse()
         #expect(answer.status == 421, "\(answer.text)")
         #expect(answer.field("Connection") == "close")
-        try Self.await(daemon) { $0 < 40_000 }
+        try Self.awaitBufferedBytes(daemon) { $0 < 40_000 }
     }
 
     @Test("Expect: 100-continue on a long body is answered when memory is free, and not earlier")
     func continuedLongBodies() throws {
-        let daemon = try TestDaemon(Self.medium)
+        let daemon = try TestDaemon(Self.useMediumBuffer)
         let first = try daemon.connect()
-        try first.send(Self.begin(3_000_000))
-        try Self.await(daemon) { $0 > 1_000_000 }
+        try first.send(Self.head(3_000_000))
+        try Self.awaitBufferedBytes(daemon) { $0 > 1_000_000 }
         let second = try daemon.connect()
-        try second.send(Self.begin(3_000_000).replacing("Host:", with: "Expect: 100-continue\r\nHost:"))
-        #expect(!second.hasNews(within: 100))
+        try second.send(Self.head(3_000_000).replacing("Host:", with: "Expect: 100-continue\r\nHost:"))
+        #expect(!second.isReadable(within: 100))
         first.close()
         #expect(try second.readHead().status == 100)
     }
@@ -206,11 +211,11 @@ struct BufferTests {
         try daemon.done(Request("PUT app/keys/long \"\(text)\""))
         let readers = try (0..<8).map { _ in try daemon.connect() }
         for reader in readers { try reader.send("GET /v1/suites/app/keys/long HTTP/1.1\r\nHost: localhost\r\n\r\n") }
-        for reader in readers { #expect(reader.hasNews(within: 1000 * Deadline.patience)) }
-        let bytes = try Self.buffered(daemon)
+        for reader in readers { #expect(reader.isReadable(within: 1000 * Deadline.patience)) }
+        let bytes = try Self.bufferedBytes(daemon)
         #expect(bytes > 15_000_000 && bytes < 31_000_000)
         for reader in readers { #expect(try reader.readResponse().json?["value"]?.string == text) }
-        try Self.await(daemon) { $0 < 100_000 }
+        try Self.awaitBufferedBytes(daemon) { $0 < 100_000 }
     }
 
     @Test("A long poll from an old revision returns the changes in several answers without a gap")
@@ -238,7 +243,7 @@ struct BufferTests {
 
     @Test("With little memory, the history is returned in shorter pages, without errors and without gaps")
     func historyPages() throws {
-        let daemon = try TestDaemon(Self.small)
+        let daemon = try TestDaemon(Self.useSmallBuffer)
         let last = 40
         for number in 1...last {
             let text = String(number) + String(repeating: "b", count: 100_000)
@@ -269,14 +274,14 @@ struct BufferTests {
         var most = 0
         for number in 0..<400 where most < 100_000 {
             try daemon.done(Request("PUT app/keys/n \"\(number)\(text)\""))
-            most = max(most, try Self.buffered(daemon))
+            most = max(most, try Self.bufferedBytes(daemon))
         }
         #expect(most >= 100_000)
     }
 
     @Test("A write or an answer that needs more than the memory for all requests returns 413 with the limit")
     func beyondAllMemory() throws {
-        let daemon = try TestDaemon(Self.small)
+        let daemon = try TestDaemon(Self.useSmallBuffer)
         let text = String(repeating: "a", count: 400_000)
         let limit = JSONValue.integer(Int64(2 << 20) / 8 * 7)
         for number in 0..<5 { try daemon.done(Request("PUT app/keys/k\(number) \"\(text)\"")) }
@@ -299,7 +304,7 @@ struct BufferTests {
             ("empty arrays", "[" + Array(repeating: "[]", count: 30_000).joined(separator: ",") + "]", 201),
             ("a text of brackets", "\"" + String(repeating: #"[{,:\""#, count: 20_000) + "\"", 201),
         ])
-    func memoryOfPieces(name: String, body: String, status: Int) throws {
+    func memoryOfNestedValues(name: String, body: String, status: Int) throws {
         let daemon = try TestDaemon { $0.bufferBytes = 4 << 20 }
         #expect(try daemon.send(Request("PUT app/keys/a \(body)")).status == status)
     }
@@ -310,7 +315,7 @@ struct BufferTests {
 
     @Test("A write that waits for memory receives it from a connection of another event loop")
     func otherLoops() throws {
-        let daemon = try TestDaemon(Self.medium)
+        let daemon = try TestDaemon(Self.useMediumBuffer)
         let text = String(repeating: "a", count: 3_400_000)
         let readers = try (0..<4).map { number in
             try daemon.done(Request("PUT app/keys/long\(number) \"\(text)\""))
@@ -319,7 +324,7 @@ struct BufferTests {
         for (number, reader) in readers.enumerated() {
             try reader.send("GET /v1/suites/app/keys/long\(number) HTTP/1.1\r\nHost: localhost\r\n\r\n")
         }
-        try Self.await(daemon) { $0 > 13_000_000 }
+        try Self.awaitBufferedBytes(daemon) { $0 > 13_000_000 }
         // The daemon assigns a new connection to the event loop with the fewest connections.
         let writer = try daemon.connect()
         let answer = try writer.ask(Request("PUT app/keys/other \"\(text.prefix(400_000))\""))

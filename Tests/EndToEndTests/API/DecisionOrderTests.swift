@@ -8,9 +8,11 @@ import Testing
 struct DecisionOrderTests {
     static let stale = "If-Match: \"999\""
 
+    /// The row "X before Y" has a request with two errors. The answer must report the error X.
     static let rows: [Row] = [
         Row(
-            "The head before the host", Request("GET /v1", "Host: evil.example", "Host: evil.example"), 400, .badRequest
+            "A malformed head before the host", Request("GET /v1", "Host: evil.example", "Host: evil.example"), 400,
+            .badRequest
         ),
         Row(
             "The version before the host", Request("GET /v1", "Host: evil.example").with(version: "HTTP/2.0"), 505,
@@ -156,7 +158,7 @@ struct DecisionOrderTests {
         Row("A request of HTTP/1.0 without Host", Request("GET /v1", "Host").with(version: "HTTP/1.0"), 200),
     ]
 
-    @Test("A request whose Host is not a name of the daemon returns 421", arguments: hosts)
+    @Test("A request with an unknown host name returns 421, and a request of an unknown origin 403", arguments: hosts)
     func host(row: Row) throws {
         try row.check()
     }

@@ -22,7 +22,7 @@ struct ErrorTests {
         ),
         Row(
             "129 levels", Request("PUT app/keys/a \(String(repeating: "[", count: 129))"), 400, .badRequest),
-        Row("A body of another type", "PATCH app [1]", 400, .badRequest),
+        Row("A merge whose body is an array", "PATCH app [1]", 400, .badRequest),
         Row("A map that is not an object", "PUT app 42", 400, .badRequest),
         Row("An operation without op", #"PATCH app/keys/a {"by":1}"#, 400, .badRequest, #"{"pointer":""}"#),
         Row(
@@ -36,10 +36,10 @@ struct ErrorTests {
             "An amount that is text", #"PATCH app/keys/a {"op":"add","by":"1"}"#, 400, .badRequest,
             #"{"pointer":"/by"}"#),
         Row(
-            "A JSON Patch that is no array",
+            "A JSON Patch that is not an array",
             Request(#"PATCH app/keys/a {"op":"add"}"#, "Content-Type: application/json-patch+json"), 400, .badRequest),
         Row(
-            "A step that is unknown",
+            "A JSON Patch with an unknown operation",
             Request(
                 #"PATCH app/keys/a [{"op":"ad","path":"","value":1}]"#, "Content-Type: application/json-patch+json"),
             400, .badRequest, #"{"pointer":"/0/op","didYouMean":["add"]}"#),
@@ -55,7 +55,7 @@ struct ErrorTests {
             "A condition without a test", #"POST /v1/transaction {"if":[{"suite":"a","key":"k"}],"do":[]}"#, 400,
             .badRequest, #"{"pointer":"/if/0"}"#),
         Row(
-            "A condition with a member too many",
+            "A condition with an unknown member",
             #"POST /v1/transaction {"if":[{"suite":"a","key":"k","store":true}],"do":[]}"#, 400, .badRequest,
             #"{"pointer":"*","didYouMean":["stored"]}"#),
         Row(
@@ -63,7 +63,7 @@ struct ErrorTests {
             #"POST /v1/transaction {"do":[{"op":"set","suite":"a","value":1}]}"#, 400, .badRequest,
             #"{"pointer":"/do/0"}"#),
         Row(
-            "An operation of a transaction with a name that is none",
+            "An operation of a transaction with an invalid suite name",
             #"POST /v1/transaction {"do":[{"op":"set","suite":".a","key":"k","value":1}]}"#, 400, .badRequest,
             #"{"pointer":"/do/0/suite"}"#),
         Row("A map with an invalid key name", #"PATCH app {"..":1}"#, 400, .badRequest, #"{"pointer":"/.."}"#),
@@ -115,7 +115,7 @@ struct ErrorTests {
     static let paths: [Row] = [
         Row("The path /", "GET /", 404, .unknownPath, #"{"didYouMean":["/v1"]}"#),
         Row(
-            "Another version of the API or of HTTP", "GET /v2/suites", 404, .unknownPath,
+            "Another version of the API", "GET /v2/suites", 404, .unknownPath,
             #"{"didYouMean":["/v1/suites"]}"#),
         Row("A slash at the end", "GET /v1/", 404, .unknownPath, #"{"didYouMean":["/v1"]}"#),
         Row("A slash after the suites", "GET /v1/suites/", 404, .unknownPath, #"{"didYouMean":["/v1/suites"]}"#),
@@ -212,9 +212,9 @@ struct ErrorTests {
             "A field over the limit", Request("GET /v1", "X: \(String(repeating: "a", count: 17000))"), 431, .tooLarge,
             #"{"limit":16384}"#),
         Row(
-            "A length over the limit", Request("PUT app/keys/a", "Content-Length: 16777217"), 413, .tooLarge,
+            "A Content-Length over the limit", Request("PUT app/keys/a", "Content-Length: 16777217"), 413, .tooLarge,
             #"{"limit":16777216}"#),
-        Row("Another version of the API or of HTTP", Request("GET /v1").with(version: "HTTP/2.0"), 505, .httpVersion),
+        Row("Another version of HTTP", Request("GET /v1").with(version: "HTTP/2.0"), 505, .httpVersion),
         Row("HTTP version 3", Request("GET /v1").with(version: "HTTP/3.1"), 505, .httpVersion),
         Row(
             "An unsupported transfer coding before chunked",

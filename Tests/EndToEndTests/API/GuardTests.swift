@@ -12,13 +12,13 @@ struct GuardTests {
             Request("PUT app/keys/a 2", "If-Match: \"999\", \"$1\""),
             200),
         Row(
-            "One of the tags on several lines", given: ["PUT app/keys/a 1"],
+            "The current tag among tags on several lines", given: ["PUT app/keys/a 1"],
             Request("PUT app/keys/a 2", "If-Match: \"999\"", "If-Match: \"998\", \"$1\"", "If-Match:"), 200),
         Row(
-            "None of the tags on several lines", given: ["PUT app/keys/a 1", "PUT app/keys/a 2"],
+            "Only old tags on several lines", given: ["PUT app/keys/a 1", "PUT app/keys/a 2"],
             Request("PUT app/keys/a 3", "If-Match: \"999\"", "If-Match: \"$1\""), 412, .preconditionFailed),
         Row(
-            "Anything and a tag on several lines", given: ["PUT app/keys/a 1"],
+            "A star and a tag on several lines", given: ["PUT app/keys/a 1"],
             Request("PUT app/keys/a 2", "If-Match: *", "If-Match: \"$1\""), 400, .badRequest),
         Row(
             "If-None-Match on several lines with the current tag", given: ["PUT app/keys/a 1"],
@@ -27,7 +27,7 @@ struct GuardTests {
             "GET with the current tag in If-None-Match on several lines", given: ["PUT app/keys/a 1"],
             Request("GET app/keys/a", "If-None-Match: \"999\"", "If-None-Match: W/\"$1\""), 304),
         Row(
-            "Another guard on a second line, of a repeat",
+            "A repeated request with another guard on a second line",
             given: ["PUT app/keys/a 0", Request("PUT app/keys/a 1", IdempotencyTests.key, "If-Match: \"$1\"")],
             Request("PUT app/keys/a 1", IdempotencyTests.key, "If-Match: \"$1\"", "If-Match: \"$2\""), 422,
             .idempotencyMismatch),
@@ -36,7 +36,7 @@ struct GuardTests {
             Request("PUT app/keys/a 3", "If-Match: \"$1\""), 412, .preconditionFailed,
             #"{"current":{"suite":"app","key":"a","value":2,"source":"stored","revision":$2,"modified":"*"}}"#),
         Row(
-            "An old tag of the same value", given: ["PUT app/keys/a 1", "PUT app/keys/a 2"],
+            "An old tag on a write of the present value", given: ["PUT app/keys/a 1", "PUT app/keys/a 2"],
             Request("PUT app/keys/a 2", "If-Match: \"$1\""), 412, .preconditionFailed),
         Row(
             "A weak tag", given: ["PUT app/keys/a 1"], Request("PUT app/keys/a 2", "If-Match: W/\"$1\""), 412,
@@ -52,13 +52,14 @@ struct GuardTests {
             "A tag that has a comma", given: ["PUT app/keys/a 1"],
             Request("PUT app/keys/a 2", "If-Match: \"a,b\",\"$1\""), 200),
         Row(
-            "Anything and nothing", given: ["PUT app/keys/a 1"], Request("PUT app/keys/a 2", "If-Match: *,"), 400,
+            "A star and an empty element", given: ["PUT app/keys/a 1"], Request("PUT app/keys/a 2", "If-Match: *,"),
+            400,
             .badRequest),
         Row(
-            "Another key does not matter", given: ["PUT app/keys/a 1", "PUT app/keys/b 1"],
+            "The current tag after a write to another key", given: ["PUT app/keys/a 1", "PUT app/keys/b 1"],
             Request("PUT app/keys/a 2", "If-Match: \"$1\""), 200),
         Row(
-            "An unchanged write does not matter", given: ["PUT app/keys/a 1", "PUT app/keys/a 1"],
+            "The current tag after a write that changed nothing", given: ["PUT app/keys/a 1", "PUT app/keys/a 1"],
             Request("PUT app/keys/a 2", "If-Match: \"$1\""), 200),
         Row("The tag of a default", given: [Samples.schema], Request("PUT app/keys/volume 1", "If-Match: \"$1\""), 201),
         Row(
@@ -75,26 +76,30 @@ struct GuardTests {
             "A tag from before the suite was dropped",
             given: ["PUT app/keys/a 1", "DELETE app?drop", "PUT app/keys/b 1"],
             Request("PUT app/keys/a 2", "If-Match: \"0\""), 412, .preconditionFailed),
-        Row("What is stored", given: ["PUT app/keys/a 1"], Request("PUT app/keys/a 2", "If-Match: *"), 200),
         Row(
-            "What is not stored", given: ["PUT app/keys/b 1"], Request("PUT app/keys/a 2", "If-Match: *"), 412,
+            "If-Match: * on a stored key", given: ["PUT app/keys/a 1"], Request("PUT app/keys/a 2", "If-Match: *"), 200),
+        Row(
+            "If-Match: * on a key that is not set", given: ["PUT app/keys/b 1"],
+            Request("PUT app/keys/a 2", "If-Match: *"), 412,
             .preconditionFailed, #"{"current":{"key":"a","source":"unset"}}"#),
         Row(
-            "What is only a default", given: [Samples.schema], Request("PUT app/keys/volume 1", "If-Match: *"), 412,
+            "If-Match: * on a key with only a default", given: [Samples.schema],
+            Request("PUT app/keys/volume 1", "If-Match: *"), 412,
             .preconditionFailed, #"{"current":{"value":0.5,"source":"default"}}"#),
         Row(
-            "Nothing in a suite that does not exist", Request("PUT app/keys/a 2", "If-Match: *"), 412,
+            "If-Match: * on a key of a missing suite", Request("PUT app/keys/a 2", "If-Match: *"), 412,
             .preconditionFailed, #"{"current":{"suite":"app","key":"a","source":"unset","revision":0}}"#),
         Row("If-None-Match: * on an absent key", Request("PUT app/keys/a 1", "If-None-Match: *"), 201),
         Row(
-            "Assigned over a default", given: [Samples.schema], Request("PUT app/keys/volume 1", "If-None-Match: *"),
+            "If-None-Match: * on a key with only a default", given: [Samples.schema],
+            Request("PUT app/keys/volume 1", "If-None-Match: *"),
             201),
         Row(
             "If-None-Match: * on a stored key", given: ["PUT app/keys/a 1"],
             Request("PUT app/keys/a 2", "If-None-Match: *"),
             412, .preconditionFailed, #"{"current":{"value":1}}"#),
         Row(
-            "Not assigned over what is invalid", given: ["PUT app/keys/count 11", Samples.narrow],
+            "If-None-Match: * on a key with an invalid value", given: ["PUT app/keys/count 11", Samples.narrow],
             Request("PUT app/keys/count 2", "If-None-Match: *"), 412, .preconditionFailed,
             #"{"current":{"source":"invalid","stored":11}}"#),
         Row(
@@ -105,13 +110,13 @@ struct GuardTests {
             "If-None-Match with another tag", given: ["PUT app/keys/a 1"],
             Request("PUT app/keys/a 2", "If-None-Match: \"0\""), 200),
         Row(
-            "A removal", given: ["PUT app/keys/a 1", "PUT app/keys/a 2"],
+            "A removal with an old tag", given: ["PUT app/keys/a 1", "PUT app/keys/a 2"],
             Request("DELETE app/keys/a", "If-Match: \"$1\""), 412, .preconditionFailed),
         Row(
-            "An operation", given: ["PUT app/keys/a 1"],
+            "An operation with the current tag", given: ["PUT app/keys/a 1"],
             Request(#"PATCH app/keys/a {"op":"add","by":1}"#, "If-Match: \"$1\""), 200, nil, #"{"value":2}"#),
         Row(
-            "Without changing anything", given: ["PUT app/keys/a 1"],
+            "A dry run with a tag that does not match", given: ["PUT app/keys/a 1"],
             Request("PUT app/keys/a?dryRun 2", "If-Match: \"999\""), 412, .preconditionFailed),
     ]
 
@@ -122,52 +127,61 @@ struct GuardTests {
             Request(#"PATCH app {"c":1}"#, "If-Match: \"$1\""), 412, .preconditionFailed,
             #"{"current":{"suite":"app","revision":$2}}"#),
         Row(
-            "Another suite does not matter", given: ["PUT app/keys/a 1", "PUT b/keys/a 1"],
+            "The current tag of a suite after a write to another suite", given: ["PUT app/keys/a 1", "PUT b/keys/a 1"],
             Request("PUT app {}", "If-Match: \"$1\""), 200),
         Row(
             "A schema changes the tag of a suite", given: ["PUT app/keys/count 1", Samples.narrow],
             Request("PUT app {}", "If-Match: \"$1\""),
             412, .preconditionFailed, #"{"current":{"suite":"app","revision":$2}}"#),
-        Row("A suite that is there", given: ["PUT app/keys/a 1"], Request("PUT app {}", "If-Match: *"), 200),
         Row(
-            "A suite that is not there", Request(#"PUT app {"a":1}"#, "If-Match: *"), 412, .preconditionFailed,
+            "If-Match: * on a suite that exists", given: ["PUT app/keys/a 1"], Request("PUT app {}", "If-Match: *"), 200
+        ),
+        Row(
+            "If-Match: * on a missing suite", Request(#"PUT app {"a":1}"#, "If-Match: *"), 412, .preconditionFailed,
             #"{"current":{"suite":"app","revision":0}}"#),
-        Row("A suite made as it was absent", Request(#"PUT app {"a":1}"#, "If-None-Match: *"), 200),
+        Row("If-None-Match: * on a missing suite", Request(#"PUT app {"a":1}"#, "If-None-Match: *"), 200),
         Row(
-            "A suite not made as it is there", given: ["PUT app/keys/a 1"],
+            "If-None-Match: * on a suite that exists", given: ["PUT app/keys/a 1"],
             Request(#"PATCH app {"a":2}"#, "If-None-Match: *"), 412, .preconditionFailed),
-        Row("A reset", given: ["PUT app/keys/a 1"], Request("DELETE app", "If-Match: \"0\""), 412, .preconditionFailed),
         Row(
-            "A drop", given: ["PUT app/keys/a 1"], Request("DELETE app?drop", "If-Match: \"0\""), 412,
+            "A reset with a tag that does not match", given: ["PUT app/keys/a 1"],
+            Request("DELETE app", "If-Match: \"0\""), 412, .preconditionFailed),
+        Row(
+            "A drop with a tag that does not match", given: ["PUT app/keys/a 1"],
+            Request("DELETE app?drop", "If-Match: \"0\""), 412,
             .preconditionFailed),
-        Row("A schema that is there", given: [Samples.schema], Request("DELETE app/schema", "If-Match: \"$1\""), 200),
         Row(
-            "A schema from before", given: [Samples.schema, Samples.narrow],
+            "The current tag of a schema", given: [Samples.schema], Request("DELETE app/schema", "If-Match: \"$1\""),
+            200),
+        Row(
+            "An old tag of a schema", given: [Samples.schema, Samples.narrow],
             Request("DELETE app/schema", "If-Match: \"$1\""), 412, .preconditionFailed,
             #"{"current":{"suite":"app","revision":$2}}"#),
         Row(
-            "A schema that values do not touch", given: [Samples.schema, "PUT app/keys/volume 1"],
+            "The current tag of a schema after a write of a value", given: [Samples.schema, "PUT app/keys/volume 1"],
             Request("DELETE app/schema", "If-Match: \"$1\""), 200),
         Row(
-            "A schema made as there was none",
+            "If-None-Match: * on a missing schema",
             Request(#"PUT app/schema {"additionalProperties":true}"#, "If-None-Match: *"), 201),
         Row(
-            "A schema not made as there is one", given: [Samples.schema],
+            "If-None-Match: * on a schema that exists", given: [Samples.schema],
             Request(#"PUT app/schema {"additionalProperties":true}"#, "If-None-Match: *"), 412, .preconditionFailed),
         Row(
-            "A schema that is not there", given: ["PUT app/keys/a 1"],
+            "If-Match: * on a missing schema", given: ["PUT app/keys/a 1"],
             Request(#"PUT app/schema {"additionalProperties":true}"#, "If-Match: *"), 412, .preconditionFailed),
         Row(
-            "A schema that was removed", given: [Samples.schema, "DELETE app/schema"],
+            "The tag of a removed schema", given: [Samples.schema, "DELETE app/schema"],
             Request(#"PUT app/schema {"additionalProperties":true}"#, "If-Match: \"$2\""), 201),
         Row(
-            "A suite that the caller has", given: ["PUT app/keys/a 1"], Request("GET app", "If-None-Match: \"$1\""), 304
+            "GET of a suite with the current tag in If-None-Match", given: ["PUT app/keys/a 1"],
+            Request("GET app", "If-None-Match: \"$1\""), 304
         ),
         Row(
-            "Keys that the caller has", given: ["PUT app/keys/a 1"], Request("GET app/keys", "If-None-Match: \"$1\""),
+            "GET of keys with the current tag in If-None-Match", given: ["PUT app/keys/a 1"],
+            Request("GET app/keys", "If-None-Match: \"$1\""),
             304),
         Row(
-            "A schema that the caller has", given: [Samples.schema],
+            "GET of a schema with the current tag in If-None-Match", given: [Samples.schema],
             Request("GET app/schema", "If-None-Match: W/\"x\", \"$1\""), 304, fields: ["ETag: \"$1\""]),
     ]
 
@@ -176,37 +190,37 @@ struct GuardTests {
             "GET of a setting with its tag", given: ["PUT app/keys/a 1"],
             Request("GET app/keys/a", "If-Match: \"999\", \"$1\""), 200, nil, #"{"value":1}"#),
         Row(
-            "GET of a setting with a tag from before", given: ["PUT app/keys/a 1", "PUT app/keys/a 2"],
+            "GET of a setting with an old tag", given: ["PUT app/keys/a 1", "PUT app/keys/a 2"],
             Request("GET app/keys/a", "If-Match: \"$1\""), 412, .preconditionFailed,
             #"{"current":{"suite":"app","key":"a","value":2,"revision":$2}}"#),
         Row(
             "GET of a setting with a weak tag", given: ["PUT app/keys/a 1"],
             Request("GET app/keys/a", "If-Match: W/\"$1\""), 412, .preconditionFailed),
         Row(
-            "If-Match before If-None-Match", given: ["PUT app/keys/a 1"],
+            "A false If-Match and a matching If-None-Match", given: ["PUT app/keys/a 1"],
             Request("GET app/keys/a", "If-Match: \"999\"", "If-None-Match: \"$1\""), 412, .preconditionFailed),
         Row(
-            "If-Match of anything on GET of a default", given: [Samples.schema],
+            "If-Match: * on GET of a key with only a default", given: [Samples.schema],
             Request("GET app/keys/volume", "If-Match: *"), 200, nil, #"{"source":"default"}"#),
         Row(
-            "If-Match on GET of what is not set", given: ["PUT app/keys/a 1"],
+            "If-Match on GET of a key that is not set", given: ["PUT app/keys/a 1"],
             Request("GET app/keys/b", "If-Match: \"999\""), 404, .notSet),
         Row(
             "A stale If-Match on GET that waits", given: ["PUT app/keys/a 1"],
             Request("GET app/keys/a?wait=300", "If-Match: \"999\"", "If-None-Match: \"$1\""), 412, .preconditionFailed),
         Row(
-            "GET of a suite with a tag from before", given: ["PUT app/keys/a 1", "PUT app/keys/a 2"],
+            "GET of a suite with an old tag", given: ["PUT app/keys/a 1", "PUT app/keys/a 2"],
             Request("GET app", "If-Match: \"$1\""), 412, .preconditionFailed,
             #"{"current":{"suite":"app","revision":$2}}"#),
         Row("GET of a suite with its tag", given: ["PUT app/keys/a 1"], Request("GET app", "If-Match: \"$1\""), 200),
         Row(
-            "GET of a suite as it was with its present tag", given: ["PUT app/keys/a 1", "PUT app/keys/a 2"],
+            "GET of a past suite with the tag of the present suite", given: ["PUT app/keys/a 1", "PUT app/keys/a 2"],
             Request("GET app?at=$1", "If-Match: \"$2\""), 412, .preconditionFailed),
         Row(
-            "GET of keys with a tag from before", given: ["PUT app/keys/a 1", "PUT app/keys/a 2"],
+            "GET of keys with an old tag", given: ["PUT app/keys/a 1", "PUT app/keys/a 2"],
             Request("GET app/keys", "If-Match: \"$1\""), 412, .preconditionFailed),
         Row(
-            "GET of a schema with a tag from before", given: [Samples.schema, Samples.narrow],
+            "GET of a schema with an old tag", given: [Samples.schema, Samples.narrow],
             Request("GET app/schema", "If-Match: \"$1\""), 412, .preconditionFailed,
             #"{"current":{"suite":"app","revision":$2}}"#),
         Row(

@@ -8,6 +8,7 @@ import Testing
 /// "Read a suite" in docs/http-api.md: suites at an earlier revision.
 @Suite(.ownThread)
 struct HistoryTests {
+    /// The writes before the reads of past states. `$1` to `$8` in a row stand for the revisions of these writes.
     static let story: [Request] = [
         "PUT app/keys/count 3", Samples.schema, "PUT app/keys/volume 1", "PUT b/keys/x 1", Samples.narrow,
         "DELETE app/keys/count", "DELETE app?drop", #"PUT app {"new":true}"#,

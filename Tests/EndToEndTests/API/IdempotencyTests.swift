@@ -18,7 +18,7 @@ struct IdempotencyTests {
             #"{"value":1,"source":"stored","revision":$1,"changed":true,"replayed":true,"#
                 + #""previous":{"value":null,"source":"unset","revision":0}}"#, fields: ["ETag: \"$1\""]),
         Row(
-            "A repeat after others", given: [put, "PUT app/keys/a 2"], put, 201, nil,
+            "A repeat after another write", given: [put, "PUT app/keys/a 2"], put, 201, nil,
             #"{"value":1,"revision":$1,"replayed":true}"#, then: [("GET app/keys/a", #"{"value":2}"#)]),
         Row(
             "A repeat of a guarded write",
@@ -61,22 +61,24 @@ struct IdempotencyTests {
         Row(
             "A dry run of a repeat for a locked key", given: [put, lock], Request("PUT app/keys/a?dryRun 1", key), 403,
             .locked),
-        Row("What is no value for a locked key", given: [put, lock], Request("PUT app/keys/a {", key), 403, .locked),
         Row(
-            "A key that is none, for a locked one", given: [lock], Request("PUT app/keys/a 1", "Idempotency-Key: é"),
+            "A repeat with a malformed value for a key that was locked since", given: [put, lock],
+            Request("PUT app/keys/a {", key), 403, .locked),
+        Row(
+            "A malformed idempotency key on a write to a locked key", given: [lock],
+            Request("PUT app/keys/a 1", "Idempotency-Key: é"),
             403, .locked),
         Row("Another value", given: [put], Request("PUT app/keys/a 2", key), 422, .idempotencyMismatch),
-        Row("Another key", given: [put], Request("PUT app/keys/b 1", key), 422, .idempotencyMismatch),
+        Row("Another setting", given: [put], Request("PUT app/keys/b 1", key), 422, .idempotencyMismatch),
         Row("Another method", given: [put], Request("DELETE app/keys/a", key), 422, .idempotencyMismatch),
         Row("Another guard", given: [put], Request("PUT app/keys/a 1", key, "If-Match: *"), 422, .idempotencyMismatch),
         Row(
-            "Another name for the request", given: [put], Request("PUT app/keys/a 1", "Idempotency-Key: other"), 200,
+            "The same request with another idempotency key", given: [put],
+            Request("PUT app/keys/a 1", "Idempotency-Key: other"), 200,
             nil, #"{"changed":false}"#, lacks: ["replayed"]),
         Row(
-            "What was refused is not kept", given: [Samples.schema], Request("PUT app/keys/volume 1", key), 201, nil,
-            #"{"changed":true}"#, lacks: ["replayed"]),
-        Row(
-            "A dry run is not kept", given: [Request("PUT app/keys/a?dryRun 1", key)], put, 201, nil,
+            "The first request after a dry run with the same idempotency key",
+            given: [Request("PUT app/keys/a?dryRun 1", key)], put, 201, nil,
             #"{"changed":true}"#, lacks: ["replayed"]),
     ]
 
@@ -85,8 +87,17 @@ struct IdempotencyTests {
         try row.check()
     }
 
+    @Test("The idempotency key of a refused write is free for another write") func refused() throws {
+        let daemon = try TestDaemon()
+        try daemon.done(Samples.schema)
+        #expect(try daemon.send(Request("PUT app/keys/volume 2", Self.key)).json?["code"] == "invalid_value")
+        let answer = try daemon.done(Request("PUT app/keys/volume 1", Self.key))
+        #expect(answer.json?["changed"] == true && answer.json?["replayed"] == nil, "\(answer.text)")
+    }
+
     /// A row that sends two requests with the same idempotency key; `isSame` says whether they have the same meaning.
-    static func spelled(_ name: String, given: [Request] = [], _ first: Request, _ second: Request, isSame: Bool) -> Row
+    static func spelling(_ name: String, given: [Request] = [], _ first: Request, _ second: Request, isSame: Bool)
+        -> Row
     {
         Row(
             name, given: given + [first.named], second.named, isSame ? 200 : 422, isSame ? nil : .idempotencyMismatch,
@@ -94,45 +105,47 @@ struct IdempotencyTests {
     }
 
     static let spellings: [Row] = [
-        spelled(
+        spelling(
             "Members in another order, with blanks and escapes", #"PATCH app {"a":1,"b":{"x":1,"y":"z"}}"#,
             #"PATCH app { "\u0062" : {"y":"\u007a","x":1}, "a":1 }"#, isSame: true),
-        spelled("Another member", #"PATCH app {"a":1,"b":2}"#, #"PATCH app {"a":1,"c":2}"#, isSame: false),
-        spelled("Elements in another order", "PATCH app {\"a\":[1,2]}", "PATCH app {\"a\":[2,1]}", isSame: false),
-        spelled("Another spelling of a double", #"PATCH app {"a":1e1}"#, #"PATCH app {"a":10.0}"#, isSame: true),
-        spelled("An integer for a double", #"PATCH app {"a":10.0}"#, #"PATCH app {"a":10}"#, isSame: false),
-        spelled(
+        spelling("Another member", #"PATCH app {"a":1,"b":2}"#, #"PATCH app {"a":1,"c":2}"#, isSame: false),
+        spelling(
+            "Elements of an array in another order", "PATCH app {\"a\":[1,2]}", "PATCH app {\"a\":[2,1]}", isSame: false
+        ),
+        spelling("Another spelling of a double", #"PATCH app {"a":1e1}"#, #"PATCH app {"a":10.0}"#, isSame: true),
+        spelling("An integer for a double", #"PATCH app {"a":10.0}"#, #"PATCH app {"a":10}"#, isSame: false),
+        spelling(
             "Another encoding of the path", given: ["PUT app/keys/a%2Fb 0"], "PUT app/keys/a%2Fb 1",
             "PUT %61pp/keys/%61%2fb 1", isSame: true),
-        spelled(
+        spelling(
             "Another encoding of a parameter", given: [#"PUT app {"p.a":1,"q":1}"#], "DELETE app?prefix=p.",
             "DELETE app?pr%65fix=p%2E", isSame: true),
-        spelled("A flag that is off", "PATCH app {\"a\":1}", "PATCH app?dryRun=false {\"a\":1}", isSame: true),
-        spelled(
+        spelling("A flag that is off", "PATCH app {\"a\":1}", "PATCH app?dryRun=false {\"a\":1}", isSame: true),
+        spelling(
             "A flag that is on", given: ["PUT app/keys/a 1"], "DELETE app?drop=true", "DELETE app?drop", isSame: true),
-        spelled("Another parameter", "PATCH app {\"a\":1}", "PATCH app?override=locked {\"a\":1}", isSame: false),
-        spelled(
-            "Another type of a body that is JSON all the same", "PATCH app {\"a\":1}",
+        spelling("Another parameter", "PATCH app {\"a\":1}", "PATCH app?override=locked {\"a\":1}", isSame: false),
+        spelling(
+            "Another media type that does not change the meaning of the body", "PATCH app {\"a\":1}",
             Request("PATCH app {\"a\":1}", "Content-Type: text/plain"), isSame: true),
-        spelled(
-            "Another type of a body that picks a format", given: [#"PUT app/keys/a {}"#],
+        spelling(
+            "Another media type that changes the meaning of the body", given: [#"PUT app/keys/a {}"#],
             #"PATCH app/keys/a {"op":"merge","value":{"b":1}}"#,
             Request(#"PATCH app/keys/a {"op":"merge","value":{"b":1}}"#, "Content-Type: application/merge-patch+json"),
             isSame: false),
-        spelled(
+        spelling(
             "Tags in another order", given: ["PUT app/keys/a 1"],
             Request("PATCH app {\"a\":2}", "If-Match: \"999\", \"$1\""),
             Request("PATCH app {\"a\":2}", "If-Match: \"$1\"", "If-Match: \"999\""), isSame: true),
-        spelled(
+        spelling(
             "Another tag", given: ["PUT app/keys/a 1"], Request("PATCH app {\"a\":2}", "If-Match: \"$1\""),
             Request("PATCH app {\"a\":2}", "If-Match: \"999\", \"$1\""), isSame: false),
-        spelled(
+        spelling(
             "The same names in another path", given: ["PUT app/keys/schema 0"], "DELETE app/keys/schema",
             "DELETE app/schema", isSame: false),
     ]
 
     @Test("A repeated request is recognized by its meaning, not by its formatting", arguments: spellings)
-    func spelled(row: Row) throws {
+    func spelling(row: Row) throws {
         try row.check()
     }
 
@@ -150,10 +163,12 @@ struct IdempotencyTests {
 
     static let unchangedRepeats: [Row] = [
         Row(
-            "PUT that changes nothing is kept without touching anything", given: ["PUT app/keys/a 1"], put, 200, nil,
+            "The first PUT of the present value, which changes neither value nor revision", given: ["PUT app/keys/a 1"],
+            put, 200, nil,
             #"{"changed":false,"revision":$1}"#, lacks: ["replayed"], fields: ["ETag: \"$1\""]),
         Row(
-            "PATCH of a suite that changes nothing is kept without touching anything", given: ["PUT app/keys/a 1"],
+            "The first PATCH of a suite with present values, which changes neither values nor revision",
+            given: ["PUT app/keys/a 1"],
             Request(#"PATCH app {"a":1}"#, key), 200, nil, #"{"changed":false,"revision":$1,"changes":[]}"#,
             fields: ["ETag: \"$1\""]),
         Row(
@@ -185,7 +200,8 @@ struct IdempotencyTests {
             Request(#"PUT app/schema {"additionalProperties":true}"#, key), meanwhile: "DELETE app/schema",
             #"{"schemaRevision":$3}"#, fields: ["ETag: \"$1\""]),
         Row(
-            "Another request under the key of what changed nothing", given: ["PUT app/keys/a 1", put],
+            "Another request with the idempotency key of a write that changed nothing",
+            given: ["PUT app/keys/a 1", put],
             Request("PUT app/keys/a 2", key), 422, .idempotencyMismatch),
     ]
 

@@ -9,11 +9,12 @@ import Testing
 /// "Errors" in docs/http-api.md: the answers of a daemon with low limits.
 @Suite(.ownThread)
 struct LimitTests {
-    static func full(_ configuration: inout Configuration) {
+    /// Makes the queue of writes so small that it has no room for a write.
+    static func fillQueue(_ configuration: inout Configuration) {
         configuration.writes.waitingBytes = 16
     }
 
-    static func short(_ configuration: inout Configuration) {
+    static func limitRequests(_ configuration: inout Configuration) {
         configuration.transport.request = MessageLimits(
             maximumTargetLength: 64, maximumHeadLength: 256, maximumFieldCount: 4, maximumBodyLength: 8)
     }
@@ -24,32 +25,32 @@ struct LimitTests {
         Row(
             "A value without memory for the queue", "PUT app/keys/a 1", 503, .overloaded, outcome,
             fields: ["Retry-After: 1"],
-            adapt: full),
-        Row("A map without memory for the queue", #"PATCH app {"a":1}"#, 503, .overloaded, outcome, adapt: full),
-        Row("A schema that does not wait", Samples.schema, 503, .overloaded, outcome, adapt: full),
+            adapt: fillQueue),
+        Row("A map without memory for the queue", #"PATCH app {"a":1}"#, 503, .overloaded, outcome, adapt: fillQueue),
+        Row("A schema without memory for the queue", Samples.schema, 503, .overloaded, outcome, adapt: fillQueue),
         Row(
-            "A transaction that does not wait", #"POST /v1/transaction {"do":[]}"#, 503, .overloaded, outcome,
-            adapt: full),
-        Row("Reads go on", "GET /v1/suites", 200, adapt: full),
-        Row("A body over its limit", "PUT app/keys/a 123456789", 413, .tooLarge, #"{"limit":8}"#, adapt: short),
-        Row("A body at its limit", "PUT app/keys/a 12345678", 201, adapt: short),
+            "A transaction without memory for the queue", #"POST /v1/transaction {"do":[]}"#, 503, .overloaded, outcome,
+            adapt: fillQueue),
+        Row("A read while the queue has no memory", "GET /v1/suites", 200, adapt: fillQueue),
+        Row("A body over its limit", "PUT app/keys/a 123456789", 413, .tooLarge, #"{"limit":8}"#, adapt: limitRequests),
+        Row("A body at its limit", "PUT app/keys/a 12345678", 201, adapt: limitRequests),
         Row(
             "A body in chunks over its limit",
             Request("PUT app/keys/a 9\r\n123456789\r\n0\r\n\r\n", "Transfer-Encoding: chunked"), 413, .tooLarge,
-            #"{"limit":8}"#, adapt: short),
+            #"{"limit":8}"#, adapt: limitRequests),
         Row(
             "A body in chunks at its limit",
             Request("PUT app/keys/a 4\r\n1234\r\n4\r\n5678\r\n0\r\n\r\n", "Transfer-Encoding: chunked"), 201, nil,
-            #"{"value":12345678}"#, adapt: short),
+            #"{"value":12345678}"#, adapt: limitRequests),
         Row(
             "A target over its limit", Request("GET /v1?\(String(repeating: "a", count: 64))"), 414, .tooLarge,
-            #"{"limit":64}"#, adapt: short),
+            #"{"limit":64}"#, adapt: limitRequests),
         Row(
             "A head over its limit", Request("GET /v1", "A: \(String(repeating: "a", count: 256))"), 431, .tooLarge,
-            #"{"limit":256}"#, adapt: short),
+            #"{"limit":256}"#, adapt: limitRequests),
         Row(
             "Too many fields", Request("GET /v1", "A: 1", "B: 1", "C: 1", "D: 1"), 431, .tooLarge, #"{"limit":4}"#,
-            adapt: short),
+            adapt: limitRequests),
     ]
 
     @Test("A request over a limit is refused with the limit", arguments: rows)

@@ -8,7 +8,7 @@ struct NoteTests {
     static let put = Request("PUT app/keys/a 1", "Settings-Note: louder, für alle")
     static let limit = String(repeating: "n", count: 256)
 
-    private static func because(_ note: String, _ request: Request) -> Request {
+    private static func withNote(_ note: String, _ request: Request) -> Request {
         var request = request
         request.fields.append("Settings-Note: \(note)")
         return request
@@ -28,7 +28,7 @@ struct NoteTests {
             Request(#"PATCH app {"a":1,"b":2}"#, "Settings-Note: both"), 200, nil,
             #"{"changes":[{"key":"a","note":"both"},{"key":"b","note":"both"}]}"#),
         Row(
-            "A default by a schema", given: [because("begin", Samples.schema)], "GET app/keys/volume", 200, nil,
+            "A default by a schema", given: [withNote("begin", Samples.schema)], "GET app/keys/volume", 200, nil,
             #"{"source":"default","note":"begin"}"#),
         Row(
             "A write that changes nothing", given: [put], Request("PUT app/keys/a 1", "Settings-Note: again"), 200, nil,
@@ -38,7 +38,7 @@ struct NoteTests {
             #"{"changes":[{"note":"try"}]}"#, then: [("GET app/keys/a", #"{"note":"louder, für alle"}"#)]),
         Row("A later write without a note", given: [put, "PUT app/keys/a 2"], "GET app/keys/a", 200, lacks: ["note"]),
         Row(
-            "A setting as it was", given: [put, Request("PUT app/keys/a 2", "Settings-Note: softer")],
+            "A setting at a past revision", given: [put, Request("PUT app/keys/a 2", "Settings-Note: softer")],
             "GET app/keys?at=$1", 200, nil, #"{"keys":[{"value":1,"note":"louder, für alle"}]}"#),
         Row(
             "A repeat", given: [Request("PUT app/keys/a 1", "Idempotency-Key: k", "Settings-Note: first")],

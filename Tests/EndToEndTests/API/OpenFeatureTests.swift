@@ -140,7 +140,7 @@ struct OpenFeatureTests {
             "inactivityDelaySec":120}],"metadata":{"suite":"app","revision":$2}}
             """, as: "bulkEvaluationSuccess"),
         Evaluation(
-            "What an event said, sent back", ["PUT app/keys/k 1"],
+            "A request with the parameters that an event contained", ["PUT app/keys/k 1"],
             Request(#"POST \#(flags)?flagConfigEtag=%2243%22&flagConfigLastModified=1771622898 {"context":{}}"#), 200,
             #"{"flags":["*"],"eventStreams":["*"],"metadata":"*"}"#, as: "bulkEvaluationSuccess"),
         failure(
@@ -150,7 +150,7 @@ struct OpenFeatureTests {
             "No context", evaluate("", #"{"context":null}"#), 400, "INVALID_CONTEXT", key: nil, detail: "*",
             as: "bulkEvaluationFailure"),
         failure(
-            "A guard that does not hold", evaluate("", #"{"context":{}}"#, #"If-Match: "999""#), 412, "GENERAL",
+            "A guard that does not match", evaluate("", #"{"context":{}}"#, #"If-Match: "999""#), 412, "GENERAL",
             key: nil,
             detail: "*", as: "bulkEvaluationFailure"),
     ]

@@ -5,7 +5,8 @@ import SettingsServer
 import TestSupport
 import Testing
 
-/// The fields that a browser requires before a page of another origin may use the daemon.
+/// Cross-origin resource sharing (CORS): the fields that a browser requires before a page of another origin may use the
+/// daemon.
 @Suite(.ownThread)
 struct OriginTests {
     private static let origin = "https://console.example.com"
@@ -33,7 +34,7 @@ struct OriginTests {
         }
     }
 
-    private static func expectPlain(_ answer: RawResponse, sourceLocation: SourceLocation = #_sourceLocation) {
+    private static func expectNoCORSFields(_ answer: RawResponse, sourceLocation: SourceLocation = #_sourceLocation) {
         let names = answer.fields.map(\.name).filter { $0.hasPrefix("Access-Control-") }
         #expect(names == [], "\(answer.fields)", sourceLocation: sourceLocation)
     }
@@ -118,7 +119,7 @@ struct OriginTests {
             if let origin = origins[index % 3] {
                 Self.expectReadable(answer, from: origin)
             } else {
-                Self.expectPlain(answer)
+                Self.expectNoCORSFields(answer)
             }
         }
     }
@@ -171,7 +172,7 @@ struct OriginTests {
         request.fields = fields
         let answer = try daemon.send(request)
         #expect(answer.status == status)
-        Self.expectPlain(answer)
+        Self.expectNoCORSFields(answer)
         #expect(Self.list("Vary", of: answer).contains("Origin"))
     }
 
@@ -179,7 +180,7 @@ struct OriginTests {
     func unconfigured() throws {
         let daemon = try TestDaemon()
         let answer = try daemon.send(Request("GET /v1", "Origin: http://localhost"))
-        Self.expectPlain(answer)
+        Self.expectNoCORSFields(answer)
         #expect(!Self.list("Vary", of: answer).contains("Origin"))
     }
 }

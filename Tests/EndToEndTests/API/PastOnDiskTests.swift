@@ -19,8 +19,9 @@ struct PastOnDiskTests {
             #"PUT app/schema {"additionalProperties":{},"properties":{"pin":{"writeOnly":true}}}"#,
         ] + (1...60).map { Request("PUT app/keys/plain \($0)") }
 
-    private static func guarded() throws -> GuardedDaemon {
-        let guarded = try GuardedDaemon(["reader": ["app:read"]], given: story) { configuration in
+    private static func guarded(after earlier: [Request] = []) throws -> GuardedDaemon {
+        let grants = ["reader": ["app:read"], "old": ["old.*:read"]]
+        let guarded = try GuardedDaemon(grants, given: earlier + story) { configuration in
             configuration.history.commits = 8
             configuration.history.suiteCommits = 0
             configuration.history.age = 86_400_000
@@ -56,6 +57,36 @@ struct PastOnDiskTests {
         #expect(restored.status == 200 && restored.json?["changes"]?.array?.first?["new"] == 24)
         let forbidden = try guarded.answer(#"POST app/undo {"revision":20,"force":true}"#, as: "reader")
         #expect(forbidden.status == 403, "\(forbidden.text)")
+    }
+
+    @Test
+    func `A list with dropped suites has the suites whose commits are only in files, on every page`() throws {
+        let dropped = (0..<300).flatMap { number -> [Request] in
+            ["PUT old.\(number + 100)/keys/a 1", "DELETE old.\(number + 100)?drop"].map { Request($0) }
+        }
+        let guarded = try Self.guarded(after: dropped + ["PUT hidden/keys/a 1", "DELETE hidden?drop"])
+        let names = ["app", "hidden"] + (0..<300).map { "old.\($0 + 100)" }
+        for (caller, names) in [("all", names), ("old", Array(names.dropFirst(2))), ("reader", ["app"])] {
+            for limit in [1, 7, 1000] {
+                var (seen, after): ([String], String) = ([], "")
+                repeat {
+                    let request = Request("GET /v1/suites?dropped&limit=\(limit)\(after)")
+                    let page = try #require(try guarded.answer(request, as: caller).json)
+                    let suites = page["suites"]?.array ?? []
+                    #expect(suites.count <= limit)
+                    for suite in suites where suite["suite"] != "app" {
+                        #expect(suite["dropped"] == true && suite["keyCount"] == 0)
+                    }
+                    seen += suites.compactMap { $0["suite"]?.string }
+                    after = page["next"]?.string.map { "&after=\($0)" } ?? ""
+                } while !after.isEmpty
+                #expect(seen == names, "\(caller), \(limit)")
+            }
+        }
+        let newest = try guarded.answer("GET /v1/suites?dropped&prefix=old.399", as: "all").json?["suites"]?.array
+        #expect(newest?.map { $0["revision"] } == [600])
+        let history = try guarded.answer("GET old.399/history", as: "all").json?["commits"]?.array
+        #expect(history?.map { $0["revision"] } == [600, 599])
     }
 
     @Test("Metrics report the number, the size and the age of the history files")

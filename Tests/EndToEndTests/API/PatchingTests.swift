@@ -8,6 +8,7 @@ struct PatchingTests {
     static let mergePatch = "Content-Type: application/merge-patch+json"
     static let jsonPatch = "Content-Type: application/json-patch+json; charset=utf-8"
 
+    /// A row with a stored value, an operation on it, and the expected result.
     static func from(_ value: String, _ operation: String, to result: String, _ fields: String...) -> Row {
         var request = Request("PATCH app/keys/a \(operation)")
         request.fields = fields
@@ -46,6 +47,8 @@ struct PatchingTests {
 
     static let integers: Request = #"PUT app/schema {"additionalProperties":{"type":"integer"}}"#
 
+    /// A row that adds an amount to a key whose schema allows only integers. For the status 422, `result` is empty if
+    /// the sum violates the schema, and not empty if the operation itself is refused.
     static func ofInteger(_ value: String, _ amount: String, _ status: Int, _ result: String = "") -> Row {
         Row(
             "\(value) add \(amount), an integer", given: [integers, Request("PUT app/keys/a \(value)")],
@@ -76,7 +79,7 @@ struct PatchingTests {
         try row.check()
     }
 
-    static let quiet: [Row] = [
+    static let withoutEffect: [Row] = [
         Row(
             "An addition of zero", given: ["PUT app/keys/a 1"], #"PATCH app/keys/a {"op":"add","by":0}"#, 200, nil,
             #"{"value":1,"changed":false,"revision":$1}"#),
@@ -103,7 +106,7 @@ struct PatchingTests {
             200, nil, #"{"value":2,"revision":$1,"changed":true,"dryRun":true}"#),
     ]
 
-    @Test("PATCH without effect makes no commit; PATCH of a default stores it", arguments: quiet)
+    @Test("PATCH without effect makes no commit; PATCH of a default stores it", arguments: withoutEffect)
     func unchanged(row: Row) throws {
         try row.check()
     }
@@ -119,40 +122,44 @@ struct PatchingTests {
 
     static let refusals: [Row] = [
         refused(
-            "Beyond the integers", on: "9223372036854775807", #"{"op":"add","by":1}"#, 422, .invalidOperation,
+            "A sum above the largest integer", on: "9223372036854775807", #"{"op":"add","by":1}"#, 422,
+            .invalidOperation,
             #"{"errors":[{"suite":"app","key":"a","pointer":"","keyword":"add","detail":"*"}]}"#),
         refused(
-            "Beyond the integers downwards", on: "-9223372036854775808", #"{"op":"add","by":-1}"#, 422,
+            "A sum below the smallest integer", on: "-9223372036854775808", #"{"op":"add","by":-1}"#, 422,
             .invalidOperation),
         refused(
             "An integer that would be rounded", on: "9007199254740993", #"{"op":"add","by":1.0}"#, 422,
             .invalidOperation, #"{"errors":[{"key":"a","keyword":"add","detail":"*"}]}"#),
         refused(
             "A fraction that would be lost", on: "4503599627370497", #"{"op":"add","by":0.25}"#, 422, .invalidOperation),
-        refused("An amount too small to count", on: "1", #"{"op":"add","by":1e-20}"#, 422, .invalidOperation),
+        refused("An amount that rounding would lose", on: "1", #"{"op":"add","by":1e-20}"#, 422, .invalidOperation),
         refused(
-            "An integer to a double too large for it", on: "1e300", #"{"op":"add","by":1}"#, 422, .invalidOperation),
-        refused("Beyond the doubles", on: "1.7e308", #"{"op":"add","by":1.7e308}"#, 422, .invalidOperation),
+            "An integer that the rounding of a large double would lose", on: "1e300", #"{"op":"add","by":1}"#, 422,
+            .invalidOperation),
+        refused("A sum above the largest double", on: "1.7e308", #"{"op":"add","by":1.7e308}"#, 422, .invalidOperation),
         refused("Adding to text", on: #""1""#, #"{"op":"add","by":1}"#, 422, .invalidOperation),
         refused("Adding to null", on: "null", #"{"op":"add","by":1}"#, 422, .invalidOperation),
         refused("Appending to an object", on: "{}", #"{"op":"append","values":[1]}"#, 422, .invalidOperation),
         refused("Concatenating to a number", on: "1", #"{"op":"concat","text":"1"}"#, 422, .invalidOperation),
         refused("Toggling a number", on: "1", #"{"op":"toggle"}"#, 422, .invalidOperation),
         refused(
-            "Removing what is not there", on: "{}", #"[{"op":"remove","path":"/a"}]"#, 422, .invalidOperation,
+            "Removing a missing member", on: "{}", #"[{"op":"remove","path":"/a"}]"#, 422, .invalidOperation,
             #"{"pointer":"/a"}"#, jsonPatch),
         refused(
-            "Adding beyond the end", on: "[]", #"[{"op":"add","path":"/1","value":1}]"#, 422, .invalidOperation, "",
+            "Adding an element beyond the end of an array", on: "[]", #"[{"op":"add","path":"/1","value":1}]"#, 422,
+            .invalidOperation, "",
             jsonPatch),
         refused(
-            "All steps or none", on: #"{"a":1}"#,
+            "A JSON Patch whose second step fails", on: #"{"a":1}"#,
             #"[{"op":"replace","path":"/a","value":2},{"op":"remove","path":"/b"}]"#, 422, .invalidOperation, "",
             jsonPatch),
         refused(
             "A test that fails", on: #"{"a":1}"#, #"[{"op":"test","path":"/a","value":2}]"#, 412, .preconditionFailed,
             #"{"current":{"suite":"app","key":"a","value":{"a":1},"source":"stored","revision":$1}}"#, jsonPatch),
         refused(
-            "A test by kind", on: #"{"a":"1"}"#, #"[{"op":"test","path":"/a","value":1}]"#, 412, .preconditionFailed,
+            "A test of a text with a number", on: #"{"a":"1"}"#, #"[{"op":"test","path":"/a","value":1}]"#, 412,
+            .preconditionFailed,
             "", jsonPatch),
         Row(
             "A key that was never set", given: ["PUT app/keys/a 1"], #"PATCH app/keys/b {"op":"add","by":1}"#, 404,
@@ -170,7 +177,7 @@ struct PatchingTests {
             .unknownKey),
         Row("A suite that does not exist", #"PATCH app/keys/a {"op":"add","by":1}"#, 404, .unknownSuite),
         Row(
-            "A value that is invalid", given: ["PUT app/keys/count 11", Samples.narrow],
+            "An operation on an invalid value", given: ["PUT app/keys/count 11", Samples.narrow],
             #"PATCH app/keys/count {"op":"add","by":-5}"#, 409, .invalidStored, #"{"stored":11,"errors":["*"]}"#),
         Row("A locked key", given: [Samples.schema], #"PATCH app/keys/fixed {"op":"add","by":1}"#, 403, .locked),
         Row(

@@ -32,7 +32,7 @@ struct QuotaTests {
     private func expectRefusal(
         _ request: Request, by quota: String, _ limit: Int, of daemon: TestDaemon
     ) throws {
-        let before = try daemon.world()
+        let before = try daemon.readEverything()
         let answer = try daemon.send(request)
         #expect(answer.status == 507, "\(request.target): \(answer.text)")
         #expect(answer.json?["code"] == "insufficient_storage")
@@ -41,7 +41,7 @@ struct QuotaTests {
         let detail = answer.json?["detail"]?.string ?? ""
         #expect(detail.contains("\(quota) allows \(limit); "), "\(detail)")
         try DescribedAnswers.check(answer, to: request, of: "quota")
-        #expect(try daemon.world() == before)
+        #expect(try daemon.readEverything() == before)
     }
 
     @Test("A suite over quotas.suites returns 507, and nothing is stored", arguments: newSuites)

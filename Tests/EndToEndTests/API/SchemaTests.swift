@@ -60,7 +60,7 @@ struct SchemaTests {
         Row(
             "A schema after the removal of a schema", given: [Samples.schema, "DELETE app/schema"], Samples.schema, 201),
         Row(
-            "A secret of each key that can be one",
+            "A schema with writeOnly in each location that allows it",
             ##"PUT app/schema {"additionalProperties":{"writeOnly":true},"patternProperties":{"^p":{"allOf":[{"writeOnly":true}]}},"##
                 + ##""properties":{"a":{"$ref":"#/$defs/s"}},"$defs":{"s":{"writeOnly":true}}}"##, 201),
         Row("A schema while writes must not create suites", Samples.schema, 201) { $0.writes.createsSuites = false },

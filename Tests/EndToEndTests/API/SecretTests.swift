@@ -10,23 +10,26 @@ struct SecretTests {
         PUT app/schema?onConflict=keep {"additionalProperties":false,\
         "properties":{"p":{"type":"string","writeOnly":true},"o":{}}}
         """
-    static let gone: Request = #"PUT app/schema?onConflict=keep {"additionalProperties":false,"properties":{"o":{}}}"#
-    static let lifted: Request =
+    static let schemaWithoutKey: Request =
+        #"PUT app/schema?onConflict=keep {"additionalProperties":false,"properties":{"o":{}}}"#
+    static let schemaWithoutSecret: Request =
         #"PUT app/schema {"additionalProperties":false,"properties":{"p":{"type":"string","maxLength":9}}}"#
     static let put: Request = #"PUT app/keys/p "hunter2""#
     static let jsonPatch = "Content-Type: application/json-patch+json"
 
+    /// The member `current` of a problem, without the value of the secret.
     static let hidden = #"{"current":{"key":"p","source":"stored","secret":true}}"#
 
     static let refusals: [Row] = [
         Row(
-            "If-Match", given: [schema, put], Request(#"PUT app/keys/p "x""#, "If-Match: \"999\""), 412,
+            "If-Match on a secret", given: [schema, put], Request(#"PUT app/keys/p "x""#, "If-Match: \"999\""), 412,
             .preconditionFailed, hidden),
         Row(
-            "If-Match of a removal", given: [schema, put], Request("DELETE app/keys/p", "If-Match: \"999\""), 412,
+            "If-Match on the removal of a secret", given: [schema, put],
+            Request("DELETE app/keys/p", "If-Match: \"999\""), 412,
             .preconditionFailed, hidden),
         Row(
-            "If-None-Match", given: [schema, put], Request(#"PUT app/keys/p "x""#, "If-None-Match: *"), 412,
+            "If-None-Match on a secret", given: [schema, put], Request(#"PUT app/keys/p "x""#, "If-None-Match: *"), 412,
             .preconditionFailed, hidden),
         Row(
             "A condition on the value", given: [schema, put],
@@ -41,36 +44,38 @@ struct SecretTests {
             #"POST /v1/transaction {"do":[{"op":"patch","suite":"app","key":"p","patch":[{"op":"test","path":"","value":"x"}]}]}"#,
             412, .preconditionFailed),
         Row(
-            "Written before the key was a secret", given: [put, schema],
+            "If-Match on a value from before the key was a secret", given: [put, schema],
             Request(#"PUT app/keys/p "x""#, "If-Match: \"999\""), 412, .preconditionFailed, hidden),
-        Row("A schema without the key", given: [schema, put, gone], "GET app/keys/p", 409, .invalidStored),
+        Row("A schema without the key", given: [schema, put, schemaWithoutKey], "GET app/keys/p", 409, .invalidStored),
         Row(
-            "A schema without the key, and a value from before it was a secret", given: [put, schema, gone],
+            "A schema without the key, and a value from before it was a secret",
+            given: [put, schema, schemaWithoutKey],
             "GET app/keys/p", 409, .invalidStored),
         Row(
-            "A guard after a schema without the key", given: [schema, put, gone],
+            "A guard after a schema without the key", given: [schema, put, schemaWithoutKey],
             Request("DELETE app/keys/p", "If-Match: \"999\""), 412, .preconditionFailed,
             #"{"current":{"source":"invalid","secret":true}}"#),
         Row(
             "A guard after the schema was removed", given: [schema, put, "DELETE app/schema"],
             Request("DELETE app/keys/p", "If-Match: \"999\""), 412, .preconditionFailed, hidden),
         Row(
-            "A new schema that the value does not fit", given: [schema, put],
+            "A new schema that refuses the value", given: [schema, put],
             #"PUT app/schema {"additionalProperties":{"maxLength":3}}"#, 409, .schemaConflict,
             #"{"conflicts":[{"key":"p","errors":["*"]}]}"#),
         Row(
-            "A new schema after the one before was removed", given: [schema, put, "DELETE app/schema"],
+            "A new schema that refuses the value, after the removal of the old schema",
+            given: [schema, put, "DELETE app/schema"],
             #"PUT app/schema {"additionalProperties":{"maxLength":3}}"#, 409, .schemaConflict),
         Row(
             "A new schema with a rule of the suite", given: [schema, put],
             #"PUT app/schema {"additionalProperties":true,"allOf":[{"properties":{"p":{"maxLength":3}}}]}"#, 409,
             .schemaConflict, #"{"errors":[{"key":"p","keyword":"maxLength"}]}"#),
         Row(
-            "A change in place of what was a secret", given: [schema, put, lifted],
+            "A change in place of a former secret", given: [schema, put, schemaWithoutSecret],
             #"PATCH app/keys/p {"op":"concat","text":"xxx"}"#, 422, .invalidValue,
             #"{"errors":[{"key":"p","keyword":"maxLength"}]}"#),
         Row(
-            "A rule of the suite about what was a secret",
+            "A rule of the suite about a former secret",
             given: [
                 schema, put,
                 #"PUT app/schema {"additionalProperties":true,"if":{"required":["o"]},"then":{"properties":{"p":{"maxLength":3}}}}"#,
@@ -98,20 +103,20 @@ struct SecretTests {
     @Test("An invalid value of a secret is hidden, also after a restart from the journal and from a snapshot")
     func restart() throws {
         let first = try TestDaemon()
-        for request in [Self.schema, Self.put, Self.gone] { try first.done(request) }
-        func expectSilence(_ daemon: TestDaemon, _ when: String) throws {
+        for request in [Self.schema, Self.put, Self.schemaWithoutKey] { try first.done(request) }
+        func expectHidden(_ daemon: TestDaemon, _ when: String) throws {
             for reading in Self.readings {
                 let answer = try daemon.send(Request(reading))
                 #expect(answer.text.contains("\"p\""), "\(when): \(reading): \(answer.text)")
                 #expect(!answer.text.contains(Self.value), "\(when): \(reading): \(answer.text)")
             }
         }
-        try expectSilence(first, "before")
+        try expectHidden(first, "before")
         let crashed = try TestDaemon(in: TemporaryDirectory(copyOf: first.directory))
-        try expectSilence(crashed, "from the journal")
+        try expectHidden(crashed, "from the journal")
         first.stop()
         let again = try TestDaemon(in: first.directory)
-        try expectSilence(again, "from the snapshot")
+        try expectHidden(again, "from the snapshot")
         try again.done("DELETE app/schema")
         #expect(try again.send("GET app/keys/p").json?["secret"] == true)
     }
@@ -119,34 +124,40 @@ struct SecretTests {
     static let marks: [Row] = [
         Row("A secret", given: [schema, put], "GET app/keys/p", 200, nil, #"{"value":"hunter2","secret":true}"#),
         Row("A key that became a secret", given: [put, schema], "GET app/keys/p", 200, nil, #"{"secret":true}"#),
-        Row("A former secret", given: [schema, put, lifted], "GET app/keys/p", 200, nil, #"{"secret":true}"#),
         Row(
-            "What was one, without a schema", given: [schema, put, "DELETE app/schema"], "GET app/keys/p", 200, nil,
+            "A former secret", given: [schema, put, schemaWithoutSecret], "GET app/keys/p", 200, nil,
             #"{"secret":true}"#),
         Row(
-            "Changed in place after it was one",
-            given: [schema, put, lifted, #"PATCH app/keys/p {"op":"concat","text":"x"}"#], "GET app/keys/p", 200, nil,
+            "A former secret after the removal of the schema", given: [schema, put, "DELETE app/schema"],
+            "GET app/keys/p", 200, nil,
+            #"{"secret":true}"#),
+        Row(
+            "A former secret after a change in place",
+            given: [schema, put, schemaWithoutSecret, #"PATCH app/keys/p {"op":"concat","text":"x"}"#],
+            "GET app/keys/p", 200, nil,
             #"{"value":"hunter2x","secret":true}"#),
         Row(
-            "Written anew after it was one", given: [schema, put, lifted, #"PUT app/keys/p "open""#], "GET app/keys/p",
+            "A former secret after a new value", given: [schema, put, schemaWithoutSecret, #"PUT app/keys/p "open""#],
+            "GET app/keys/p",
             200, nil, #"{"value":"open"}"#, lacks: ["secret"]),
         Row(
-            "A change away from what was one", given: [schema, put, lifted, #"PUT app/keys/p "open""#],
+            "The change from a former secret to a new value",
+            given: [schema, put, schemaWithoutSecret, #"PUT app/keys/p "open""#],
             "GET app/observe?since=$3&wait=0", 200, nil, #"{"changes":[{"old":"hunter2","new":"open","secret":true}]}"#),
         Row(
-            "A change from before the key was one", given: [#"PUT app/keys/p "a""#, put, schema],
+            "A change from before the key was a secret", given: [#"PUT app/keys/p "a""#, put, schema],
             "GET app/observe?since=$1&wait=0", 200, nil,
             #"{"changes":[{"old":"a","new":"hunter2","secret":true,"revision":$2}]}"#),
         Row(
-            "A suite from before the key was one", given: [put, schema], "GET app/keys?at=$1", 200, nil,
+            "A past suite from before the key was a secret", given: [put, schema], "GET app/keys?at=$1", 200, nil,
             #"{"keys":[{"key":"p","value":"hunter2","secret":true}]}"#),
         Row(
-            "An answer given again from before the key was one",
+            "A replayed answer from before the key was a secret",
             given: [Request(#"PUT app/keys/p "hunter2""#, "Idempotency-Key: k"), schema],
             Request(#"PUT app/keys/p "hunter2""#, "Idempotency-Key: k"), 201, nil, #"{"replayed":true,"secret":true}"#),
     ]
 
-    @Test("A current or former secret is marked as a secret", arguments: marks)
+    @Test("A current or former secret is marked as a secret until a new value is stored", arguments: marks)
     func mark(row: Row) throws {
         try row.check()
     }

@@ -12,28 +12,28 @@ struct ServiceTests {
         Row(
             "The service", given: ["PUT app/keys/a 1"], "GET /v1", 200, nil,
             #"{"name":"settingsd","version":"*","revision":$1,"cursor":"*","links":{"suites":"/v1/suites"}}"#),
-        Row("The description", "GET /openapi.json", 200, nil, #"{"openapi":"3.1.0"}"#),
-        Row("What is counted", "GET /metrics", 200, fields: ["Content-Type: text/plain; version=0.0.4; charset=utf-8"]),
+        Row("The OpenAPI description", "GET /openapi.json", 200, nil, #"{"openapi":"3.1.0"}"#),
+        Row("The metrics", "GET /metrics", 200, fields: ["Content-Type: text/plain; version=0.0.4; charset=utf-8"]),
         Row(
             "Options of a setting", "OPTIONS app/keys/a", 204, text: "",
             fields: ["Allow: GET, HEAD, PUT, PATCH, DELETE, OPTIONS", "Content-Length:"]),
         Row("Options of a request with parameters", "OPTIONS app?prefix=a&view=stored&drop&dryRun", 204),
         Row(
-            "Options with what is no parameter", "OPTIONS /v1/suites?limt=1", 400, .badRequest,
+            "Options with an unknown parameter", "OPTIONS /v1/suites?limt=1", 400, .badRequest,
             #"{"detail":"*limt*limit*","didYouMean":["limit"]}"#),
         Row(
-            "Options of what has no parameters", "OPTIONS /healthz?a", 400, .badRequest,
+            "Options of a path without parameters, with a parameter", "OPTIONS /healthz?a", 400, .badRequest,
             #"{"detail":"*parameter a*"}"#),
         Row("Options with a parameter that occurs twice", "OPTIONS app?drop&drop", 400, .badRequest),
-        Row("Options with a query that is none", "OPTIONS app?%zz", 400, .badRequest),
+        Row("Options with a malformed query", "OPTIONS app?%zz", 400, .badRequest),
         Row("Options with an empty query", "OPTIONS app?", 204),
         Row("Options of the suites", "OPTIONS /v1/suites", 204, fields: ["Allow: GET, HEAD, OPTIONS"]),
         Row("Options of a suite", "OPTIONS app", 204, fields: ["Allow: GET, HEAD, PUT, PATCH, DELETE, OPTIONS"]),
         Row("Options of a schema", "OPTIONS app/schema", 204, fields: ["Allow: GET, HEAD, PUT, DELETE, OPTIONS"]),
         Row("Options of transactions", "OPTIONS /v1/transaction", 204, fields: ["Allow: POST, OPTIONS"]),
         Row("Options of the server", "OPTIONS *", 204, fields: ["Allow: GET, HEAD, OPTIONS, PUT, PATCH, DELETE, POST"]),
-        Row("Options of nothing", "OPTIONS /v2", 404, .unknownPath),
-        Row("The head of a transaction", "HEAD /v1/transaction", 405, .methodNotAllowed),
+        Row("Options of an unknown path", "OPTIONS /v2", 404, .unknownPath),
+        Row("HEAD of a transaction", "HEAD /v1/transaction", 405, .methodNotAllowed),
     ]
 
     @Test("The service resources return the documented answers", arguments: rows)
@@ -153,27 +153,33 @@ struct DescriptionTests {
         Row("A flag that is bare", "PUT app/keys/a?dryRun 1", 201, nil, #"{"dryRun":true}"#),
         Row("A flag that is off", "PUT app/keys/a?dryRun=false 1", 201, lacks: ["dryRun"]),
         Row("A flag in capitals", "PUT app/keys/a?dryRun=TRUE 1", 400, .badRequest),
-        Row("A parameter behind which nothing comes", "GET app/keys/a?raw&", 200, text: "1").after("PUT app/keys/a 1"),
-        Row("A parameter before which nothing comes", "GET app/keys/a?&raw", 400, .badRequest),
-        Row("An empty after", "GET app/keys?after=", 200, nil, #"{"keys":[{"key":"a"}]}"#).after("PUT app/keys/a 1"),
-        Row("An empty after of suites", "GET /v1/suites?after=", 200, nil, #"{"suites":[{"suite":"app"}]}"#).after(
+        Row("A query that ends with an ampersand", "GET app/keys/a?raw&", 200, text: "1").after("PUT app/keys/a 1"),
+        Row("A query that begins with an ampersand", "GET app/keys/a?&raw", 400, .badRequest),
+        Row("An empty parameter `after` for keys", "GET app/keys?after=", 200, nil, #"{"keys":[{"key":"a"}]}"#).after(
             "PUT app/keys/a 1"),
-        Row("After what is no key", "GET app/keys?after=%00", 200, nil, #"{"keys":[{"key":"a"}]}"#).after(
+        Row(
+            "An empty parameter `after` for suites", "GET /v1/suites?after=", 200, nil, #"{"suites":[{"suite":"app"}]}"#
+        ).after(
             "PUT app/keys/a 1"),
-        Row("An after without a value", "GET app/keys?after", 400, .badRequest),
-        Row("Two keys", "GET app/observe?key=a&key=b", 200).after("PUT app/keys/a 1"),
-        Row("A key that is none", "GET app/observe?key=..", 400, .badRequest).after("PUT app/keys/a 1"),
-        Row("An empty key", "GET app/observe?key=", 400, .badRequest).after("PUT app/keys/a 1"),
+        Row(
+            "A parameter `after` that is not a key name", "GET app/keys?after=%00", 200, nil, #"{"keys":[{"key":"a"}]}"#
+        ).after(
+            "PUT app/keys/a 1"),
+        Row("A parameter `after` without a value", "GET app/keys?after", 400, .badRequest),
+        Row("Two parameters `key`", "GET app/observe?key=a&key=b", 200).after("PUT app/keys/a 1"),
+        Row("A parameter `key` that is not a key name", "GET app/observe?key=..", 400, .badRequest).after(
+            "PUT app/keys/a 1"),
+        Row("An empty parameter `key`", "GET app/observe?key=", 400, .badRequest).after("PUT app/keys/a 1"),
         Row("Observing from an invalid cursor", "GET app/observe?since=a", 400, .badRequest).after("PUT app/keys/a 1"),
-        Row("A suite that is none", "GET /v1/observe?suite=.a", 400, .badRequest),
+        Row("A parameter `suite` that is not a suite name", "GET /v1/observe?suite=.a", 400, .badRequest),
         Row("A number with a sign", "GET app/keys?limit=+1", 400, .badRequest).after("PUT app/keys/a 1"),
         Row("A number that is too large", "GET app/keys/a?wait=301", 400, .badRequest),
-        Row("A map with a key that is none", #"PUT app {"":1}"#, 400, .badRequest),
-        Row("A list for a map", "PATCH app []", 400, .badRequest),
+        Row("A map with an empty key name", #"PUT app {"":1}"#, 400, .badRequest),
+        Row("A merge whose body is an array", "PATCH app []", 400, .badRequest),
         Row(
             "A merge patch of a suite", Request(#"PATCH app {"a":1}"#, "Content-Type: application/merge-patch+json"),
             200),
-        Row("A schema that is no object", "PUT app/schema []", 422, .invalidSchema),
+        Row("A schema that is not an object", "PUT app/schema []", 422, .invalidSchema),
     ]
 
     @Test("The daemon and the OpenAPI description accept the same requests", arguments: rows)

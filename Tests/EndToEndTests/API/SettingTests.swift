@@ -36,14 +36,15 @@ struct SettingTests {
             "A key that the schema does not allow", given: [Samples.schema], "GET app/keys/volum", 404, .unknownKey,
             #"{"didYouMean":["volume"]}"#, fields: ["Settings-Source:", "ETag:"]),
         Row(
-            "The last part of a key's name",
+            "A key that is the last part of another key's name",
             given: [#"PUT app/schema {"additionalProperties":false,"properties":{"player.volume":{"type":"number"}}}"#],
             "GET app/keys/volume", 404, .unknownKey, #"{"didYouMean":["player.volume"]}"#),
         Row(
             "A suite that does not exist", given: ["PUT app/keys/a 1"], "GET ap/keys/a", 404, .unknownSuite,
             #"{"didYouMean":["app"]}"#, fields: ["Settings-Source:"]),
         Row(
-            "The last part of a suite's name", given: ["PUT com.my.player/keys/a 1", "PUT com.my.playe/keys/a 1"],
+            "A suite that is the last part of other suites' names",
+            given: ["PUT com.my.player/keys/a 1", "PUT com.my.playe/keys/a 1"],
             "GET player/keys/a", 404, .unknownSuite, #"{"didYouMean":["com.my.player","com.my.playe"]}"#),
         Row(
             "A value that is invalid", given: ["PUT app/keys/count 11", Samples.narrow], "GET app/keys/count", 409,
@@ -255,7 +256,7 @@ struct MinimalAnswerTests {
             200,
             nil, #"{"value":1}"#, fields: ["Preference-Applied:"]),
         Row(
-            "Among other preferences",
+            "The preference among other preferences",
             Request(transaction, "Prefer: wait=10, Return = \"minimal\"; x=1, respond-async"), 200, nil,
             #"{"changed":true}"#, lacks: ["changes"], fields: [applied]),
         Row(

@@ -8,12 +8,14 @@ struct SuiteTests {
     static let three: [Request] = ["PUT app/keys/a 1", "PUT app.ui/keys/b 1", "PUT zoo/keys/c 1"]
 
     static let listing: [Row] = [
-        Row("None", "GET /v1/suites", 200, nil, #"{"suites":[],"revision":$0}"#, lacks: ["next"]),
+        Row("No suites", "GET /v1/suites", 200, nil, #"{"suites":[],"revision":$0}"#, lacks: ["next"]),
         Row(
-            "All", given: three, "GET /v1/suites", 200, nil,
+            "All suites", given: three, "GET /v1/suites", 200, nil,
             #"{"suites":[{"suite":"app","keyCount":1,"revision":$1,"hasSchema":false},{"suite":"app.ui"},{"suite":"zoo"}],"#
                 + #""revision":$3}"#, lacks: ["next"]),
-        Row("By prefix", given: three, "GET /v1/suites?prefix=app.", 200, nil, #"{"suites":[{"suite":"app.ui"}]}"#),
+        Row(
+            "Suites with a prefix", given: three, "GET /v1/suites?prefix=app.", 200, nil,
+            #"{"suites":[{"suite":"app.ui"}]}"#),
         Row(
             "A page", given: three, "GET /v1/suites?limit=2", 200, nil,
             #"{"suites":[{"suite":"app"},{"suite":"app.ui"}],"next":"app.ui"}"#),
@@ -24,31 +26,55 @@ struct SuiteTests {
             "A page that is just full", given: three, "GET /v1/suites?limit=3", 200, nil, #"{"suites":["*","*","*"]}"#,
             lacks: ["next"]),
         Row(
-            "After a name that is not there", given: three, "GET /v1/suites?after=b", 200, nil,
+            "Suites after a missing name", given: three, "GET /v1/suites?after=b", 200, nil,
             #"{"suites":[{"suite":"zoo"}]}"#),
         Row(
             "A page of a prefix", given: three, "GET /v1/suites?prefix=app&limit=1&after=app", 200, nil,
             #"{"suites":[{"suite":"app.ui"}]}"#, lacks: ["next"]),
         Row(
-            "With a schema", given: [Samples.schema, "PUT app/keys/x-more 1"], "GET /v1/suites", 200, nil,
+            "A suite with a schema", given: [Samples.schema, "PUT app/keys/x-more 1"], "GET /v1/suites", 200, nil,
             #"{"suites":[{"suite":"app","keyCount":8,"hasSchema":true,"revision":$2}]}"#),
         Row(
-            "With a value that the schema does not allow",
+            "A suite with an invalid value",
             given: [
                 "PUT app/keys/a 5", "PUT app/keys/b 1",
                 #"PUT app/schema?onConflict=keep {"additionalProperties":{"maximum":3}}"#,
             ], "GET /v1/suites", 200, nil, #"{"suites":[{"suite":"app","keyCount":2,"invalidCount":1}]}"#),
         Row(
-            "With a value that is valid again",
+            "A suite whose invalid values were corrected",
             given: [
                 "PUT app/keys/a 5", "PUT app/keys/b 5",
                 #"PUT app/schema?onConflict=keep {"additionalProperties":{"maximum":3}}"#, "PUT app/keys/a 3",
                 "DELETE app/keys/b",
             ], "GET /v1/suites", 200, nil, #"{"suites":[{"suite":"app","keyCount":1,"invalidCount":0}]}"#),
         Row(
-            "An empty suite stays", given: ["PUT app/keys/a 1", "DELETE app/keys/a"], "GET /v1/suites", 200, nil,
+            "A suite without values", given: ["PUT app/keys/a 1", "DELETE app/keys/a"], "GET /v1/suites", 200, nil,
             #"{"suites":[{"suite":"app","keyCount":0,"revision":$2,"hasSchema":false}]}"#),
+        Row(
+            "Without dropped suites", given: dropped, "GET /v1/suites?dropped=false", 200, nil,
+            #"{"suites":[{"suite":"app.ui"}]}"#, lacks: ["next"]),
+        Row(
+            "With dropped suites", given: dropped, "GET /v1/suites?dropped", 200, nil,
+            #"{"suites":[{"suite":"app","keyCount":0,"invalidCount":0,"revision":$4,"hasSchema":false,"dropped":true},"#
+                + #"{"suite":"app.ui","revision":$2},{"suite":"zoo","revision":$5,"dropped":true}]}"#, lacks: ["next"]),
+        Row(
+            "A page that ends at a dropped suite", given: dropped, "GET /v1/suites?dropped&limit=1", 200, nil,
+            #"{"suites":[{"suite":"app"}],"next":"app"}"#),
+        Row(
+            "A page that ends before a dropped suite", given: dropped, "GET /v1/suites?dropped&limit=1&after=app", 200,
+            nil, #"{"suites":[{"suite":"app.ui"}],"next":"app.ui"}"#),
+        Row(
+            "A page of dropped suites that is just full", given: dropped, "GET /v1/suites?dropped&limit=2&after=app",
+            200,
+            nil, #"{"suites":["*","*"]}"#, lacks: ["next"]),
+        Row(
+            "A dropped suite by prefix", given: dropped, "GET /v1/suites?dropped&prefix=z", 200, nil,
+            #"{"suites":[{"suite":"zoo"}]}"#),
+        Row(
+            "A dropped suite that was created again", given: dropped + ["PUT zoo/keys/c 2"],
+            "GET /v1/suites?dropped&prefix=z", 200, nil, #"{"suites":[{"suite":"zoo","keyCount":1,"revision":$6}]}"#),
     ]
+    static let dropped = three + ["DELETE app?drop", "DELETE zoo?drop"]
 
     static let reading: [Row] = [
         Row(
@@ -57,37 +83,40 @@ struct SuiteTests {
             #"{"suite":"app","revision":$2,"schemaRevision":$1,"values":{"count":3,"fixed":1,"isOn":false,"volume":0.5}}"#,
             lacks: ["invalid", "secrets"], fields: ["ETag: \"$2\""]),
         Row(
-            "With invalid values", given: [#"PUT app {"count":11,"old":1,"volume":2}"#, Samples.narrow], "GET app",
+            "A suite with invalid values", given: [#"PUT app {"count":11,"old":1,"volume":2}"#, Samples.narrow],
+            "GET app",
             200, nil,
             #"{"values":{"volume":2},"invalid":{"count":{"stored":11,"errors":[{"keyword":"maximum"}]},"#
                 + #""old":{"stored":1,"errors":[{"keyword":"additionalProperties"}]}}}"#),
         Row(
-            "By prefix", given: [#"PUT app {"player.a":1,"player.b":2,"player":3,"players":4}"#],
+            "Keys with a prefix", given: [#"PUT app {"player.a":1,"player.b":2,"player":3,"players":4}"#],
             "GET app?prefix=player.", 200, nil, #"{"values":{"player.a":1,"player.b":2}}"#),
         Row(
-            "By a prefix that is literal", given: [#"PUT app {"a*":1,"ab":2}"#], "GET app?prefix=a*&raw", 200,
+            "A prefix with a star, which is literal", given: [#"PUT app {"a*":1,"ab":2}"#], "GET app?prefix=a*&raw",
+            200,
             text: #"{"a*":1}"#),
         Row(
-            "By a prefix in UTF-8", given: [#"PUT app {"é1":1,"e":2}"#], "GET app?prefix=%C3%A9&raw", 200,
+            "A prefix in UTF-8", given: [#"PUT app {"é1":1,"e":2}"#], "GET app?prefix=%C3%A9&raw", 200,
             text: #"{"é1":1}"#),
-        Row("By an empty prefix", given: [#"PUT app {"a":1}"#], "GET app?prefix=&raw", 200, text: #"{"a":1}"#),
+        Row("An empty prefix of a read", given: [#"PUT app {"a":1}"#], "GET app?prefix=&raw", 200, text: #"{"a":1}"#),
         Row(
-            "What is stored", given: [Samples.schema, "PUT app/keys/count 3"], "GET app?view=stored&raw", 200,
+            "The view `stored`", given: [Samples.schema, "PUT app/keys/count 3"], "GET app?view=stored&raw", 200,
             text: #"{"count":3}"#),
         Row(
             "The view `stored` without invalid values", given: ["PUT app/keys/count 11", Samples.narrow],
             "GET app?view=stored", 200, nil, #"{"values":{},"invalid":{"count":{"stored":11}}}"#),
         Row(
-            "Defaults", given: [Samples.schema, "PUT app/keys/volume 1"], "GET app?view=default&raw", 200,
+            "The view `default`", given: [Samples.schema, "PUT app/keys/volume 1"], "GET app?view=default&raw", 200,
             text: #"{"fixed":1,"isOn":false,"volume":0.5}"#),
         Row(
-            "Defaults by prefix", given: [Samples.schema], "GET app?view=default&raw&prefix=v", 200,
+            "The view `default` with a prefix", given: [Samples.schema], "GET app?view=default&raw&prefix=v", 200,
             text: #"{"volume":0.5}"#),
         Row(
-            "Effective by name", given: [Samples.schema], "GET app?view=effective&raw&prefix=v", 200,
+            "The view `effective` by its name", given: [Samples.schema], "GET app?view=effective&raw&prefix=v", 200,
             text: #"{"volume":0.5}"#),
         Row(
-            "Defaults of an open suite", given: ["PUT app/keys/a 1"], "GET app?view=default", 200, nil,
+            "The view `default` of a suite without a schema", given: ["PUT app/keys/a 1"], "GET app?view=default", 200,
+            nil,
             #"{"values":{}}"#),
         Row(
             "A secret, with every grant",
@@ -103,7 +132,8 @@ struct SuiteTests {
 
     static let keys: [Row] = [
         Row(
-            "All with schema and whether they can be written", given: [Samples.narrow, "PUT app/keys/count 3"],
+            "All keys, with their schemas and whether they can be written",
+            given: [Samples.narrow, "PUT app/keys/count 3"],
             "GET app/keys", 200, nil,
             #"{"suite":"app","revision":$2,"keys":[{"suite":"app","key":"count","value":3,"source":"stored","revision":$2,"#
                 + #""schema":{"type":"integer","minimum":0,"maximum":10},"writable":true},"#
@@ -113,10 +143,11 @@ struct SuiteTests {
             "A locked key", given: [Samples.schema], "GET app/keys?prefix=fixed", 200, nil,
             #"{"keys":[{"key":"fixed","value":1,"source":"default","revision":$1,"writable":false}]}"#),
         Row(
-            "Of an open suite", given: [#"PUT app {"b":1,"a":2}"#], "GET app/keys", 200, nil,
+            "The keys of a suite without a schema", given: [#"PUT app {"b":1,"a":2}"#], "GET app/keys", 200, nil,
             #"{"keys":[{"key":"a","writable":true},{"key":"b"}]}"#),
         Row(
-            "What is invalid", given: ["PUT app/keys/old 11", Samples.narrow], "GET app/keys?prefix=o", 200, nil,
+            "A key with an invalid value", given: ["PUT app/keys/old 11", Samples.narrow], "GET app/keys?prefix=o", 200,
+            nil,
             #"{"keys":[{"key":"old","value":null,"source":"invalid","stored":11,"errors":["*"],"writable":false}]}"#),
         Row(
             "A key that a pattern admits", given: [Samples.schema, "PUT app/keys/x-1 1"], "GET app/keys?prefix=x", 200,
@@ -136,7 +167,8 @@ struct SuiteTests {
             "GET app/keys?limit=2&prefix=p&after=p1", 200, nil, #"{"keys":[{"key":"p2"},{"key":"p3"}]}"#,
             lacks: ["next"]),
         Row(
-            "After what is before the prefix", given: [#"PUT app {"a":1,"p":1}"#], "GET app/keys?prefix=p&after=a", 200,
+            "Keys with a prefix, after a key that comes before the prefix", given: [#"PUT app {"a":1,"p":1}"#],
+            "GET app/keys?prefix=p&after=a", 200,
             nil, #"{"keys":[{"key":"p"}]}"#),
     ]
 
@@ -179,7 +211,7 @@ struct SuiteTests {
 
     static let patching: [Row] = [
         Row(
-            "A map is merged", given: [#"PUT app {"a":1,"b":{"x":1,"y":2},"c":3,"d":4}"#],
+            "A merge of a map", given: [#"PUT app {"a":1,"b":{"x":1,"y":2},"c":3,"d":4}"#],
             #"PATCH app {"a":null,"b":{"x":null,"z":3},"c":{"n":null},"e":[1]}"#, 200, nil,
             #"{"revision":$2,"changed":true,"changes":[{"suite":"app","key":"a","old":1,"new":null,"oldSource":"stored","#
                 + #""source":"unset","revision":$2,"modified":"*"},{"key":"b","new":{"y":2,"z":3}},"#
@@ -190,36 +222,37 @@ struct SuiteTests {
             #"{"changes":[{"key":"o","old":null,"new":{"b":1,"c":{}}}]}"#,
             then: [("GET app?raw", #"{"o":{"b":1,"c":{}}}"#)]),
         Row(
-            "The same merge twice", given: [#"PATCH app {"o":{"a":null,"b":1},"n":{"a":null}}"#],
+            "The second of two equal merges", given: [#"PATCH app {"o":{"a":null,"b":1},"n":{"a":null}}"#],
             #"PATCH app {"o":{"a":null,"b":1},"n":{"a":null}}"#, 200, nil, #"{"changed":false}"#),
         Row(
-            "An object merges into a default",
+            "A merge of an object into a default",
             given: [#"PUT app/schema {"additionalProperties":false,"properties":{"o":{"default":{"a":1}}}}"#],
             #"PATCH app {"o":{"b":2}}"#, 200, nil, #"{"changes":[{"key":"o","old":{"a":1},"new":{"a":1,"b":2}}]}"#),
-        Row("A merge creates a suite", #"PATCH app {"a":1}"#, 200, nil, #"{"changed":true}"#),
+        Row("A merge into a missing suite", #"PATCH app {"a":1}"#, 200, nil, #"{"changed":true}"#),
         Row(
             "A merge without a stored value creates no suite", #"PATCH app {"a":null}"#, 200, nil,
             #"{"revision":$0,"changed":false,"changes":[]}"#),
         Row(
-            "Nothing to merge", given: [#"PUT app {"a":1}"#], #"PATCH app {"a":1}"#, 200, nil,
+            "A merge of present values", given: [#"PUT app {"a":1}"#], #"PATCH app {"a":1}"#, 200, nil,
             #"{"revision":$1,"changed":false,"changes":[]}"#),
         Row(
-            "A leftover is removed", given: ["PUT app/keys/old 1", Samples.narrow], #"PATCH app {"old":null}"#, 200,
+            "Null for a value that the schema no longer lists", given: ["PUT app/keys/old 1", Samples.narrow],
+            #"PATCH app {"old":null}"#, 200,
             nil, #"{"changes":[{"key":"old","old":null,"oldSource":"invalid","source":"unset"}]}"#),
         Row(
-            "All violations are listed", given: [Samples.schema],
+            "A merge with several violations, which are all listed", given: [Samples.schema],
             #"PATCH app {"volume":2,"name":"long","nothing":1,"count":1.5}"#, 422, .unknownKey,
             #"{"errors":[{"suite":"app","key":"nothing","pointer":"/nothing"},{"key":"volume","pointer":"/volume"},"#
                 + #"{"key":"name"},{"key":"count"}]}"#),
         Row(
-            "Nothing is merged if one value is invalid", given: [Samples.schema],
+            "A merge of a valid and an invalid value", given: [Samples.schema],
             #"PATCH app {"volume":1,"name":"long"}"#,
             422, .invalidValue, #"{"errors":[{"suite":"app","key":"name","pointer":"/name","keyword":"maxLength"}]}"#),
         Row(
-            "Whatever type it is said to have", given: [#"PUT app {"a":1}"#],
+            "A merge with another Content-Type", given: [#"PUT app {"a":1}"#],
             Request(#"PATCH app {"a":null}"#, "Content-Type: application/merge-patch+json"), 200),
         Row(
-            "Without changing anything", #"PATCH app?dryRun {"a":1}"#, 200, nil,
+            "A dry run of a merge", #"PATCH app?dryRun {"a":1}"#, 200, nil,
             #"{"revision":$0,"changed":true,"dryRun":true,"changes":[{"key":"a","new":1,"revision":$0}]}"#),
         Row(
             "A locked key by an administrator", given: [Samples.schema], #"PATCH app?override=locked {"fixed":2}"#, 200),
@@ -227,18 +260,22 @@ struct SuiteTests {
 
     static let putting: [Row] = [
         Row(
-            "The map is what is stored", given: [#"PUT app {"a":1,"b":2}"#], #"PUT app {"b":3,"c":null}"#, 200, nil,
+            "A map that replaces all stored values", given: [#"PUT app {"a":1,"b":2}"#], #"PUT app {"b":3,"c":null}"#,
+            200, nil,
             #"{"changed":true,"changes":[{"key":"b","old":2,"new":3},{"key":"c","new":null,"source":"stored"},"#
                 + #"{"key":"a","new":null,"source":"unset"}]}"#, then: [("GET app", #"{"values":{"b":3,"c":null}}"#)]),
         Row(
-            "Back to the defaults", given: [Samples.schema, "PUT app/keys/volume 1"], "PUT app {}", 200, nil,
+            "An empty map, which resets keys to their defaults", given: [Samples.schema, "PUT app/keys/volume 1"],
+            "PUT app {}", 200, nil,
             #"{"changes":[{"key":"volume","old":1,"new":0.5,"source":"default"}]}"#),
         Row(
-            "Leftovers are removed", given: ["PUT app/keys/old 1", Samples.narrow], "PUT app {}", 200, nil,
+            "An empty map, which removes values that the schema no longer lists",
+            given: ["PUT app/keys/old 1", Samples.narrow], "PUT app {}", 200, nil,
             #"{"changes":[{"key":"old","oldSource":"invalid"}]}"#),
-        Row("Nothing to store", "PUT app {}", 200, nil, #"{"changed":false}"#),
+        Row("An empty map for a missing suite", "PUT app {}", 200, nil, #"{"changed":false}"#),
         Row(
-            "A locked key that is left out", given: [Samples.schema, "PUT app/keys/fixed?override=locked 2"],
+            "A map without a locked key that has a stored value",
+            given: [Samples.schema, "PUT app/keys/fixed?override=locked 2"],
             "PUT app {}", 403, .locked),
         Row(
             "A locked key with the value that is stored",
@@ -267,54 +304,56 @@ struct SuiteTests {
             "An unknown key", given: [Samples.schema], #"PUT app {"volum":1}"#, 422, .unknownKey,
             #"{"pointer":"/volum","didYouMean":["volume"]}"#),
         Row(
-            "Whatever type it is said to have",
+            "A map with another Content-Type",
             Request(#"PUT app {"a":1}"#, "Content-Type: application/json-patch+json"), 200),
         Row(
-            "Without changing anything", given: [#"PUT app {"a":1}"#], "PUT app?dryRun {}", 200, nil,
+            "A dry run of an empty map", given: [#"PUT app {"a":1}"#], "PUT app?dryRun {}", 200, nil,
             #"{"revision":$1,"changed":true,"dryRun":true,"changes":[{"key":"a"}]}"#),
     ]
 
     static let deleting: [Row] = [
         Row(
-            "All that is stored", given: [Samples.schema, #"PATCH app {"volume":1,"count":1}"#], "DELETE app", 200, nil,
+            "A reset of a suite", given: [Samples.schema, #"PATCH app {"volume":1,"count":1}"#], "DELETE app", 200, nil,
             #"{"changed":true,"changes":[{"key":"count","source":"unset"},{"key":"volume","new":0.5,"source":"default"}]}"#,
             then: [("GET app?view=stored", #"{"values":{}}"#)]),
         Row(
-            "Some", given: [#"PUT app {"p.a":1,"p.b":1,"q":1}"#], "DELETE app?prefix=p.", 200, nil,
+            "A reset of the keys with a prefix", given: [#"PUT app {"p.a":1,"p.b":1,"q":1}"#], "DELETE app?prefix=p.",
+            200, nil,
             #"{"changes":[{"key":"p.a"},{"key":"p.b"}]}"#, then: [("GET app", #"{"values":{"q":1}}"#)]),
         Row(
-            "None", given: [#"PUT app {"p.a":1}"#], "DELETE app?prefix=z", 200, nil, #"{"changed":false,"changes":[]}"#),
+            "A reset of a prefix without keys", given: [#"PUT app {"p.a":1}"#], "DELETE app?prefix=z", 200, nil,
+            #"{"changed":false,"changes":[]}"#),
         Row(
-            "Locked keys elsewhere",
+            "A reset of a prefix in a suite with a locked key",
             given: [Samples.schema, "PUT app/keys/fixed?override=locked 2", "PUT app/keys/count 1"],
             "DELETE app?prefix=c", 200),
         Row(
             "A locked key", given: [Samples.schema, "PUT app/keys/fixed?override=locked 2"], "DELETE app", 403, .locked),
         Row("A suite that does not exist", "DELETE app", 404, .unknownSuite),
         Row(
-            "The suite itself", given: [Samples.schema, "PUT app/keys/volume 1"], "DELETE app?drop=true", 200, nil,
+            "A drop of a suite", given: [Samples.schema, "PUT app/keys/volume 1"], "DELETE app?drop=true", 200, nil,
             #"{"revision":$3,"changed":true,"changes":[{"key":"fixed","old":1,"source":"unset"},{"key":"isOn"},"#
                 + #"{"key":"volume","old":1,"new":null,"oldSource":"stored","source":"unset"}]}"#,
             then: [("GET app", #"{"code":"unknown_suite"}"#), ("GET /v1/suites", #"{"suites":[],"revision":$3}"#)]),
         Row(
-            "A suite that is empty", given: ["PUT app/keys/a 1", "DELETE app"], "DELETE app?drop", 200, nil,
+            "A drop of a suite without values", given: ["PUT app/keys/a 1", "DELETE app"], "DELETE app?drop", 200, nil,
             #"{"changed":true,"changes":[]}"#),
-        Row("A suite that does not exist, dropped", "DELETE app?drop", 404, .unknownSuite),
+        Row("A drop of a missing suite", "DELETE app?drop", 404, .unknownSuite),
         Row(
-            "Not the suite itself", given: ["PUT app/keys/a 1"], "DELETE app?drop=false", 200, nil, "",
+            "A reset with drop=false", given: ["PUT app/keys/a 1"], "DELETE app?drop=false", 200, nil, "",
             then: [("GET app", #"{"values":{}}"#)]),
         Row(
             "An empty prefix", given: ["PUT app/keys/a 1"], "DELETE app?prefix=", 400, .badRequest,
             then: [("GET app/keys/a", #"{"value":1}"#)]),
         Row("An empty prefix with a drop", given: ["PUT app/keys/a 1"], "DELETE app?drop&prefix=", 400, .badRequest),
         Row(
-            "Part of a suite cannot be dropped", given: ["PUT app/keys/a 1"], "DELETE app?drop&prefix=a", 400,
+            "A drop with a prefix", given: ["PUT app/keys/a 1"], "DELETE app?drop&prefix=a", 400,
             .badRequest),
         Row(
-            "Locked keys with their suite", given: [Samples.schema, "PUT app/keys/fixed?override=locked 2"],
+            "A drop of a suite with a locked key", given: [Samples.schema, "PUT app/keys/fixed?override=locked 2"],
             "DELETE app?drop", 403, .locked),
         Row(
-            "Without changing anything", given: ["PUT app/keys/a 1"], "DELETE app?drop&dryRun", 200, nil,
+            "A dry run of a drop", given: ["PUT app/keys/a 1"], "DELETE app?drop&dryRun", 200, nil,
             #"{"revision":$1,"changed":true,"dryRun":true}"#),
     ]
 

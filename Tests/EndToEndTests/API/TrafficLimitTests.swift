@@ -11,7 +11,8 @@ import Testing
 /// The limits on each caller: requests per second, connections, watchers.
 @Suite(.ownThread)
 struct TrafficLimitTests {
-    private static func slow(_ configuration: inout Configuration) {
+    /// Limits each caller to one request per second, and five requests at once.
+    private static func limitRate(_ configuration: inout Configuration) {
         configuration.rate.perSecond = 1
         configuration.rate.burst = 5
     }
@@ -28,7 +29,7 @@ struct TrafficLimitTests {
 
     @Test("A caller over its rate gets 429 with Retry-After and keeps the connection; other callers are served")
     func rate() throws {
-        let guarded = try GuardedDaemon(["one": ["*:read,admin"], "other": ["*:read"]], Self.slow)
+        let guarded = try GuardedDaemon(["one": ["*:read,admin"], "other": ["*:read"]], Self.limitRate)
         let request = guarded.signed("GET /v1", as: "one")
         let client = try guarded.daemon.connect()
         #expect(try statuses(Self.times(7, request), on: client) == [200, 200, 200, 200, 200, 429, 429])
@@ -57,7 +58,7 @@ struct TrafficLimitTests {
     @Test("Without a credential, the rate applies to the IPv4 address or to the /64 prefix of the IPv6 address")
     func addresses() throws {
         let daemon = try TestDaemon {
-            Self.slow(&$0)
+            Self.limitRate(&$0)
             $0.proxies.ranges = [AddressRange("127.0.0.1")].compactMap(\.self)
         }
         let client = try daemon.connect()
@@ -72,7 +73,7 @@ struct TrafficLimitTests {
     @Test("Requests with a wrong token count toward the rate of their address")
     func guesses() throws {
         let guarded = try GuardedDaemon([:]) {
-            Self.slow(&$0)
+            Self.limitRate(&$0)
             $0.proxies.ranges = [AddressRange("127.0.0.1")].compactMap(\.self)
         }
         var guess = guarded.signed("GET /v1", as: "wrong")
@@ -83,7 +84,7 @@ struct TrafficLimitTests {
 
     @Test("Requests with a wrong token from this machine are not rate-limited")
     func localGuesses() throws {
-        let guarded = try GuardedDaemon([:], Self.slow)
+        let guarded = try GuardedDaemon([:], Self.limitRate)
         let guesses = Self.times(20, guarded.signed("GET /v1", as: "wrong"))
         #expect(try statuses(guesses, on: guarded.daemon.connect()) == Array(repeating: 401, count: 20))
     }
@@ -93,7 +94,7 @@ struct TrafficLimitTests {
         let directory = try TemporaryDirectory()
         let path = directory.path + "/socket"
         let free = try TestDaemon(in: directory, data: directory.path + "/free") {
-            Self.slow(&$0)
+            Self.limitRate(&$0)
             $0.listen.append(.unix(path: path))
         }
         for client in [try free.connect(), try RawClient(.unix(path))] {
@@ -103,7 +104,7 @@ struct TrafficLimitTests {
         let user = String(getuid())
         let grants = [try Grant("*:read")]
         let guarded = try TestDaemon(in: directory, data: directory.path + "/guarded") {
-            Self.slow(&$0)
+            Self.limitRate(&$0)
             $0.listen.append(.unix(path: path))
             $0.access.users = [(name: user, grants: grants)]
         }
@@ -161,7 +162,7 @@ struct TrafficLimitTests {
     func reload() throws {
         let directory = try TemporaryDirectory()
         let tokens = directory.path + "/tokens.json"
-        let token = try GuardedDaemon.make("one", ["*:read,admin"], in: tokens)
+        let token = try GuardedDaemon.makeToken("one", ["*:read,admin"], in: tokens)
         func configure(_ limits: String) throws -> String {
             try directory.file("c.json", #"{"access":{"tokens":"\#(tokens)"},"limits":{\#(limits)}}"#)
         }

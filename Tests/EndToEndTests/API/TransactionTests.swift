@@ -21,9 +21,10 @@ struct TransactionTests {
     }
 
     static let done: [Row] = [
-        transaction("Nothing to do", do: "", 200, nil, #"{"revision":$0,"changed":false,"changes":[]}"#),
         transaction(
-            "In several suites",
+            "A transaction without operations", do: "", 200, nil, #"{"revision":$0,"changed":false,"changes":[]}"#),
+        transaction(
+            "Operations in several suites",
             do: """
                 "op":"set","key":"a","value":1
                 "op":"set","suite":"b","key":"x","value":2
@@ -59,7 +60,7 @@ struct TransactionTests {
                 "op":"add","key":"a","by":-1
                 """, 200, nil, #"{"revision":$1,"changed":false,"changes":[]}"#),
         transaction(
-            "A suite is not brought into being by what is not left",
+            "Operations that leave no value in a missing suite, which is not created",
             do: """
                 "op":"set","key":"a","value":2
                 "op":"delete","key":"a"
@@ -86,6 +87,7 @@ struct TransactionTests {
             #"{"revision":$1,"changed":true,"dryRun":true,"changes":[{"new":2,"revision":$1}]}"#, query: "?dryRun"),
     ]
 
+    /// A row with a transaction that has a condition; `holds` says whether the condition is true.
     static func condition(
         _ name: String, given: [Request] = ["PUT app/keys/a 1"], _ condition: String, holds: Bool, _ body: String = ""
     ) -> Row {
@@ -95,13 +97,14 @@ struct TransactionTests {
     }
 
     static let conditions: [Row] = [
-        condition("Its revision", #"{"suite":"app","key":"a","revision":$1}"#, holds: true),
+        condition("The revision of a setting", #"{"suite":"app","key":"a","revision":$1}"#, holds: true),
         condition(
             "A condition with an older revision", #"{"suite":"app","key":"a","revision":999}"#, holds: false,
             #"{"failed":[{"index":0,"current":{"suite":"app","key":"a","value":1,"revision":$1}}]}"#),
-        condition("It is stored", #"{"suite":"app","key":"a","stored":true}"#, holds: true),
-        condition("It is stored, which it is not to be", #"{"suite":"app","key":"a","stored":false}"#, holds: false),
-        condition("It is not stored", #"{"suite":"app","key":"b","stored":false}"#, holds: true),
+        condition("`stored` true for a stored key", #"{"suite":"app","key":"a","stored":true}"#, holds: true),
+        condition("`stored` false for a stored key", #"{"suite":"app","key":"a","stored":false}"#, holds: false),
+        condition(
+            "`stored` false for a key that is not set", #"{"suite":"app","key":"b","stored":false}"#, holds: true),
         condition(
             "The condition stored for a default", given: [Samples.schema],
             #"{"suite":"app","key":"volume","stored":true}"#,
@@ -109,9 +112,9 @@ struct TransactionTests {
         condition(
             "The condition stored for an invalid value", given: ["PUT app/keys/count 11", Samples.narrow],
             #"{"suite":"app","key":"count","stored":true}"#, holds: true),
-        condition("Its value", #"{"suite":"app","key":"a","value":1}"#, holds: true),
-        condition("Its value as a float", #"{"suite":"app","key":"a","value":1.0}"#, holds: true),
-        condition("Another value", #"{"suite":"app","key":"a","value":2}"#, holds: false),
+        condition("The value of a setting", #"{"suite":"app","key":"a","value":1}"#, holds: true),
+        condition("The value of a setting as a float", #"{"suite":"app","key":"a","value":1.0}"#, holds: true),
+        condition("A value that differs", #"{"suite":"app","key":"a","value":2}"#, holds: false),
         condition(
             "A condition with a number that is almost equal", given: ["PUT app/keys/a 9007199254740993"],
             #"{"suite":"app","key":"a","value":9007199254740992.0}"#, holds: false),
@@ -126,7 +129,7 @@ struct TransactionTests {
             "A condition with a stored null", given: ["PUT app/keys/a null"],
             #"{"suite":"app","key":"a","value":null}"#,
             holds: true),
-        condition("Null, which is not what an unset key has", #"{"suite":"app","key":"b","value":null}"#, holds: false),
+        condition("Null for a key that is not set", #"{"suite":"app","key":"b","value":null}"#, holds: false),
         condition(
             "A condition on an invalid value", given: ["PUT app/keys/count 11", Samples.narrow],
             #"{"suite":"app","key":"count","value":11}"#, holds: false,
@@ -136,12 +139,12 @@ struct TransactionTests {
             "A condition with an older revision of the suite", given: ["PUT app/keys/a 1", "PUT app/keys/b 1"],
             #"{"suite":"app","revision":$1}"#, holds: false,
             #"{"failed":[{"index":0,"current":{"suite":"app","revision":$2}}]}"#),
-        condition("A suite that does not exist", #"{"suite":"none","revision":0}"#, holds: true),
-        condition("A suite that exists", #"{"suite":"app","revision":0}"#, holds: false),
+        condition("Revision 0 for a missing suite", #"{"suite":"none","revision":0}"#, holds: true),
+        condition("Revision 0 for a suite that exists", #"{"suite":"app","revision":0}"#, holds: false),
         condition(
-            "A setting of a suite that does not exist", #"{"suite":"none","key":"k","stored":false}"#, holds: true),
+            "`stored` false for a key of a missing suite", #"{"suite":"none","key":"k","stored":false}"#, holds: true),
         condition(
-            "All that fail are listed",
+            "Several failed conditions, which are all listed",
             #"{"suite":"app","revision":9},{"suite":"app","key":"a","stored":true},{"suite":"app","key":"a","value":2}"#,
             holds: false, #"{"pointer":"/if/0","failed":[{"index":0},{"index":2}]}"#),
     ]

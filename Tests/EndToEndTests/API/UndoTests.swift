@@ -7,6 +7,7 @@ import Testing
 /// "History" in docs/http-api.md: commits are listed, compared, undone and restored.
 @Suite(.ownThread)
 struct UndoTests {
+    /// The writes before the request of a row. `$1` to `$6` in a row stand for the revisions of these writes.
     static let story: [Request] = [
         "PUT app/keys/count 3", Samples.schema, "PUT app/keys/volume 1", "PUT b/keys/x 1", "DELETE app/keys/count",
         #"PATCH app {"volume":0.25,"count":5}"#,
@@ -25,7 +26,7 @@ struct UndoTests {
             #"{"commits":[{"revision":$6,"changes":[{"key":"volume","old":1,"new":0.25}]},{"revision":$3},{"revision":$2}]}"#
         ),
         Row(
-            "Keys with a prefix", given: story, "GET app/history?prefix=cou&limit=1", 200, nil,
+            "The history of keys with a prefix", given: story, "GET app/history?prefix=cou&limit=1", 200, nil,
             #"{"commits":[{"revision":$6,"changes":[{"key":"count"}]}],"next":$6}"#),
         Row("The history of one caller", given: story, "GET app/history?by=user:alice", 200, nil, #"{"commits":[]}"#),
         Row(
@@ -162,7 +163,7 @@ struct UndoTests {
             given: story + ["DELETE app?drop", "PUT app/keys/z 1"],
             #"POST app/undo {"revision":$7}"#, 409, .changedSince),
         Row(
-            "A commit of several suites",
+            "The undo of a commit of several suites",
             given: [
                 #"POST /v1/transaction {"do":[{"op":"set","suite":"a","key":"k","value":1},{"op":"set","suite":"b","key":"k","value":2}]}"#
             ], #"POST /v1/undo {"revision":$1}"#, 200, nil,
@@ -194,7 +195,7 @@ struct UndoTests {
             #"POST app/undo {"revision":$2}"#, 410, .historyGone
         ) { $0.history.commits = 2 },
         Row(
-            "A past value that the current schema refuses",
+            "The undo to a stored value that the current schema refuses",
             given: [Samples.schema, "PUT app/keys/count 11", "PUT app/keys/count 1", Samples.narrow],
             #"POST app/undo {"revision":$3}"#, 409, .schemaConflict,
             #"{"conflicts":[{"key":"count","stored":11,"errors":[{"suite":"app","keyword":"maximum"}]}]}"#),
@@ -211,7 +212,7 @@ struct UndoTests {
             #"{"revision":$7,"changed":true,"changes":[{"key":"count","new":3},{"key":"volume","new":1}]}"#,
             fields: ["ETag: \"$7\""]),
         Row(
-            "Keys with a prefix", given: story, #"POST app/restore {"to":$3,"prefix":"co"}"#, 200, nil,
+            "A restore of keys with a prefix", given: story, #"POST app/restore {"to":$3,"prefix":"co"}"#, 200, nil,
             #"{"changes":[{"key":"count","new":3}]}"#),
         Row(
             "A restore of named keys", given: story, #"POST app/restore {"to":$5,"keys":["count"]}"#, 200, nil,
@@ -229,7 +230,7 @@ struct UndoTests {
             200,
             nil, #"{"changed":true}"#, then: [("GET app", #"{"values":{"a":1}}"#)]),
         Row(
-            "A past value that the current schema refuses",
+            "A restore of a value that the current schema refuses",
             given: [Samples.schema, #"PUT app {"count":11,"volume":1}"#, "DELETE app", Samples.narrow],
             #"POST app/restore {"to":$2}"#, 409, .schemaConflict, #"{"conflicts":[{"key":"count","stored":11}]}"#),
         Row(

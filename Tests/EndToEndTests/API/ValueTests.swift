@@ -5,45 +5,49 @@ import Testing
 /// "Values" in docs/http-api.md.
 @Suite(.ownThread)
 struct ValueTests {
-    static func kept(_ name: String, _ json: String, as stored: String? = nil) -> Row {
+    /// A row that writes a value and expects to read the same value, or the form `stored`.
+    static func roundTrip(_ name: String, _ json: String, as stored: String? = nil) -> Row {
         Row(
             name, given: [Request("PUT app/keys/a \(json)")], "GET app/keys/a?raw", 200, text: stored ?? json,
             then: [("GET app/keys/a", #"{"value":\#(stored ?? json)}"#)])
     }
 
     static let rows: [Row] = [
-        kept("The largest integer", "9223372036854775807"),
-        kept("The smallest integer", "-9223372036854775808"),
-        kept("An integer that a double cannot represent", "9007199254740993"),
-        kept("A float that is integral", "1.0"),
-        kept("A float with an exponent", "1e3", as: "1000.0"),
-        kept("A negative zero", "-0.0"),
-        kept("The smallest double", "5e-324"),
-        kept("The largest double", "1.7976931348623157e308", as: "1.7976931348623157e+308"),
-        kept("Null", "null"),
-        kept("Members in the order sent", #"{"b":1,"a":2,"c":{"z":1,"y":2}}"#),
-        kept("An empty name", #"{"":0}"#),
+        roundTrip("The largest integer", "9223372036854775807"),
+        roundTrip("The smallest integer", "-9223372036854775808"),
+        roundTrip("An integer that a double cannot represent", "9007199254740993"),
+        roundTrip("A float that is integral", "1.0"),
+        roundTrip("A float with an exponent", "1e3", as: "1000.0"),
+        roundTrip("A negative zero", "-0.0"),
+        roundTrip("The smallest double", "5e-324"),
+        roundTrip("The largest double", "1.7976931348623157e308", as: "1.7976931348623157e+308"),
+        roundTrip("Null", "null"),
+        roundTrip("Members in the order sent", #"{"b":1,"a":2,"c":{"z":1,"y":2}}"#),
+        roundTrip("An empty name", #"{"":0}"#),
         Row(
             "128 levels",
             Request("PUT app/keys/a \(String(repeating: "[", count: 128) + String(repeating: "]", count: 128))"), 201),
-        kept("Two forms of é in names", "{\"\u{E9}\":1,\"e\u{301}\":2}"),
-        kept("A pair of surrogates", #"["\ud83d\ude00"]"#, as: "[\"\u{1F600}\"]"),
-        kept("Space around the value", " \n[ 1 , 2 ] \t", as: "[1,2]"),
+        roundTrip("Two forms of é in names", "{\"\u{E9}\":1,\"e\u{301}\":2}"),
+        roundTrip("A pair of surrogates", #"["\ud83d\ude00"]"#, as: "[\"\u{1F600}\"]"),
+        roundTrip("Space around the value", " \n[ 1 , 2 ] \t", as: "[1,2]"),
         Row(
-            "A string is text when raw", given: [#"PUT app/keys/a "x\ny""#], "GET app/keys/a?raw", 200, text: "x\ny",
+            "A string read with `raw`, as text", given: [#"PUT app/keys/a "x\ny""#], "GET app/keys/a?raw", 200,
+            text: "x\ny",
             fields: ["Content-Type: text/plain; charset=utf-8"]),
-        Row("An empty string is empty when raw", given: [#"PUT app/keys/a """#], "GET app/keys/a?raw", 200, text: ""),
         Row(
-            "Anything else is JSON when raw", given: [#"PUT app/keys/a ["x"]"#], "GET app/keys/a?raw=true", 200,
+            "An empty string read with `raw`, as empty text", given: [#"PUT app/keys/a """#], "GET app/keys/a?raw", 200,
+            text: ""),
+        Row(
+            "An array read with `raw`, as JSON", given: [#"PUT app/keys/a ["x"]"#], "GET app/keys/a?raw=true", 200,
             text: #"["x"]"#, fields: ["Content-Type: application/json"]),
         Row(
-            "Whatever type the body is said to have",
+            "A body with another Content-Type",
             given: [Request("PUT app/keys/a 42", "Content-Type: application/x-www-form-urlencoded")],
             "GET app/keys/a?raw", 200, text: "42"),
     ]
 
     @Test("A value reads back as it was written", arguments: rows)
-    func roundTrip(row: Row) throws {
+    func readsBack(row: Row) throws {
         try row.check()
     }
 
@@ -65,12 +69,12 @@ struct ValueTests {
             "Members in another order", given: [#"PUT app/keys/a {"b":1,"a":2}"#], #"PUT app/keys/a {"a":2,"b":1}"#,
             200, nil, #"{"changed":false}"#, then: [("GET app/keys/a", #"{"revision":$1}"#)]),
         Row(
-            "The order that is stored stays",
+            "The stored order of members after a write that only reorders them",
             given: [#"PUT app/keys/a {"b":1,"a":2}"#, #"PUT app/keys/a {"a":2,"b":1}"#], "GET app/keys/a?raw", 200,
             text: #"{"b":1,"a":2}"#),
     ]
 
-    @Test("A write changes a setting unless kind and bits of the value are equal", arguments: equality)
+    @Test("A write changes a setting unless the values are equal in type, sign of zero and bytes", arguments: equality)
     func unchanged(row: Row) throws {
         try row.check()
     }
@@ -94,44 +98,51 @@ struct ValueTests {
     }
 
     static let normalizations: [Row] = [
-        normalized("At the key", #"{"type":"integer"}"#, "1.0", "1"),
-        normalized("With an exponent", #"{"type":"integer"}"#, "1e2", "100"),
-        normalized("At the bound", #"{"type":"integer"}"#, "9007199254740992.0", "9007199254740992"),
-        normalized("Not where numbers may be floats", #"{"type":["integer","number"]}"#, "1.0", "1.0"),
-        normalized("Where null may be", #"{"type":["integer","null"]}"#, "1.0", "1"),
+        normalized("A value of a key of integers", #"{"type":"integer"}"#, "1.0", "1"),
+        normalized("A value with an exponent", #"{"type":"integer"}"#, "1e2", "100"),
+        normalized("The integer 2^53", #"{"type":"integer"}"#, "9007199254740992.0", "9007199254740992"),
         normalized(
-            "In members", #"{"properties":{"b":{"type":"integer"}}}"#, #"{"b":2.0,"c":2.0}"#, #"{"b":2,"c":2.0}"#),
-        normalized("In elements", #"{"items":{"type":"integer"}}"#, "[1.0,2]", "[1,2]"),
-        normalized("In the first elements", #"{"prefixItems":[{"type":"integer"}]}"#, "[1.0,2.0]", "[1,2.0]"),
-        normalized("In other members", #"{"additionalProperties":{"type":"integer"}}"#, #"{"x":1.0}"#, #"{"x":1}"#),
-        normalized("In all of several", #"{"allOf":[{"type":"integer"}]}"#, "3.0", "3"),
+            "A value of a key of integers or floats, which stays a float", #"{"type":["integer","number"]}"#, "1.0",
+            "1.0"),
+        normalized("A value of a key of integers or null", #"{"type":["integer","null"]}"#, "1.0", "1"),
         normalized(
-            "Deep down", #"{"items":{"properties":{"b":{"items":{"type":"integer"}}}}}"#, #"[{"b":[1.0]}]"#,
+            "A member of an object", #"{"properties":{"b":{"type":"integer"}}}"#, #"{"b":2.0,"c":2.0}"#,
+            #"{"b":2,"c":2.0}"#),
+        normalized("The elements of an array", #"{"items":{"type":"integer"}}"#, "[1.0,2]", "[1,2]"),
+        normalized("The first elements of an array", #"{"prefixItems":[{"type":"integer"}]}"#, "[1.0,2.0]", "[1,2.0]"),
+        normalized(
+            "An additional member of an object", #"{"additionalProperties":{"type":"integer"}}"#, #"{"x":1.0}"#,
+            #"{"x":1}"#),
+        normalized("A value with the rule in allOf", #"{"allOf":[{"type":"integer"}]}"#, "3.0", "3"),
+        normalized(
+            "Nested members and elements", #"{"items":{"properties":{"b":{"items":{"type":"integer"}}}}}"#,
+            #"[{"b":[1.0]}]"#,
             #"[{"b":[1]}]"#),
         Row(
-            "By reference",
+            "A value with the rule in $defs",
             given: [
                 ##"PUT app/schema {"additionalProperties":false,"$defs":{"n":{"type":"integer"}},"##
                     + ##""properties":{"a":{"$ref":"#/$defs/n"}}}"##, "PUT app/keys/a 4.0",
             ], "GET app/keys/a?raw", 200, text: "4"),
         Row(
-            "In a map", given: [Samples.schema, #"PATCH app {"count":2.0}"#], "GET app/keys/count?raw", 200, text: "2"),
+            "A value of a map", given: [Samples.schema, #"PATCH app {"count":2.0}"#], "GET app/keys/count?raw", 200,
+            text: "2"),
         Row(
-            "In a transaction",
+            "A value of a transaction",
             given: [
                 Samples.schema, #"POST /v1/transaction {"do":[{"op":"set","suite":"app","key":"count","value":2.0}]}"#,
             ], "GET app/keys/count?raw", 200, text: "2"),
         Row(
-            "In place",
+            "The result of a change in place",
             given: [Samples.schema, "PUT app/keys/count 2", #"PATCH app/keys/count {"op":"add","by":1.0}"#],
             "GET app/keys/count?raw", 200, text: "3"),
         Row(
-            "In a default",
+            "A default",
             given: [
                 #"PUT app/schema {"additionalProperties":false,"properties":{"a":{"type":"integer","default":5.0}}}"#
             ], "GET app/keys/a?raw", 200, text: "5"),
         Row(
-            "Nothing changes where the integer is there", given: [Samples.schema, "PUT app/keys/count 2"],
+            "A float that equals the stored integer", given: [Samples.schema, "PUT app/keys/count 2"],
             "PUT app/keys/count 2.0", 200, nil, #"{"changed":false,"value":2}"#),
     ]
 
@@ -143,9 +154,12 @@ struct ValueTests {
     }
 
     static let lengths: [Row] = [
-        Row("Three scalars", given: [Samples.schema], "PUT app/keys/name \"\u{1F600}\u{1F600}\u{1F600}\"", 201),
         Row(
-            "A letter and its accent are two", given: [Samples.schema], "PUT app/keys/name \"e\u{301}e\u{301}\"", 422,
+            "A text of three Unicode scalars", given: [Samples.schema],
+            "PUT app/keys/name \"\u{1F600}\u{1F600}\u{1F600}\"", 201),
+        Row(
+            "A text of two letters with combining accents, which has four scalars", given: [Samples.schema],
+            "PUT app/keys/name \"e\u{301}e\u{301}\"", 422,
             .invalidValue, #"{"errors":[{"suite":"app","key":"name","pointer":"","keyword":"maxLength","expected":3}]}"#
         ),
         Row(

@@ -66,24 +66,25 @@ struct AccessTests {
         Endpoint("POST /v1/reload", "reload"), Endpoint("GET /v1/cluster", "metrics"),
     ]
 
-    static let onSuites = ["read", "write", "schema", "secrets", "override"]
-    static let onService = ["metrics", "reload", "admin"]
-    static let all = onSuites + onService
+    static let rightsOnSuites = ["read", "write", "schema", "secrets", "override"]
+    static let rightsOnService = ["metrics", "reload", "admin"]
+    static let allRights = rightsOnSuites + rightsOnService
 
-    @Test("An endpoint requires a valid credential with each of its rights", arguments: endpoints)
+    @Test("An endpoint requires a valid credential with each right that the table lists", arguments: endpoints)
     func rights(endpoint: Endpoint) throws {
         var grants = [
-            "expired": ["*:\(Self.all.joined(separator: ","))"],
+            "expired": ["*:\(Self.allRights.joined(separator: ","))"],
             "enough": ["*:\(endpoint.rights.joined(separator: ","))"],
         ]
         for right in endpoint.rights {
             // Every other right on a suite includes the right to read it.
             let others =
                 right == "read"
-                ? ["admin"] : Self.all.filter { $0 != right && !($0 == "admin" && Self.onService.contains(right)) }
+                ? ["admin"]
+                : Self.allRights.filter { $0 != right && !($0 == "admin" && Self.rightsOnService.contains(right)) }
             grants["lacks-\(right)"] = ["*:\(others.joined(separator: ","))"]
-            if Self.onSuites.contains(right) {
-                grants["elsewhere-\(right)"] = ["app.*:\(Self.onSuites.joined(separator: ","))"]
+            if Self.rightsOnSuites.contains(right) {
+                grants["elsewhere-\(right)"] = ["app.*:\(Self.rightsOnSuites.joined(separator: ","))"]
             }
         }
         let guarded = try GuardedDaemon(grants, given: Self.given)
@@ -101,7 +102,7 @@ struct AccessTests {
             #expect(answer.field("WWW-Authenticate") == nil)
             if endpoint.request.method != "HEAD" { #expect(answer.json?["code"] == "forbidden") }
         }
-        #expect(try guarded.send("GET app", as: "all").text == before, "a refusal changed something")
+        #expect(try guarded.send("GET app", as: "all").text == before, "a refused request must change nothing")
         let answer = try guarded.send(endpoint.request, as: "enough")
         #expect(answer.status == endpoint.status, "\(answer.text)")
     }
@@ -136,7 +137,8 @@ struct AccessTests {
             return
                 "\(answer.status) \(fields) \(answer.text.replacing(" \(suite)", with: " …").replacing(" \(suite):", with: " …:"))"
         }
-        for name in ["admin", "other", nil] where !(name == "admin" && Self.onService.contains(endpoint.rights[0])) {
+        for name in ["admin", "other", nil]
+        where !(name == "admin" && Self.rightsOnService.contains(endpoint.rights[0])) {
             let there = try refusal(endpoint.request, "app", as: name)
             #expect(there.hasPrefix(name == nil ? "401" : "403"), "\(there)")
             #expect(try refusal(endpoint.request, "zzz", as: name) == there)

@@ -68,7 +68,7 @@ struct AuditTests {
         #expect(try Self.lines(path).map { $0["revision"] } == [2, nil, 3])
     }
 
-    @Test("A start completes an audit file whose last lines are missing or truncated")
+    @Test("A start adds the missing last lines to an audit file, also if the last line is truncated")
     func start() throws {
         let directory = try TemporaryDirectory()
         let (path, data) = (directory.path + "/audit.jsonl", directory.path + "/data")
@@ -85,12 +85,15 @@ struct AuditTests {
         let whole = lines.compactMap { try? JSONValue(parsing: String($0)) }
         #expect(lines.count == whole.count + 1)
         #expect(whole.map { $0["revision"] } == [1, 2, 3, 4, 5])
-        #expect(whole[2]["note"] == "n2" && whole[2]["peer"] == nil, "the peer is in no journal")
+        #expect(
+            whole[2]["note"] == "n2" && whole[2]["peer"] == nil,
+            "a line that a start adds has no peer, because the journal does not contain it")
         #expect(whole[4]["peer"] == "127.0.0.1")
     }
 
     @Test(
-        "A start adds each audit line that is missing among the last lines once, whatever their order")
+        "If lines among the last lines of the audit file are missing or out of order, a start adds each missing line once"
+    )
     func gaps() throws {
         let directory = try TemporaryDirectory()
         let (path, data) = (directory.path + "/audit.jsonl", directory.path + "/data")
@@ -121,7 +124,7 @@ struct AuditTests {
         func start() throws { try TestDaemon(in: directory, data: data) { $0.auditFile = path }.stop() }
         try commit(1...3, isAudited: false)
         try start()
-        #expect(try Self.revisions(path) == [], "the first file begins with the next commit")
+        #expect(try Self.revisions(path) == [], "a file that the daemon creates first has no lines of earlier commits")
         try commit(4...6, isAudited: false)
         try start()
         #expect(try Self.revisions(path) == [4, 5, 6])
@@ -181,7 +184,7 @@ struct AuditTests {
     @Test("Writes succeed while the audit file cannot be written; readiness and a metric report the failure")
     func failing() throws {
         let directory = try TemporaryDirectory()
-        let path = directory.path + "/gone/audit.jsonl"
+        let path = directory.path + "/missing/audit.jsonl"
         let daemon = try TestDaemon { $0.auditFile = path }
         try daemon.done("PUT app/keys/a 1")
         // The audit thread writes after the answer.
@@ -189,7 +192,7 @@ struct AuditTests {
         let ready = try daemon.send("GET /readyz")
         #expect(ready.status == 200)
         #expect(ready.json?["conditions"]?["audit"] == "failing")
-        try FileManager.default.createDirectory(atPath: directory.path + "/gone", withIntermediateDirectories: false)
+        try FileManager.default.createDirectory(atPath: directory.path + "/missing", withIntermediateDirectories: false)
         try daemon.done("PUT app/keys/a 2")
         try eventually { try daemon.send("GET /readyz").json?["conditions"]?["audit"] == "incomplete" }
         daemon.stop()

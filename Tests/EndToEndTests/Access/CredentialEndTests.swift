@@ -27,7 +27,7 @@ struct CredentialEndTests {
         let answer = try peer.answer()
         #expect(answer.status == 401)
         #expect(answer.field("WWW-Authenticate") == "Bearer")
-        #expect(!other.client.hasNews, "another caller goes on waiting")
+        #expect(!other.client.isReadable, "the request of another caller must still wait")
         #expect(try guarded.send("GET app", as: "ci").status == 401)
     }
 
@@ -78,7 +78,7 @@ struct CredentialEndTests {
         try eventually { try guarded.send("GET /metrics", as: "all").text.contains("\nsettingsd_watchers 701\n") }
         try guarded.change { (file: inout TokenFile) throws(ConfigurationError) in try file.revoke("ci") }
         for peer in peers { #expect(try peer.readResponse().status == 401) }
-        #expect(!other.client.hasNews)
+        #expect(!other.client.isReadable)
     }
 
     @Test("A failed reload changes nothing and returns the reason")

@@ -2,7 +2,7 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// The rights that the evaluation of flags requires.
+/// The rights that the evaluation of OpenFeature flags requires. A flag is a setting of a suite.
 @Suite(.ownThread)
 struct FlagAccessTests {
     static let given: [Request] = [

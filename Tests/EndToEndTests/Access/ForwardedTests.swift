@@ -7,7 +7,7 @@ import SettingsWeb
 import TestSupport
 import Testing
 
-/// The address of a client behind a proxy.
+/// The address of a client behind a proxy, which the proxy sends in `X-Forwarded-For`. The audit file has the address.
 @Suite(.ownThread)
 struct ForwardedTests {
     static let rows: [(trusted: [String], fields: [String], peer: String)] = [

@@ -10,19 +10,20 @@ import Testing
 /// Tags, cursors and cache fields of answers that depend on the grants of the caller.
 @Suite(.ownThread)
 struct GrantedAnswersTests {
-    private static let world: [Request] = [
+    private static let writesBeforeTest: [Request] = [
         #"""
         PUT app/schema {"additionalProperties":{},"properties":{"password":{"writeOnly":true,"type":"string"},"a":{}}}
         """#,
         "PUT app/keys/a 1", "PUT app/keys/b 2", #"PUT app/keys/password "hunter2""#,
     ]
 
+    /// The grants of the tokens by name.
     private static let grants = [
         "reads": ["app:read"], "writes": ["app:write"], "some": ["app/a:write"], "sees": ["*:read,secrets"],
     ]
 
     private func guarded(_ grants: [String: [String]] = grants) throws -> GuardedDaemon {
-        try GuardedDaemon(grants, given: Self.world)
+        try GuardedDaemon(grants, given: Self.writesBeforeTest)
     }
 
     private func tag(_ answer: RawResponse) throws -> String { try #require(answer.field("ETag")) }
@@ -53,7 +54,7 @@ struct GrantedAnswersTests {
         #expect(try ask("reads", "\(tags[0]), \(tags[2])").status == 200)
     }
 
-    @Test("A setting that the caller reads in full has the same tag for every caller")
+    @Test("A setting has the same tag for all callers that may read its value")
     func plain() throws {
         let guarded = try guarded()
         let tags = try ["all", "reads", "some", "sees"].map { try tag(try guarded.send("GET app/keys/a", as: $0)) }
@@ -105,7 +106,7 @@ struct GrantedAnswersTests {
             #expect(values("Vary").contains("Authorization, X-API-Key"), "\(request)")
         }
         let open = try TestDaemon()
-        for request in Self.world { try open.done(request) }
+        for request in Self.writesBeforeTest { try open.done(request) }
         for request: Request in ["GET app", "GET app/keys/password", "GET /v1/suites"] {
             let answer = try open.send(request)
             #expect(answer.fields.filter { $0.name == "Cache-Control" }.map(\.value) == ["no-cache"])
@@ -117,7 +118,8 @@ struct GrantedAnswersTests {
     func confidential() throws {
         let guarded = try guarded()
         let known = try guarded.send("GET app", as: "sees")
-        func isKept(_ answer: RawResponse) -> Bool {
+        /// True if a cache may store the answer.
+        func isStorable(_ answer: RawResponse) -> Bool {
             !answer.fields.contains { $0.name == "Cache-Control" && $0.value == "no-store" }
         }
         for target in [
@@ -125,17 +127,17 @@ struct GrantedAnswersTests {
             "app/observe?since=0",
         ] {
             let request = Request("GET \(target)")
-            #expect(!isKept(try guarded.send(request, as: "sees")), "\(target)")
-            #expect(isKept(try guarded.send(request, as: "reads")), "\(target)")
+            #expect(!isStorable(try guarded.send(request, as: "sees")), "\(target)")
+            #expect(isStorable(try guarded.send(request, as: "reads")), "\(target)")
         }
         let poll = try WaitingPeer(
             guarded, guarded.signed(Request("GET app/observe?since=\(known.cursorText)&wait=300"), as: "sees"))
         let waiting = try WaitingPeer(
             guarded, guarded.signed(Request("GET app?wait=300", "If-None-Match: \(try tag(known))"), as: "sees"))
         #expect(try guarded.send("PUT app/keys/a 7", as: "all").status == 200)
-        for answer in [try poll.answer(), try waiting.answer()] { #expect(!isKept(answer) && answer.status == 200) }
-        #expect(!isKept(try guarded.daemon.stream(guarded.signed("GET app/observe", as: "sees")).head))
-        #expect(!isKept(try guarded.send("GET /v1/backup", as: "all")))
+        for answer in [try poll.answer(), try waiting.answer()] { #expect(!isStorable(answer) && answer.status == 200) }
+        #expect(!isStorable(try guarded.daemon.stream(guarded.signed("GET app/observe", as: "sees")).head))
+        #expect(!isStorable(try guarded.send("GET /v1/backup", as: "all")))
     }
 
     // MARK: Grants that change
@@ -175,7 +177,7 @@ struct GrantedAnswersTests {
         }
     }
 
-    @Test("Tag and cursor stay valid when other callers' grants or the order of the own grants change")
+    @Test("A caller's tag and cursor stay valid if other callers' grants or the order of the caller's grants change")
     func unchanged() throws {
         let guarded = try guarded(["ci": ["app/a:read", "app/b:read"], "other": ["app:read"]])
         let known = try guarded.send("GET app", as: "ci")
@@ -187,7 +189,7 @@ struct GrantedAnswersTests {
         #expect(try guarded.send(observe, as: "ci").json?["changes"] == [])
     }
 
-    @Test("A cursor from a caller with full access is accepted: the long poll waits and returns the state")
+    @Test("A long poll with a cursor of a caller with full access waits for a change and returns the whole state")
     func handedOver() throws {
         let guarded = try guarded(["ci": ["app:read"]])
         let cursor = try guarded.send("GET app", as: "all").cursorText
@@ -271,6 +273,7 @@ struct GrantedAnswersTests {
 
     // MARK: Callers without access
 
+    /// Requests without access to the suite, or whose answers never have a cursor.
     static let strangers: [(request: Request, name: String?, status: Int)] = [
         ("GET app", nil, 401), ("GET app", "wrong", 401), ("GET /v1", nil, 401), ("GET /nothing", nil, 401),
         ("PUT app/keys/a 1", nil, 401), ("GET app/observe", "expired", 401), ("GET /metrics", "none", 403),
@@ -283,7 +286,8 @@ struct GrantedAnswersTests {
         (Request("GET /readyz?wait=0", "Settings-At-Least: zzzz.1"), nil, 200),
     ]
 
-    @Test("An answer to a caller without access has no cursor", arguments: strangers)
+    @Test(
+        "An answer to a caller without access, and an answer of a public resource, has no cursor", arguments: strangers)
     func stranger(request: Request, name: String?, status: Int) throws {
         let guarded = try guarded(["expired": ["*:read"], "none": []])
         let answer = try guarded.send(request, as: name)
@@ -295,7 +299,9 @@ struct GrantedAnswersTests {
     @Test("A 401 for an anonymous caller has no cursor, also if the caller may read other suites")
     func anonymous() throws {
         let open = try [Grant("open:read")]
-        let guarded = try GuardedDaemon([:], given: Self.world + ["PUT open/keys/a 1"]) { $0.access.anonymous = open }
+        let guarded = try GuardedDaemon([:], given: Self.writesBeforeTest + ["PUT open/keys/a 1"]) {
+            $0.access.anonymous = open
+        }
         #expect(try guarded.send("GET app", as: nil).field("Settings-Cursor") == nil)
         #expect(try guarded.send("GET open", as: nil).field("Settings-Cursor") != nil)
     }

@@ -8,7 +8,7 @@ import Testing
 /// Answers must not reveal names, counts or values that the caller may not read.
 @Suite(.ownThread)
 struct HidingTests {
-    private static let world: [Request] = [
+    private static let writesBeforeTest: [Request] = [
         "PUT app.one/keys/a 1", "PUT app.one/keys/player.volume 1", "PUT app.one/keys/player.name 2",
         "PUT app.two/keys/a 1",
         "PUT hidden/keys/a 1", "PUT hidden.app/keys/a 1",
@@ -26,7 +26,7 @@ struct HidingTests {
     @Test("A list has the suites that the caller may read, on every page, with the number of readable keys")
     func lists() throws {
         let guarded = try GuardedDaemon(
-            ["apps": ["app.*:read"], "player": ["app.one/player.*:read"]], given: Self.world)
+            ["apps": ["app.*:read"], "player": ["app.one/player.*:read"]], given: Self.writesBeforeTest)
         func names(_ target: String, _ name: String) throws -> [String] {
             try guarded.send(Request("GET \(target)"), as: name).json?["suites"]?.array?.compactMap {
                 $0["suite"]?.string
@@ -42,9 +42,26 @@ struct HidingTests {
         #expect(listing?.first?["keyCount"] == 2)
     }
 
+    @Test
+    func `A list with dropped suites has only the suites that the caller may read`() throws {
+        let guarded = try GuardedDaemon(
+            ["apps": ["app.*:read"], "player": ["app.one/player.*:read"]],
+            given: Self.writesBeforeTest + ["DELETE app.one?drop", "DELETE hidden?drop", "DELETE app.two?drop"])
+        func names(_ target: String, _ name: String) throws -> [String] {
+            try guarded.send(Request("GET \(target)"), as: name).json?["suites"]?.array?.compactMap {
+                $0["suite"]?.string
+            } ?? []
+        }
+        #expect(try names("/v1/suites?dropped", "all") == ["app.one", "app.two", "hidden", "hidden.app"])
+        #expect(try names("/v1/suites?dropped", "apps") == ["app.one", "app.two"])
+        #expect(try names("/v1/suites?dropped&after=app.one", "apps") == ["app.two"])
+        #expect(try guarded.send("GET /v1/suites?dropped&after=app.one&limit=1", as: "apps").json?["next"] == nil)
+        #expect(try names("/v1/suites?dropped", "player") == ["app.one"])
+    }
+
     @Test("A grant on some keys shows only these keys in every representation")
     func keys() throws {
-        let guarded = try GuardedDaemon(["player": ["app.one/player.*:write"]], given: Self.world)
+        let guarded = try GuardedDaemon(["player": ["app.one/player.*:write"]], given: Self.writesBeforeTest)
         let shown: JSONValue = ["player.name": 2, "player.volume": 1]
         #expect(try guarded.send("GET app.one", as: "player").json?["values"] == shown)
         #expect(try guarded.send("GET app.one?view=stored", as: "player").json?["values"] == shown)
@@ -78,16 +95,16 @@ struct HidingTests {
 
     @Test("A key without the right to write is not writable in a list")
     func writable() throws {
-        let guarded = try GuardedDaemon(["some": ["app.one:read", "app.one/a:write"]], given: Self.world)
+        let guarded = try GuardedDaemon(["some": ["app.one:read", "app.one/a:write"]], given: Self.writesBeforeTest)
         let keys = try guarded.send("GET app.one/keys", as: "some").json?["keys"]?.array
         #expect(keys?.map { $0["writable"] } == [true, false, false])
     }
 
-    @Test("Suggestions name only what the caller may read, and do not depend on hidden names")
+    @Test("Suggestions name only suites and keys that the caller may read, and do not depend on other names")
     func suggestions() throws {
         let guarded = try GuardedDaemon(
             ["apps": ["app.*:read,write"], "lone": ["app.onf:read"], "player": ["app.one/player.*:read"]],
-            given: Self.world)
+            given: Self.writesBeforeTest)
         func suggested(_ request: Request, _ name: String) throws -> JSONValue? {
             let answer = try guarded.send(request, as: name)
             #expect(answer.status == 404 || answer.status == 422, "\(answer.text)")
@@ -97,7 +114,7 @@ struct HidingTests {
         #expect(try suggested("GET app.onf", "lone") == nil)
         #expect(try suggested("DELETE app.onf", "apps") == ["app.one"])
         for name in ["app.onf-hidden", "app.on", "app-onf"] {
-            // The caller may read the suites below `app.` and no others.
+            // The caller may read the suites whose names begin with `app.`.
             #expect(try guarded.send(Request("PUT \(name)/keys/a 1"), as: "all").status == 201)
         }
         let nearest = try suggested("GET app.onf", "apps")?.array ?? []
@@ -113,7 +130,7 @@ struct HidingTests {
 
     @Test("A watcher of all suites sees the readable suites appear and change, and no other suites")
     func watching() throws {
-        let guarded = try GuardedDaemon(["apps": ["app.*:read"]], given: Self.world)
+        let guarded = try GuardedDaemon(["apps": ["app.*:read"]], given: Self.writesBeforeTest)
         let state = try guarded.send("GET /v1/observe?suitePrefix=", as: "apps")
         #expect(state.json?["values"]?.object?.names.sorted() == ["app.one", "app.two"])
         let peer = try WaitingPeer(
@@ -130,7 +147,7 @@ struct HidingTests {
 
     @Test("History, comparisons and undo reveal no suites and keys that the caller may not read")
     func past() throws {
-        let guarded = try GuardedDaemon(["player": ["app.one/player.*:write"]], given: Self.world)
+        let guarded = try GuardedDaemon(["player": ["app.one/player.*:write"]], given: Self.writesBeforeTest)
         let commits = try guarded.send("GET app.one/history", as: "player").json?["commits"]?.array
         let keys = commits?.flatMap { $0["changes"]?.array ?? [] }.map { $0["key"] }
         #expect(keys == ["player.name", "player.volume"])
@@ -149,7 +166,7 @@ struct HidingTests {
         #expect(try guarded.send(#"POST /v1/undo {"revision":3}"#, as: "player").status == 200)
     }
 
-    @Test("The value of a secret is shown in every representation only to callers with the right")
+    @Test("Every representation shows the value of a secret only to callers with the right `secrets`")
     func secrets() throws {
         let guarded = try GuardedDaemon(
             ["reads": ["vault:write,override,schema"], "sees": ["vault:read,secrets"]], given: Self.secrets)
@@ -175,6 +192,7 @@ struct HidingTests {
         }
     }
 
+    /// Requests of a caller that may write the suite and may not read secrets.
     static let withoutSecrets: [(request: Request, status: Int)] = [
         ("GET vault/keys/password?raw", 403), (#"PATCH vault/keys/counter {"op":"add","by":1}"#, 403),
         (#"POST /v1/transaction {"do":[{"op":"add","suite":"vault","key":"counter","by":1}]}"#, 403),
@@ -192,7 +210,7 @@ struct HidingTests {
     ]
 
     @Test(
-        "Without the right, a secret can be written but not compared, computed with or revealed",
+        "Without the right `secrets`, a caller can write a secret, and cannot compare, change in place or reveal it",
         arguments: withoutSecrets)
     func blind(request: Request, status: Int) throws {
         let guarded = try GuardedDaemon(

@@ -133,7 +133,7 @@ struct ReloadTests {
     ]
 
     @Test(
-        "A reload with an empty access member grants nothing, and a reload without the member fails",
+        "A reload with an empty member `access` grants nothing; a reload without the member fails and changes nothing",
         arguments: emptyMembers
     )
     func emptied(text: String, status: Int) throws {
@@ -159,27 +159,29 @@ struct ReloadTests {
     )
     func revokedDespiteFailure() throws {
         let tokens = directory.path + "/tokens.json"
-        let kept = "Authorization: Bearer \(try GuardedDaemon.make("kept", ["*:admin"], in: tokens))"
-        let revoked = Request("GET /v1", "Authorization: Bearer \(try GuardedDaemon.make("r", ["a:read"], in: tokens))")
+        let admin = "Authorization: Bearer \(try GuardedDaemon.makeToken("admin", ["*:admin"], in: tokens))"
+        let revoked = Request(
+            "GET /v1", "Authorization: Bearer \(try GuardedDaemon.makeToken("r", ["a:read"], in: tokens))")
         #expect(try reload(#"{"access":{"tokens":"\#(tokens)"}}"#).status == 200)
         #expect(try daemon.send(revoked).status == 200)
         try TokenFile.change(at: tokens) { (file: inout TokenFile) throws(ConfigurationError) in try file.revoke("r") }
         _ = try directory.file("settingsd.json", "{")
-        let answer = try daemon.send(Request("POST /v1/reload", kept))
+        let answer = try daemon.send(Request("POST /v1/reload", admin))
         #expect(answer.status == 422 && answer.text.contains("the daemon read the tokens again"), "\(answer.text)")
         #expect(try daemon.send(revoked).status == 401)
         _ = try #require(daemon.process).line(containing: "access control: on, 1 token, 0 users")
-        func failure() throws -> [String?] {
+        /// The result of the last reload according to readiness and metrics.
+        func reloadStatus() throws -> [String?] {
             let ready = try daemon.send("GET /readyz")
             #expect(ready.status == 200)
-            let metrics = try daemon.send(Request("GET /metrics", kept)).text
+            let metrics = try daemon.send(Request("GET /metrics", admin)).text
             let gauge = metrics.split(separator: "\n").first { $0.hasPrefix("settingsd_last_reload_successful ") }
             return [ready.json?["conditions"]?["reload"]?.string, gauge.map { String($0.suffix(1)) }]
         }
-        #expect(try failure() == ["failed", "0"])
+        #expect(try reloadStatus() == ["failed", "0"])
         _ = try directory.file("settingsd.json", #"{"access":{"tokens":"\#(tokens)"}}"#)
-        #expect(try daemon.send(Request("POST /v1/reload", kept)).status == 200)
-        #expect(try failure() == ["ok", "1"])
+        #expect(try daemon.send(Request("POST /v1/reload", admin)).status == 200)
+        #expect(try reloadStatus() == ["ok", "1"])
     }
 
     @Test("A reload with a body returns 400, and GET returns 405")

@@ -12,7 +12,7 @@ import Testing
 /// Online backups, and data directories restored from them.
 @Suite(.ownThread)
 struct BackupTests {
-    private static let story: [Request] = [
+    private static let writesBeforeBackup: [Request] = [
         Samples.schema, Request("PUT app/keys/volume 0.25", "Settings-Note: softer"), "PUT app/keys/count 3",
         "PUT b/keys/x [1,{\"y\":null}]", "DELETE b/keys/x", "PUT c/keys/z 1", "DELETE c?drop", Samples.narrow,
     ]
@@ -33,7 +33,7 @@ struct BackupTests {
     @Test("A restored backup has all stored data and its history, in a new epoch")
     func restored() throws {
         let daemon = try TestDaemon()
-        for request in Self.story { try daemon.done(request) }
+        for request in Self.writesBeforeBackup { try daemon.done(request) }
         let backup = try daemon.done("GET /v1/backup")
         #expect(backup.field("Content-Disposition")?.contains(".json") ?? false)
         let directory = try TemporaryDirectory()
@@ -53,10 +53,10 @@ struct BackupTests {
         #expect(throws: RecoveryError.self) { try restore(backup, in: directory) }
     }
 
-    @Test("A truncated or changed backup is refused, wherever the damage is")
+    @Test("A backup that is truncated at any byte, or has a changed byte, is refused")
     func damaged() throws {
         let daemon = try TestDaemon()
-        for request in Self.story { try daemon.done(request) }
+        for request in Self.writesBeforeBackup { try daemon.done(request) }
         let backup = try daemon.done("GET /v1/backup").body
         let directory = try TemporaryDirectory()
         let (file, data) = (directory.path + "/backup.json", DataDirectory(directory.path + "/data"))
@@ -78,10 +78,10 @@ struct BackupTests {
         #expect(try !isRefused(backup))
     }
 
-    @Test("A backup does not use a file in the data directory")
+    @Test("The daemon creates no file for a backup")
     func withoutFile() throws {
         let daemon = try TestDaemon()
-        for request in Self.story { try daemon.done(request) }
+        for request in Self.writesBeforeBackup { try daemon.done(request) }
         let revision = try #require(try daemon.done("GET /v1").revision)
         // A file with the name of an existing directory cannot be created.
         for name in ["backup-\(revision)", "backup-\(revision).tmp"] {
@@ -102,7 +102,7 @@ struct BackupTests {
         func begin() throws -> RawClient {
             let client = try RawClient(port: daemon.port, receiveBuffer: 64 << 10)
             try client.send(Request("GET /v1/backup").bytes)
-            try #require(client.hasNews(within: Deadline.patience * 1000))
+            try #require(client.isReadable(within: Deadline.patience * 1000))
             return client
         }
         let late = try begin()

@@ -8,8 +8,11 @@ import Testing
 struct DamagedDataTests {
     private static let fontSize: Request = "GET editor/keys/fontSize?raw"
 
-    /// The answer to the request after a start; nil if the start fails with an error that names the file.
-    private func started(_ data: StoredData, _ request: Request = fontSize, naming file: String) throws -> String? {
+    /// Starts a daemon with the data. Returns its answer to the request; nil if the start fails with an error that
+    /// names the file.
+    private func answerAfterStart(_ data: StoredData, _ request: Request = fontSize, naming file: String) throws
+        -> String?
+    {
         do {
             return try TestDaemon(in: data.write()).send(request).text
         } catch let error as StartError {
@@ -63,16 +66,16 @@ struct DamagedDataTests {
     func changedByte() throws {
         let data = try StoredData(version: "0.3")
         let name = data.newestJournal
-        let whole = try #require(data.files[name])
-        let last = whole.lastLine
+        let undamaged = try #require(data.files[name])
+        let last = undamaged.lastLine
         for index in last.lowerBound...last.upperBound {
             var damaged = data
             // Each byte is changed in one way, and its neighbors in the other ways.
             let mask = Self.masks[index % 4]
-            damaged.files[name]?[index] = mask == 0xFF ? 0 : whole[index] ^ mask
-            let value = try started(damaged, naming: "\(name), line 2, at byte \(last.lowerBound)")
+            damaged.files[name]?[index] = mask == 0xFF ? 0 : undamaged[index] ^ mask
+            let value = try answerAfterStart(damaged, naming: "\(name), line 2, at byte \(last.lowerBound)")
             #expect(value ?? "14" == "14", "byte \(index)")
-            if index == last.upperBound { #expect(value == "14", "all but the line end is there") }
+            if index == last.upperBound { #expect(value == "14", "a missing line feed loses no commit") }
         }
     }
 
@@ -86,7 +89,7 @@ struct DamagedDataTests {
                 var damaged = data
                 damaged.files[name]?.removeSubrange(end...)
                 damaged.files[name]? += [UInt8](repeating: 0, count: room)
-                let value = try started(damaged, naming: name)
+                let value = try answerAfterStart(damaged, naming: name)
                 #expect(value == (end == last.upperBound ? "14" : "13"), "byte \(end), \(room) zeros")
             }
         }
@@ -94,7 +97,7 @@ struct DamagedDataTests {
 
     /// The files of a daemon whose last commit is larger than several sectors, and the range of that commit in the
     /// newest journal.
-    private func large() throws -> (StoredData, Range<Int>) {
+    private func dataWithLargeCommit() throws -> (StoredData, Range<Int>) {
         let daemon = try TestDaemon()
         try daemon.done("PUT app/keys/a 1")
         try daemon.done(Request("PUT app/keys/a \"\(String(repeating: "a", count: 1900))\""))
@@ -102,9 +105,9 @@ struct DamagedDataTests {
         return (data, try #require(data.files[data.newestJournal]).lastLine)
     }
 
-    @Test("Unwritten sectors of the last commit are a torn end, not damage")
+    @Test("A journal whose last commit has sectors of zeros, which were not written, starts without that commit")
     func lostSectors() throws {
-        let (data, last) = try large()
+        let (data, last) = try dataWithLargeCommit()
         let sectors = (last.lowerBound / 512)...(last.upperBound / 512)
         for lost in 1..<(1 << sectors.count) {
             var damaged = data
@@ -113,20 +116,20 @@ struct DamagedDataTests {
                     damaged.files[data.newestJournal]?[offset] = 0
                 }
             }
-            #expect(try started(damaged, "GET app/keys/a?raw", naming: "") == "1", "sectors \(lost)")
+            #expect(try answerAfterStart(damaged, "GET app/keys/a?raw", naming: "") == "1", "sectors \(lost)")
         }
     }
 
-    @Test("Zero bytes that are not complete sectors are damage")
+    @Test("A journal whose last commit has zeros that are not complete sectors is refused as damaged")
     func zeros() throws {
-        let (data, last) = try large()
+        let (data, last) = try dataWithLargeCommit()
         let name = data.newestJournal
         for offset in stride(from: last.lowerBound + 1, to: last.upperBound, by: 19) {
             for count in [1, 511, 512, 513] where offset + count < last.upperBound {
                 guard (offset % 512, count) != (0, 512) else { continue }
                 var damaged = data
                 for zero in offset..<(offset + count) { damaged.files[name]?[zero] = 0 }
-                let value = try started(
+                let value = try answerAfterStart(
                     damaged, "GET app/keys/a?raw", naming: "\(name), line 3, at byte \(last.lowerBound)")
                 #expect(value == nil, "\(count) bytes from \(offset)")
             }

@@ -78,7 +78,7 @@ struct DirectoryTests {
         try expectRefused(daemon, "was moved or removed", "removed")
         let other = try TestDaemon(in: directory, data: data)
         try other.done("PUT app/keys/n 3")
-        try expectRefused(daemon, "another directory is in its place", "begun anew by another daemon")
+        try expectRefused(daemon, "another directory is in its place", "created by another daemon")
         daemon.stop()
         try other.done("PUT app/keys/n 4")
         other.stop()
@@ -98,9 +98,10 @@ struct DirectoryTests {
         #expect(try again.send("GET /v1").field("Settings-Cursor") == cursor)
     }
 
-    @Test("Two daemons never use the same directory, even if its LOCK file is removed; the epoch stays")
+    @Test("A second daemon refuses a directory in use, even if its LOCK file is removed, and the epoch stays the same")
     func locked() throws {
         let daemon = try TestDaemon(ofItsOwnIn: directory, data: data)
+        // The test removes LOCK twice. The third attempt starts without a removal.
         for name in ["LOCK", "LOCK", "nothing"] {
             try? files.removeItem(atPath: data + "/" + name)
             let second = try ChildProcess.run(["--listen", "127.0.0.1:0", "--data", data, "--log", "error"])

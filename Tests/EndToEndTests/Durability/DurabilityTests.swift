@@ -28,9 +28,9 @@ struct RestartTests {
         String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
     }
 
-    /// Everything that can be read now, and each suite at each revision.
-    private func everything(_ daemon: TestDaemon, upTo newest: Int64) throws -> String {
-        var text = try daemon.world()
+    /// Everything that a client can read now, and each suite at each revision up to `newest`.
+    private func readAll(_ daemon: TestDaemon, upTo newest: Int64) throws -> String {
+        var text = try daemon.readEverything()
         for suite in ["deep", "app", "odd", "gone", "back"] {
             for moment in 0...newest {
                 text += try daemon.send(Request("GET \(suite)?at=\(moment)")).text
@@ -48,14 +48,14 @@ struct RestartTests {
         let first = try TestDaemon(ofItsOwnIn: directory)
         var newest: Int64 = 0
         for request in Self.story { newest = try first.done(request).revision?.number ?? 0 }
-        let before = try everything(first, upTo: newest)
+        let before = try readAll(first, upTo: newest)
 
         try first.kill()
         let crashed = try TestDaemon(in: directory)
-        #expect(try everything(crashed, upTo: newest) == before)
+        #expect(try readAll(crashed, upTo: newest) == before)
         crashed.stop()
         let again = try TestDaemon(in: directory)
-        #expect(try everything(again, upTo: newest) == before)
+        #expect(try readAll(again, upTo: newest) == before)
         try again.done("PUT app/keys/volume 7")
         again.stop()
         let last = try TestDaemon(in: directory)

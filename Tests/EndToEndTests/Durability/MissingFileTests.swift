@@ -32,7 +32,7 @@ struct MissingFileTests {
     }
 
     @Test(
-        "Whichever journals and snapshots are missing, a start has the last commit or names a file",
+        "With any journals and snapshots missing, a start has the last commit, or fails and names a missing file",
         arguments: [Durability.always, .interval])
     func missing(_ durability: Durability) throws {
         let data = try Self.history(durability)
@@ -40,11 +40,11 @@ struct MissingFileTests {
         try #require(names.count >= 4, "\(names)")
         var started = 0
         for missing in 0..<(1 << names.count) {
-            var left = data
-            for (number, name) in names.enumerated() where missing >> number & 1 == 1 { left.files[name] = nil }
-            let context: Comment = "left: \(left.files.keys.sorted())"
+            var remaining = data
+            for (number, name) in names.enumerated() where missing >> number & 1 == 1 { remaining.files[name] = nil }
+            let context: Comment = "remaining files: \(remaining.files.keys.sorted())"
             do {
-                let daemon = try TestDaemon(in: try left.write())
+                let daemon = try TestDaemon(in: try remaining.write())
                 started += 1
                 #expect(try daemon.send("GET app/keys/n?raw").text == "6", context)
             } catch let error as StartError {
@@ -118,9 +118,9 @@ struct MissingFileTests {
     private func expectRefusal(because cause: String, of create: (String) -> Bool) throws {
         let data = try Self.history(.always)
         for name in data.files.keys.sorted() {
-            var left = data
-            left.files[name] = nil
-            let directory = try left.write()
+            var remaining = data
+            remaining.files[name] = nil
+            let directory = try remaining.write()
             try #require(create("\(directory.path)/\(name)"), "error \(errno)")
             let start = try ChildProcess.run(["--listen", "127.0.0.1:0", "--data", directory.path, "--log", "error"])
             #expect([65, 73].contains(start.code) && start.errors.contains("/\(name): "), "\(name): \(start)")
@@ -146,7 +146,9 @@ struct MissingFileTests {
                 let directory = try damaged.write()
                 let plan = try ChildProcess.run(["repair", directory.path])
                 #expect(plan.output.contains("\(name) is damaged: line 1"), "\(plan)")
-                #expect(plan.output.contains("would be kept: all up to revision 8") && !plan.output.contains("lost"))
+                #expect(
+                    plan.output.contains("would be kept: all commits up to revision 8") && !plan.output.contains("lost")
+                )
                 #expect(try ChildProcess.run(["repair", directory.path, "--yes"]).code == 0)
                 let daemon = try TestDaemon(in: directory)
                 #expect(try daemon.send("GET player/keys/volume?raw").text == "0.25", "\(name), byte \(offset)")
@@ -159,7 +161,7 @@ struct MissingFileTests {
         damaged.files["journal-5.jsonl"]?[commit] ^= 1
         let directory = try damaged.write()
         let plan = try ChildProcess.run(["repair", directory.path])
-        #expect(plan.output.contains("would be kept: all up to revision 5"), "\(plan.output)")
+        #expect(plan.output.contains("would be kept: all commits up to revision 5"), "\(plan.output)")
         #expect(plan.output.contains("would be lost: 2 commits that can be read, up to revision 8"), "\(plan.output)")
     }
 }

@@ -12,7 +12,7 @@ final class DaemonLives: Sendable {
     private let etcd: EtcdCluster?
     private let current: Mutex<Life>
     /// Entered while the daemon is being restarted.
-    private let revival = DispatchGroup()
+    private let restart = DispatchGroup()
     private let answers = Mutex(0)
     /// The number of answers between two kills.
     private let period: Int
@@ -59,8 +59,8 @@ final class DaemonLives: Sendable {
     /// selects the same daemon within a life, and another daemon in the next life.
     func connectToLife(for index: Int = 0, receiveBuffer: Int32? = nil) throws -> (client: RawClient, life: Int) {
         while true {
-            guard revival.wait(timeout: .now() + .seconds(Deadline.patience)) == .success else {
-                throw ChildProcess.Failure(description: "no daemon was started again")
+            guard restart.wait(timeout: .now() + .seconds(Deadline.patience)) == .success else {
+                throw ChildProcess.Failure(description: "the daemon was not restarted in time")
             }
             let (port, number) = current.withLock { life in
                 (life.daemons[(index + life.number) % life.daemons.count].port, life.number)
@@ -69,7 +69,7 @@ final class DaemonLives: Sendable {
                 return (try RawClient(port: port, receiveBuffer: receiveBuffer), number)
             } catch {
                 // A failed connection is expected if the daemon was killed in the meantime.
-                let isReplaced = revival.wait(timeout: .now()) == .timedOut || current.withLock { $0.number != number }
+                let isReplaced = restart.wait(timeout: .now()) == .timedOut || current.withLock { $0.number != number }
                 guard isReplaced else { throw error }
             }
         }
@@ -94,8 +94,8 @@ final class DaemonLives: Sendable {
     @discardableResult
     func replace(ending: (DaemonProcess) throws -> Void) throws -> Revision {
         try current.withLock { life in
-            revival.enter()
-            defer { revival.leave() }
+            restart.enter()
+            defer { restart.leave() }
             for daemon in life.daemons { try ending(daemon) }
             let commits = try commits(after: life.commits)
             life = Life(
@@ -133,26 +133,26 @@ final class DaemonLives: Sendable {
 /// Runs clients concurrently, each on its own thread.
 enum ConcurrentClients {
     /// Returns the results of all clients, client by client; throws the first error of a client.
-    static func run<Made: Sendable>(
-        _ count: Int, _ body: @escaping @Sendable (Int) throws -> [Made]
-    ) async throws -> [Made] {
-        let ends = Ends<Made>()
+    static func run<Element: Sendable>(
+        _ count: Int, _ body: @escaping @Sendable (Int) throws -> [Element]
+    ) async throws -> [Element] {
+        let results = ClientResults<Element>()
         let running = DispatchGroup()
         for client in 0..<count {
             running.enter()
             Thread.detachNewThread {
                 let end = Result { try body(client) }
-                ends.all.withLock { $0[client] = end }
+                results.all.withLock { $0[client] = end }
                 running.leave()
             }
         }
         await withCheckedContinuation { continuation in
             running.notify(queue: .global()) { continuation.resume() }
         }
-        return try ends.all.withLock { $0 }.sorted { $0.key < $1.key }.flatMap { try $0.value.get() }
+        return try results.all.withLock { $0 }.sorted { $0.key < $1.key }.flatMap { try $0.value.get() }
     }
 
-    private final class Ends<Made: Sendable>: Sendable {
-        let all = Mutex<[Int: Result<[Made], any Error>]>([:])
+    private final class ClientResults<Element: Sendable>: Sendable {
+        let all = Mutex<[Int: Result<[Element], any Error>]>([:])
     }
 }

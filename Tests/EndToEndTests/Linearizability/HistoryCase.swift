@@ -4,23 +4,25 @@ import Testing
 /// revision 1.
 struct HistoryCase: CustomTestStringConvertible {
     let name: String
-    let isRight: Bool
+    /// True if the check must accept the history.
+    let isCorrect: Bool
     let isPipelined: Bool
+    /// The commits of unanswered writes: the new values of settings by revision.
     let lost: [Int64: [Int: Int64?]]
     let calls: [Call]
 
     var testDescription: String { name }
 
-    static func right(
+    static func correct(
         _ name: String, isPipelined: Bool = false, lost: [Int64: [Int: Int64?]] = [:], _ calls: Call...
     ) -> HistoryCase {
-        HistoryCase(name: name, isRight: true, isPipelined: isPipelined, lost: lost, calls: calls)
+        HistoryCase(name: name, isCorrect: true, isPipelined: isPipelined, lost: lost, calls: calls)
     }
 
-    static func wrong(
+    static func incorrect(
         _ name: String, isPipelined: Bool = false, lost: [Int64: [Int: Int64?]] = [:], _ calls: Call...
     ) -> HistoryCase {
-        HistoryCase(name: name, isRight: false, isPipelined: isPipelined, lost: lost, calls: calls)
+        HistoryCase(name: name, isCorrect: false, isPipelined: isPipelined, lost: lost, calls: calls)
     }
 
     /// The commits of unanswered and answered writes.
@@ -41,146 +43,148 @@ extension HistoryCase {
     static let all = correctCases + incorrectCases
 
     private static let correctCases: [HistoryCase] = [
-        .right(
+        .correct(
             "a read after a write",
             .commit(0, 1...2, [0: .set(5)], 2, before: [.at(0, 0, 1)], after: .at(0, 5, 2)),
             .read(1, 3...4, .at(0, 5, 2), at: 2)),
-        .right(
+        .correct(
             "reads during a write show the value before or after the write",
             .commit(0, 1...9, [0: .set(5)], 2, after: .at(0, 5, 2)), .read(1, 2...3, .at(0, 0, 1), at: 1),
             .read(1, 4...5, .at(0, 5, 2), at: 2)),
-        .right(
+        .correct(
             "the write that was sent last takes effect first",
             .commit(0, 1...9, [0: .add(1)], 3, before: [.at(0, 7, 2)], after: .at(0, 8, 3)),
             .commit(1, 2...8, [0: .set(7)], 2, before: [.at(0, 0, 1)], after: .at(0, 7, 2))),
-        .right(
+        .correct(
             "one of two concurrent writes with the same condition is refused",
             .commit(0, 1...5, if: [.isAt(0, revision: 1)], [0: .set(5)], 2, after: .at(0, 5, 2)),
             .write(1, 1...5, if: [.isAt(0, revision: 1)], [0: .set(6)], .refused(.condition, [.at(0, 5, 2)]), at: 2)),
-        .right(
+        .correct(
             "an addition to an unset setting is refused, and a write of the same value changes nothing",
             .commit(0, 1...2, [0: .remove], 2, after: .at(0, nil, 2)),
             .write(0, 3...4, [0: .add(1)], .refused(.unset, []), at: 2),
             .write(1, 3...4, [0: .remove], .unchanged([.at(0, nil, 2)]), at: 2),
             .commit(0, 5...6, if: [.isStored(0, false)], [0: .set(0)], 3, after: .at(0, 0, 3))),
-        .right(
+        .correct(
             "a transaction is seen completely, and unchanged settings keep their revisions",
             .commit(0, 1...4, [0: .set(5), 1: .add(1), 2: .set(0)], 2, after: .at(0, 5, 2), .at(1, 1, 2)),
             .read(1, 2...3, .at(0, 0), .at(1, 0), at: 1), .read(1, 5...6, .at(0, 5), .at(1, 1), at: 2),
             .read(1, 7...8, .at(2, 0, 1), at: 2)),
-        .right(
-            "a lost write was made, late", lost: [3: [0: 5]], .lost(0, 1..., [0: .set(5)]),
+        .correct(
+            "a lost write took effect after a later write", lost: [3: [0: 5]], .lost(0, 1..., [0: .set(5)]),
             .read(1, 2...3, .at(0, 0, 1), at: 1),
             .commit(1, 4...5, [0: .set(6)], 2, before: [.at(0, 0, 1)], after: .at(0, 6, 2)),
             .read(1, 6...7, .at(0, 5, 3), at: 3)),
-        .right(
-            "a lost write was made, and no answer showed its revision", lost: [2: [0: 2]], .lost(0, 1..., [0: .add(2)]),
+        .correct(
+            "a lost write took effect, and no answer showed its revision", lost: [2: [0: 2]],
+            .lost(0, 1..., [0: .add(2)]),
             .commit(1, 4...5, [0: .add(1)], 3, before: [.at(0, 2)], after: .at(0, 3, 3))),
-        .right("a lost write was never made", .lost(0, 1..., [0: .set(5)]), .read(1, 2...3, .at(0, 0, 1), at: 1)),
-        .right(
+        .correct("a lost write never took effect", .lost(0, 1..., [0: .set(5)]), .read(1, 2...3, .at(0, 0, 1), at: 1)),
+        .correct(
             "two lost writes that the journal distinguishes", lost: [2: [0: 6], 3: [0: 5, 1: 5]],
             .lost(0, 1..., [0: .set(5), 1: .set(5)]),
             .lost(1, 1..., [0: .set(6)]), .read(2, 2...3, .at(0, 6, 2), at: 2), .read(2, 4...5, .at(0, 5, 3), at: 3),
             .read(2, 6...7, .at(1, 5, 3), at: 3)),
-        .right(
+        .correct(
             "two lost writes that explain the first commit, only one of which explains the second",
             lost: [2: [0: 1], 3: [0: 2]], .lost(0, 1..., [0: .add(1)]),
             .lost(1, 1..., if: [.isAt(0, revision: 1)], [0: .add(1)])),
-        .right(
+        .correct(
             "calls of one connection overlap and take effect in order", isPipelined: true,
             .commit(0, 1...9, [0: .set(5)], 2, after: .at(0, 5, 2)), .read(0, 1...9, .at(0, 5, 2), at: 2)),
     ]
 
     static let incorrectCases: [HistoryCase] = [
-        .wrong(
+        .incorrect(
             "a stale read",
             .commit(0, 1...2, [0: .set(5)], 2, after: .at(0, 5, 2)), .read(1, 3...4, .at(0, 0, 1), at: 1)),
-        .wrong(
+        .incorrect(
             "a stale read that shows no revision",
             .commit(0, 1...2, [0: .set(5)], 2, after: .at(0, 5, 2)), .read(1, 3...4, .at(0, 0))),
-        .wrong(
+        .incorrect(
             "a later read that shows an older value while the write is pending",
             .commit(0, 1...9, [0: .set(5)], 2, after: .at(0, 5, 2)), .read(1, 2...3, .at(0, 5)),
             .read(2, 4...5, .at(0, 0))),
-        .wrong(
+        .incorrect(
             "a lost update",
             .commit(0, 1...5, [0: .add(1)], 2, after: .at(0, 1, 2)),
             .commit(1, 1...5, [0: .add(1)], 3, after: .at(0, 1, 3))),
-        .wrong(
-            "two writers with one tag",
+        .incorrect(
+            "two writes with the same tag as condition",
             .commit(0, 1...5, if: [.isAt(0, revision: 1)], [0: .set(5)], 2, after: .at(0, 5, 2)),
             .commit(1, 1...5, if: [.isAt(0, revision: 1)], [0: .set(6)], 3, after: .at(0, 6, 3))),
-        .wrong(
+        .incorrect(
             "a value that was never written",
             .commit(0, 1...2, [0: .set(5)], 2, after: .at(0, 5, 2)), .read(1, 3...4, .at(0, 7, 3), at: 3)),
-        .wrong("a value that was never written, without a revision", .read(1, 3...4, .at(0, 7))),
-        .wrong(
+        .incorrect("a value that was never written, without a revision", .read(1, 3...4, .at(0, 7))),
+        .incorrect(
             "another value at the revision of a write",
             .commit(0, 1...2, [0: .set(5)], 2, after: .at(0, 5, 2)), .read(1, 3...4, .at(0, 6, 2), at: 2)),
-        .wrong(
+        .incorrect(
             "half a transaction in one read",
             .commit(0, 1...9, [0: .set(5), 1: .set(5)], 2, after: .at(0, 5, 2), .at(1, 5, 2)),
             .read(1, 2...3, .at(0, 5), .at(1, 0), at: 2)),
-        .wrong(
+        .incorrect(
             "half a transaction in two reads",
             .commit(0, 1...9, [0: .set(5), 1: .set(5)], 2, after: .at(0, 5, 2), .at(1, 5, 2)),
             .read(1, 2...3, .at(0, 5, 2), at: 2), .read(2, 4...5, .at(1, 0, 1), at: 2)),
-        .wrong(
+        .incorrect(
             "half a lost transaction", lost: [2: [0: 5, 1: 5]],
             .lost(0, 1..., [0: .set(5), 1: .set(5)]), .read(1, 2...3, .at(0, 5, 2), at: 2),
             .read(2, 4...5, .at(1, 0, 1), at: 2)),
-        .wrong(
+        .incorrect(
             "a transaction whose answer omits a change",
             .commit(0, 1...2, [0: .set(5), 1: .set(5)], 2, after: .at(0, 5, 2))),
-        .wrong(
+        .incorrect(
             "two transactions, each with a condition that the other violates",
             .commit(0, 1...5, if: [.hasValue(0, 0)], [1: .set(5)], 2, after: .at(1, 5, 2)),
             .commit(1, 1...5, if: [.hasValue(1, 0)], [0: .set(5)], 3, after: .at(0, 5, 3))),
-        .wrong(
-            "a lost write made twice", lost: [2: [0: 1], 3: [0: 2]],
+        .incorrect(
+            "a lost write that took effect twice", lost: [2: [0: 1], 3: [0: 2]],
             .lost(0, 1..., [0: .add(1)]), .read(1, 2...3, .at(0, 2), at: 3)),
-        .wrong(
-            "a lost write made twice, with another write between", lost: [2: [0: 5], 4: [0: 5]],
+        .incorrect(
+            "a lost write that took effect twice, with another write between", lost: [2: [0: 5], 4: [0: 5]],
             .lost(0, 1..., [0: .set(5)]), .read(1, 2...3, .at(0, 5, 2), at: 2),
             .commit(1, 4...5, [0: .set(6)], 3, after: .at(0, 6, 3)), .read(1, 6...7, .at(0, 5, 4), at: 4)),
-        .wrong(
-            "a repeated write made twice", lost: [3: [0: 2]],
+        .incorrect(
+            "a repeated write that took effect twice", lost: [3: [0: 2]],
             .commit(0, 1...5, [0: .add(1)], 2, after: .at(0, 1, 2)),
             .commit(1, 6...7, [1: .set(5)], 4, after: .at(1, 5, 4)), .read(1, 8...9, .at(0, 2), at: 4)),
-        .wrong(
+        .incorrect(
             "a commit of a lost write before the write was sent", lost: [2: [0: 5]],
             .read(1, 1...2, .at(0, 5, 2), at: 2), .lost(0, 3..., [0: .set(5)])),
-        .wrong(
+        .incorrect(
             "a lost write that appears and disappears", lost: [2: [0: 5]],
             .lost(0, 1..., [0: .set(5)]), .read(1, 2...3, .at(0, 5, 2), at: 2), .read(1, 4...5, .at(0, 0, 1), at: 2)),
-        .wrong(
+        .incorrect(
             "an acknowledged write that disappears",
             .commit(0, 1...2, [0: .set(5)], 2, after: .at(0, 5, 2)), .read(1, 3...4, .at(0, 0, 1), at: 1),
             .commit(1, 5...6, [0: .set(6)], 2, before: [.at(0, 0, 1)], after: .at(0, 6, 2))),
-        .wrong(
+        .incorrect(
             "a refusal although the condition matched",
             .write(0, 1...2, if: [.isAt(0, revision: 1)], [0: .set(6)], .refused(.condition, [.at(0, 0, 1)]), at: 1)),
-        .wrong("no change reported although the value changes", .write(0, 1...2, [0: .set(6)], .unchanged([]), at: 1)),
-        .wrong(
+        .incorrect(
+            "no change reported although the value changes", .write(0, 1...2, [0: .set(6)], .unchanged([]), at: 1)),
+        .incorrect(
             "a read that overtakes a write sent before it on its connection", isPipelined: true,
             .commit(0, 1...9, [0: .set(5)], 2, after: .at(0, 5, 2)), .read(0, 1...9, .at(0, 0, 1), at: 2)),
-        .wrong(
+        .incorrect(
             "the same revision twice", .commit(0, 1...5, [0: .set(5)], 2, after: .at(0, 5, 2)),
             .commit(1, 1...5, [1: .set(5)], 2, after: .at(1, 5, 2))),
-        .wrong(
+        .incorrect(
             "revisions in the reverse order of time", .commit(0, 1...2, [0: .set(5)], 3, after: .at(0, 5, 3)),
             .commit(1, 3...4, [1: .set(5)], 2, after: .at(1, 5, 2))),
-        .wrong(
+        .incorrect(
             "a cursor older than an answered write", .commit(0, 1...2, [0: .set(5)], 2, after: .at(0, 5, 2)),
             .read(1, 3...4, .at(1, 0, 1), at: 1)),
-        .wrong(
+        .incorrect(
             "a cursor older than the cursor of an earlier read",
             .commit(0, 1...9, [0: .set(5)], 2, after: .at(0, 5, 2)),
             .read(1, 2...3, .at(0, 5, 2), at: 2), .read(2, 4...5, .at(1, 0, 1), at: 1)),
-        .wrong(
+        .incorrect(
             "a cursor that goes back on a connection", .read(0, 1...9, .at(0, 0, 1), at: 4),
             .read(0, 2...9, .at(0, 0, 1), at: 3)),
-        .wrong(
+        .incorrect(
             "a value newer than the cursor", lost: [4: [0: 5]], .lost(0, 1..., [0: .set(5)]),
             .read(1, 2...3, .at(0, 5, 4), at: 3)
         ),

@@ -33,12 +33,12 @@ struct HistoryCheck {
     private let timeline: Timeline
 
     /// The lower bounds that answered calls set for later calls.
-    private struct Floor {
+    private struct LowerBounds {
         var position = 0
         /// The highest cursor of an answer.
         var cursor: Int64 = 0
 
-        mutating func rise(to other: Floor) {
+        mutating func raise(to other: LowerBounds) {
             position = max(position, other.position)
             cursor = max(cursor, other.cursor)
         }
@@ -51,25 +51,26 @@ struct HistoryCheck {
     init(_ history: [Call], _ timeline: Timeline, isPipelined: Bool = false) {
         self.timeline = timeline
         let sent = history.enumerated().sorted { ($0.element.invoked, $0.offset) < ($1.element.invoked, $1.offset) }
-        var answers: [(at: UInt64, floor: Floor)] = []
-        var (floor, ofClient) = (Floor(), [Int: Floor]())
+        var answers: [(at: UInt64, bounds: LowerBounds)] = []
+        var (bounds, ofClient) = (LowerBounds(), [Int: LowerBounds]())
         var acknowledged: Set<Int> = []
-        var lost: [(call: Call, floor: Int)] = []
+        var lost: [(call: Call, bounds: Int)] = []
         for (_, call) in sent {
             // Calls that were answered before this call was sent set lower bounds.
             answers.removeAll { answer in
                 guard answer.at < call.invoked else { return false }
-                floor.rise(to: answer.floor)
+                bounds.raise(to: answer.bounds)
                 return true
             }
             if call.isUnknown {
-                if !call.isRead { lost.append((call, floor.position)) }
+                if !call.isRead { lost.append((call, bounds.position)) }
                 continue
             }
-            if let commit = call.commit, commit <= floor.cursor {
-                violations.append("committed before \(floor.cursor), which was known when it was sent: \(call)")
+            if let commit = call.commit, commit <= bounds.cursor {
+                violations.append(
+                    "the commit is not after \(bounds.cursor), which an answer had shown before the call: \(call)")
             }
-            var own = floor
+            var own = bounds
             // The cursors of a connection never decrease, also if its requests overlap.
             if let before = ofClient[call.client] {
                 own.cursor = max(own.cursor, before.cursor)
@@ -77,29 +78,32 @@ struct HistoryCheck {
             }
             own = locate(call, after: own)
             if call.commit != nil, !acknowledged.insert(own.position).inserted {
-                violations.append("several writes got the revision of \(call)")
+                violations.append("another write has the same revision: \(call)")
             }
             ofClient[call.client] = own
             answers.append((call.answered, own))
         }
-        explainRest(acknowledged, by: lost)
+        explainUnacknowledgedCommits(acknowledged, by: lost)
     }
 
     /// Returns the bounds after the call, and adds a violation if the answer is correct at no position.
-    private mutating func locate(_ call: Call, after floor: Floor) -> Floor {
+    private mutating func locate(_ call: Call, after bounds: LowerBounds) -> LowerBounds {
         let cursor = call.cursor ?? .max
-        if cursor < floor.cursor { violations.append("the cursor is before \(floor.cursor), named before: \(call)") }
-        var positions = floor.position..<timeline.models.count
+        if cursor < bounds.cursor {
+            violations.append("the cursor is before \(bounds.cursor), which an answer had shown before: \(call)")
+        }
+        var positions = bounds.position..<timeline.models.count
         if let commit = call.commit {
             let position = timeline.position(of: commit) ?? 0
-            positions = position > floor.position ? position..<(position + 1) : 0..<0
+            positions = position > bounds.position ? position..<(position + 1) : 0..<0
         }
         let found = positions.first { timeline.revisions[$0] <= cursor && explains(call, $0) }
         if found == nil {
             violations.append(
-                "not right where settings are \(timeline.models[floor.position]), nor after that: \(call)")
+                "the answer is wrong with the settings \(timeline.models[bounds.position]) and after later commits: \(call)"
+            )
         }
-        return Floor(position: found ?? floor.position, cursor: max(floor.cursor, call.cursor ?? 0))
+        return LowerBounds(position: found ?? bounds.position, cursor: max(bounds.cursor, call.cursor ?? 0))
     }
 
     /// True if the answer to a call is correct at a position.
@@ -109,15 +113,15 @@ struct HistoryCheck {
     }
 
     /// Assigns a different unanswered write to each commit that was not acknowledged.
-    private mutating func explainRest(_ acknowledged: Set<Int>, by lost: [(call: Call, floor: Int)]) {
+    private mutating func explainUnacknowledgedCommits(_ acknowledged: Set<Int>, by lost: [(call: Call, bounds: Int)]) {
         var commits: [Int: Int] = [:]
-        func finds(_ position: Int, _ tried: inout Set<Int>) -> Bool {
-            for (number, write) in lost.enumerated() where write.floor < position {
+        func assignsWrite(_ position: Int, _ tried: inout Set<Int>) -> Bool {
+            for (number, write) in lost.enumerated() where write.bounds < position {
                 guard
                     timeline.models[position - 1].after(lost: write.call, at: timeline.revisions[position])
                         == timeline.models[position], tried.insert(number).inserted
                 else { continue }
-                if let other = commits[number], !finds(other, &tried) { continue }
+                if let other = commits[number], !assignsWrite(other, &tried) { continue }
                 commits[number] = position
                 return true
             }
@@ -125,7 +129,7 @@ struct HistoryCheck {
         }
         for position in timeline.models.indices.dropFirst() where !acknowledged.contains(position) {
             var tried: Set<Int> = []
-            if !finds(position, &tried) {
+            if !assignsWrite(position, &tried) {
                 violations.append("no client wrote \(timeline.models[position]) at \(timeline.revisions[position])")
             }
         }

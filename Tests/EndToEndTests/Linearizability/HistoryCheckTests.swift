@@ -8,7 +8,7 @@ struct HistoryCheckTests {
         arguments: HistoryCase.all)
     func cases(_ example: HistoryCase) {
         let check = HistoryCheck(example.calls, example.timeline, isPipelined: example.isPipelined)
-        #expect(check.violations.isEmpty == example.isRight, "\(check.summary)")
+        #expect(check.violations.isEmpty == example.isCorrect, "\(check.summary)")
     }
 
     @Test("The check of unordered connections accepts a history that violates only the order of a connection")

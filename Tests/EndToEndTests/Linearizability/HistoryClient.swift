@@ -10,27 +10,27 @@ import Testing
 /// of any other interrupted write is unknown.
 final class HistoryClient {
     /// The maximum number of lost connections for one call.
-    private static let mostRepeats = 20
+    private static let maximumRepeats = 20
 
     private let number: Int
     private let form: CallForm
     private let connect: () throws -> RawClient
     /// True if most writes have an idempotency key, so that the client can repeat them.
-    private let namesWrites: Bool
+    private let usesRequestKeys: Bool
     private var workload: Workload
     private var peer: RawClient?
     private var epoch: Epoch?
-    private var lastName = 0
+    private var lastKeyNumber = 0
     /// Called after each call that was answered.
     var answered: () throws -> Void = {}
 
     init(
-        _ number: Int, _ workload: Workload, settings: TestedSettings, namesWrites: Bool = false,
+        _ number: Int, _ workload: Workload, settings: TestedSettings, usesRequestKeys: Bool = false,
         readsFresh: Bool = false, connect: @escaping () throws -> RawClient
     ) {
         self.number = number
         self.workload = workload
-        self.namesWrites = namesWrites
+        self.usesRequestKeys = usesRequestKeys
         self.connect = connect
         form = CallForm(settings: settings, readsFresh: readsFresh)
     }
@@ -59,7 +59,7 @@ final class HistoryClient {
             for request in requests {
                 let answer = try peer.readResponse()
                 var call = Call(client: number, invoked: sent, answered: Self.now, request: request)
-                try fill(&call, from: answer)
+                try recordAnswer(&call, from: answer)
                 workload.learn(from: call.outcome)
                 calls.append(call)
             }
@@ -68,12 +68,12 @@ final class HistoryClient {
     }
 
     private func perform(_ request: Call.Request) throws -> Call {
-        var name: String?
-        if namesWrites, case .write = request, !workload.chance(oneIn: 4) {
-            lastName += 1
-            name = "client-\(number)-\(lastName)"
+        var requestKey: String?
+        if usesRequestKeys, case .write = request, !workload.chance(oneIn: 4) {
+            lastKeyNumber += 1
+            requestKey = "client-\(number)-\(lastKeyNumber)"
         }
-        let bytes = form.request(request, requestKey: name).bytes
+        let bytes = form.request(request, requestKey: requestKey).bytes
         var call = Call(client: number, invoked: Self.now, request: request)
         var attempts = 0
         while true {
@@ -82,15 +82,16 @@ final class HistoryClient {
                 try peer.send(bytes)
                 let answer = try peer.readResponse()
                 call.answered = Self.now
-                try fill(&call, from: answer)
+                try recordAnswer(&call, from: answer)
                 return call
-            } catch let failure as RawClient.Failure where failure.isLoss && namesWrites && attempts < Self.mostRepeats
+            } catch let failure as RawClient.Failure
+                where failure.isLoss && usesRequestKeys && attempts < Self.maximumRepeats
             {
                 attempts += 1
                 self.peer = nil
                 if call.isRead {
                     call = Call(client: number, invoked: Self.now, request: request)
-                } else if name == nil {
+                } else if requestKey == nil {
                     return call
                 }
             }
@@ -103,7 +104,7 @@ final class HistoryClient {
         return peer
     }
 
-    private func fill(_ call: inout Call, from answer: RawResponse) throws {
+    private func recordAnswer(_ call: inout Call, from answer: RawResponse) throws {
         let read = try CallAnswer(answer, to: call.request, about: form.settings)
         guard epoch == nil || epoch == read.cursor.epoch else {
             throw UnexpectedAnswer(request: "\(call.request), in another epoch,", answer: answer)
@@ -138,17 +139,17 @@ struct Workload {
     private let breadth: Breadth
     private var generator: SeededGenerator
     private var seen: [Int: Call.ShownSetting] = [:]
-    /// Values that no other client stores.
-    private var fresh: Int64
+    /// The last value that only this client stores.
+    private var lastUniqueValue: Int64
 
     init(client: Int, seed: UInt64, settings: TestedSettings, breadth: Breadth) {
         self.settings = settings
         self.breadth = breadth
         generator = SeededGenerator(seed: seed &* 1000 &+ UInt64(client))
-        fresh = Int64(client + 1) * 1_000_000_000
+        lastUniqueValue = Int64(client + 1) * 1_000_000_000
     }
 
-    /// Remembers what an answer showed.
+    /// Remembers the values and revisions that an answer showed.
     mutating func learn(from outcome: Call.Outcome) {
         let shownSettings: [Call.ShownSetting] =
             switch outcome {
@@ -189,8 +190,8 @@ struct Workload {
     /// Usually a unique value; sometimes a value that may be stored already.
     private mutating func value() -> Int64 {
         if generator.chance(oneIn: 6) { return Int64(generator.below(2)) }
-        fresh += 1000
-        return fresh
+        lastUniqueValue += 1000
+        return lastUniqueValue
     }
 
     private mutating func condition(_ setting: Int) -> Call.Condition? {
@@ -267,6 +268,6 @@ struct UnexpectedAnswer: Error, CustomStringConvertible {
 
     init(request: String, answer: RawResponse) {
         description =
-            "\(request) was answered \(answer.status) \(answer.fields) \(answer.text)"
+            "unexpected answer to \(request): \(answer.status) \(answer.fields) \(answer.text)"
     }
 }

@@ -5,6 +5,8 @@ import SettingsServer
 import TestSupport
 import Testing
 
+/// Concurrent calls are linearizable: each call takes effect at one moment between its sending and its answer, as if
+/// the daemon executed one call at a time.
 @Suite(.ownThread, .serialized)
 struct LinearizabilityTests {
     private static let clients = 8
@@ -81,7 +83,7 @@ struct LinearizabilityAcrossKillsTests {
     private static let clients = 8
 
     @Test(
-        "Calls are linearizable across kills and restarts, and a repeated write is made once",
+        "Calls are linearizable across kills and restarts, and a repeated write takes effect once",
         arguments: [11, 12] as [UInt64])
     func kills(seed: UInt64) async throws {
         let settings = TestedSettings(count: 6)
@@ -90,7 +92,7 @@ struct LinearizabilityAcrossKillsTests {
         let history = try await ConcurrentClients.run(Self.clients) { number in
             let workload = Workload(client: number, seed: seed, settings: settings, breadth: .connected)
             let client = HistoryClient(
-                number, workload, settings: settings, namesWrites: true, connect: { try daemon.connect() })
+                number, workload, settings: settings, usesRequestKeys: true, connect: { try daemon.connect() })
             client.answered = daemon.countAnswer
             return try client.run(120)
         }
@@ -100,7 +102,7 @@ struct LinearizabilityAcrossKillsTests {
         #expect(check.violations.isEmpty, "seed \(seed): \(check.summary)")
     }
 
-    @Test("A write repeated after a kill returns its first answer and is not made again")
+    @Test("A write repeated after a kill returns its first answer and does not take effect again")
     func repeated() throws {
         let settings = TestedSettings(count: 1)
         let daemon = try DaemonLives()

@@ -19,13 +19,13 @@ struct PipelinedOrderTests {
         "properties":{"a":{"type":"integer","readOnly":true}}}
         """
 
-    @Test("A lock that a connection removes does not refuse later requests of the connection")
+    @Test("After a request of a connection removes the lock of a key, the next requests can write the key")
     func lifted() throws {
         let answers = try answers(["DELETE app/schema", "PUT app/keys/a 1"], after: [Self.locking])
         #expect(answers.map(\.status) == [200, 201])
     }
 
-    @Test("A lock that a connection sets refuses later requests of the connection")
+    @Test("After a request of a connection locks a key, the next writes of the key are refused")
     func locked() throws {
         let answers = try answers([Self.locking, "PUT app/keys/a 1"])
         #expect(answers.map(\.status) == [201, 403])
@@ -74,7 +74,7 @@ struct PipelinedOrderTests {
     }
 
     @Test(
-        "A write pipelined behind a wait takes effect after the client closes its side and the wait is answered",
+        "A write pipelined behind a waiting read takes effect when the client closes its side and the read is answered",
         arguments: [("app?wait=300", 304), ("app/observe?since=1&wait=300", 200), ("zz/observe?wait=300", 404)])
     func behindWaitHalfClosed(target: String, status: Int) throws {
         try waitingRead(target, target.contains("observe") ? "" : "If-None-Match: TAG") { daemon, peer, tag in
@@ -90,7 +90,7 @@ struct PipelinedOrderTests {
         }
     }
 
-    @Test("A write pipelined behind a wait is not done if the client resets the connection")
+    @Test("A write pipelined behind a waiting read has no effect if the client resets the connection")
     func behindWaitReset() throws {
         try waitingRead("app/keys/a?wait=300", "If-None-Match: TAG") { daemon, peer, _ in
             peer.reset()

@@ -7,8 +7,8 @@ import Testing
 /// Event streams that are interrupted and resumed.
 @Suite(.ownThread)
 struct EventStreamResumeTests {
-    /// A daemon with a number that was written `count` + 1 times, and the cursor after each write.
-    private func numbered(_ count: Int) throws -> (TestDaemon, cursors: [String]) {
+    /// A daemon whose setting `n` was written with each number from 0 to `count`, and the cursor after each write.
+    private func daemonWithNumbers(_ count: Int) throws -> (TestDaemon, cursors: [String]) {
         let daemon = try TestDaemon()
         return (daemon, try (0...count).map { try daemon.done(Request("PUT app/keys/n \($0)")).cursorText })
     }
@@ -21,7 +21,7 @@ struct EventStreamResumeTests {
 
     @Test("A stream resumes after a cursor in Last-Event-ID or in `since`, or after a revision", arguments: [0, 3, 5])
     func resumes(start: Int) throws {
-        let (daemon, cursors) = try numbered(5)
+        let (daemon, cursors) = try daemonWithNumbers(5)
         let revision = try #require(cursors[start].split(separator: ".").last)
         let streams = [
             try daemon.stream("GET app/observe", since: cursors[start]),
@@ -45,7 +45,7 @@ struct EventStreamResumeTests {
 
     @Test("A cursor of an unknown epoch starts with a reset", arguments: ["zzzz.1", "zzzz.99999"])
     func resets(id: String) throws {
-        let (daemon, cursors) = try numbered(2)
+        let (daemon, cursors) = try daemonWithNumbers(2)
         let stream = try daemon.stream("GET app/observe", since: id)
         try stream.expect("reset", cursors[2], #"{"reset":true,"values":{"n":2},"changes":[]}"#)
         let next = try daemon.done("PUT app/keys/n 3").cursorText
@@ -62,14 +62,14 @@ struct EventStreamResumeTests {
 
     @Test("A malformed cursor returns 400", arguments: ["x", "1.2.3", "-1", "e.99999999999999999999"])
     func nonsense(id: String) throws {
-        let (daemon, _) = try numbered(0)
+        let (daemon, _) = try daemonWithNumbers(0)
         let request = Request("GET app/observe", "Accept: text/event-stream", "Last-Event-ID: \(id)")
         #expect(try daemon.send(request).status == 400)
     }
 
-    @Test("A reader resumes without a gap and without a repetition, wherever its stream was cut")
+    @Test("A reader whose stream was cut at any byte resumes without a gap and without a repetition")
     func cuts() throws {
-        let (daemon, cursors) = try numbered(4)
+        let (daemon, cursors) = try daemonWithNumbers(4)
         for start in [nil, cursors[0], cursors[2], cursors[4]] {
             // A web page keeps the `since` of its first request and sends a newer Last-Event-ID.
             let request = Request("GET app/observe" + (start == nil ? "" : "?since=\(cursors[0])"))
@@ -102,21 +102,21 @@ struct EventStreamResumeTests {
     }
 
     @Test("A reader that reconnects repeatedly during writes misses no change")
-    func chaos() throws {
-        let (daemon, cursors) = try numbered(0)
+    func reconnections() throws {
+        let (daemon, cursors) = try daemonWithNumbers(0)
         var random = SeededGenerator(seed: 20)
         let writer = try daemon.connect()
-        var (id, heard, written) = (cursors[0], 0, 0)
-        while heard < 400 {
+        var (id, received, written) = (cursors[0], 0, 0)
+        while received < 400 {
             let stream = try daemon.stream("GET app/observe", since: id)
             let burst = min(400 - written, random.below(40))
             try writer.send((0..<burst).flatMap { Request("PUT app/keys/n \(written + 1 + $0)").bytes })
             written += burst
-            for _ in 0..<random.below(written - heard + 1) {
+            for _ in 0..<random.below(written - received + 1) {
                 let commit = try stream.commit()
-                heard += 1
-                #expect(commit.changes.compactMap { $0["old"]?.integer } == [Int64(heard - 1)])
-                #expect(commit.changes.compactMap { $0["new"]?.integer } == [Int64(heard)])
+                received += 1
+                #expect(commit.changes.compactMap { $0["old"]?.integer } == [Int64(received - 1)])
+                #expect(commit.changes.compactMap { $0["new"]?.integer } == [Int64(received)])
                 id = commit.id
             }
             if random.chance(oneIn: 2) { stream.client.reset() } else { stream.client.close() }
@@ -127,15 +127,15 @@ struct EventStreamResumeTests {
 
     @Test("When the daemon stops, a stream ends properly with its cursor and a retry delay")
     func stop() throws {
-        let (daemon, cursors) = try numbered(2)
+        let (daemon, cursors) = try daemonWithNumbers(2)
         let streams = [try daemon.stream("GET app/observe"), try daemon.stream("GET app/observe", since: cursors[1])]
         for stream in streams { #expect(try stream.event()?.lastEventID == cursors[2]) }
-        let passedOver = try daemon.done("PUT other/keys/a 1").cursorText
+        let newestCursor = try daemon.done("PUT other/keys/a 1").cursorText
         daemon.stop()
         for stream in streams {
             #expect(try stream.event() == nil)
             #expect(stream.hasEnded)
-            #expect(stream.lastEventID == passedOver)
+            #expect(stream.lastEventID == newestCursor)
             let delay = try #require(stream.parser.retry)
             #expect((1...10_000).contains(delay))
             #expect(try stream.client.readUntilClose().isEmpty)

@@ -11,15 +11,15 @@ struct EventStreamTests {
     func story() throws {
         let daemon = try TestDaemon()
         try daemon.done("PUT app/keys/b 1")
-        let begun = try daemon.cursor()
+        let start = try daemon.cursor()
         let stream = try daemon.stream("GET app/observe")
         #expect(stream.head.status == 200)
         #expect(stream.head.field("Content-Type") == "text/event-stream")
         #expect(stream.head.field("Cache-Control") == "no-cache")
-        #expect(stream.head.field("Settings-Cursor") == begun)
+        #expect(stream.head.field("Settings-Cursor") == start)
         #expect(stream.head.field("Content-Length") == nil)
-        let state = try stream.expect("state", begun, #"{"suite":"app","values":{"b":1},"changes":[]}"#)
-        #expect(state["cursor"]?.string == begun)
+        let state = try stream.expect("state", start, #"{"suite":"app","values":{"b":1},"changes":[]}"#)
+        #expect(state["cursor"]?.string == start)
         #expect(String(decoding: stream.received, as: UTF8.self).hasPrefix("retry: 1000\n"))
         #expect(stream.parser.retry == 1000)
 
@@ -62,8 +62,8 @@ struct EventStreamTests {
         let stream = try daemon.stream("GET /v1/observe?suite=b&suite=a")
         try stream.expect(
             "state", try daemon.cursor(), #"{"values":{"a":{"x":1}},"missing":["b"],"schemaRevision":{"a":0}}"#)
-        let made = try daemon.done("PUT b/keys/y 2").cursorText
-        try stream.expect("commit", made, #"{"changes":[{"suite":"b","key":"y","old":null,"new":2}]}"#)
+        let created = try daemon.done("PUT b/keys/y 2").cursorText
+        try stream.expect("commit", created, #"{"changes":[{"suite":"b","key":"y","old":null,"new":2}]}"#)
         let both = try daemon.done(
             #"POST /v1/transaction {"do":[{"op":"set","suite":"b","key":"y","value":3},"#
                 + #"{"op":"set","suite":"a","key":"x","value":4},{"op":"set","suite":"c","key":"z","value":4}]}"#
@@ -84,13 +84,13 @@ struct EventStreamTests {
             "state", try daemon.cursor(), #"{"values":{"app.a":{"x":1}},"missing":["zz"],"schemaRevision":{"app.a":0}}"#
         )
         try daemon.done("PUT other/keys/a 1")
-        let made = try daemon.done(#"PUT app.b/schema {"additionalProperties":true}"#).cursorText
-        try stream.expect("commit", made, #"{"changes":[],"schemaRevision":{"app.b":"*"}}"#)
+        let created = try daemon.done(#"PUT app.b/schema {"additionalProperties":true}"#).cursorText
+        try stream.expect("commit", created, #"{"changes":[],"schemaRevision":{"app.b":"*"}}"#)
         let set = try daemon.done("PUT app.b/keys/y 2").cursorText
         try stream.expect("commit", set, #"{"changes":[{"suite":"app.b","key":"y","old":null,"new":2}]}"#)
         let dropped = try daemon.done("DELETE app.a?drop").cursorText
         try stream.expect("commit", dropped, #"{"dropped":["app.a"],"changes":[{"suite":"app.a","source":"unset"}]}"#)
-        let again = try daemon.stream("GET /v1/observe?suitePrefix=app.", since: made)
+        let again = try daemon.stream("GET /v1/observe?suitePrefix=app.", since: created)
         for cursor in [set, dropped] { #expect(try again.commit().id == cursor) }
     }
 
@@ -104,12 +104,12 @@ struct EventStreamTests {
         try stream.expect(
             "commit", dropped, #"{"dropped":true,"changes":[{"key":"a","old":1,"new":null,"source":"unset"}]}"#)
         try daemon.done("PUT app/keys/b 3")
-        let made = try daemon.done("PUT app/keys/a 4").cursorText
+        let created = try daemon.done("PUT app/keys/a 4").cursorText
         // All watchers of a suite receive a change of the suite itself. The creation of the suite changes no watched
         // key, so its event may have no changes.
         var event = try stream.commit()
         if event.changes.isEmpty { event = try stream.commit() }
-        #expect(event.id == made)
+        #expect(event.id == created)
         #expect(event.changes.compactMap { $0["new"]?.integer } == [4])
     }
 
@@ -180,8 +180,8 @@ struct EventStreamTests {
         let missing = try stream.expect("missing", before, #"{"suite":"app","cursor":"*","revision":"*"}"#)
         #expect(missing["cursor"]?.string == before)
         try daemon.done("PUT other/keys/a 2")
-        let made = try daemon.done(#"PUT app {"a":1,"b":2}"#).cursorText
-        let state = try stream.expect("reset", made, #"{"suite":"app","reset":true,"changes":[]}"#)
+        let created = try daemon.done(#"PUT app {"a":1,"b":2}"#).cursorText
+        let state = try stream.expect("reset", created, #"{"suite":"app","reset":true,"changes":[]}"#)
         #expect(state["values"] == ["a": 1])
         let next = try daemon.done("PUT app/keys/a 5").cursorText
         try stream.expect("commit", next, #"{"changes":[{"key":"a","old":1,"new":5}]}"#)
@@ -190,8 +190,8 @@ struct EventStreamTests {
         try daemon.awaitWatchers(0)
     }
 
-    @Test("The stream of a missing suite that is created and dropped repeatedly starts with a reset")
-    func comesAndGoes() throws {
+    @Test("After a missing suite was created and dropped repeatedly, its streams get a reset and then each commit")
+    func createdAndDropped() throws {
         let daemon = try TestDaemon()
         let writer = try daemon.connect()
         // With this many streams, the suite is dropped again before the daemon serves some of them.
@@ -204,11 +204,11 @@ struct EventStreamTests {
             #expect(try writer.readResponse().status == 201)
             #expect(try writer.readResponse().status == 200)
         }
-        let made = try daemon.done("PUT app/keys/b 2").cursorText
+        let created = try daemon.done("PUT app/keys/b 2").cursorText
         for stream in streams {
             var event = try #require(try stream.event())
             #expect(event.type == "reset", "\(event.data)")
-            while event.lastEventID != made { event = try #require(try stream.event()) }
+            while event.lastEventID != created { event = try #require(try stream.event()) }
         }
     }
 

@@ -6,7 +6,7 @@ import SettingsWeb
 import TestSupport
 import Testing
 
-/// The event stream that notifies OpenFeature SDKs to evaluate again.
+/// The event stream that tells OpenFeature SDKs to evaluate the flags of a suite again.
 @Suite(.ownThread)
 struct FlagEventTests {
     static let path: Request = "GET app/ofrep/v1/events"
@@ -68,9 +68,9 @@ struct FlagEventTests {
     @Test(
         "A cursor of an unknown epoch is answered with one event, because everything may have changed",
         arguments: [true, false])
-    func resets(isThere: Bool) throws {
+    func resets(suiteExists: Bool) throws {
         let daemon = try TestDaemon()
-        if isThere { try daemon.done("PUT app/keys/k 1") }
+        if suiteExists { try daemon.done("PUT app/keys/k 1") }
         let stream = try daemon.stream(Self.path, since: "zzzz.7")
         let event = try #require(try stream.event())
         #expect(event.type == "message")

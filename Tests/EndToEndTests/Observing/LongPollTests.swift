@@ -11,7 +11,9 @@ struct WaitCase: Sendable, CustomTestStringConvertible {
     let request: Request
     /// True if the test adds If-None-Match with the current tag to a waiting read.
     let knowsTag: Bool
+    /// Writes that must not wake the request.
     let quiet: [Request]
+    /// The write that wakes the request.
     let write: Request
     let status: Int
     let body: String
@@ -41,10 +43,11 @@ struct LongPollTests {
 
     static let wakes: [WaitCase] = [
         WaitCase(
-            "A value", "GET app/observe", "PUT app/keys/a 2",
+            "A new value", "GET app/observe", "PUT app/keys/a 2",
             200, #"{"suite":"app","changes":[{"key":"a","old":1,"new":2,"oldSource":"stored","source":"stored"}]}"#),
         WaitCase(
-            "The removal to a default", given: [schema, "PUT app/keys/a 7"], "GET app/observe", "DELETE app/keys/a",
+            "The removal of a value of a key with a default", given: [schema, "PUT app/keys/a 7"], "GET app/observe",
+            "DELETE app/keys/a",
             200, #"{"changes":[{"key":"a","old":7,"new":1,"oldSource":"stored","source":"default"}]}"#),
         WaitCase(
             "A stored value that equals the default", given: [schema], "GET app/observe", "PUT app/keys/a 1",
@@ -63,21 +66,23 @@ struct LongPollTests {
                 Request(#"PATCH app {"a":1}"#, "Idempotency-Key: three"),
             ], "PUT app/keys/b 2", 200, #"{"changes":[{"key":"b"}]}"#),
         WaitCase(
-            "Another suite wakes no watcher", "GET app/observe", quiet: ["PUT other/keys/a 5", "PUT ap/keys/a 5"],
+            "A write to another suite wakes no watcher", "GET app/observe",
+            quiet: ["PUT other/keys/a 5", "PUT ap/keys/a 5"],
             "PUT app/keys/b 2", 200, #"{"changes":[{"key":"b"}]}"#),
         WaitCase(
-            "Another key wakes no watcher", "GET app/observe?key=a&key=b",
+            "A write to another key wakes no watcher", "GET app/observe?key=a&key=b",
             quiet: ["PUT app/keys/ab 1", "PUT app/keys/A 1"],
             "PUT app/keys/b 2", 200, #"{"changes":[{"key":"b"}]}"#),
         WaitCase(
-            "A key with another prefix wakes no watcher", "GET app/observe?prefix=c.&prefix=%C3%A9",
+            "A write to a key with another prefix wakes no watcher", "GET app/observe?prefix=c.&prefix=%C3%A9",
             quiet: ["PUT app/keys/c 1", "PUT app/keys/b 1", "PUT app/keys/%C3%A8x 1", "PUT app/keys/e%CC%81 1"],
             "PUT app/keys/%C3%A9x 2", 200, #"{"changes":[{"key":"éx"}]}"#),
         WaitCase(
-            "A key or a prefix", "GET app/observe?key=b&prefix=c.", quiet: ["PUT app/keys/a 2"], "PUT app/keys/c. 2",
+            "A filter with a key and a prefix", "GET app/observe?key=b&prefix=c.", quiet: ["PUT app/keys/a 2"],
+            "PUT app/keys/c. 2",
             200, #"{"changes":[{"key":"c."}]}"#),
         WaitCase(
-            "One of several suites", "GET /v1/observe?suite=app&suite=zz", quiet: ["PUT other/keys/a 1"],
+            "A write to one of several suites", "GET /v1/observe?suite=app&suite=zz", quiet: ["PUT other/keys/a 1"],
             "PUT zz/keys/a 2", 200,
             #"{"changes":[{"suite":"zz","key":"a","new":2}],"schemaRevision":{"app":0,"zz":0}}"#,
             lacks: ["missing", "suite"]),
@@ -91,10 +96,11 @@ struct LongPollTests {
             "DELETE app.b?drop", 200, #"{"changes":[],"dropped":["app.b"],"schemaRevision":{}}"#,
             lacks: ["missing", "values"]),
         WaitCase(
-            "Any suite", "GET /v1/observe?suitePrefix=&prefix=b", quiet: ["PUT app/keys/a 2"], "PUT new/keys/b 2",
+            "A write to any suite", "GET /v1/observe?suitePrefix=&prefix=b", quiet: ["PUT app/keys/a 2"],
+            "PUT new/keys/b 2",
             200, #"{"changes":[{"suite":"new","key":"b","new":2}],"schemaRevision":{"new":0}}"#),
         WaitCase(
-            "A complete transaction", "GET app/observe?limit=1",
+            "A transaction, which is sent completely", "GET app/observe?limit=1",
             #"POST /v1/transaction {"do":[{"op":"set","suite":"app","key":"b","value":2},"#
                 + #"{"op":"add","suite":"app","key":"a","by":1},{"op":"set","suite":"z","key":"k","value":3}]}"#,
             200, #"{"changes":[{"key":"b","new":2},{"key":"a","new":2}]}"#),
@@ -110,7 +116,8 @@ struct LongPollTests {
             #"{"dropped":true,"changes":[{"key":"a","old":1,"new":null,"source":"unset"},{"key":"b","source":"unset"}]}"#
         ),
         WaitCase(
-            "A suite made again after its drop", given: ["PUT app/keys/a 1", "DELETE app?drop=true"], "GET app/observe",
+            "A suite that is created again after its drop", given: ["PUT app/keys/a 1", "DELETE app?drop=true"],
+            "GET app/observe",
             quiet: ["PUT other/keys/a 1"], "PUT app/keys/b 2", 200, #"{"changes":[{"key":"b","old":null,"new":2}]}"#,
             lacks: ["dropped"]),
     ]
@@ -148,9 +155,9 @@ struct LongPollTests {
         var cursor = try daemon.cursor()
         let client = try daemon.connect()
         let writer = try daemon.connect()
-        var heard: [Int64] = []
+        var received: [Int64] = []
         var written: Int64 = 0
-        while heard.last ?? 0 < 300 {
+        while received.last ?? 0 < 300 {
             try client.send(Request("GET app/observe?since=\(cursor)&wait=300").bytes)
             // Writes arrive before the daemon reads the poll, during the wait, and between two polls.
             for _ in 0..<(written < 300 ? 1 + Int(written) % 5 : 0) {
@@ -161,13 +168,13 @@ struct LongPollTests {
             let changes = try #require(answer.json?["changes"]?.array)
             #expect(!changes.isEmpty)
             for change in changes {
-                #expect(change["old"]?.integer == heard.last ?? 0)
-                heard.append(try #require(change["new"]?.integer))
+                #expect(change["old"]?.integer == received.last ?? 0)
+                received.append(try #require(change["new"]?.integer))
             }
             cursor = try #require(answer.json?["cursor"]?.string)
-            if written >= 300, heard.last == written { break }
+            if written >= 300, received.last == written { break }
         }
-        #expect(heard == Array(1...written))
+        #expect(received == Array(1...written))
     }
 
     @Test("Watchers with equivalent filters receive the same changes, each in the requested form")
@@ -208,8 +215,8 @@ struct LongPollTests {
         try daemon.done("PUT app/keys/a 4")
         let changes = try #require(try peer.answer().json?["changes"]?.array)
         #expect(changes.compactMap { $0["new"]?.integer } == [4])
-        let asked = Request("GET app/observe?since=\(epoch).\(here + 900)&wait=0")
-        #expect(try daemon.send(asked).json?["cursor"]?.string == "\(epoch).\(here + 900)")
+        let request = Request("GET app/observe?since=\(epoch).\(here + 900)&wait=0")
+        #expect(try daemon.send(request).json?["cursor"]?.string == "\(epoch).\(here + 900)")
     }
 }
 
@@ -226,23 +233,24 @@ struct WaitingReadTests {
             quiet: ["PUT app/keys/a 1", "PUT app/keys/b 1", "PUT other/keys/a 2"], "PUT app/keys/a 2", 200,
             #"{"key":"a","value":2,"source":"stored"}"#),
         WaitCase(
-            "A bare value", "GET app/keys/a?raw&wait=300", quiet: ["PUT app/keys/b 1"], "PUT app/keys/a 2", 200, "2"),
+            "A value read with `raw`", "GET app/keys/a?raw&wait=300", quiet: ["PUT app/keys/b 1"], "PUT app/keys/a 2",
+            200, "2"),
         WaitCase("A removed value", "GET app/keys/a?wait=300", "DELETE app/keys/a", 404, #"{"code":"not_set"}"#),
         WaitCase("A dropped suite", "GET app/keys/a?wait=300", "DELETE app?drop", 404, #"{"code":"unknown_suite"}"#),
         WaitCase(
-            "A default that comes to be stored", given: [ObservedStateTests.schema], "GET app/keys/a?wait=300",
+            "A default that becomes a stored value", given: [ObservedStateTests.schema], "GET app/keys/a?wait=300",
             "PUT app/keys/a 1", 200, #"{"value":1,"source":"stored"}"#),
         WaitCase(
-            "A key that appears, by the tag of its 404", "GET app/keys/b?wait=300", quiet: ["PUT app/keys/a 2"],
+            "The first value of a key, by the tag of the 404", "GET app/keys/b?wait=300", quiet: ["PUT app/keys/a 2"],
             "PUT app/keys/b 5", 200, #"{"key":"b","value":5}"#),
         WaitCase(
-            "A key that appears, without any tag", "GET app/keys/b?wait=300", knowsTag: false,
+            "The first value of a key, without a tag", "GET app/keys/b?wait=300", knowsTag: false,
             quiet: ["PUT app/keys/a 2"], "PUT app/keys/b 5", 200, #"{"key":"b","value":5}"#),
         WaitCase(
-            "A suite that appears", given: [], "GET app?wait=300", knowsTag: false, quiet: ["PUT other/keys/a 1"],
+            "The creation of a suite", given: [], "GET app?wait=300", knowsTag: false, quiet: ["PUT other/keys/a 1"],
             "PUT app/keys/a 5", 200, #"{"suite":"app","values":{"a":5}}"#),
         WaitCase(
-            "A key of a suite that appears", given: [], "GET app/keys/a?wait=300", knowsTag: false,
+            "The first value of a key of a missing suite", given: [], "GET app/keys/a?wait=300", knowsTag: false,
             quiet: ["PUT other/keys/a 1"], "PUT app/keys/a 5", 200, #"{"key":"a","value":5}"#),
         WaitCase(
             "An invalid value that is replaced", given: invalid, "GET app/keys/a?wait=300", knowsTag: false,
@@ -254,10 +262,10 @@ struct WaitingReadTests {
             "A suite, by its tag", "GET app?wait=300", quiet: ["PUT app/keys/a 1", "PUT other/keys/a 1"],
             "PUT app/keys/b 2", 200, #"{"values":{"a":1,"b":2}}"#),
         WaitCase(
-            "A suite, by its schema", "GET app?wait=300", #"PUT app/schema {"additionalProperties":true}"#, 200,
+            "A suite with a new schema", "GET app?wait=300", #"PUT app/schema {"additionalProperties":true}"#, 200,
             #"{"values":{"a":1},"schemaRevision":"*"}"#),
         WaitCase("A suite that is dropped", "GET app?wait=300", "DELETE app?drop", 404, #"{"code":"unknown_suite"}"#),
-        WaitCase("A suite, bare", "GET app?wait=300&raw", "PUT app/keys/b 2", 200, #"{"a":1,"b":2}"#),
+        WaitCase("The bare values of a suite", "GET app?wait=300&raw", "PUT app/keys/b 2", 200, #"{"a":1,"b":2}"#),
     ]
 
     @Test("A GET with wait and the current tag is answered when the tag changes", arguments: waits)
@@ -273,7 +281,7 @@ struct WaitingReadTests {
         }
         let peer = try WaitingPeer(daemon, request)
         for quiet in item.quiet { try daemon.done(quiet) }
-        #expect(!peer.client.hasNews)
+        #expect(!peer.client.isReadable)
         try daemon.done(item.write)
         let answer = try peer.answer()
         #expect(answer.status == item.status, "\(answer.text)")
@@ -287,12 +295,12 @@ struct WaitingReadTests {
     }
 
     static let atOnce: [Row] = [
-        Row("No tag", given: ["PUT app/keys/a 1"], "GET app/keys/a?wait=300", 200),
+        Row("A read without a tag", given: ["PUT app/keys/a 1"], "GET app/keys/a?wait=300", 200),
         Row(
-            "Another tag", given: ["PUT app/keys/a 1"],
+            "A setting with a tag that does not match", given: ["PUT app/keys/a 1"],
             Request("GET app/keys/a?wait=300", "If-None-Match: \"99\""), 200),
         Row(
-            "Another tag of a suite", given: ["PUT app/keys/a 1"],
+            "A suite with a tag that does not match", given: ["PUT app/keys/a 1"],
             Request("GET app?wait=300", "If-None-Match: \"0\""), 200),
         Row(
             "A wait of zero", given: ["PUT app/keys/a 1"], Request("GET app/keys/a?wait=0", "If-None-Match: \"$1\""),

@@ -121,22 +121,22 @@ struct LongStreamTests {
         // The kernel's buffer for the slow reader adds to the daemon's buffer, so the number of writes is not known.
         while try metrics.watcherCount() == 2 {
             written += 1
-            try #require(written < 500, "it was not cut off")
+            try #require(written < 500, "the daemon did not disconnect the stalled reader")
             try daemon.done(Request(#"PATCH app {"n":\#(written),"text":"\#(written)\#(text)"}"#))
             #expect(try quick.commit().changes.first?["new"]?.integer == Int64(written))
         }
         #expect(try metrics.watcherCount() == 1)
-        var heard: Int64 = 0
+        var received: Int64 = 0
         while let event = try? slow.event() {
-            heard += 1
-            #expect(try JSONValue(parsing: event.data)["changes"]?.array?.first?["new"]?.integer == heard)
+            received += 1
+            #expect(try JSONValue(parsing: event.data)["changes"]?.array?.first?["new"]?.integer == received)
         }
-        #expect(heard < written)
+        #expect(received < written)
         #expect(!slow.hasEnded)
         let resumed = try daemon.stream("GET app/observe", since: slow.lastEventID)
-        while heard < written {
-            heard += 1
-            #expect(try resumed.commit().changes.first?["new"]?.integer == heard)
+        while received < written {
+            received += 1
+            #expect(try resumed.commit().changes.first?["new"]?.integer == received)
         }
     }
 }
@@ -146,7 +146,8 @@ struct LongStreamTests {
 struct LargeCommitTests {
     private static let size = 6_000
 
-    private func large(_ value: Int) -> Request {
+    /// A write of 6,000 keys with a value.
+    private func largeWrite(_ value: Int) -> Request {
         let members = (0..<Self.size).map { #""key\#(10_000 + $0)":\#(value)"# }.joined(separator: ",")
         return Request("PATCH app {\(members)}")
     }
@@ -159,7 +160,7 @@ struct LargeCommitTests {
         for stream in streams { #expect(try stream.event()?.type == "state") }
         var cursors: [String] = []
         for round in 1...3 {
-            cursors.append(try daemon.done(large(round)).cursorText)
+            cursors.append(try daemon.done(largeWrite(round)).cursorText)
             for _ in 0..<3 { cursors.append(try daemon.done(Request("PUT app/keys/n \(cursors.count)")).cursorText) }
         }
         let late = try daemon.stream("GET app/observe", since: streams[0].lastEventID)
@@ -177,7 +178,7 @@ struct LargeCommitTests {
     @Test("A stream receives the drop of its suite even if the commit is too large for the history")
     func drop() throws {
         let daemon = try TestDaemon { $0.history.bytes = 4096 }
-        try daemon.done(large(1))
+        try daemon.done(largeWrite(1))
         let stream = try daemon.stream("GET app/observe")
         #expect(try stream.event()?.type == "state")
         let cursor = try daemon.done("DELETE app?drop=true").cursorText

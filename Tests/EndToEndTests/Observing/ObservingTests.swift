@@ -23,7 +23,7 @@ struct ObservedStateTests {
             given: ["PUT app/keys/a 1", "PUT b/keys/a 1"], "GET app/observe", 200, nil, #"{"revision":$2}"#,
             fields: ["ETag:"]),
         Row(
-            "Defaults are part of it", given: [schema, "PUT app/keys/b 2"], "GET app/observe", 200, nil,
+            "The state with defaults", given: [schema, "PUT app/keys/b 2"], "GET app/observe", 200, nil,
             #"{"schemaRevision":$1}"#, exactly: #"{"values":{"a":1,"b":2}}"#),
         Row(
             "A filter by a key", given: ["PUT app {\"a\":1,\"b\":2,\"c.d\":3,\"c.e\":4}"],
@@ -41,7 +41,8 @@ struct ObservedStateTests {
             given: ["PUT app/keys/a 9", #"PUT app/schema?onConflict=keep {"additionalProperties":{"type":"string"}}"#],
             "GET app/observe", 200, nil, #"{"values":{},"invalid":{"a":{"stored":9,"errors":[{"keyword":"type"}]}}}"#),
         Row(
-            "Limit and latest say nothing about a state", given: ["PUT app {\"a\":1,\"b\":2}"],
+            "The state with the parameters limit and latest, which do not change it",
+            given: ["PUT app {\"a\":1,\"b\":2}"],
             "GET app/observe?limit=1&latest", 200, nil, #"{"values":{"a":1,"b":2}}"#, lacks: ["more"]),
         Row(
             "Several suites, by name",
@@ -57,7 +58,7 @@ struct ObservedStateTests {
             exactly: #"{"revision":$1,"schemaRevision":{"app":0},"values":{"app":{"a":1}},"changes":[]}"#,
             lacks: ["suite", "missing"]),
         Row(
-            "All suites that begin with a text, and one by name",
+            "All suites with a prefix, and a suite by name",
             given: [
                 "PUT app.b/keys/x 1", "PUT app.a/keys/y 2", "PUT app/keys/z 3", "PUT net/keys/z 4", "PUT b/keys/z 5",
             ],
@@ -71,13 +72,13 @@ struct ObservedStateTests {
             exactly: #"{"values":{"a":{"y":2},"b":{"x":1}},"schemaRevision":{"a":0,"b":0},"changes":[]}"#,
             lacks: ["missing"]),
         Row(
-            "All suites, some keys", given: ["PUT b {\"x\":1,\"y\":2,\"z.a\":3}", "PUT a/keys/y 2"],
+            "Some keys of all suites", given: ["PUT b {\"x\":1,\"y\":2,\"z.a\":3}", "PUT a/keys/y 2"],
             "GET /v1/observe?suitePrefix=&key=x&prefix=z.", 200, exactly: #"{"values":{"a":{},"b":{"x":1,"z.a":3}}}"#),
         Row(
-            "No suite has the prefix", given: ["PUT b/keys/x 1"], "GET /v1/observe?suitePrefix=bc&wait=0", 200,
+            "A prefix that no suite has", given: ["PUT b/keys/x 1"], "GET /v1/observe?suitePrefix=bc&wait=0", 200,
             exactly: #"{"revision":$1,"values":{},"schemaRevision":{},"changes":[]}"#, lacks: ["missing"]),
         Row(
-            "None of several suites exists", "GET /v1/observe?suite=x&suite=y", 200, nil,
+            "Several suites, none of which exists", "GET /v1/observe?suite=x&suite=y", 200, nil,
             #"{"values":{},"missing":["x","y"],"changes":[]}"#),
     ]
 
@@ -90,44 +91,47 @@ struct ObservedStateTests {
             "GET app/observe?since=zzzz.900&wait=9",
             200, nil, #"{"reset":true,"values":{"a":1},"revision":$1}"#),
         Row(
-            "For several suites", given: ["PUT app/keys/a 1"], "GET /v1/observe?suite=app&suite=b&since=zzzz.1", 200,
+            "A cursor of another epoch for several suites", given: ["PUT app/keys/a 1"],
+            "GET /v1/observe?suite=app&suite=b&since=zzzz.1", 200,
             nil, #"{"reset":true,"values":{"app":{"a":1}},"missing":["b"]}"#),
         Row(
-            "From before the history that is kept",
+            "A cursor before the history of the suite",
             given: [
                 "PUT app/keys/a 1", "PUT app/keys/a 2", "PUT app/keys/a 3", "PUT app/keys/a 4", "PUT app/keys/a 5",
             ], "GET app/observe?since=$1", 200, nil, #"{"reset":true,"values":{"a":5},"revision":$5,"changes":[]}"#,
             adapt: { $0.history.commits = 2 }),
         Row(
-            "For all suites, dropped ones included",
+            "A cursor before the history of all suites, one of which was dropped",
             given: ["PUT a/keys/a 1", "PUT b/keys/a 1", "DELETE a?drop", "PUT b/keys/a 2", "PUT b/keys/a 3"],
             "GET /v1/observe?suitePrefix=&since=$2", 200, nil, #"{"reset":true,"values":{"b":{"a":3}},"revision":$5}"#,
             adapt: { ($0.history.commits, $0.history.suiteCommits) = (2, 0) }),
         Row(
-            "Within it", given: ["PUT app/keys/a 1", "PUT app/keys/a 2", "PUT app/keys/a 3"],
+            "A cursor within the history", given: ["PUT app/keys/a 1", "PUT app/keys/a 2", "PUT app/keys/a 3"],
             "GET app/observe?since=$1", 200, nil, #"{"changes":[{"new":2},{"new":3}]}"#, lacks: ["reset", "values"],
             adapt: { $0.history.commits = 2 }),
     ]
 
     static let refusals: [Row] = [
-        Row("No cursor", given: ["PUT app/keys/a 1"], "GET app/observe?since=x", 400, .badRequest),
+        Row("A malformed cursor", given: ["PUT app/keys/a 1"], "GET app/observe?since=x", 400, .badRequest),
         Row("An empty cursor", given: ["PUT app/keys/a 1"], "GET app/observe?since=", 400, .badRequest),
         Row("A negative cursor", given: ["PUT app/keys/a 1"], "GET app/observe?since=-1", 400, .badRequest),
         Row("A cursor with three parts", given: ["PUT app/keys/a 1"], "GET app/observe?since=e.1.2", 400, .badRequest),
         Row("A wait of 301 s", given: ["PUT app/keys/a 1"], "GET app/observe?wait=301", 400, .badRequest),
         Row("A negative wait", given: ["PUT app/keys/a 1"], "GET app/observe?wait=-1", 400, .badRequest),
-        Row("Half a second", given: ["PUT app/keys/a 1"], "GET app/observe?wait=0.5", 400, .badRequest),
-        Row("No wait", given: ["PUT app/keys/a 1"], "GET app/observe?wait=", 400, .badRequest),
+        Row("A wait of half a second", given: ["PUT app/keys/a 1"], "GET app/observe?wait=0.5", 400, .badRequest),
+        Row("An empty wait", given: ["PUT app/keys/a 1"], "GET app/observe?wait=", 400, .badRequest),
         Row("A limit of zero", given: ["PUT app/keys/a 1"], "GET app/observe?limit=0", 400, .badRequest),
         Row("`since` twice", given: ["PUT app/keys/a 1"], "GET app/observe?since=1&since=1", 400, .badRequest),
         Row("An invalid key name", given: ["PUT app/keys/a 1"], "GET app/observe?key=..", 400, .badRequest),
         Row(
             "An unknown parameter", given: ["PUT app/keys/a 1"], "GET app/observe?sinse=1", 400, .badRequest,
             #"{"didYouMean":["since"]}"#),
-        Row("Suites of one suite", given: ["PUT app/keys/a 1"], "GET app/observe?suite=b", 400, .badRequest),
-        Row("No suite", "GET /v1/observe", 400, .badRequest),
+        Row(
+            "The parameter suite for one suite", given: ["PUT app/keys/a 1"], "GET app/observe?suite=b", 400,
+            .badRequest),
+        Row("Observing several suites without a suite", "GET /v1/observe", 400, .badRequest),
         Row("A prefix without a value", "GET /v1/observe?suitePrefix", 400, .badRequest),
-        Row("A prefix of suites of one suite", "GET app/observe?suitePrefix=b", 400, .badRequest),
+        Row("The parameter suitePrefix for one suite", "GET app/observe?suitePrefix=b", 400, .badRequest),
         Row("An invalid suite name", "GET /v1/observe?suite=.a", 400, .badRequest),
         Row(
             "A write to the path", given: ["PUT app/keys/a 1"], "PUT app/observe 1", 405, .methodNotAllowed,
@@ -135,9 +139,11 @@ struct ObservedStateTests {
         Row(
             "A missing suite", given: ["PUT app/keys/a 1"], "GET aqp/observe", 404, .unknownSuite,
             #"{"didYouMean":["app"]}"#, fields: ["Retry-After: 1"]),
-        Row("A missing suite, and no time", "GET app/observe?wait=0", 404, .unknownSuite, fields: ["Retry-After: 1"]),
         Row(
-            "A missing suite since, and no time", "GET app/observe?since=0&wait=0", 404, .unknownSuite,
+            "A missing suite with a wait of zero", "GET app/observe?wait=0", 404, .unknownSuite,
+            fields: ["Retry-After: 1"]),
+        Row(
+            "A missing suite with a cursor and a wait of zero", "GET app/observe?since=0&wait=0", 404, .unknownSuite,
             fields: ["Retry-After: 1"]),
     ]
 
@@ -175,7 +181,7 @@ struct ObservedChangeTests {
 
     static let changes: [Row] = [
         Row(
-            "A value", given: ["PUT app/keys/a 41", "PUT app/keys/a 42"], "GET app/observe?since=$1", 200, nil,
+            "A new value", given: ["PUT app/keys/a 41", "PUT app/keys/a 42"], "GET app/observe?since=$1", 200, nil,
             #"""
             {"suite":"app","revision":$2,"cursor":"*","schemaRevision":0,"changes":[{"key":"a","old":41,"new":42,
              "oldSource":"stored","source":"stored","revision":$2,"modified":"*"}]}
@@ -184,18 +190,20 @@ struct ObservedChangeTests {
             "The first value", given: ["PUT app/keys/b 1", "PUT app/keys/a 1"], "GET app/observe?since=$1", 200, nil,
             #"{"changes":[{"key":"a","old":null,"new":1,"oldSource":"unset","source":"stored"}]}"#),
         Row(
-            "From a default", given: [schema, "PUT app/keys/a 5"], "GET app/observe?since=$1", 200, nil,
+            "A first value of a key with a default", given: [schema, "PUT app/keys/a 5"], "GET app/observe?since=$1",
+            200, nil,
             #"{"changes":[{"key":"a","old":1,"new":5,"oldSource":"default","source":"stored"}]}"#),
         Row(
-            "From a default to a stored value equal to it", given: [schema, "PUT app/keys/a 1"],
+            "A stored value equal to the default", given: [schema, "PUT app/keys/a 1"],
             "GET app/observe?since=$1", 200, nil,
             #"{"changes":[{"key":"a","old":1,"new":1,"oldSource":"default","source":"stored"}]}"#),
         Row(
-            "A removal, to the default", given: [schema, "PUT app/keys/a 5", "DELETE app/keys/a"],
+            "The removal of a value of a key with a default", given: [schema, "PUT app/keys/a 5", "DELETE app/keys/a"],
             "GET app/observe?since=$2", 200, nil,
             #"{"changes":[{"key":"a","old":5,"new":1,"oldSource":"stored","source":"default"}]}"#),
         Row(
-            "A removal, to nothing", given: [schema, "PUT app/keys/b 5", "DELETE app/keys/b"],
+            "The removal of a value of a key without a default",
+            given: [schema, "PUT app/keys/b 5", "DELETE app/keys/b"],
             "GET app/observe?since=$2", 200, nil,
             #"{"changes":[{"key":"b","old":5,"new":null,"oldSource":"stored","source":"unset"}]}"#),
         Row(
@@ -207,10 +215,10 @@ struct ObservedChangeTests {
              {"key":"a","old":2,"source":"unset","revision":$4}]}
             """#),
         Row(
-            "From the very beginning", given: ["PUT app/keys/a 1"], "GET app/observe?since=$0", 200, nil,
+            "All changes since revision 0", given: ["PUT app/keys/a 1"], "GET app/observe?since=$0", 200, nil,
             #"{"changes":[{"key":"a","old":null,"new":1}]}"#),
         Row(
-            "A transaction, whole",
+            "A transaction, which is sent completely",
             given: [
                 "PUT app/keys/a 1",
                 #"POST /v1/transaction {"do":[{"op":"set","suite":"app","key":"b","value":2},"#
@@ -218,7 +226,7 @@ struct ObservedChangeTests {
             ], "GET app/observe?since=$1&limit=1", 200, nil,
             #"{"revision":$2,"changes":[{"key":"b","revision":$2},{"key":"a","revision":$2}]}"#, lacks: ["more"]),
         Row(
-            "Of all suites of a prefix, those that came and went",
+            "Changes of all suites with a prefix, with created and dropped suites",
             given: [
                 "PUT app.a/keys/a 1", "PUT b/keys/a 1", "PUT app.b/keys/a 2",
                 #"PUT app.c/schema {"additionalProperties":{}}"#, "DELETE app.a?drop", "PUT bapp./keys/a 1",
@@ -226,7 +234,7 @@ struct ObservedChangeTests {
             exactly: #"{"revision":$6,"schemaRevision":{"app.b":0,"app.c":$4},"dropped":["app.a"],"missing":["zz"]}"#,
             lacks: ["values", "reset", "suite"]),
         Row(
-            "The same by pages, latest only",
+            "Changes of all suites with a prefix, in pages and with latest",
             given: ["PUT app.a/keys/a 1", "PUT app.a/keys/a 2", "PUT app.b/keys/a 3", "PUT app.b/keys/a 4"],
             "GET /v1/observe?suitePrefix=app&since=$1&limit=2&latest", 200, nil,
             #"""
@@ -234,7 +242,7 @@ struct ObservedChangeTests {
              "changes":[{"suite":"app.a","old":1,"new":2},{"suite":"app.b","old":null,"new":3}]}
             """#),
         Row(
-            "Of all suites, some keys", given: ["PUT a/keys/a 1", "PUT b/keys/c 1", "PUT c/keys/a 2"],
+            "Changes of some keys of all suites", given: ["PUT a/keys/a 1", "PUT b/keys/c 1", "PUT c/keys/a 2"],
             "GET /v1/observe?suitePrefix=&key=a&since=$1", 200, nil, #"{"changes":[{"suite":"c","key":"a","new":2}]}"#),
         Row(
             "Unchanged writes are not changes", given: ["PUT app/keys/a 1", "PUT app/keys/a 1", "PATCH app {\"a\":1}"],
@@ -256,7 +264,7 @@ struct ObservedChangeTests {
              "changes":[{"suite":"a","key":"x","new":1,"revision":$1},{"suite":"b","key":"x","new":2,"revision":$2}]}
             """#, lacks: ["suite", "values"]),
         Row(
-            "A commit to several of them comes once",
+            "A commit to several watched suites, which is sent once",
             given: [
                 "PUT a/keys/x 1",
                 #"POST /v1/transaction {"do":[{"op":"set","suite":"b","key":"k","value":2},"#
@@ -278,30 +286,31 @@ struct ObservedChangeTests {
             nil,
             #"{"schemaRevision":$2,"changes":[{"key":"a","old":1,"new":null,"oldSource":"default","source":"unset"}]}"#),
         Row(
-            "What the schema makes invalid",
+            "A schema that makes a value invalid",
             given: ["PUT app/keys/a 9", #"PUT app/schema?onConflict=keep {"additionalProperties":{"type":"string"}}"#],
             "GET app/observe?since=$1", 200, nil,
             #"{"changes":[{"key":"a","old":9,"new":null,"oldSource":"stored","source":"invalid"}]}"#),
         Row(
-            "A limit before the schema tells of the schema before",
+            "A page that ends before a schema, with the schema revision before it",
             given: ["PUT app/keys/b 1", "PUT app/keys/b 2", schema], "GET app/observe?since=$0&limit=1", 200, nil,
             #"{"more":true,"revision":$1,"schemaRevision":0,"changes":[{"new":1}]}"#),
         Row(
-            "A drop unsets every key", given: [schema, "PUT app/keys/b 2", "DELETE app?drop=true"],
+            "A drop, which unsets every key", given: [schema, "PUT app/keys/b 2", "DELETE app?drop=true"],
             "GET app/observe?since=$2", 200, nil,
             #"""
             {"dropped":true,"revision":$3,"schemaRevision":0,"changes":[{"key":"a","old":1,"new":null,"oldSource":"default","source":"unset"},
              {"key":"b","old":2,"new":null,"oldSource":"stored","source":"unset"}]}
             """#),
         Row(
-            "A drop of one of several", given: ["PUT a/keys/x 1", "PUT b/keys/x 1", "DELETE a?drop=true"],
+            "A drop of one of several suites", given: ["PUT a/keys/x 1", "PUT b/keys/x 1", "DELETE a?drop=true"],
             "GET /v1/observe?suite=a&suite=b&since=$2", 200, nil,
             #"{"dropped":["a"],"missing":["a"],"changes":[{"suite":"a","key":"x","old":1,"source":"unset"}]}"#),
         Row(
             "A drop concerns a watcher of other keys", given: ["PUT app/keys/b 2", "DELETE app?drop=true"],
             "GET app/observe?since=$1&key=zz", 200, nil, #"{"dropped":true,"revision":$2,"changes":[]}"#),
         Row(
-            "A suite dropped and made again", given: ["PUT app/keys/a 1", "DELETE app?drop=true", "PUT app/keys/b 2"],
+            "A suite that was dropped and created again",
+            given: ["PUT app/keys/a 1", "DELETE app?drop=true", "PUT app/keys/b 2"],
             "GET app/observe?since=$1", 200, nil,
             #"{"dropped":true,"revision":$3,"changes":[{"key":"a","source":"unset"},{"key":"b","old":null,"new":2}]}"#),
         Row(
@@ -330,20 +339,22 @@ struct ObservedChangeTests {
             #"{"revision":$4}"#, lacks: ["more"]
         ),
         Row(
-            "The latest of each key", given: four, "GET app/observe?since=$0&latest", 200, nil,
+            "The latest change of each key", given: four, "GET app/observe?since=$0&latest", 200, nil,
             #"""
             {"revision":$4,"changes":[{"key":"b","old":null,"new":3,"oldSource":"unset","source":"stored","revision":$3},
              {"key":"a","old":null,"new":4,"oldSource":"unset","source":"stored","revision":$4}]}
             """#, lacks: ["more"]),
         Row(
-            "The limit counts before latest", given: four, "GET app/observe?since=$1&limit=3&latest", 200, nil,
+            "A limit with latest, which counts the changes before they are combined", given: four,
+            "GET app/observe?since=$1&limit=3&latest", 200, nil,
             #"{"more":true,"revision":$3,"changes":[{"key":"a","old":1,"new":2},{"key":"b","old":null,"new":3}]}"#),
         Row(
-            "Latest of what came and went", given: ["PUT app/keys/z 1", "PUT app/keys/a 1", "DELETE app/keys/a"],
+            "The latest change of a key that was set and removed",
+            given: ["PUT app/keys/z 1", "PUT app/keys/a 1", "DELETE app/keys/a"],
             "GET app/observe?since=$1&latest", 200, nil,
             #"{"changes":[{"key":"a","old":null,"new":null,"oldSource":"unset","source":"unset","revision":$3}]}"#),
         Row(
-            "Latest of several suites", given: ["PUT a/keys/x 1", "PUT b/keys/x 2", "PUT a/keys/x 3"],
+            "The latest changes of several suites", given: ["PUT a/keys/x 1", "PUT b/keys/x 2", "PUT a/keys/x 3"],
             "GET /v1/observe?suite=a&suite=b&since=$0&latest=true", 200, nil,
             #"{"changes":[{"suite":"b","new":2},{"suite":"a","old":null,"new":3}]}"#),
     ]

@@ -33,16 +33,17 @@ struct WaitEndTests {
 
     static let waits: [Wait] = [
         Wait("A suite", "GET app/observe?since=$c", 200, #"{"suite":"app","schemaRevision":0,"changes":[]}"#),
-        Wait("One key", "GET app/observe?since=$c&key=zz&limit=1&latest", 200, #"{"suite":"app","changes":[]}"#),
+        Wait(
+            "A key of a suite", "GET app/observe?since=$c&key=zz&limit=1&latest", 200, #"{"suite":"app","changes":[]}"#),
         Wait(
             "Several suites", "GET /v1/observe?since=$c&suite=app&suite=zz", 200,
             #"{"schemaRevision":{"app":0},"missing":["zz"],"changes":[]}"#),
         Wait("A suite that does not exist", "GET zz/observe?since=$c", 404, #"{"code":"unknown_suite"}"#),
-        Wait("The same, from the beginning", "GET zz/observe", 404, #"{"code":"unknown_suite"}"#),
-        Wait("A setting", Request("GET app/keys/a", "If-None-Match: *"), 304),
-        Wait("Whole suites", Request("GET app", "If-None-Match: *"), 304),
-        Wait("A key that is not set", "GET app/keys/zz", 404, #"{"code":"not_set"}"#),
-        Wait("A key of no suite", "GET zz/keys/a", 404, #"{"code":"unknown_suite"}"#),
+        Wait("A suite that does not exist, without a cursor", "GET zz/observe", 404, #"{"code":"unknown_suite"}"#),
+        Wait("A read of a setting", Request("GET app/keys/a", "If-None-Match: *"), 304),
+        Wait("A read of a suite", Request("GET app", "If-None-Match: *"), 304),
+        Wait("A read of a key that is not set", "GET app/keys/zz", 404, #"{"code":"not_set"}"#),
+        Wait("A read of a key of a missing suite", "GET zz/keys/a", 404, #"{"code":"unknown_suite"}"#),
     ]
 
     private func expect(_ answer: RawResponse, _ wait: Wait, at cursor: String) throws {
@@ -58,7 +59,7 @@ struct WaitEndTests {
         #expect(answer.field("Settings-Cursor") == cursor)
     }
 
-    @Test("A watcher of a rarely changed key gets no reset, however many other commits are made")
+    @Test("A watcher of a rarely changed key gets no reset after more other commits than the history keeps")
     func rare() throws {
         let daemon = try TestDaemon {
             $0.history.commits = 100
@@ -133,7 +134,7 @@ struct WaitEndTests {
     }
 
     @Test("The cursor in the answer has advanced past commits that did not match")
-    func moved() throws {
+    func advanced() throws {
         let daemon = try TestDaemon()
         try daemon.done("PUT app/keys/a 1")
         let cursor = try daemon.cursor()

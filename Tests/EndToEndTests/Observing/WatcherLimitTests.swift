@@ -16,7 +16,8 @@ struct WatcherLimitTests {
         Request("GET zz/observe?since=$c", "Accept: text/event-stream"),
     ]
 
-    private func refused(_ request: Request, _ adapt: (inout Configuration) -> Void) throws {
+    /// Expects that the daemon, whose limit is two watchers, refuses the request as the third watcher.
+    private func expectRefusal(of request: Request, _ adapt: (inout Configuration) -> Void) throws {
         let daemon = try TestDaemon(adapt)
         try daemon.done("PUT app/keys/a 1")
         let cursor = try daemon.cursor()
@@ -37,7 +38,7 @@ struct WatcherLimitTests {
         #expect(try daemon.send("GET app/observe").status == 200)
         #expect(try daemon.send("GET app/observe?since=0").status == 200)
         #expect(try daemon.send(Request("GET app/observe?since=\(cursor)&wait=0")).status == 200)
-        // A watcher that leaves makes room for another watcher.
+        // When a watcher disconnects, the daemon accepts another watcher.
         peers[0].client.reset()
         try daemon.awaitWatchers(1)
         let next = try daemon.connect()
@@ -47,12 +48,12 @@ struct WatcherLimitTests {
 
     @Test("Watchers over the total limit get 429 with Retry-After", arguments: requests)
     func total(request: Request) throws {
-        try refused(request) { $0.watchers.total = 2 }
+        try expectRefusal(of: request) { $0.watchers.total = 2 }
     }
 
     @Test("Watchers over the limit of one address get 429", arguments: requests)
     func perAddress(request: Request) throws {
-        try refused(request) { $0.watchers.perCaller = 2 }
+        try expectRefusal(of: request) { $0.watchers.perCaller = 2 }
     }
 
     @Test("The limit on watchers applies to each address separately")
@@ -95,7 +96,7 @@ struct WatcherLimitTests {
         try client.send(requests.flatMap(\.bytes))
         #expect(try client.readResponse().text == "1")
         try daemon.awaitWatchers(1)
-        #expect(!client.hasNews)
+        #expect(!client.isReadable)
         try daemon.done("PUT app/keys/b 7")
         #expect(try client.readResponse().json?["changes"]?.array?.count == 1)
         for text in ["7", "", "1"] {
@@ -117,11 +118,11 @@ struct WatcherLimitTests {
         try client.send(Request("GET app/observe?since=\(cursor)&wait=300").bytes + Request("PUT app/keys/a 2").bytes)
         try daemon.awaitWatchers(1)
         try daemon.done("PUT app/keys/b 5")
-        let heard = try client.readResponse()
-        #expect(heard.json?["changes"]?.array?.map { $0["key"] } == ["b"])
+        let observed = try client.readResponse()
+        #expect(observed.json?["changes"]?.array?.map { $0["key"] } == ["b"])
         let written = try client.readResponse()
         #expect(written.json?["value"] == 2)
-        #expect(try #require(written.revision) > #require(heard.revision))
+        #expect(try #require(written.revision) > #require(observed.revision))
     }
 
     @Test("Long polls on one connection wait one after another and miss no change")
@@ -169,17 +170,17 @@ struct WatcherLimitTests {
     func appears() throws {
         let daemon = try TestDaemon()
         let cursor = try daemon.cursor()
-        let fresh = try WaitingPeer(daemon, "GET app/observe?wait=300")
-        let known = try WaitingPeer(daemon, Request("GET app/observe?key=zz&since=\(cursor)"))
+        let withoutCursor = try WaitingPeer(daemon, "GET app/observe?wait=300")
+        let withCursor = try WaitingPeer(daemon, Request("GET app/observe?key=zz&since=\(cursor)"))
         try daemon.done("PUT other/keys/a 1")
-        let made = try daemon.done("PUT app/keys/a 1").cursorText
-        let state = try fresh.answer()
+        let created = try daemon.done("PUT app/keys/a 1").cursorText
+        let state = try withoutCursor.answer()
         #expect(state.status == 200)
         #expect(state.json?["values"] == ["a": 1])
         #expect(state.json?["reset"] == nil)
-        #expect(state.json?["cursor"]?.string == made)
-        let answer = try known.answer()
+        #expect(state.json?["cursor"]?.string == created)
+        let answer = try withCursor.answer()
         #expect(answer.status == 200)
-        #expect(answer.json?["cursor"]?.string == made)
+        #expect(answer.json?["cursor"]?.string == created)
     }
 }

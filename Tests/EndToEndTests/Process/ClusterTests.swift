@@ -39,8 +39,8 @@ struct ClusterTests {
 
         let watcher = try other.connect()
         try watcher.send(Request("GET app/observe?since=\(cursor)&wait=60").bytes)
-        let news = try watcher.readResponse()
-        #expect(news.json?["changes"]?.array?.count == 1, "\(news.text)")
+        let changes = try watcher.readResponse()
+        #expect(changes.json?["changes"]?.array?.count == 1, "\(changes.text)")
         try watcher.send(Request("GET app/observe?since=\(try #require(fresh.field("Settings-Cursor")))&wait=60").bytes)
         try one.done("PUT app/keys/b true")
         #expect(try watcher.readResponse().json?["changes"]?.array?.first?["key"] == "b")
@@ -84,9 +84,12 @@ struct ClusterTests {
     @Test(
         "A daemon that was paused while etcd was compacted catches up; its watchers miss nothing or get a reset",
         arguments: [
-            // The log still has the missed commits, or only the snapshot has them; the history keeps all missed
-            // commits, or few.
-            (1_000_000, 1000, false), (4096, 1000, false), (4096, 3, true),
+            // The log still has the missed commits.
+            (1_000_000, 1000, false),
+            // Only the snapshot has the missed commits, and its history has all of them.
+            (4096, 1000, false),
+            // Only the snapshot has the missed commits, and its history has only some of them.
+            (4096, 3, true),
         ])
     func compacted(_ journalBytes: Int, _ history: Int, _ isReset: Bool) throws {
         let directory = try TemporaryDirectory()
@@ -141,7 +144,7 @@ struct ClusterTests {
         try paused.done("PUT app/keys/a 1")
     }
 
-    @Test("Three daemons carry out a pending action once, also if the daemon that accepted the write is gone")
+    @Test("Three daemons carry out a pending action once, also if the daemon that accepted the write was killed")
     func pendingActions() throws {
         let directory = try TemporaryDirectory()
         let options = ["--etcd.endpoints", etcd.endpoints.joined(separator: ",")]
@@ -176,7 +179,7 @@ struct ClusterTests {
             ]
             #expect(events.sorted() == expected.sorted(), "\(events)")
         }
-        // The daemons that are left carried out four times in all.
+        // The two remaining daemons together carried out two scheduled writes and two reverts.
         let counts = try others.map { daemon in
             let line = try daemon.send("GET /metrics").text.split(separator: "\n")
                 .first { $0.hasPrefix("settingsd_pending_carried_out_total ") }

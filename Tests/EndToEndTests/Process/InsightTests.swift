@@ -125,7 +125,8 @@ struct InsightTests {
                 ])
     }
 
-    private func process(_ options: String) throws -> (TestDaemon, TemporaryDirectory) {
+    /// Starts a daemon in its own process with a configuration file. The directory must exist as long as the daemon.
+    private func startProcess(_ options: String) throws -> (TestDaemon, TemporaryDirectory) {
         let directory = try TemporaryDirectory()
         let configuration = try directory.file("c", options)
         let data = directory.path + "/data"
@@ -145,7 +146,7 @@ struct InsightTests {
 
     @Test("The access log has a line of JSON for each request, with its request ID and trace ID")
     func accessLog() throws {
-        let (daemon, _) = try process(#"{"accessLog":"json"}"#)
+        let (daemon, _) = try startProcess(#"{"accessLog":"json"}"#)
         let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
         try daemon.done(Request("PUT app/keys/secret 123456789", "X-Request-Id: r1", "traceparent: \(trace)"))
         try daemon.done(Request("GET app/keys/secret", "X-Request-Id: r2"))
@@ -166,7 +167,7 @@ struct InsightTests {
     func callers() throws {
         let directory = try TemporaryDirectory()
         let file = directory.path + "/tokens.json"
-        let token = try GuardedDaemon.make("ci", ["app:write"], in: file)
+        let token = try GuardedDaemon.makeToken("ci", ["app:write"], in: file)
         let configuration = try directory.file("c", #"{"accessLog":"json","access":{"tokens":"\#(file)"}}"#)
         let daemon = try TestDaemon(
             ofItsOwnIn: directory, data: directory.path + "/data", options: ["--config", configuration])
@@ -182,7 +183,7 @@ struct InsightTests {
 
     @Test("An event stream has its line in the access log when it starts")
     func stream() throws {
-        let (daemon, _) = try process(#"{"accessLog":"json"}"#)
+        let (daemon, _) = try startProcess(#"{"accessLog":"json"}"#)
         try daemon.done("PUT app/keys/a 1")
         let client = try daemon.connect()
         try client.send(Request("GET app/observe", "Accept: text/event-stream", "X-Request-Id: live").bytes)
@@ -193,7 +194,7 @@ struct InsightTests {
 
     @Test("A request whose connection closes before its answer has status 499 in the access log")
     func closed() throws {
-        let (daemon, _) = try process(#"{"accessLog":"json"}"#)
+        let (daemon, _) = try startProcess(#"{"accessLog":"json"}"#)
         try daemon.done("PUT app/keys/a 1")
         let peer = try WaitingPeer(
             daemon, Request("GET app/observe?since=\(try daemon.cursor())&wait=300", "X-Request-Id: gone"))
@@ -209,7 +210,7 @@ struct InsightTests {
             ("common", "", ""), ("combined", #" "http://a/\"b\\" "c\t\xc3\xa9""#, #" "-" "-""#),
         ])
     func apacheFormats(format: String, named: String, unnamed: String) throws {
-        let (daemon, _) = try process(#"{"accessLog":"\#(format)"}"#)
+        let (daemon, _) = try startProcess(#"{"accessLog":"\#(format)"}"#)
         let put = try daemon.done(
             Request("PUT app/keys/a 1", "X-Request-Id: r", #"Referer: http://a/"b\"#, "User-Agent: c\té"))
         #expect(try daemon.send(Request("GET app/keys/a", "If-None-Match: *")).status == 304)
@@ -230,7 +231,7 @@ struct InsightTests {
 
     @Test("A slow request is logged with the time of each step")
     func slow() throws {
-        let (daemon, _) = try process(#"{"slowRequestMs":1}"#)
+        let (daemon, _) = try startProcess(#"{"slowRequestMs":1}"#)
         let body = (0..<20_000).map { "\"k\($0)\":\($0)" }.joined(separator: ",")
         try daemon.done(Request("PUT app {\(body)}", "X-Request-Id: r1"))
         let line = try #require(daemon.process).line(containing: "slow request: PUT /v1/suites/app took ")

@@ -6,7 +6,7 @@ import SettingsWeb
 import TestSupport
 import Testing
 
-/// The pages in `docs/reference` list the metrics, files, messages, limits and options that the program has.
+/// The pages in `docs/reference` list the metrics, files, messages, limits and options of the program.
 @Suite(.ownThread)
 struct ManualTests {
     private static let root = URL(filePath: #filePath)
@@ -109,7 +109,7 @@ struct ManualTests {
         }
         try listFiles()
         keeping.stop()
-        let token = try GuardedDaemon.make("t", ["*:read"], in: directory.path + "/tokens.json")
+        let token = try GuardedDaemon.makeToken("t", ["*:read"], in: directory.path + "/tokens.json")
         let guarded = try TestDaemon(in: directory, data: data) { $0.access.tokens = directory.path + "/tokens.json" }
         try guarded.done(Request("GET app", "Authorization: Bearer \(token)"))
         guarded.stop()
@@ -119,7 +119,10 @@ struct ManualTests {
         for name in Set(seen) {
             #expect(try names.contains { try Self.matches(name, $0) }, "\(name) is not in the reference")
         }
-        for name in names { #expect(try seen.contains { try Self.matches($0, name) }, "there is no \(name)") }
+        for name in names {
+            #expect(
+                try seen.contains { try Self.matches($0, name) }, "the reference lists \(name), but no run created it")
+        }
         #expect(!seen.filter { $0.hasPrefix("set-aside-") }.isEmpty)
     }
 
@@ -178,7 +181,7 @@ struct ManualTests {
         }
     }
 
-    @Test("Each promise of access control names tests that exist")
+    @Test("Each promise in SECURITY.md names tests that exist")
     func promises() throws {
         let page = try String(contentsOf: Self.root.appending(path: "SECURITY.md"), encoding: .utf8)
         let rows = page.split(separator: "\n").drop { $0 != "| promise | test |" }.dropFirst(2)

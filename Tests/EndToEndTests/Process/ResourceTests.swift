@@ -27,15 +27,16 @@ struct MemoryTests {
         for _ in 0..<2 {
             try burst(peers)
             let full = try resident(process, "VmHWM:")
-            var left = try resident(process)
+            var current = try resident(process)
             // Each request waits for a second.
-            for _ in 0..<60 where left - before > (full - before) / 2 {
+            for _ in 0..<60 where current - before > (full - before) / 2 {
                 try peers[0].send(Request("GET app/keys/a?wait=1", "If-None-Match: \(tag)").bytes)
                 _ = try peers[0].readResponse()
-                left = try resident(process)
+                current = try resident(process)
             }
             #expect(
-                left - before <= (full - before) / 2, "\(before) bytes before, \(full) after the burst, then \(left)")
+                current - before <= (full - before) / 2,
+                "\(before) bytes before the burst, at most \(full) during it, \(current) later")
         }
         try daemon.stop()
     }
@@ -101,7 +102,7 @@ struct OpenFileLimitTests {
         }
         for number in 1...20 { try write(-number, first) }
 
-        let refused = try #require(RawClient.withNews(among: clients).first)
+        let refused = try #require(RawClient.readable(among: clients).first)
         #expect(try clients[refused].readResponse().json?["code"] == "too_many_connections")
         // A stop waits for refused clients that do not close, so the test closes all clients.
         clients = []

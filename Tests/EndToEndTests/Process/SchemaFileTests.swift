@@ -36,7 +36,7 @@ struct SchemaFileTests {
     }
 
     @Test("A start sets each schema once, and the commit names the configuration as its author")
-    func start_setsOnce() throws {
+    func setsOnce() throws {
         try file("app.json", Self.schema(of: "integer"))
         try file("com.example.player.json", Self.schema(of: "string"))
         try file(".app.json", "{")

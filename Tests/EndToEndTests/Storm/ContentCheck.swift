@@ -3,16 +3,16 @@ import SettingsModel
 
 /// Checks of received states and commits.
 extension TranscriptCheck {
-    mutating func judge(_ state: ObservedState, _ received: Received) {
+    mutating func check(_ state: ObservedState, _ received: Received) {
         guard checkCursor(state.cursor, received, from: known.cursor ?? .zero, isNewest: true) else { return }
         let revision = state.cursor.revision
         if state.isReset {
-            if let cursor = known.cursor, !record.isForgotten(cursor, at: revision), !isMissing {
-                recordViolation("it was reset at \(revision), though it knew \(cursor), which was not forgotten")
+            if let cursor = known.cursor, !record.isEvicted(cursor, at: revision), !isMissing {
+                recordViolation("the watcher was reset at \(revision), although the history has its cursor \(cursor)")
             }
-            if known.cursor == nil { recordViolation("it was reset, though it knew nothing") }
+            if known.cursor == nil { recordViolation("the watcher was reset, although it had no cursor") }
         } else if known.cursor != nil {
-            recordViolation("it got the state at \(revision), though it came with a cursor")
+            recordViolation("the watcher received the state at \(revision), although it has sent a cursor")
         }
         advance(to: revision)
         var shown: [SuiteName: WatchedModel.Contents] = [:]
@@ -20,7 +20,7 @@ extension TranscriptCheck {
             var suite = WatchedModel.Contents(schema: contents.schemaRevision)
             for entry in contents.values {
                 if suite.values.updateValue(entry.value, forKey: entry.key) != nil {
-                    recordViolation("\(entry.key) comes twice")
+                    recordViolation("the state has the key \(entry.key) twice")
                 }
             }
             for entry in contents.invalid {
@@ -34,10 +34,10 @@ extension TranscriptCheck {
                     + String(describing: known.model.suites[name]))
         }
         if shown.keys.contains(where: { !transcript.watched.suites.contains($0) }) {
-            recordViolation("a suite too many")
+            recordViolation("the state has a suite that the watcher does not watch")
         }
         if case .several(_, let missing) = state.scope, missing != known.model.missing {
-            recordViolation("\(missing) are called missing at \(revision), not \(known.model.missing)")
+            recordViolation("the missing suites at \(revision) are \(missing), not \(known.model.missing)")
         }
         known.view = shown.mapValues(\.values)
         settle(at: revision)
@@ -48,110 +48,116 @@ extension TranscriptCheck {
         return one.shows(other)
     }
 
-    mutating func judge(absentAt cursor: Cursor, _ received: Received) {
+    mutating func check(absentAt cursor: Cursor, _ received: Received) {
         guard checkCursor(cursor, received, from: .zero, isNewest: true) else { return }
-        guard transcript.watched.isOne else { return recordViolation("several suites are absent") }
+        guard transcript.watched.isOne else { return recordViolation("an answer about several suites reports absence") }
         let missed = expected(upTo: cursor.revision)
-        if let known = known.cursor, let first = missed.first, !record.isForgotten(known, at: cursor.revision) {
-            recordViolation("\(first.commit.revision) was left out, and the suite is absent at \(cursor)")
+        if let known = known.cursor, let first = missed.first, !record.isEvicted(known, at: cursor.revision) {
+            recordViolation(
+                "the watcher did not receive \(first.commit.revision), and the suite is absent at \(cursor)")
         }
         var model = known.model
         for concern in missed { model.apply(concern.commit) }
         if !model.suites.isEmpty { recordViolation("the suite exists at \(cursor)") }
     }
 
-    mutating func judge(_ content: ObservedChanges, _ received: Received) {
+    mutating func check(_ content: ObservedChanges, _ received: Received) {
         guard let since = known.cursor, received.ask.since?.revision == since else {
             return recordViolation(
-                "changes answer a watcher that asked since \(String(describing: received.ask.since)) "
-                    + "and knows \(String(describing: known.cursor))")
+                "changes answer a request since \(String(describing: received.ask.since)) "
+                    + "of a watcher with the cursor \(String(describing: known.cursor))")
         }
         guard checkCursor(content.cursor, received, from: since, isNewest: !content.hasMore) else { return }
         let revision = content.cursor.revision
         let expected = expected(upTo: revision)
-        judge(content.changes, against: expected, received)
-        judge(limitOf: content, expected, received)
+        check(content.changes, against: expected, received)
+        check(limitOf: content, expected, received)
         if let first = expected.first {
-            judgeDelay(of: first, received)
+            checkDelay(of: first, received)
         } else {
-            judgeQuiet(received)
+            checkWaitDuration(received)
         }
-        if content.retryAfterMs != nil && !isStopping(received) { recordViolation("it was sent away without a stop") }
+        if content.retryAfterMs != nil && !isStopping(received) {
+            recordViolation("the answer asks for a retry, although the daemon was not stopping")
+        }
         applyToView(content.changes)
         let commits = expected.map(\.commit)
         settle(at: revision)
         let drops = transcript.watched.suites.filter { name in commits.contains { $0.drops(name) } }
         switch content.scope {
         case .one(let schema, let isDropped):
-            judge(schemas: [schema.suite: schema.revision], absentAsZero: true, at: revision)
+            check(schemas: [schema.suite: schema.revision], absentAsZero: true, at: revision)
             if isDropped == drops.isEmpty { recordViolation("dropped is \(isDropped) up to \(revision)") }
         case .several(let schemas, let dropped, let missing):
-            judge(
+            check(
                 schemas: Dictionary(schemas.map { ($0.suite, $0.revision) }) { one, _ in one },
                 absentAsZero: content.hasMore, at: revision)
-            if dropped != drops { recordViolation("\(dropped) are called dropped up to \(revision), not \(drops)") }
+            if dropped != drops { recordViolation("the dropped suites up to \(revision) are \(dropped), not \(drops)") }
             // If the answer says that there is more, it lists the suites that are missing now, not at its cursor.
             if !content.hasMore, missing != known.model.missing {
-                recordViolation("\(missing) are called missing at \(revision), not \(known.model.missing)")
+                recordViolation("the missing suites at \(revision) are \(missing), not \(known.model.missing)")
             }
         }
     }
 
     /// - Parameter absentAsZero: Whether the answer may omit a missing suite or give it the schema revision zero.
-    private mutating func judge(schemas: [SuiteName: Revision], absentAsZero: Bool, at revision: Revision) {
+    private mutating func check(schemas: [SuiteName: Revision], absentAsZero: Bool, at revision: Revision) {
         for name in transcript.watched.suites {
-            let there = known.model.schemas[name]
-            guard schemas[name] != there, !absentAsZero || (schemas[name] ?? .zero) != (there ?? .zero) else {
+            let expected = known.model.schemas[name]
+            guard schemas[name] != expected, !absentAsZero || (schemas[name] ?? .zero) != (expected ?? .zero) else {
                 continue
             }
             if absentAsZero, schemas[name] == nil { continue }
-            recordViolation("the schema of \(name) is \(schemas[name] ?? .zero) at \(revision), not \(there ?? .zero)")
+            recordViolation(
+                "the schema of \(name) is \(schemas[name] ?? .zero) at \(revision), not \(expected ?? .zero)")
         }
     }
 
-    private mutating func judge(limitOf content: ObservedChanges, _ expected: ArraySlice<Concern>, _ received: Received)
+    private mutating func check(limitOf content: ObservedChanges, _ expected: ArraySlice<Concern>, _ received: Received)
     {
         guard case .poll(_, let limit, _) = received.ask.form, let limit else {
             // The daemon splits an answer without a limit after some megabytes of commits. With `latest`, the answer
             // shows only one change for each key, so the bytes of the commits are counted.
             let bytes = expected.reduce(0) { $0 + $1.commit.jsonBytes().count }
-            if content.hasMore, bytes < 1 << 20 { recordViolation("there is more, without a limit") }
+            if content.hasMore, bytes < 1 << 20 {
+                recordViolation("the answer announces more changes, although it has no limit")
+            }
             return
         }
         let count = expected.reduce(0) { $0 + $1.changes.count }
         if count > limit && expected.count > 1 { recordViolation("\(count) changes, over the limit of \(limit)") }
         guard content.hasMore else { return }
         guard let next = concerning[(known.position + expected.count)...].first, let last = expected.last else {
-            return recordViolation("there is said to be more, and is not")
+            return recordViolation("the answer announces more changes, but there are none")
         }
         if last.commit.revision != content.cursor.revision {
-            recordViolation("the cursor is not that of the last commit")
+            recordViolation("the cursor is not the revision of the last commit")
         }
         if count + next.changes.count <= limit {
-            recordViolation("\(count) changes, and more would be within \(limit)")
+            recordViolation("\(count) changes, although more would be within the limit of \(limit)")
         }
     }
 
-    mutating func judge(_ content: StreamCommit, _ received: Received) {
-        guard let since = known.cursor else { return recordViolation("a commit comes before any state") }
+    mutating func check(_ content: StreamCommit, _ received: Received) {
+        guard let since = known.cursor else { return recordViolation("a commit arrived before any state") }
         guard checkCursor(content.cursor, received, from: since, isNewest: false) else { return }
         let revision = content.cursor.revision
         let expected = expected(upTo: revision)
         guard expected.count == 1, let next = expected.first, next.commit.revision == revision else {
             // A stream whose cursor has left the history receives the drop without the preceding changes.
             guard content.scope == .one(schemaRevision: nil, isDropped: true), content.changes.isEmpty,
-                record.isForgotten(since, at: revision)
+                record.isEvicted(since, at: revision)
             else {
                 return recordViolation(
-                    "\(revision) comes as one commit where \(expected.map(\.commit.revision)) come next")
+                    "the event has the commit \(revision), but the next commits are \(expected.map(\.commit.revision))")
             }
             advance(to: revision)
             if !known.model.suites.isEmpty { recordViolation("the suite exists at \(revision)") }
             known.view = [:]
             return settle(at: revision)
         }
-        judge(content.changes, against: expected, received)
-        judgeDelay(of: next, received)
+        check(content.changes, against: expected, received)
+        checkDelay(of: next, received)
         applyToView(content.changes)
         settle(at: revision)
         let schemas = next.commit.suiteChanges.compactMap { change -> SuiteRevision? in
@@ -167,16 +173,16 @@ extension TranscriptCheck {
             transcript.watched.isOne
             ? .one(schemaRevision: schemas.last?.revision, isDropped: !drops.isEmpty)
             : .several(schemas: schemas, dropped: drops)
-        if content.scope != scope { recordViolation("\(revision) comes with \(content.scope), not \(scope)") }
+        if content.scope != scope { recordViolation("the scope of \(revision) is \(content.scope), not \(scope)") }
     }
 
     /// Compares the received changes with the changes of the expected commits.
-    private mutating func judge(_ changes: [Change], against expected: ArraySlice<Concern>, _ received: Received) {
+    private mutating func check(_ changes: [Change], against expected: ArraySlice<Concern>, _ received: Received) {
         for change in changes where !transcript.watched.admits(change) {
-            recordViolation("\(change.brief) is not what is watched")
+            recordViolation("the watcher does not watch \(change.brief)")
         }
         for (one, next) in zip(changes, changes.dropFirst()) where one.revision > next.revision {
-            recordViolation("\(next.brief) comes after \(one.brief)")
+            recordViolation("\(next.brief) is listed after \(one.brief)")
         }
         var due = expected.flatMap(\.changes)
         if case .poll(_, _, true) = received.ask.form { due = due.newest() }
@@ -184,8 +190,8 @@ extension TranscriptCheck {
         let missing = due.filter { !changes.contains($0) }
         let wrong = changes.filter { !due.contains($0) }
         recordViolation(
-            "up to \(expected.last?.commit.revision ?? .zero) are missing: \(missing.map(\.brief)), and unexpected: "
-                + "\(wrong.map(\.brief)), of \(due.count) and \(changes.count)")
+            "up to \(expected.last?.commit.revision ?? .zero), missing: \(missing.map(\.brief)), unexpected: "
+                + "\(wrong.map(\.brief)); \(due.count) changes were expected, and \(changes.count) received")
     }
 }
 

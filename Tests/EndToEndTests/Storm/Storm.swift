@@ -5,8 +5,8 @@ import SettingsModel
 import Synchronization
 import TestSupport
 
-/// A randomized test: writers, watchers, readers and a daemon that is killed repeatedly for some seconds. The result
-/// lists every inconsistency that a participant saw.
+/// A randomized test: for some seconds, writers, watchers and readers use a daemon that is killed repeatedly. The
+/// result lists every inconsistency in the answers that they received.
 final class Storm: Sendable {
     let seed: UInt64
     let lives: DaemonLives
@@ -19,14 +19,14 @@ final class Storm: Sendable {
     private let seconds: Double
     private let configuration: TemporaryDirectory
 
-    /// The faults, and the number of events of each kind.
+    /// The inconsistencies that the test found, and the number of events of each kind.
     struct Outcome: Sendable {
         var faults: [String] = []
         var tally: [String: Int] = [:]
     }
 
     /// The result of one participant.
-    private enum Part: Sendable {
+    private enum ParticipantResult: Sendable {
         case answers([StormAnswer])
         case transcript(Transcript)
         case readings(Readings)
@@ -52,7 +52,7 @@ final class Storm: Sendable {
     }
 
     /// True if the writers must stop.
-    var isLate: Bool { HistoryClient.now >= end }
+    var isPastEnd: Bool { HistoryClient.now >= end }
 
     /// Runs the storm and checks its results.
     func run() async throws -> Outcome {
@@ -60,7 +60,7 @@ final class Storm: Sendable {
         let (writers, watchers, readers) = (2 + random.below(4), 24 + random.below(24), 8)
         let seeds = (0..<(writers + watchers + readers)).map { _ in random.next() }
         progress.begin(writers: writers)
-        let parts = try await ConcurrentClients.run(seeds.count + 1) { [self] number -> [Part] in
+        let parts = try await ConcurrentClients.run(seeds.count + 1) { [self] number -> [ParticipantResult] in
             guard number < seeds.count else { return [.lives(try endDaemons(SeededGenerator(seed: seed &+ 2)))] }
             let random = SeededGenerator(seed: seeds[number])
             switch number {
@@ -73,21 +73,23 @@ final class Storm: Sendable {
                 return [.readings(try read(number, random))]
             }
         }
-        let left = try (0..<lives.count).reduce(0) { try $0 + watchersLeft(at: $1) }
-        var outcome = judge(parts, try lives.stop())
-        if left > 0 { outcome.faults.append("seed \(seed): \(left) watchers are left when all are gone") }
+        let remaining = try (0..<lives.count).reduce(0) { try $0 + remainingWatchers(of: $1) }
+        var outcome = check(parts, try lives.stop())
+        if remaining > 0 {
+            outcome.faults.append("seed \(seed): the daemon counts \(remaining) watchers after all have disconnected")
+        }
         return outcome
     }
 
     /// A daemon's count of watchers, after the daemon had time to remove the disconnected watchers.
-    private func watchersLeft(at number: Int) throws -> Int {
-        let end = HistoryClient.now + Patience.delivery
+    private func remainingWatchers(of number: Int) throws -> Int {
+        let end = HistoryClient.now + Patience.maximumDelivery
         while true {
             let peer = try lives.connect(for: number)
             let count = try peer.watcherCount()
             guard count != 0, HistoryClient.now < end else { return count }
             // This client receives nothing, so the call is a pause.
-            _ = peer.hasNews(within: 20)
+            _ = peer.isReadable(within: 20)
         }
     }
 
@@ -97,13 +99,13 @@ final class Storm: Sendable {
         var ends: [StormLife] = []
         // A long storm has few restarts, so that quiet streams receive keep-alives.
         let count = seconds > 20 ? 1 : 2 + random.below(3)
-        let clean = random.below(count)
+        let numberOfCleanStop = random.below(count)
         for number in 0..<count {
             let until = end - UInt64(seconds * 1e9) / UInt64(count + 1) * UInt64(count - number)
             while HistoryClient.now < until, !progress.isOver {
                 progress.wait(forMore: 10 + random.below(40), atMost: 1)
             }
-            let isKilled = number != clean
+            let isKilled = number != numberOfCleanStop
             var endedAt: UInt64 = 0
             let last = try lives.replace {
                 if endedAt == 0 { endedAt = HistoryClient.now }
@@ -135,13 +137,13 @@ final class Storm: Sendable {
         return try StormReader(number, SuiteName(random.pick(StormWrites.suites)), key, in: self, random).run()
     }
 
-    private func judge(_ parts: [Part], _ truth: JournaledCommits) -> Outcome {
-        var record = StormRecord(truth: truth, lives: [], history: history)
+    private func check(_ parts: [ParticipantResult], _ journal: JournaledCommits) -> Outcome {
+        var record = StormRecord(journal: journal, lives: [], history: history)
         var answers: [StormAnswer] = []
         for part in parts {
             switch part {
-            case .answers(let some): answers += some
-            case .lives(let some): record.lives = some
+            case .answers(let writerAnswers): answers += writerAnswers
+            case .lives(let lives): record.lives = lives
             case .transcript, .readings: break
             }
         }
@@ -151,7 +153,8 @@ final class Storm: Sendable {
         var outcome = Outcome()
         outcome.faults = record.faults(in: answers)
         outcome.tally = [
-            "commits": truth.commits.count, "ends of the daemon": record.lives.count, "gluts": hasLargeWrites ? 1 : 0,
+            "commits": journal.commits.count, "ends of the daemon": record.lives.count,
+            "storms with large writes": hasLargeWrites ? 1 : 0,
         ]
         for part in parts {
             switch part {

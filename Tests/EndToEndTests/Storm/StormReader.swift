@@ -10,10 +10,13 @@ struct Readings: Sendable {
     var all: [Reading] = []
 
     struct Reading: Sendable {
+        /// The number of restarts of the daemon before the read.
         let life: Int
         /// The tag in If-None-Match.
         let known: Revision?
+        /// The requested duration of the wait in seconds.
         let wait: Int
+        /// The times of sending and of the answer, in nanoseconds of a monotonic clock.
         let askedAt: UInt64
         var at: UInt64 = 0
         var content: Content = .lost
@@ -21,8 +24,14 @@ struct Readings: Sendable {
 
     enum Content: Sendable {
         case answer(status: Int, code: String?, tag: Revision?, cursor: Cursor, body: JSONValue?)
-        case left, lost, silence
-        case nonsense(String)
+        /// The reader disconnected before an answer arrived.
+        case disconnected
+        /// The connection was lost.
+        case lost
+        /// No answer arrived long after the end of the wait.
+        case noAnswer
+        /// An answer that no correct daemon sends.
+        case unexpected(String)
     }
 
     var target: String {
@@ -68,7 +77,7 @@ final class StormReader {
         do {
             try client.send(request.bytes)
             reading.content = try receive(
-                client, &reading, leavesAfter: random.chance(oneIn: 3) ? random.below(2000) : nil)
+                client, &reading, disconnectsAfter: random.chance(oneIn: 3) ? random.below(2000) : nil)
         } catch {
             reading.content = .lost
         }
@@ -79,20 +88,21 @@ final class StormReader {
     }
 
     private func receive(
-        _ client: RawClient, _ reading: inout Readings.Reading, leavesAfter: Int?
+        _ client: RawClient, _ reading: inout Readings.Reading, disconnectsAfter: Int?
     ) throws -> Readings.Content {
-        let longest = min(leavesAfter ?? .max, reading.wait * 1000 + Int(Patience.delivery / 1_000_000))
+        let longest = min(disconnectsAfter ?? .max, reading.wait * 1000 + Int(Patience.maximumDelivery / 1_000_000))
         var left = longest
-        while !client.hasNews(within: min(left, 50)) {
+        while !client.isReadable(within: min(left, 50)) {
             left -= 50
             guard left <= 0 || storm.progress.isOver else { continue }
             if random.chance(oneIn: 2) { client.reset() }
-            return leavesAfter != nil || storm.progress.isOver ? .left : .silence
+            return disconnectsAfter != nil || storm.progress.isOver ? .disconnected : .noAnswer
         }
         let answer = try client.readResponse()
         if answer.field("Connection") != "close" { connection = (client, reading.life) }
         guard let cursor = answer.field("Settings-Cursor").flatMap({ Cursor($0) }) else {
-            return answer.status == 503 ? .left : .nonsense("\(answer.status) \(answer.fields) \(answer.text)")
+            return answer.status == 503
+                ? .disconnected : .unexpected("\(answer.status) \(answer.fields) \(answer.text)")
         }
         tag = answer.field("ETag").flatMap { EntityTag($0) }?.revision
         return .answer(
@@ -117,18 +127,21 @@ struct ReadingCheck {
         self.record = record
         let watched = Watched([readings.suite], isOne: true)
         model = WatchedModel(watched)
-        commits = record.truth.commits.filter(watched.concerns)
-        for reading in readings.all { judge(reading) }
+        commits = record.journal.commits.filter(watched.concerns)
+        for reading in readings.all { check(reading) }
     }
 
-    private mutating func judge(_ reading: Readings.Reading) {
+    private mutating func check(_ reading: Readings.Reading) {
         func about(_ fault: String) -> String { "\(readings.target), \(reading): \(fault)" }
         switch reading.content {
         case .answer(let status, let code, let tag, let cursor, let body):
             tally["readings \(status)", default: 0] += 1
-            guard cursor.epoch == record.truth.epoch, cursor.revision >= furthest,
+            guard cursor.epoch == record.journal.epoch, cursor.revision >= furthest,
                 reading.life >= record.lives.count || cursor.revision <= record.lives[reading.life].last
-            else { return violations.append(about("the cursor is of another epoch, or goes back, or ahead")) }
+            else {
+                return violations.append(
+                    about("the cursor is of another epoch, goes back, or is ahead of all commits of the run"))
+            }
             furthest = cursor.revision
             let begin = position
             while position < commits.count, commits[position].revision <= furthest {
@@ -137,16 +150,16 @@ struct ReadingCheck {
             }
             let faults = [
                 fault(status, code, tag, body, known: reading.known),
-                early(reading, status, code, tag, since: commits[begin..<position]),
+                earliness(reading, status, code, tag, since: commits[begin..<position]),
             ]
             violations += faults.compactMap { $0.map(about) }
-        case .silence: violations.append(about("nothing came long after the time was up"))
-        case .nonsense(let text): violations.append(about(text))
-        case .left: tally["readings left", default: 0] += 1
+        case .noAnswer: violations.append(about("no answer arrived long after the end of the wait"))
+        case .unexpected(let text): violations.append(about(text))
+        case .disconnected: tally["readings without an answer", default: 0] += 1
         case .lost:
             tally["readings lost", default: 0] += 1
             if reading.life < record.lives.count, reading.at < record.lives[reading.life].endedAt {
-                violations.append(about("the connection was lost to a daemon that was well"))
+                violations.append(about("the connection was lost while the daemon was running"))
             }
         }
     }
@@ -156,48 +169,50 @@ struct ReadingCheck {
         _ status: Int, _ code: String?, _ tag: Revision?, _ body: JSONValue?, known: Revision?
     ) -> String? {
         guard let suite = model.suites[readings.suite] else {
-            return code == "unknown_suite" ? nil : "the suite does not exist there"
+            return code == "unknown_suite" ? nil : "the suite does not exist at this cursor"
         }
         guard let key = readings.key else {
             switch status {
             case 200:
-                guard let state = body.flatMap({ try? SuiteState(json: $0) }) else { return "that is no suite" }
+                guard let state = body.flatMap({ try? SuiteState(json: $0) }) else { return "the body is not a suite" }
                 let values = Dictionary(state.contents.values.map { ($0.key, $0.value) }) { one, _ in one }
                 return values == suite.values && state.revision == suite.revision && tag == suite.revision
-                    && state.contents.schemaRevision == suite.schema ? nil : "there is \(suite)"
-            case 304: return tag == known && tag == suite.revision ? nil : "it is modified: there is \(suite)"
-            default: return "there is \(suite)"
+                    && state.contents.schemaRevision == suite.schema ? nil : "the suite is \(suite)"
+            case 304: return tag == known && tag == suite.revision ? nil : "the suite was modified: it is \(suite)"
+            default: return "the suite is \(suite)"
             }
         }
         let isCurrent = suite.revisions[key].map { $0 == tag } ?? true
         switch (status, code) {
         case (200, _):
-            guard let setting = body.flatMap({ try? SettingState(json: $0) }) else { return "that is no setting" }
+            guard let setting = body.flatMap({ try? SettingState(json: $0) }) else {
+                return "the body is not a setting"
+            }
             return setting.value == suite.values[key] && setting.source.isReadable && setting.revision == tag
-                && isCurrent ? nil : "there is \(suite)"
-        case (304, _): return suite.values[key] != nil && tag == known && isCurrent ? nil : "there is \(suite)"
+                && isCurrent ? nil : "the suite is \(suite)"
+        case (304, _): return suite.values[key] != nil && tag == known && isCurrent ? nil : "the suite is \(suite)"
         case (404, "not_set"), (404, "unknown_key"):
-            return suite.values[key] == nil && suite.invalid[key] == nil ? nil : "there is \(suite)"
-        case (409, _): return suite.invalid[key] != nil ? nil : "there is \(suite)"
-        default: return "there is \(suite)"
+            return suite.values[key] == nil && suite.invalid[key] == nil ? nil : "the suite is \(suite)"
+        case (409, _): return suite.invalid[key] != nil ? nil : "the suite is \(suite)"
+        default: return "the suite is \(suite)"
         }
     }
 
     /// The fault of an answer that came before the end of the wait without a change, if any.
-    private func early(
+    private func earliness(
         _ reading: Readings.Reading, _ status: Int, _ code: String?, _ tag: Revision?, since commits: ArraySlice<Commit>
     ) -> String? {
-        let ask = Ask(
+        let ask = WatcherRequest(
             life: reading.life, form: .poll(wait: reading.wait, limit: nil, isLatest: false), at: reading.askedAt)
-        guard reading.at - reading.askedAt < ask.least else { return nil }
+        guard reading.at - reading.askedAt < ask.shortestWait else { return nil }
         if reading.life < record.lives.count, !record.lives[reading.life].isKilled,
             reading.at >= record.lives[reading.life].endedAt
         {
             return nil
         }
-        let isAnother = tag != nil && tag != reading.known && (status == 200 || reading.known != nil)
+        let isModified = tag != nil && tag != reading.known && (status == 200 || reading.known != nil)
         // A drop of the suite during the wait also changes the answer.
-        let isGone = code == "unknown_suite" && commits.contains { $0.drops(readings.suite) }
-        return isAnother || isGone || code == "unknown_key" ? nil : "that was too early"
+        let isDropped = code == "unknown_suite" && commits.contains { $0.drops(readings.suite) }
+        return isModified || isDropped || code == "unknown_key" ? nil : "the answer came before the end of the wait"
     }
 }

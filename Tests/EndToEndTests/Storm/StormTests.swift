@@ -48,8 +48,8 @@ struct TranscriptCheckTests {
     @Test(
         "The check rejects a write answer whose commit is missing or different",
         arguments: [
-            ([Handmade.change("a", 1, 2, 2)], 2, nil), ([Handmade.change("a", 1, 3, 2)], 2, "is not"),
-            ([], 2, "is not"), ([Handmade.change("a", 1, 2, 2)], 8, "is gone"),
+            ([Handmade.change("a", 1, 2, 2)], 2, nil), ([Handmade.change("a", 1, 3, 2)], 2, "does not describe"),
+            ([], 2, "does not describe"), ([Handmade.change("a", 1, 2, 2)], 8, "does not contain"),
         ] as [([Change], Int64, String?)])
     func answers(_ changes: [Change], _ revision: Int64, _ fault: String?) {
         let summary = WriteSummary(revision: Handmade.revision(revision), changed: true, changes: changes)
@@ -59,53 +59,58 @@ struct TranscriptCheckTests {
     }
 
     @Test(
-        "The check rejects a write that was made twice, unless the history has lost the first commit",
+        "The check rejects a write that took effect twice, unless the history has evicted the first commit",
         arguments: [(100, 1), (2, 0)])
     func twice(_ history: Int, _ faults: Int) {
         var record = Handmade.record
         record.history = history
-        for index in [1, 4] { record.truth.commits[index].requestKey = RequestKey("once") }
+        for index in [1, 4] { record.journal.commits[index].requestKey = RequestKey("once") }
         #expect(record.faults(in: []).count == faults)
     }
 
     @Test("The check compares reads with the commits and the duration of the wait", arguments: ReadingCase.all)
     func readings(_ example: ReadingCase) {
         let violations = ReadingCheck(example.readings, Handmade.record).violations
-        #expect(violations.isEmpty == example.isRight, "\(violations)")
+        #expect(violations.isEmpty == example.isCorrect, "\(violations)")
     }
 }
 
-/// A read of one key, written by hand.
+/// The answer to a read of the key `a`, written by hand, with the expected result of the check. The daemon has the
+/// commits of `Handmade`.
 struct ReadingCase: CustomTestStringConvertible {
     let name: String
-    let isRight: Bool
+    let isCorrect: Bool
     var known: Int64?
     var status = 200
     var code: String?
     var tag: Int64?
     let cursor: Int64
     var value: JSONValue?
+    /// The time of the answer in milliseconds after the request, which waits up to two seconds.
     var after: UInt64 = 10
 
     var testDescription: String { name }
 
     static let all: [ReadingCase] = [
-        ReadingCase(name: "the first answer", isRight: true, tag: 1, cursor: 1, value: 1),
-        ReadingCase(name: "another answer", isRight: true, known: 1, tag: 2, cursor: 4, value: 2),
-        ReadingCase(name: "unmodified", isRight: true, known: 2, status: 304, tag: 2, cursor: 4, after: 2000),
-        ReadingCase(name: "an unset setting", isRight: true, known: 2, status: 404, code: "not_set", tag: 5, cursor: 5),
-        ReadingCase(name: "an old value", isRight: false, tag: 1, cursor: 2, value: 1),
-        ReadingCase(name: "a wrong value", isRight: false, tag: 2, cursor: 2, value: 7),
-        ReadingCase(name: "the same answer again", isRight: false, known: 2, tag: 2, cursor: 4, value: 2),
+        ReadingCase(name: "the first answer", isCorrect: true, tag: 1, cursor: 1, value: 1),
+        ReadingCase(name: "another answer", isCorrect: true, known: 1, tag: 2, cursor: 4, value: 2),
+        ReadingCase(name: "unmodified", isCorrect: true, known: 2, status: 304, tag: 2, cursor: 4, after: 2000),
         ReadingCase(
-            name: "unmodified before the end of the wait", isRight: false, known: 2, status: 304, tag: 2, cursor: 4),
+            name: "an unset setting", isCorrect: true, known: 2, status: 404, code: "not_set", tag: 5, cursor: 5),
+        ReadingCase(name: "an old value", isCorrect: false, tag: 1, cursor: 2, value: 1),
+        ReadingCase(name: "a wrong value", isCorrect: false, tag: 2, cursor: 2, value: 7),
         ReadingCase(
-            name: "unmodified although it was modified", isRight: false, known: 1, status: 304, tag: 1, cursor: 4,
+            name: "the same answer again, before the end of the wait", isCorrect: false, known: 2, tag: 2, cursor: 4,
+            value: 2),
+        ReadingCase(
+            name: "unmodified before the end of the wait", isCorrect: false, known: 2, status: 304, tag: 2, cursor: 4),
+        ReadingCase(
+            name: "unmodified although it was modified", isCorrect: false, known: 1, status: 304, tag: 1, cursor: 4,
             after: 2000),
         ReadingCase(
-            name: "unset although it is set", isRight: false, status: 404, code: "not_set", cursor: 3, after: 2000),
-        ReadingCase(name: "a dropped suite", isRight: false, tag: 6, cursor: 7, value: 1),
-        ReadingCase(name: "a cursor ahead of all commits", isRight: false, tag: 6, cursor: 9, value: 1),
+            name: "unset although it is set", isCorrect: false, status: 404, code: "not_set", cursor: 3, after: 2000),
+        ReadingCase(name: "a dropped suite", isCorrect: false, tag: 6, cursor: 7, value: 1),
+        ReadingCase(name: "a cursor ahead of all commits", isCorrect: false, tag: 6, cursor: 9, value: 1),
     ]
 
     var readings: Readings {

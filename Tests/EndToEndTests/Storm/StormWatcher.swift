@@ -9,9 +9,10 @@ final class StormWatcher {
     var random: SeededGenerator
     private(set) var transcript: Transcript
     private var cursor: Cursor?
-    private var kept: Cursor?
+    /// The cursor to which the watcher can return.
+    private var savedCursor: Cursor?
     /// True if the storm is over and the watcher reads all remaining changes.
-    private var readsRest = false
+    private var readsRemainder = false
     /// The connection that the next poll reuses.
     private var connection: (client: RawClient, life: Int)?
 
@@ -27,14 +28,14 @@ final class StormWatcher {
             try runIteration()
         }
         connection = nil
-        readsRest = true
+        readsRemainder = true
         var hasMore = true
         while hasMore {
-            let ask = Ask(
+            let ask = WatcherRequest(
                 life: 0, since: cursor.map { .cursor($0) },
                 form: .poll(wait: storm.lives.count > 1 ? 1 : 0, limit: nil, isLatest: false),
                 at: 0)
-            hasMore = try poll(ask, leavesAfter: nil)
+            hasMore = try poll(ask, disconnectsAfter: nil)
         }
         return transcript
     }
@@ -52,29 +53,29 @@ final class StormWatcher {
         switch random.below(40) {
         case 0:
             cursor = nil
-            transcript.steps.append(.forgot)
+            transcript.steps.append(.discardedState)
         case 1 where cursor != nil:
-            kept = cursor
-            transcript.steps.append(.kept)
+            savedCursor = cursor
+            transcript.steps.append(.savedState)
         case 2:
-            guard let kept else { break }
-            cursor = kept
-            transcript.steps.append(.wentBack)
+            guard let savedCursor else { break }
+            cursor = savedCursor
+            transcript.steps.append(.returnedToSavedState)
         default: break
         }
         let since = cursor.map { cursor -> ResumePoint in
             random.chance(oneIn: 5) ? .revision(cursor.revision) : .cursor(cursor)
         }
-        let leavesAfter = random.chance(oneIn: 2) ? random.pick([0, 1, 5, 30, 100, 400]) : nil
-        var ask = Ask(life: 0, since: since, form: .stream, at: 0)
+        let disconnectsAfter = random.chance(oneIn: 2) ? random.pick([0, 1, 5, 30, 100, 400]) : nil
+        var ask = WatcherRequest(life: 0, since: since, form: .stream, at: 0)
         if random.chance(oneIn: 3) {
             ask.isSlow = random.chance(oneIn: hasLargeWrites ? 2 : 4)
-            try stream(ask, leavesAfter: leavesAfter ?? random.pick([300, 1000, 5000, 40_000]))
+            try stream(ask, disconnectsAfter: disconnectsAfter ?? random.pick([300, 1000, 5000, 40_000]))
         } else {
             ask.form = .poll(
                 wait: random.pick([nil, 0, 0, 1, 1, 2, 3, 10, 300]),
                 limit: random.chance(oneIn: 3) ? random.pick([1, 2, 5, 50]) : nil, isLatest: random.chance(oneIn: 4))
-            _ = try poll(ask, leavesAfter: leavesAfter)
+            _ = try poll(ask, disconnectsAfter: disconnectsAfter)
             // The watcher pauses after polls that do not wait, because they would keep the daemon busy.
             if ask.wait == 0 || ask.since == nil { storm.progress.wait(forMore: 3) }
         }
@@ -83,16 +84,12 @@ final class StormWatcher {
 
 /// Polls.
 extension StormWatcher {
-    func record(_ content: Received.Content, _ ask: Ask) {
+    func record(_ content: Received.Content, _ ask: WatcherRequest) {
         transcript.steps.append(.received(Received(ask: ask, content: content, at: HistoryClient.now)))
     }
 
-    func know(_ cursor: Cursor) {
-        self.cursor = cursor
-    }
-
     /// Sends a request. Returns nil if the connection was lost.
-    private func send(_ ask: inout Ask, _ target: String, _ fields: [String]) throws -> RawClient? {
+    private func send(_ ask: inout WatcherRequest, _ target: String, _ fields: [String]) throws -> RawClient? {
         if ask.isSlow || random.chance(oneIn: 4) { connection = nil }
         let (client, life) =
             try connection ?? storm.lives.connectToLife(for: transcript.number, receiveBuffer: ask.isSlow ? 4096 : nil)
@@ -112,25 +109,26 @@ extension StormWatcher {
     }
 
     /// Disconnects with a reset or a close.
-    private func leave(_ client: RawClient) {
+    private func disconnect(_ client: RawClient) {
         if random.chance(oneIn: 2) { client.reset() } else { client.close() }
     }
 
     /// Waits for data in short steps, so that the watcher notices the end of the storm. Returns false if no data
-    /// arrived.
-    private func waitForNews(_ client: RawClient, milliseconds: Int?, isPatient: Bool) -> Bool {
+    /// arrived in time, or if the storm is over and `isPatient` is false.
+    private func waitForData(_ client: RawClient, milliseconds: Int?, isPatient: Bool) -> Bool {
         var left = milliseconds ?? .max
         while left >= 0 {
             let step = min(left, 50)
-            if client.hasNews(within: step) { return true }
+            if client.isReadable(within: step) { return true }
             left -= step
             if left == 0 || (storm.progress.isOver && !isPatient) { return false }
         }
         return false
     }
 
-    /// Sends one poll. Returns true if more changes remain.
-    private func poll(_ question: Ask, leavesAfter: Int?) throws -> Bool {
+    /// Sends one poll. Disconnects after `disconnectsAfter` milliseconds without data; never, if nil. Returns true if
+    /// more changes remain.
+    private func poll(_ question: WatcherRequest, disconnectsAfter: Int?) throws -> Bool {
         var ask = question
         guard case .poll(let wait, let limit, let isLatest) = ask.form else { return false }
         var target = transcript.watched.target
@@ -139,31 +137,31 @@ extension StormWatcher {
         if let limit { target += "limit=\(limit)&" }
         if isLatest { target += "latest&" }
         // Another daemon of the cluster may have commits that this daemon does not have yet.
-        let client = try send(&ask, String(target.dropLast()), readsRest ? ["Settings-Fresh: true"] : [])
+        let client = try send(&ask, String(target.dropLast()), readsRemainder ? ["Settings-Fresh: true"] : [])
         guard let client else { return true }
-        let longest = ask.wait * 1000 + Int(Patience.delivery / 1_000_000)
-        if !waitForNews(client, milliseconds: min(leavesAfter ?? .max, longest), isPatient: readsRest) {
-            guard leavesAfter != nil || storm.progress.isOver && !readsRest else {
-                record(.silence, ask)
+        let longest = ask.wait * 1000 + Int(Patience.maximumDelivery / 1_000_000)
+        if !waitForData(client, milliseconds: min(disconnectsAfter ?? .max, longest), isPatient: readsRemainder) {
+            guard disconnectsAfter != nil || storm.progress.isOver && !readsRemainder else {
+                record(.noAnswer, ask)
                 return true
             }
             guard random.chance(oneIn: 3) else {
-                record(.left, ask)
-                leave(client)
+                record(.disconnected, ask)
+                disconnect(client)
                 return true
             }
             client.endSending()
             (ask.isHalfClosed, ask.at) = (true, HistoryClient.now)
-            guard waitForNews(client, milliseconds: Int(Patience.delivery / 1_000_000), isPatient: true) else {
-                record(.silence, ask)
+            guard waitForData(client, milliseconds: Int(Patience.maximumDelivery / 1_000_000), isPatient: true) else {
+                record(.noAnswer, ask)
                 return true
             }
         }
         do {
             if random.chance(oneIn: 25) {
                 _ = try client.readHead()
-                record(.tore, ask)
-                leave(client)
+                record(.disconnectedMidAnswer, ask)
+                disconnect(client)
                 return true
             }
             let answer = try client.readResponse()
@@ -175,12 +173,12 @@ extension StormWatcher {
         }
     }
 
-    private func recordAnswer(_ answer: RawResponse, _ ask: Ask) -> Bool {
+    private func recordAnswer(_ answer: RawResponse, _ ask: WatcherRequest) -> Bool {
         do {
             switch answer.status {
             case 200:
                 let content = try SettingsObservation(json: JSONValue(parsing: answer.body))
-                know(content.cursor)
+                cursor = content.cursor
                 switch content {
                 case .state(let state): record(.state(state), ask)
                 case .changes(let changes):
@@ -189,10 +187,10 @@ extension StormWatcher {
                 }
             case 404: record(try absence(answer), ask)
             case 503: record(.refused, ask)
-            default: record(.nonsense("\(answer.status) \(answer.text)"), ask)
+            default: record(.unexpected("\(answer.status) \(answer.text)"), ask)
             }
         } catch {
-            record(.nonsense("\(error) in \(answer.text)"), ask)
+            record(.unexpected("\(error) in \(answer.text)"), ask)
         }
         return false
     }
@@ -200,14 +198,15 @@ extension StormWatcher {
     private func absence(_ answer: RawResponse) throws -> Received.Content {
         guard answer.json?["code"] == "unknown_suite", answer.field("Retry-After") != nil,
             let cursor = answer.field("Settings-Cursor").flatMap({ Cursor($0) })
-        else { return .nonsense("\(answer.fields) \(answer.text)") }
+        else { return .unexpected("\(answer.fields) \(answer.text)") }
         return .absent(cursor)
     }
 }
 
 /// Streams.
 extension StormWatcher {
-    private func stream(_ question: Ask, leavesAfter: Int) throws {
+    /// Opens a stream, reads its events for `disconnectsAfter` milliseconds, and disconnects.
+    private func stream(_ question: WatcherRequest, disconnectsAfter: Int) throws {
         var ask = question
         var target = transcript.watched.target
         var fields = ["Accept: text/event-stream"]
@@ -220,11 +219,11 @@ extension StormWatcher {
             }
         }
         guard let client = try send(&ask, String(target.dropLast()), fields) else { return }
-        let end = HistoryClient.now + UInt64(leavesAfter) * 1_000_000
+        let end = HistoryClient.now + UInt64(disconnectsAfter) * 1_000_000
         do {
-            guard waitForNews(client, milliseconds: 36_000, isPatient: false) else {
-                record(storm.progress.isOver ? .left : .silence, ask)
-                return leave(client)
+            guard waitForData(client, milliseconds: 36_000, isPatient: false) else {
+                record(storm.progress.isOver ? .disconnected : .noAnswer, ask)
+                return disconnect(client)
             }
             let head = try client.readHead()
             guard head.status == 200, head.field("Content-Type")?.hasPrefix("text/event-stream") == true else {
@@ -235,11 +234,11 @@ extension StormWatcher {
             }
             while HistoryClient.now < end {
                 // A slow reader reads the buffered events, or finds that the daemon has disconnected it.
-                if storm.progress.isOver, !ask.isSlow || !client.hasNews(within: 50) { break }
+                if storm.progress.isOver, !ask.isSlow || !client.isReadable(within: 50) { break }
                 if ask.isSlow, random.chance(oneIn: hasLargeWrites ? 2 : 8) {
                     storm.progress.wait(forMore: random.pick(hasLargeWrites ? [20, 4000] : [20, 100, 400]))
                 }
-                guard waitForNews(client, milliseconds: min(leavesAfter, 200), isPatient: false) else { continue }
+                guard waitForData(client, milliseconds: min(disconnectsAfter, 200), isPatient: false) else { continue }
                 guard let piece = try nextPiece(client) else { return record(.ended, ask) }
                 recordPiece(piece, ask)
             }
@@ -249,8 +248,8 @@ extension StormWatcher {
                 while let piece = try nextPiece(client) { recordPiece(piece, ask) }
                 return record(.ended, ask)
             }
-            record(client.hasNews || ask.isSlow ? .tore : .left, ask)
-            leave(client)
+            record(client.isReadable || ask.isSlow ? .disconnectedMidAnswer : .disconnected, ask)
+            disconnect(client)
         } catch {
             record(.lost, ask)
         }
@@ -268,13 +267,13 @@ extension StormWatcher {
         }
     }
 
-    private func recordPiece(_ piece: String, _ ask: Ask) {
+    private func recordPiece(_ piece: String, _ ask: WatcherRequest) {
         do {
             guard let event = try StormEvent(piece, of: transcript.watched) else { return }
-            know(event.cursor)
+            cursor = event.cursor
             record(event.content, ask)
         } catch {
-            record(.nonsense("\(error) in \(piece)"), ask)
+            record(.unexpected("\(error) in \(piece)"), ask)
         }
     }
 }

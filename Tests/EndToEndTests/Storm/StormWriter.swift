@@ -6,7 +6,9 @@ import TestSupport
 struct StormAnswer: Sendable {
     /// The method and the target of the write.
     let request: String
+    /// The number of restarts of the daemon before the answer.
     let life: Int
+    /// The time of the answer in nanoseconds of a monotonic clock.
     let at: UInt64
     /// The idempotency key of the write and its retries.
     let requestKey: String?
@@ -17,7 +19,8 @@ struct StormAnswer: Sendable {
         case summary(WriteSummary)
         /// The write was refused and not done.
         case refused(Int)
-        case nonsense(String)
+        /// An answer that no correct daemon sends.
+        case unexpected(String)
     }
 
     /// The revision of the reported commit; nil if the write made no commit.
@@ -25,7 +28,7 @@ struct StormAnswer: Sendable {
         switch content {
         case .setting(let setting): setting.changed == true && !setting.isDryRun ? setting.revision : nil
         case .summary(let summary): summary.changed && !summary.isDryRun ? summary.revision : nil
-        case .refused, .nonsense: nil
+        case .refused, .unexpected: nil
         }
     }
 }
@@ -46,7 +49,7 @@ final class StormWriter {
 
     func run() throws -> [StormAnswer] {
         var count = 0
-        while !storm.isLate {
+        while !storm.isPastEnd {
             count += 1
             var request = writes.next()
             let key = writes.random.chance(oneIn: 2) ? "writer-\(number)-\(count)" : nil
@@ -84,14 +87,14 @@ final class StormWriter {
     private static func read(_ answer: RawResponse) -> StormAnswer.Content {
         guard answer.status < 300 else {
             return [404, 409, 422, 503].contains(answer.status)
-                ? .refused(answer.status) : .nonsense("\(answer.status) \(answer.text)")
+                ? .refused(answer.status) : .unexpected("\(answer.status) \(answer.text)")
         }
         do {
             let json = try JSONValue(parsing: answer.body)
             return json["changes"] == nil
                 ? .setting(try SettingState(json: json)) : .summary(try WriteSummary(json: json))
         } catch {
-            return .nonsense("\(error) in \(answer.text)")
+            return .unexpected("\(error) in \(answer.text)")
         }
     }
 }
@@ -100,24 +103,26 @@ extension StormRecord {
     /// The faults in the answers to writers.
     func faults(in answers: [StormAnswer]) -> [String] {
         var keys: [String: [Revision]] = [:]
-        for commit in truth.commits {
+        for commit in journal.commits {
             if let key = commit.requestKey { keys[key.text, default: []].append(commit.revision) }
         }
         var faults: [String] = []
         for (key, revisions) in keys where revisions.count > 1 {
-            // A write whose first commit has left the history may be made again.
-            guard let first = revisions.first, !isForgotten(first, at: revisions[1]) else { continue }
-            faults.append("the write \(key) was made at \(revisions)")
+            // If the history has evicted the first commit of a write, a retry of the write makes another commit.
+            guard let first = revisions.first, !isEvicted(first, at: revisions[1]) else { continue }
+            faults.append("the write with the idempotency key \(key) took effect at \(revisions)")
         }
         for answer in answers {
-            if case .nonsense(let text) = answer.content { faults.append("\(answer.request): \(text)") }
+            if case .unexpected(let text) = answer.content { faults.append("\(answer.request): \(text)") }
             guard let revision = answer.revision else { continue }
-            guard let commit = truth[revision] else {
-                faults.append("\(answer.request) was acknowledged as \(revision), which is gone")
+            guard let commit = journal[revision] else {
+                faults.append("\(answer.request) was acknowledged as \(revision), which the journal does not contain")
                 continue
             }
-            if commit.requestKey?.text != answer.requestKey { faults.append("\(revision) is of another request") }
-            if !answer.isTrue(of: commit) { faults.append("\(answer) is not \(commit)") }
+            if commit.requestKey?.text != answer.requestKey {
+                faults.append("the commit \(revision) does not have the idempotency key of its request")
+            }
+            if !answer.describes(commit) { faults.append("\(answer) does not describe \(commit)") }
         }
         return faults
     }
@@ -125,7 +130,7 @@ extension StormRecord {
 
 extension StormAnswer {
     /// True if the answer describes the commit.
-    fileprivate func isTrue(of commit: Commit) -> Bool {
+    fileprivate func describes(_ commit: Commit) -> Bool {
         let changes = commit.changes.map { change in
             var change = change
             change.record = Change.Record()
@@ -138,7 +143,7 @@ extension StormAnswer {
                 && setting.source == change.source && setting.previous?.value == change.old
                 && setting.previous?.source == change.oldSource
         case .summary(let summary): return summary.changes == changes
-        case .refused, .nonsense: return true
+        case .refused, .unexpected: return true
         }
     }
 }
@@ -154,7 +159,7 @@ struct StormWrites {
     /// A suite with very rare writes.
     static let quiet = "quiet"
 
-    /// Schemas that the stored values satisfy sometimes.
+    /// Schemas that sometimes allow the stored values.
     private static let schemas = [
         #"{"type":"object","additionalProperties":{},"properties":{"#
             + #""count":{"type":"integer","default":0,"minimum":-3},"n.1":{"type":"integer","default":7}}}"#,

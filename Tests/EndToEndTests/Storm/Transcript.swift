@@ -1,7 +1,7 @@
 import SettingsAPI
 import SettingsModel
 
-/// The requests of one watcher and their answers.
+/// The requests of one watcher and their answers, in the order of time.
 struct Transcript: Sendable {
     let number: Int
     let watched: Watched
@@ -10,11 +10,11 @@ struct Transcript: Sendable {
     enum Step: Sendable {
         case received(Received)
         /// The watcher saves its cursor and values.
-        case kept
+        case savedState
         /// The watcher returns to the saved cursor and values, like a client that starts from saved data.
-        case wentBack
+        case returnedToSavedState
         /// The watcher discards its cursor and values.
-        case forgot
+        case discardedState
     }
 
     init(_ number: Int, _ watched: Watched, _ steps: [Step] = []) {
@@ -26,7 +26,7 @@ struct Transcript: Sendable {
 
 /// A request and its answer, or one event of a stream.
 struct Received: Sendable {
-    var ask: Ask
+    var ask: WatcherRequest
     var content: Content
     /// The time of arrival.
     var at: UInt64
@@ -47,20 +47,20 @@ struct Received: Sendable {
         /// The daemon refused the request because it is stopping.
         case refused
         /// The watcher disconnected while no data was waiting.
-        case left
+        case disconnected
         /// The watcher disconnected in the middle of an answer or event.
-        case tore
+        case disconnectedMidAnswer
         /// The connection was lost.
         case lost
         /// No answer arrived long after the end of the wait.
-        case silence
+        case noAnswer
         /// An unexpected answer.
-        case nonsense(String)
+        case unexpected(String)
     }
 }
 
 /// A request of a watcher.
-struct Ask: Sendable {
+struct WatcherRequest: Sendable {
     enum Form: Sendable, Equatable {
         case poll(wait: Int?, limit: Int?, isLatest: Bool)
         case stream
@@ -77,7 +77,7 @@ struct Ask: Sendable {
     /// True if the watcher reads slowly.
     var isSlow = false
 
-    /// The longest wait without changes, in seconds.
+    /// The requested duration of the wait in seconds.
     var wait: Int {
         if case .poll(let wait?, _, _) = form { wait } else { 30 }
     }
@@ -88,19 +88,20 @@ struct Ask: Sendable {
     }
 
     /// The shortest wait before an answer without changes, in nanoseconds, minus the tolerance for clocks.
-    var least: UInt64 {
+    var shortestWait: UInt64 {
         let wait = UInt64(wait) * 1_000_000_000
         let shortest = wait >= 10_000_000_000 ? wait / 10 * 9 : wait
-        return shortest > Patience.clocks ? shortest - Patience.clocks : 0
+        return shortest > Patience.clockTolerance ? shortest - Patience.clockTolerance : 0
     }
 }
 
 /// Limits on durations, in nanoseconds.
 enum Patience {
     /// The tolerance for a wait that is too short.
-    static let clocks: UInt64 = 50_000_000
-    /// The longest delivery of a change: far more than a correct daemon needs on a busy machine.
-    static let delivery: UInt64 = 4_000_000_000
+    static let clockTolerance: UInt64 = 50_000_000
+    /// The longest time until a change or an answer must arrive: far more than a correct daemon needs on a busy
+    /// machine.
+    static let maximumDelivery: UInt64 = 4_000_000_000
 }
 
 /// One run of the daemon, from its start to its end.
@@ -112,18 +113,18 @@ struct StormLife: Sendable {
     var last: Revision
 }
 
-/// The commits and runs of a storm.
+/// The commits of a storm according to the journals, and the runs of the daemon.
 struct StormRecord: Sendable {
-    var truth: JournaledCommits
+    var journal: JournaledCommits
     var lives: [StormLife]
     /// The configured number of commits in the history.
     var history: Int
     /// The times at which writers received their answers.
     var acknowledged: [Revision: UInt64] = [:]
 
-    /// True if a reset is correct for a watcher with the cursor `known` that is answered at the revision `revision`. Half
-    /// of the history is reserved for the newest commits of all suites.
-    func isForgotten(_ known: Revision, at revision: Revision) -> Bool {
-        truth.count(after: known, upTo: revision) > history / 2
+    /// True if the history may have evicted commits after the cursor `known` at the revision `revision`, so that a
+    /// reset is a correct answer. Half of the history is reserved for the newest commits of all suites.
+    func isEvicted(_ known: Revision, at revision: Revision) -> Bool {
+        journal.count(after: known, upTo: revision) > history / 2
     }
 }

@@ -47,7 +47,7 @@ enum Handmade {
 
     /// One run of the daemon, which was killed after 1000 s.
     static let record = StormRecord(
-        truth: JournaledCommits(epoch: epoch, commits),
+        journal: JournaledCommits(epoch: epoch, commits),
         lives: [StormLife(endedAt: 1_000_000_000_000, isKilled: true, last: revision(7))], history: 100,
         acknowledged: [revision(2): 100_000_000])
 
@@ -119,9 +119,9 @@ extension Transcript.Step {
 
     static func received(
         _ since: Int64?, _ content: Received.Content,
-        _ form: Ask.Form = .poll(wait: 2, limit: nil, isLatest: false), after milliseconds: UInt64 = 10
+        _ form: WatcherRequest.Form = .poll(wait: 2, limit: nil, isLatest: false), after milliseconds: UInt64 = 10
     ) -> Self {
-        let ask = Ask(life: 0, since: since.map { .revision(Handmade.revision($0)) }, form: form, at: 0)
+        let ask = WatcherRequest(life: 0, since: since.map { .revision(Handmade.revision($0)) }, form: form, at: 0)
         return .received(Received(ask: ask, content: content, at: milliseconds * 1_000_000))
     }
 }
@@ -143,14 +143,16 @@ extension TranscriptCase {
     private static let b7 = Handmade.change("b", 1, nil, 7)
     private static let c7 = Handmade.change("c", 1, nil, 7)
 
-    private static func right(
+    /// A transcript that the check must accept.
+    private static func correct(
         _ name: String, history: Int = 100, of watched: Watched = Handmade.all, isComplete: Bool = false,
         _ steps: Transcript.Step...
     ) -> TranscriptCase {
         TranscriptCase(name: name, fault: nil, history: history, watched: watched, isComplete: isComplete, steps: steps)
     }
 
-    private static func wrong(
+    /// A transcript that the check must reject with the violation `fault`.
+    private static func incorrect(
         _ name: String, _ fault: String, history: Int = 100, of watched: Watched = Handmade.all,
         isComplete: Bool = false, _ steps: Transcript.Step...
     ) -> TranscriptCase {
@@ -159,131 +161,149 @@ extension TranscriptCase {
     }
 
     static let correctCases: [TranscriptCase] = [
-        .right(
+        .correct(
             "polls to the end", isComplete: true, first, .changes([a2], since: 1, to: 2),
             .changes([b3, c3, a5], since: 2, to: 6, schema: 6), .changes([b7, c7], since: 6, to: 7, dropped: true)),
-        .right(
+        .correct(
             "a stream to the end", isComplete: true, first, .event([a2], at: 2), .event([b3, c3], at: 3),
             .event([a5], at: 5), .event([], at: 6, schema: 6), .event([b7, c7], at: 7, dropped: true)),
-        .right(
+        .correct(
             "commits within a limit, and a commit over the limit", first,
             .changes([a2], since: 1, to: 2, more: true, limit: 1),
             .changes([b3, c3], since: 2, to: 3, more: true, limit: 1)),
-        .right(
-            "the latest of each key", first,
+        .correct(
+            "only the latest change of each key", first,
             .changes([b3, c3, Handmade.change("a", 1, nil, 5)], since: 1, to: 5, latest: true)),
-        .right(
+        .correct(
             "only matching changes", of: Handmade.onlyB, .state([:], at: 2), .changes([b3], since: 2, to: 4),
             .changes([], since: 4, to: 5, after: 2000), .changes([], since: 5, to: 6, schema: 6)),
-        .right(
+        .correct(
             "a reset after the history lost the cursor", history: 4, first,
             .state(["b": 1, "c": 1], at: 5, reset: true, since: 1)),
-        .right(
+        .correct(
             "a stream whose reader is behind", first, .event([a2], at: 2, after: 3000),
             .event([b3, c3], at: 3, after: 6000)),
-        .right("a drop after the history lost the cursor", history: 4, first, .event([], at: 7, dropped: true)),
-        .right(
+        .correct("a drop after the history lost the cursor", history: 4, first, .event([], at: 7, dropped: true)),
+        .correct(
             "no change at the end of the wait", first, .changes([a2], since: 1, to: 2),
             .changes([], since: 2, to: 2, after: 2000)),
-        .right(
-            "a return to a saved cursor", first, .kept, .changes([a2], since: 1, to: 2), .wentBack,
+        .correct(
+            "a watcher that returns to a saved cursor", first, .savedState, .changes([a2], since: 1, to: 2),
+            .returnedToSavedState,
             .changes([a2], since: 1, to: 2)),
-        .right(
+        .correct(
             "a cursor after a suite that was created and dropped",
             .received(nil, .missing(Handmade.cursor(0)), .stream),
             .received(nil, .cursorOnly(Handmade.cursor(7)), .stream, after: 16_000)),
-        .right("absence after the drop", isComplete: true, .received(nil, .absent(Handmade.cursor(7)), after: 2000)),
+        .correct("absence after the drop", isComplete: true, .received(nil, .absent(Handmade.cursor(7)), after: 2000)),
     ]
 
     static let incorrectCases: [TranscriptCase] = [
-        .wrong("a commit missed by a poll", "missing: [", first, .changes([b3, c3], since: 1, to: 3)),
-        .wrong(
+        .incorrect("a commit missed by a poll", "missing: [", first, .changes([b3, c3], since: 1, to: 3)),
+        .incorrect(
             "a cursor after a suite that was created and exists", "passes over",
             .received(nil, .missing(Handmade.cursor(0)), .stream),
             .received(nil, .cursorOnly(Handmade.cursor(5)), .stream, after: 16_000)),
-        .wrong("a commit missed by a stream", "come next", first, .event([b3, c3], at: 3)),
-        .wrong(
+        .incorrect("a commit missed by a stream", "the next commits are", first, .event([b3, c3], at: 3)),
+        .incorrect(
             "a commit missed by an answer without changes", "missing: [", first,
             .changes([], since: 1, to: 2, after: 2000)),
-        .wrong(
-            "a schema missed by a stream", "come next", .state(["b": 1, "c": 1], at: 5),
+        .incorrect(
+            "a schema missed by a stream", "the next commits are", .state(["b": 1, "c": 1], at: 5),
             .event([b7, c7], at: 7, dropped: true)),
-        .wrong(
+        .incorrect(
             "a commit that comes twice by polls", "unexpected: [", first, .changes([a2], since: 1, to: 2),
             .changes([a2, b3, c3], since: 2, to: 3)),
-        .wrong("a commit that comes twice by a stream", "come next", first, .event([a2], at: 2), .event([a2], at: 2)),
-        .wrong("a change that comes twice in one answer", "unexpected", first, .changes([a2, a2], since: 1, to: 2)),
-        .wrong("commits out of order in an answer", "comes after", first, .changes([b3, c3, a2], since: 1, to: 3)),
-        .wrong("commits out of order in a stream", "come next", first, .event([b3, c3], at: 3), .event([a2], at: 2)),
-        .wrong(
+        .incorrect(
+            "a commit that comes twice by a stream", "the next commits are", first, .event([a2], at: 2),
+            .event([a2], at: 2)),
+        .incorrect(
+            "a change that comes twice in one answer", "unexpected", first, .changes([a2, a2], since: 1, to: 2)),
+        .incorrect(
+            "commits out of order in an answer", "is listed after", first, .changes([b3, c3, a2], since: 1, to: 3)),
+        .incorrect(
+            "commits out of order in a stream", "the next commits are", first, .event([b3, c3], at: 3),
+            .event([a2], at: 2)),
+        .incorrect(
             "a wrong old value", "missing: [", first, .changes([Handmade.change("a", 7, 2, 2)], since: 1, to: 2)),
-        .wrong("a wrong new value", "missing: [", first, .event([Handmade.change("a", 1, 3, 2)], at: 2)),
-        .wrong(
+        .incorrect("a wrong new value", "missing: [", first, .event([Handmade.change("a", 1, 3, 2)], at: 2)),
+        .incorrect(
             "a commit split over two answers", "missing: [", .state(["a": 2], at: 2), .changes([b3], since: 2, to: 3),
             .changes([c3], since: 3, to: 3)),
-        .wrong(
+        .incorrect(
             "a commit split over two answers, its revision in the second", "unexpected",
             .state(["a": 2], at: 2), .changes([b3], since: 2, to: 2, more: true, limit: 1),
             .changes([c3], since: 2, to: 3)),
-        .wrong("half a commit on a stream", "missing: [", .state(["a": 2], at: 2), .event([b3], at: 3)),
-        .wrong(
-            "a change that does not match", "not what is watched", of: Handmade.onlyB, .state([:], at: 2),
+        .incorrect("half a commit on a stream", "missing: [", .state(["a": 2], at: 2), .event([b3], at: 3)),
+        .incorrect(
+            "a change that does not match", "does not watch", of: Handmade.onlyB, .state([:], at: 2),
             .changes([b3, c3], since: 2, to: 3)),
-        .wrong(
-            "a change of another suite", "not what is watched", .state(["a": 2, "b": 1, "c": 1], at: 3),
+        .incorrect(
+            "a change of another suite", "does not watch", .state(["a": 2, "b": 1, "c": 1], at: 3),
             .changes([Handmade.change("k", 1, 2, 4, in: Handmade.net), a5], since: 3, to: 5)),
-        .wrong(
-            "a commit that was never made", "come next", first, .event([a2], at: 2),
+        .incorrect(
+            "a commit that was never made", "the next commits are", first, .event([a2], at: 2),
             .event([Handmade.change("a", 2, 3, 4)], at: 4)),
-        .wrong("a cursor that goes back", "goes back", .state(["a": 2], at: 2), .changes([], since: 2, to: 1)),
-        .wrong("a state older than a received commit", "before", .state(["a": 2], at: 2), .forgot, first),
-        .wrong(
+        .incorrect("a cursor that goes back", "goes back", .state(["a": 2], at: 2), .changes([], since: 2, to: 1)),
+        .incorrect("a state older than a received commit", "before", .state(["a": 2], at: 2), .discardedState, first),
+        .incorrect(
             "a cursor of another epoch", "another epoch", first,
             .changes([a2], since: 1, to: 2, epoch: Epoch("e2") ?? Handmade.epoch)),
-        .wrong("a cursor ahead of all commits", "ahead of all", .state([:], at: 9)),
-        .wrong("a state that never existed", "not Optional", .state(["a": 1], at: 2)),
-        .wrong("a schema that never existed", "not Optional", .state(["a": 1], at: 1, schema: 1)),
-        .wrong(
+        .incorrect("a cursor ahead of all commits", "ahead of all commits", .state([:], at: 9)),
+        .incorrect("a state that never existed", "not Optional", .state(["a": 1], at: 2)),
+        .incorrect("a schema that never existed", "not Optional", .state(["a": 1], at: 1, schema: 1)),
+        .incorrect(
             "a schema that comes late", "schema of app", .state(["b": 1, "c": 1], at: 5), .changes([], since: 5, to: 6)),
-        .wrong(
+        .incorrect(
             "a drop that is not reported", "dropped is false", .state(["b": 1, "c": 1], at: 6, schema: 6),
             .changes([b7, c7], since: 6, to: 7)),
-        .wrong("a drop without the preceding commits", "come next", first, .event([], at: 7, dropped: true)),
-        .wrong(
+        .incorrect(
+            "a drop without the preceding commits", "the next commits are", first, .event([], at: 7, dropped: true)),
+        .incorrect(
             "a drop of a suite that exists", "the suite exists", history: 4, first, .event([], at: 5, dropped: true)),
-        .wrong(
-            "a reset although the history has the cursor", "which was not forgotten", first,
+        .incorrect(
+            "a reset although the history has the cursor", "although the history has its cursor", first,
             .state(["a": 2], at: 2, reset: true, since: 1)),
-        .wrong("a state to a watcher with a cursor", "came with a cursor", first, .state(["a": 2], at: 2, since: 1)),
-        .wrong(
-            "no change before the end of the wait", "nothing came after", .state(["a": 2], at: 2),
+        .incorrect(
+            "a state to a watcher with a cursor", "although it has sent a cursor", first,
+            .state(["a": 2], at: 2, since: 1)),
+        .incorrect(
+            "no change before the end of the wait", "an answer without changes arrived after", .state(["a": 2], at: 2),
             .changes([], since: 2, to: 2, after: 500)),
-        .wrong("an event that comes late", "ms later", first, .event([a2], at: 2, after: 9000)),
-        .wrong("a commit that comes late", "ms later", first, .changes([a2], since: 1, to: 2, after: 9000)),
-        .wrong("a commit that does not come", "ms later", first, .received(1, .left, .stream, after: 9000)),
-        .wrong("more than the limit", "over the limit", first, .changes([a2, b3, c3], since: 1, to: 3, limit: 2)),
-        .wrong(
-            "less than the limit", "more would be within", first, .changes([a2], since: 1, to: 2, more: true, limit: 3)),
-        .wrong(
-            "more changes announced than exist", "and is not", .state(["b": 1, "c": 1], at: 6, schema: 6),
+        .incorrect("an event that comes late", "was not delivered in time", first, .event([a2], at: 2, after: 9000)),
+        .incorrect(
+            "a commit that comes late", "was not delivered in time", first, .changes([a2], since: 1, to: 2, after: 9000)
+        ),
+        .incorrect(
+            "a commit that does not come", "was not delivered in time", first,
+            .received(1, .disconnected, .stream, after: 9000)),
+        .incorrect("more than the limit", "over the limit", first, .changes([a2, b3, c3], since: 1, to: 3, limit: 2)),
+        .incorrect(
+            "less than the limit", "although more would be within", first,
+            .changes([a2], since: 1, to: 2, more: true, limit: 3)),
+        .incorrect(
+            "more changes announced than exist", "but there are none", .state(["b": 1, "c": 1], at: 6, schema: 6),
             .changes([b7, c7], since: 6, to: 7, more: true, limit: 2, dropped: true)),
-        .wrong(
-            "a transcript that ends before the last commit", "it ends at", isComplete: true, first,
+        .incorrect(
+            "a transcript that ends before the last commit", "the transcript ends at", isComplete: true, first,
             .changes([a2], since: 1, to: 2)),
-        .wrong(
+        .incorrect(
             "absence of a suite that exists", "the suite exists",
             .received(nil, .absent(Handmade.cursor(6)), after: 2000)),
-        .wrong("absence before the end of the wait", "nothing came after", .received(nil, .absent(Handmade.cursor(7)))),
-        .wrong(
-            "absence instead of the drop", "was left out", .state(["b": 1, "c": 1], at: 6, schema: 6),
+        .incorrect(
+            "absence before the end of the wait", "an answer without changes arrived after",
+            .received(nil, .absent(Handmade.cursor(7)))),
+        .incorrect(
+            "absence instead of the drop", "did not receive", .state(["b": 1, "c": 1], at: 6, schema: 6),
             .received(6, .absent(Handmade.cursor(7)), after: 2000)),
-        .wrong("a connection lost while the daemon runs", "that was well", first, .received(1, .lost)),
-        .wrong("a stream that ends", "the stream ended", first, .received(1, .ended, .stream)),
-        .wrong("an answer that never comes", "nothing came", first, .received(1, .silence)),
-        .wrong(
+        .incorrect(
+            "a connection lost while the daemon runs", "while the daemon was running", first, .received(1, .lost)),
+        .incorrect("a stream that ends", "the stream ended", first, .received(1, .ended, .stream)),
+        .incorrect("an answer that never comes", "no answer arrived", first, .received(1, .noAnswer)),
+        .incorrect(
             "a keep-alive too early", "had not been silent", .state(["a": 2], at: 2),
             .received(2, .cursorOnly(Handmade.cursor(2)), .stream)),
-        .wrong(
+        .incorrect(
             "a cursor after a missed commit", "passes over", first,
             .received(1, .cursorOnly(Handmade.cursor(2)), .stream, after: 16_000)),
     ]

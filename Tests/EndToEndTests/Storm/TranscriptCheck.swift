@@ -13,10 +13,12 @@ struct TranscriptCheck {
     /// The number of answers of each kind.
     private(set) var tally: [String: Int] = [:]
 
-    /// The commits that concern the watcher, with the changes that the watcher must receive.
+    /// The commits that the watcher must receive, with their watched changes.
     let concerning: [Concern]
+    /// The present state of the watcher.
     var known: Known
-    private var kept: Known?
+    /// The state to which the watcher can return.
+    private var saved: Known?
     /// The highest cursor so far.
     private var furthest = Revision.zero
     /// The time of the last received content.
@@ -45,48 +47,50 @@ struct TranscriptCheck {
         self.transcript = transcript
         self.record = record
         let watched = transcript.watched
-        concerning = record.truth.commits.filter(watched.concerns).map {
+        concerning = record.journal.commits.filter(watched.concerns).map {
             Concern(commit: $0, changes: watched.changes(of: $0))
         }
         known = Known(model: WatchedModel(watched))
         for (number, next) in transcript.steps.enumerated() {
             step = number
             switch next {
-            case .received(let received): judge(received)
-            case .kept: kept = known
-            case .wentBack: kept.map { known = $0 }
-            case .forgot: (known.cursor, known.view) = (nil, [:])
+            case .received(let received): check(received)
+            case .savedState: saved = known
+            case .returnedToSavedState: saved.map { known = $0 }
+            case .discardedState: (known.cursor, known.view) = (nil, [:])
             }
         }
-        if isComplete, furthest < record.truth.last {
-            recordViolation("it ends at \(furthest), before \(record.truth.last)")
+        if isComplete, furthest < record.journal.last {
+            recordViolation("the transcript ends at \(furthest), before the last commit \(record.journal.last)")
         }
     }
 
-    private mutating func judge(_ received: Received) {
+    private mutating func check(_ received: Received) {
         let ask = received.ask
         tally[received.content.kind, default: 0] += 1
         switch received.content {
-        case .state(let state): judge(state, received)
-        case .changes(let changes): judge(changes, received)
-        case .commit(let commit): judge(commit, received)
-        case .cursorOnly(let cursor, let isLast): judge(cursorOnly: cursor, isLast: isLast, received)
+        case .state(let state): check(state, received)
+        case .changes(let changes): check(changes, received)
+        case .commit(let commit): check(commit, received)
+        case .cursorOnly(let cursor, let isLast): check(cursorOnly: cursor, isLast: isLast, received)
         case .absent(let cursor):
-            judge(absentAt: cursor, received)
-            if received.ask.waitsForSuite { judgeQuiet(received) }
+            check(absentAt: cursor, received)
+            if received.ask.waitsForSuite { checkWaitDuration(received) }
         case .missing(let cursor):
-            judge(absentAt: cursor, received)
+            check(absentAt: cursor, received)
             known.view = [:]
             settle(at: cursor.revision)
         case .ended:
-            if !ask.isHalfClosed && !isStopping(received) { recordViolation("the stream ended") }
+            if !ask.isHalfClosed && !isStopping(received) {
+                recordViolation("the stream ended while the daemon was running")
+            }
         case .refused:
-            if !isStopping(received) { recordViolation("it was refused for a stop that was none") }
-        case .left: judgeLeaving(received)
-        case .lost: judgeLoss(received)
-        case .tore: break
-        case .silence: recordViolation("nothing came long after the time was up")
-        case .nonsense(let text): recordViolation(text)
+            if !isStopping(received) { recordViolation("the request was refused although the daemon was not stopping") }
+        case .disconnected: checkDisconnection(received)
+        case .lost: checkLoss(received)
+        case .disconnectedMidAnswer: break
+        case .noAnswer: recordViolation("no answer arrived long after the end of the wait")
+        case .unexpected(let text): recordViolation(text)
         }
         lastReceived = received.at
         isMissing = if case .missing = received.content { true } else { isMissing && received.content.isCursorOnly }
@@ -112,8 +116,8 @@ struct TranscriptCheck {
 extension TranscriptCheck {
     /// Checks a cursor. Returns false if the content cannot be checked at this cursor.
     mutating func checkCursor(_ cursor: Cursor, _ received: Received, from known: Revision, isNewest: Bool) -> Bool {
-        guard cursor.epoch == record.truth.epoch else {
-            recordViolation("the cursor \(cursor) is of another epoch than \(record.truth.epoch)")
+        guard cursor.epoch == record.journal.epoch else {
+            recordViolation("the cursor \(cursor) is of another epoch than \(record.journal.epoch)")
             return false
         }
         guard cursor.revision >= known else {
@@ -121,12 +125,12 @@ extension TranscriptCheck {
             return false
         }
         if isNewest, cursor.revision < furthest {
-            recordViolation("the cursor \(cursor.revision) is before \(furthest), which it had before")
+            recordViolation("the cursor \(cursor.revision) is before \(furthest), which the watcher has received")
             return false
         }
         if received.ask.life < record.lives.count, cursor.revision > record.lives[received.ask.life].last {
             recordViolation(
-                "the cursor \(cursor.revision) is ahead of all that was committed in life \(received.ask.life)")
+                "the cursor \(cursor.revision) is ahead of all commits of run \(received.ask.life) of the daemon")
             return false
         }
         furthest = max(furthest, cursor.revision)
@@ -142,7 +146,9 @@ extension TranscriptCheck {
     /// Advances the model to a revision.
     mutating func advance(to revision: Revision) {
         for concern in expected(upTo: revision) {
-            if let fault = known.model.apply(concern.commit) { recordViolation("the journal itself: \(fault)") }
+            if let fault = known.model.apply(concern.commit) {
+                recordViolation("the journal is inconsistent: \(fault)")
+            }
             known.position += 1
         }
     }
@@ -151,16 +157,16 @@ extension TranscriptCheck {
     mutating func settle(at revision: Revision) {
         advance(to: revision)
         known.cursor = revision
-        let there = known.model.suites.mapValues(\.values).filter { !$0.value.isEmpty }
+        let expected = known.model.suites.mapValues(\.values).filter { !$0.value.isEmpty }
         let view = known.view.filter { !$0.value.isEmpty }
-        if there != view { recordViolation("at \(revision) it has \(view) where \(there) is") }
+        if expected != view { recordViolation("at \(revision) the watcher has \(view) instead of \(expected)") }
     }
 
     /// Applies changes to the watcher's values. The old value of each change must match the watcher's value.
     mutating func applyToView(_ changes: [Change]) {
         for change in changes {
             let before = known.view[change.suite]?[change.key]
-            if before != change.old { recordViolation("\(change.brief) begins where nothing ended") }
+            if before != change.old { recordViolation("the watcher does not have the old value of \(change.brief)") }
             known.view[change.suite, default: [:]][change.key] = change.new
         }
     }
@@ -168,46 +174,50 @@ extension TranscriptCheck {
 
 /// Timing.
 extension TranscriptCheck {
-    /// An answer without changes must not come before the time is up.
-    mutating func judgeQuiet(_ received: Received) {
+    /// An answer without changes must not come before the end of the wait.
+    mutating func checkWaitDuration(_ received: Received) {
         let took = received.at &- received.ask.at
         guard !received.ask.isHalfClosed else {
-            if took > Patience.delivery { recordViolation("its closing was noticed after \(took / 1_000_000) ms only") }
+            if took > Patience.maximumDelivery {
+                recordViolation("the half-closed request was answered after \(took / 1_000_000) ms")
+            }
             return
         }
-        guard took < received.ask.least, !isStopping(received) else { return }
-        recordViolation("nothing came after \(took / 1_000_000) ms of \(received.ask.wait) s")
+        guard took < received.ask.shortestWait, !isStopping(received) else { return }
+        recordViolation(
+            "an answer without changes arrived after \(took / 1_000_000) ms of a wait of \(received.ask.wait) s")
     }
 
     /// A commit must reach its watchers within the limit on delivery. A reader that is behind receives one event after
     /// another, so the limit starts at the previous event.
-    mutating func judgeDelay(of concern: Concern, _ received: Received) {
+    mutating func checkDelay(of concern: Concern, _ received: Received) {
         guard !received.ask.isSlow, let known = record.acknowledged[concern.commit.revision] else { return }
         let since = max(known, received.ask.at, lastReceived)
-        guard received.at > since, received.at - since > Patience.delivery else { return }
-        recordViolation("\(concern.commit.revision) came, or did not, \((received.at - since) / 1_000_000) ms later")
+        guard received.at > since, received.at - since > Patience.maximumDelivery else { return }
+        let milliseconds = (received.at - since) / 1_000_000
+        recordViolation("the commit \(concern.commit.revision) was not delivered in time, but after \(milliseconds) ms")
     }
 
-    private mutating func judgeLeaving(_ received: Received) {
-        guard let cursor = known.cursor, !record.isForgotten(cursor, at: record.truth.last) else { return }
-        if let next = concerning[known.position...].first { judgeDelay(of: next, received) }
+    private mutating func checkDisconnection(_ received: Received) {
+        guard let cursor = known.cursor, !record.isEvicted(cursor, at: record.journal.last) else { return }
+        if let next = concerning[known.position...].first { checkDelay(of: next, received) }
     }
 
-    private mutating func judgeLoss(_ received: Received) {
+    private mutating func checkLoss(_ received: Received) {
         let isOver = received.ask.life < record.lives.count && received.at >= record.lives[received.ask.life].endedAt
-        if received.ask.isSlow, !isOver { count("slow readers cut off") }
+        if received.ask.isSlow, !isOver { count("slow readers disconnected by the daemon") }
         guard !received.ask.isSlow, received.ask.life < record.lives.count else { return }
         let life = record.lives[received.ask.life]
         if received.at < life.endedAt {
             if case .stream = received.ask.form, waitingBytes(received) > 1 << 20 {
                 // The daemon may have disconnected the reader, because a reader that checks each event can fall behind.
-                count("readers cut off that were behind")
+                count("readers behind disconnected by the daemon")
             } else {
-                recordViolation("the connection was lost to a daemon that was well")
+                recordViolation("the connection was lost while the daemon was running")
             }
         }
-        if !life.isKilled, received.ask.at + Patience.delivery / 4 < life.endedAt {
-            recordViolation("the daemon stopped and said nothing")
+        if !life.isKilled, received.ask.at + Patience.maximumDelivery / 4 < life.endedAt {
+            recordViolation("the daemon stopped without an answer to the request")
         }
     }
 
@@ -221,8 +231,8 @@ extension TranscriptCheck {
         }
     }
 
-    mutating func judge(cursorOnly cursor: Cursor, isLast: Bool, _ received: Received) {
-        guard let cursorBefore = known.cursor else { return recordViolation("a cursor comes before any state") }
+    mutating func check(cursorOnly cursor: Cursor, isLast: Bool, _ received: Received) {
+        guard let cursorBefore = known.cursor else { return recordViolation("a cursor arrived before any state") }
         guard checkCursor(cursor, received, from: cursorBefore, isNewest: false) else { return }
         let missed = expected(upTo: cursor.revision)
         var model = known.model
@@ -231,12 +241,12 @@ extension TranscriptCheck {
         // was created and dropped in the meantime.
         if !isMissing || !model.suites.isEmpty {
             for missed in missed {
-                recordViolation("\(cursor) passes over \(missed.commit.revision), which did not come")
+                recordViolation("\(cursor) passes over \(missed.commit.revision), which the watcher did not receive")
             }
         }
         // The end of a stream also has a cursor.
         if !isLast, !received.ask.isSlow, received.at - max(lastReceived, received.ask.at) < 14_000_000_000 {
-            recordViolation("a stream was kept alive that had not been silent")
+            recordViolation("a keep-alive arrived on a stream that had not been silent")
         }
         settle(at: cursor.revision)
     }
@@ -247,7 +257,7 @@ extension TranscriptCheck {
         let steps = transcript.steps[..<min(first + 1, transcript.steps.count)].suffix(last).map { "\n    \($0.brief)" }
         let faults = violations.prefix(5).map { "\n  step \($0.step): \($0.text)" }
         return "seed \(seed), watcher \(transcript.number), \(transcript.watched):\(faults.joined())\n  "
-            + "the steps up to the first: \(steps.joined())"
+            + "the steps up to the first violation: \(steps.joined())"
     }
 }
 
@@ -255,15 +265,15 @@ extension Transcript.Step {
     /// A short description for messages.
     fileprivate var brief: String {
         switch self {
-        case .kept: return "kept"
-        case .wentBack: return "went back"
-        case .forgot: return "forgot"
+        case .savedState: return "saved its state"
+        case .returnedToSavedState: return "returned to its saved state"
+        case .discardedState: return "discarded its state"
         case .received(let received):
             let ask = received.ask
-            let since = ask.since.map { "since \($0)" } ?? "from nowhere"
+            let since = ask.since.map { "since \($0)" } ?? "without a cursor"
             let marks = (ask.isHalfClosed ? " half-closed" : "") + (ask.isSlow ? " slow" : "")
             let took = received.at > ask.at ? (received.at - ask.at) / 1_000_000 : 0
-            return "life \(ask.life), \(ask.form) \(since)\(marks), after \(took) ms: \(received.content.brief)"
+            return "run \(ask.life), \(ask.form) \(since)\(marks), after \(took) ms: \(received.content.brief)"
         }
     }
 }
@@ -293,11 +303,11 @@ extension Received.Content {
         case .absent, .missing: "absences"
         case .ended: "ends of streams"
         case .refused: "refusals"
-        case .left: "leavings"
-        case .tore: "torn answers"
+        case .disconnected: "disconnections"
+        case .disconnectedMidAnswer: "disconnections in the middle of an answer"
         case .lost: "lost connections"
-        case .silence: "silences"
-        case .nonsense: "nonsense"
+        case .noAnswer: "requests without an answer"
+        case .unexpected: "unexpected answers"
         }
     }
 }

@@ -13,7 +13,7 @@ struct WatchedModel {
         /// The last commit of each key since the creation of the suite.
         var revisions: [KeyName: Revision] = [:]
 
-        /// True if a watcher sees no difference between both.
+        /// True if a watcher sees no difference between both contents.
         func shows(_ other: Contents) -> Bool {
             values == other.values && invalid == other.invalid && schema == other.schema
         }
@@ -45,13 +45,17 @@ struct WatchedModel {
             suites[change.suite]?.revision = commit.revision
             guard watched.admits(change.key) else { continue }
             if suites[change.suite] == nil { fault = "\(change) is of a suite that does not exist" }
-            if suites[change.suite]?.values[change.key] != change.old { fault = "\(change) begins where nothing ended" }
+            if suites[change.suite]?.values[change.key] != change.old {
+                fault = "the old value of \(change) does not match"
+            }
             suites[change.suite]?.values[change.key] = change.new
             suites[change.suite]?.invalid[change.key] = change.source == .invalid ? change.stored : nil
             suites[change.suite]?.revisions[change.key] = commit.revision
         }
         for change in commit.suiteChanges where change.kind == .dropped {
-            if let values = suites[change.suite]?.values, !values.isEmpty { fault = "\(values) outlast a drop" }
+            if let values = suites[change.suite]?.values, !values.isEmpty {
+                fault = "the dropped suite still has \(values)"
+            }
             suites[change.suite] = nil
         }
         return fault

@@ -17,7 +17,7 @@ struct DescribedAnswers {
     init() throws {
         document = try #require(try TestDaemon().send("GET /openapi.json").json)
         let components = try #require(document["components"]?["schemas"]?.object)
-        let definitions = JSONValue.object(components).relocated
+        let definitions = JSONValue.object(components).adaptedToKeySchema
         var schemas: [String: KeySchema] = [:]
         for name in components.names {
             schemas[name] = try KeySchema(["$defs": definitions, "$ref": .string("#/$defs/\(name)")])
@@ -26,7 +26,7 @@ struct DescribedAnswers {
     }
 
     /// Fields of HTTP and of CORS, which any answer may have without a description.
-    private static let general: Set = [
+    private static let undescribedFields: Set = [
         "Date", "Content-Type", "Content-Length", "Transfer-Encoding", "Connection", "Cache-Control", "Vary",
         "X-Content-Type-Options", "X-Accel-Buffering", "Settings-Stale",
     ]
@@ -39,7 +39,7 @@ struct DescribedAnswers {
         try #require(response != nil, context)
         if let reference = response?["$ref"]?.string { response = resolve(reference) }
         for field in answer.fields.map(\.name)
-        where !Self.general.contains(field) && !field.hasPrefix("Access-Control-") {
+        where !Self.undescribedFields.contains(field) && !field.hasPrefix("Access-Control-") {
             #expect(response?["headers"]?[field] != nil, "\(name): \(field) of \(answer.status) is not described")
         }
         guard !answer.body.isEmpty else { return }
@@ -91,12 +91,12 @@ struct DescribedAnswers {
 
 extension JSONValue {
     /// The schemas with references to `$defs`. Objects are closed, so that undescribed members are violations.
-    fileprivate var relocated: JSONValue {
+    fileprivate var adaptedToKeySchema: JSONValue {
         switch self {
-        case .array(let elements): return .array(elements.map(\.relocated))
+        case .array(let elements): return .array(elements.map(\.adaptedToKeySchema))
         case .object(let object):
             var result = JSONObject()
-            for member in object { result[member.name] = member.value.relocated }
+            for member in object { result[member.name] = member.value.adaptedToKeySchema }
             if let reference = object["$ref"]?.string {
                 result["$ref"] = .string("#/$defs/" + (reference.split(separator: "/").last ?? ""))
             }
@@ -128,10 +128,12 @@ extension DescribedAnswers {
         let context: Comment =
             "\(name): \(request.method) \(request.target): \(answer.status) \(answer.text.prefix(300))"
         if let reason = deviations.first {
-            #expect(answer.status >= 400, "the description does not allow \(reason), the daemon does: \(context)")
+            #expect(
+                answer.status >= 400,
+                "the description does not allow \(reason), but the daemon accepts the request: \(context)")
         } else if answer.status == 400 {
             let isUndescribed = Self.undescribedRules.contains { answer.text.contains($0) }
-            #expect(isUndescribed, "the description allows what the daemon does not: \(context)")
+            #expect(isUndescribed, "the description allows the request, but the daemon refuses it: \(context)")
         }
     }
 

@@ -23,8 +23,8 @@ final class GuardedDaemon {
         let directory = try TemporaryDirectory()
         let file = directory.path + "/tokens.json"
         var tokens: [String: String] = [:]
-        for (name, list) in grants { tokens[name] = try Self.make(name, list, in: file) }
-        tokens["all"] = try Self.make("all", ["*:read,write,schema,secrets,override,admin"], in: file)
+        for (name, list) in grants { tokens[name] = try Self.makeToken(name, list, in: file) }
+        tokens["all"] = try Self.makeToken("all", ["*:read,write,schema,secrets,override,admin"], in: file)
         (self.tokens, tokenFile) = (tokens, file)
         daemon = try TestDaemon(in: directory, data: directory.path + "/data") { configuration in
             configuration.access.tokens = file
@@ -37,7 +37,7 @@ final class GuardedDaemon {
     }
 
     /// Makes a token and returns its text.
-    static func make(_ name: String, _ grants: [String], in file: String) throws -> String {
+    static func makeToken(_ name: String, _ grants: [String], in file: String) throws -> String {
         let grants = try grants.map { try Grant($0) }
         let expires = name == "expired" ? Timestamp.now() : nil
         return try TokenFile.change(at: file) { (tokens: inout TokenFile) throws(ConfigurationError) in

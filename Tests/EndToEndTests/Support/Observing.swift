@@ -15,7 +15,7 @@ struct WaitingPeer {
         client = try daemon.connect()
         try client.send(request.bytes)
         while try counter.watcherCount(metrics.bytes) == before {
-            guard !client.hasNews else { throw Answered(answer: try client.readHead()) }
+            guard !client.isReadable else { throw Answered(answer: try client.readHead()) }
         }
     }
 
@@ -31,14 +31,16 @@ struct WaitingPeer {
 }
 
 extension TestDaemon {
-    /// Waits until this many requests wait. The daemon answers each poll of the metrics after the earlier requests, so
-    /// few polls are necessary.
+    /// Waits until the daemon counts this many watchers. The daemon answers each request for the metrics after the
+    /// requests that arrived before it, so few requests for the metrics are necessary.
     func awaitWatchers(_ count: Int) throws {
         let (metrics, start) = (try connect(), ContinuousClock.now)
         while true {
             let found = try metrics.watcherCount()
             if found == count { return }
-            try #require(ContinuousClock.now - start < .seconds(Deadline.patience), "\(found) wait, not \(count)")
+            try #require(
+                ContinuousClock.now - start < .seconds(Deadline.patience),
+                "the daemon counts \(found) watchers, not \(count)")
         }
     }
 

@@ -13,8 +13,8 @@ struct Row: Sendable, CustomTestStringConvertible {
     var request: Request
     var status: Int
     var code: ErrorCode?
-    /// A pattern that the body must contain. `"*"` matches any value, `"*a*b*"` matches a text that contains `a` and then
-    /// `b`, and `$n` stands for a revision.
+    /// A pattern that the body must contain. `"*"` matches any value, `"*a*b*"` matches a text that contains `a` and
+    /// then `b`, and `$n` stands for a revision.
     var body: String
     /// The exact text of the body.
     var text: String?
@@ -26,6 +26,7 @@ struct Row: Sendable, CustomTestStringConvertible {
     var fields: [String]
     /// Requests after the tested request, and patterns that their answers must contain.
     var then: [(request: Request, body: String)]
+    /// Changes the configuration of the daemon before its start.
     var adapt: @Sendable (inout Configuration) -> Void
 
     init(
@@ -73,16 +74,16 @@ extension Row {
         }
         let sent = request.naming(revisions)
         // A write with an idempotency key that changes nothing is stored as a commit, which changes only the cursor.
-        let isNamed = sent.fields.contains { $0.hasPrefix("Idempotency-Key:") }
-        let before = try daemon.world(withCursor: !isNamed)
+        let hasRequestKey = sent.fields.contains { $0.hasPrefix("Idempotency-Key:") }
+        let before = try daemon.readEverything(withCursor: !hasRequestKey)
         let answer = try daemon.send(sent)
         revisions.append(answer.revision?.description ?? "")
         try expect(answer, to: sent, revisions)
-        let after = try daemon.world(withCursor: !isNamed)
+        let after = try daemon.readEverything(withCursor: !hasRequestKey)
         if answer.reportsChange {
-            #expect(before != after, "\(name): nothing changed")
+            #expect(before != after, "\(name): the answer reports a change, but the stored data is the same")
         } else {
-            #expect(before == after, "\(name): something changed")
+            #expect(before == after, "\(name): the answer reports no change, but the stored data has changed")
         }
         if sent.method == "GET", answer.status != 405 { try expectSameHead(of: answer, sent, daemon) }
         for (request, body) in then {
@@ -129,12 +130,14 @@ extension Row {
         #expect(answer.status < 400 || answer.type == "application/problem+json", context)
     }
 
-    /// The daemon ends an answer of JSON with one newline, unless the answer is a bare value or the schema as it was sent.
+    /// The daemon ends an answer of JSON with one newline, unless the answer is a bare value or the schema as it was
+    /// sent.
     private func expectNewline(_ answer: RawResponse, to sent: Request) {
         guard answer.type.hasPrefix("application/"), !answer.body.isEmpty, !isVerbatim(answer, to: sent) else { return }
         #expect(answer.body.reversed().prefix { $0 == UInt8(ascii: "\n") }.count == 1, "\(name): \(answer.text)")
     }
 
+    /// True if the answer is a bare value or the text of a schema.
     private func isVerbatim(_ answer: RawResponse, to sent: Request) -> Bool {
         let isRaw = sent.target.contains("raw") && !sent.target.contains("raw=false")
         return answer.status == 200 && sent.method == "GET" && (isRaw || sent.target.contains("/schema"))

@@ -11,10 +11,10 @@ final class TestDaemon {
     let port: UInt16
     /// The addresses of a daemon in the test process; empty for a daemon in its own process.
     let addresses: [ListenAddress]
-    private let daemon: Host
+    private let daemon: Variant
 
-    private enum Host {
-        case inTests(DaemonInProcess)
+    private enum Variant {
+        case inTestProcess(DaemonInProcess)
         case process(DaemonProcess)
     }
 
@@ -28,7 +28,7 @@ final class TestDaemon {
     ) throws {
         self.directory = directory
         let daemon = try DaemonInProcess(data: data ?? directory.path, in: directory, adapt)
-        self.daemon = .inTests(daemon)
+        self.daemon = .inTestProcess(daemon)
         port = daemon.port
         addresses = daemon.addresses
     }
@@ -42,20 +42,20 @@ final class TestDaemon {
         addresses = []
     }
 
-    /// Stops the daemon and waits for its end.
+    /// Stops the daemon and waits until it has stopped.
     func stop() {
         switch daemon {
-        case .inTests(let daemon): daemon.stop()
+        case .inTestProcess(let daemon): daemon.stop()
         case .process(let process): #expect(throws: Never.self) { try process.stop() }
         }
     }
 
-    /// Kills the process.
+    /// Kills a daemon in its own process, and waits for its exit.
     func kill() throws {
         if case .process(let process) = daemon { try process.killAtOnce() }
     }
 
-    /// The process of a daemon in its own process.
+    /// The process of the daemon; nil for a daemon in the test process.
     var process: ChildProcess? {
         if case .process(let daemon) = daemon { daemon.process } else { nil }
     }
@@ -84,12 +84,12 @@ final class TestDaemon {
     }
 
     /// Everything that a client can read, with the current cursor.
-    func world() throws -> String {
-        try world(withCursor: true)
+    func readEverything() throws -> String {
+        try readEverything(withCursor: true)
     }
 
     /// Everything that a client can read. Without the cursor, the result shows only changes of settings and schemas.
-    func world(withCursor: Bool) throws -> String {
+    func readEverything(withCursor: Bool) throws -> String {
         let listing = try send("GET /v1/suites")
         let cursor = listing.field("Settings-Cursor") ?? ""
         var text =

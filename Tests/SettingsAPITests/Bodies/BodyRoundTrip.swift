@@ -13,8 +13,8 @@ struct BodyCase: CustomTestStringConvertible, Sendable {
     }
 }
 
-/// Reads the text and writes the result, which must give the same text. Reads this text again, which must give an equal
-/// value.
+/// Reads a body from the text, and expects that the body is written as the same text, and that this text is read as an
+/// equal body.
 @discardableResult
 func expectRoundTrip<Body: JSONReadable & JSONWritable & Equatable>(
     _ text: String, as type: Body.Type, sourceLocation: SourceLocation = #_sourceLocation
@@ -41,6 +41,7 @@ struct RefusedBody: CustomTestStringConvertible, Sendable {
     let testDescription: String
     private let text: String
     private let pointer: String
+    /// Texts that the description of the error contains.
     private let facts: [String]
     private let didYouMean: [String]
 
@@ -54,8 +55,8 @@ struct RefusedBody: CustomTestStringConvertible, Sendable {
         self.didYouMean = didYouMean
     }
 
-    /// Expects an error with the pointer, the suggestions and the facts. Its text names each member and the number of
-    /// each element on the way to the fault, and does not contain the pointer.
+    /// Expects an error with the pointer, the suggestions and the facts. The description of the error names each
+    /// member, and the number of each element, on the path to the invalid value, and does not contain the pointer.
     func expectRefusal<Body: JSONReadable>(as type: Body.Type) throws {
         let error = try #require(try bodyError(text, as: type))
         #expect(error.pointer.description == pointer)

@@ -13,7 +13,7 @@ struct ObservationTests {
             "the example in docs/http-api.md",
             #"{"suite":"app","revision":40,"cursor":"7f3a.40","schemaRevision":3,"values":{"a":1},"changes":[]}"#),
         BodyCase(
-            "anew, with all that a suite may have",
+            "a reset, with every optional member",
             #"{"suite":"app","revision":40,"cursor":"7f3a.40","schemaRevision":3,"values":{"a":1},"#
                 + #""invalid":\#(invalid),"secrets":["s"],"reset":true,"changes":[]}"#),
         BodyCase(
@@ -30,9 +30,9 @@ struct ObservationTests {
         BodyCase(
             "the example in docs/http-api.md",
             #"{"suite":"app","revision":43,"cursor":"7f3a.43","schemaRevision":3,"changes":[{\#(change)}]}"#),
-        BodyCase("nothing", #"{"suite":"app","revision":43,"cursor":"7f3a.43","schemaRevision":3,"changes":[]}"#),
+        BodyCase("no changes", #"{"suite":"app","revision":43,"cursor":"7f3a.43","schemaRevision":3,"changes":[]}"#),
         BodyCase(
-            "all that an answer may have",
+            "every optional member",
             #"{"suite":"app","revision":43,"cursor":"7f3a.43","schemaRevision":0,"dropped":true,"#
                 + #""changes":[{\#(change)}],"more":true,"retryAfterMs":250}"#),
         BodyCase(
@@ -75,7 +75,7 @@ struct ObservationTests {
     }
 
     @Test(
-        "An answer that cannot be understood is refused at the place",
+        "An invalid answer is refused with the pointer to the invalid member",
         arguments: [
             RefusedBody(
                 "no cursor", #"{"suite":"a","schemaRevision":0,"changes":[]}"#, stating: [#""cursor""#]),
@@ -87,17 +87,18 @@ struct ObservationTests {
                 #"{"suite":"a","schemaRevision":0,"cursor":"a.1","changes":[{"suite":"b",\#(change)}]}"#,
                 at: "/changes/0/suite", stating: ["a"]),
             RefusedBody(
-                "a secret that is no name", #"{"cursor":"a.1","values":{"a":{}},"secrets":{"a":[1]}}"#,
+                "a secret key that is not a string", #"{"cursor":"a.1","values":{"a":{}},"secrets":{"a":[1]}}"#,
                 at: "/secrets/a/0", stating: ["a string", "got an integer"]),
             RefusedBody(
-                "an invalid key that says nothing", #"{"cursor":"a.1","values":{"a":{}},"invalid":{"a":{"k":1}}}"#,
+                "an invalid key without its violations", #"{"cursor":"a.1","values":{"a":{}},"invalid":{"a":{"k":1}}}"#,
                 at: "/invalid/a/k", stating: ["an object", "got an integer"]),
         ])
     func refused(body: RefusedBody) throws {
         try body.expectRefusal(as: SettingsObservation.self)
     }
 
-    @Test("An event has the name of its kind, and its data is equal after writing and reading", arguments: states)
+    @Test(
+        "A state event has the name state or reset, and its data is equal after writing and reading", arguments: states)
     func stateEvents(body: BodyCase) throws {
         let state = try ObservedState(json: JSONValue(parsing: body.text))
         let event = StreamEvent.state(state)
@@ -108,7 +109,7 @@ struct ObservationTests {
     }
 
     @Test(
-        "A commit as an event reads back as it was written",
+        "A commit event is equal after writing and reading",
         arguments: [
             (BodyCase("one suite", #"{"revision":43,"cursor":"7f3a.43","changes":[{\#(change)}]}"#), "app"),
             (BodyCase("a schema", #"{"revision":43,"cursor":"7f3a.43","schemaRevision":43,"changes":[]}"#), "app"),

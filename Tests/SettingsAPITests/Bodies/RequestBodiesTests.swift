@@ -4,7 +4,7 @@ import Testing
 
 struct RequestBodiesTests {
     @Test(
-        "An operation in place reads back as it was written",
+        "An operation in place is equal after writing and reading",
         arguments: [
             #"{"op":"add","by":1}"#, #"{"op":"add","by":-0.5}"#, #"{"op":"append","values":["x"]}"#,
             #"{"op":"append","values":[]}"#, #"{"op":"concat","text":"…"}"#, #"{"op":"toggle"}"#,
@@ -25,7 +25,7 @@ struct RequestBodiesTests {
     }
 
     @Test(
-        "A transaction reads back as it was written",
+        "A transaction is equal after writing and reading",
         arguments: [
             #"{"do":[]}"#,
             #"{"if":[{"suite":"a","revision":0},{"suite":"a","key":"k","revision":3},"#
@@ -41,63 +41,65 @@ struct RequestBodiesTests {
     }
 
     @Test(
-        "A transaction that is not as it should be is refused at the place, with what may have been meant",
+        "An invalid transaction is refused with the pointer to the invalid member, and with suggestions",
         arguments: [
-            RefusedBody("no object", "[]", stating: ["an object", "got an array"]),
-            RefusedBody("nothing to do", "{}", stating: [#""do""#]),
+            RefusedBody("an array instead of an object", "[]", stating: ["an object", "got an array"]),
+            RefusedBody("no member do", "{}", stating: [#""do""#]),
             RefusedBody(
-                "a member that is misspelt", #"{"iff":[],"do":[]}"#, at: "/iff", stating: [#""iff""#, "if"],
+                "a misspelt member", #"{"iff":[],"do":[]}"#, at: "/iff", stating: [#""iff""#, "if"],
                 didYouMean: ["if"]),
             RefusedBody(
-                "a member like no other", #"{"do":[],"comment":""}"#,
+                "an unknown member without a similar name", #"{"do":[],"comment":""}"#,
                 at: "/comment", stating: [#""comment""#, "if, do"]),
-            RefusedBody("no list", #"{"do":{}}"#, at: "/do", stating: ["an array", "got an object"]),
-            RefusedBody("null for conditions", #"{"if":null,"do":[]}"#, at: "/if", stating: ["an array", "got null"]),
+            RefusedBody("do is not an array", #"{"do":{}}"#, at: "/do", stating: ["an array", "got an object"]),
+            RefusedBody(
+                "null instead of conditions", #"{"if":null,"do":[]}"#, at: "/if", stating: ["an array", "got null"]),
             RefusedBody(
                 "an unknown operation", #"{"do":[{"op":"set","suite":"a","key":"k","value":1},{"op":"apend"}]}"#,
                 at: "/do/1/op", stating: [#""apend""#, "append"], didYouMean: ["append"]),
             RefusedBody(
-                "an operation like no other", #"{"do":[{"op":"frobnicate"}]}"#,
+                "an unknown operation without a similar name", #"{"do":[{"op":"frobnicate"}]}"#,
                 at: "/do/0/op", stating: [#""frobnicate""#, "set, delete, add, append, concat, toggle, merge, patch"]),
-            RefusedBody("no operation", #"{"do":[{"suite":"a"}]}"#, at: "/do/0", stating: [#""op""#]),
+            RefusedBody("an operation without op", #"{"do":[{"suite":"a"}]}"#, at: "/do/0", stating: [#""op""#]),
             RefusedBody(
-                "a value misspelt", #"{"do":[{"op":"set","suite":"a","key":"k","vlaue":1}]}"#,
+                "a misspelt value", #"{"do":[{"op":"set","suite":"a","key":"k","vlaue":1}]}"#,
                 at: "/do/0/vlaue", stating: [#""vlaue""#, "value"], didYouMean: ["value"]),
             RefusedBody(
-                "a value that delete does not have", #"{"do":[{"op":"delete","suite":"a","key":"k","value":1}]}"#,
+                "delete with a value", #"{"do":[{"op":"delete","suite":"a","key":"k","value":1}]}"#,
                 at: "/do/0/value", stating: [#""value""#, "op, suite, key"]),
             RefusedBody(
-                "a member that set does not have", #"{"do":[{"op":"set","suite":"a","key":"k","comment":1}]}"#,
+                "set with an unknown member", #"{"do":[{"op":"set","suite":"a","key":"k","comment":1}]}"#,
                 at: "/do/0/comment", stating: [#""comment""#, "op, suite, key, value"]),
             RefusedBody(
-                "a member that append does not have", #"{"do":[{"op":"append","suite":"a","key":"k","comment":1}]}"#,
+                "append with an unknown member", #"{"do":[{"op":"append","suite":"a","key":"k","comment":1}]}"#,
                 at: "/do/0/comment", stating: [#""comment""#, "op, suite, key, values"]),
             RefusedBody(
                 "a misspelt op", #"{"do":[{"oq":"set","suite":"a","key":"k","value":1}]}"#,
                 at: "/do/0/oq", stating: [#""oq""#, "op"], didYouMean: ["op"]),
             RefusedBody(
-                "no value", #"{"do":[{"op":"set","suite":"a","key":"k"}]}"#, at: "/do/0", stating: [#""value""#]),
+                "set without a value", #"{"do":[{"op":"set","suite":"a","key":"k"}]}"#, at: "/do/0",
+                stating: [#""value""#]),
             RefusedBody(
-                "no key", #"{"do":[{"op":"toggle","suite":"a"}]}"#, at: "/do/0", stating: [#""key""#]),
+                "toggle without a key", #"{"do":[{"op":"toggle","suite":"a"}]}"#, at: "/do/0", stating: [#""key""#]),
             RefusedBody(
-                "a bad suite", #"{"do":[{"op":"toggle","suite":"a b","key":"k"}]}"#,
+                "an invalid suite name", #"{"do":[{"op":"toggle","suite":"a b","key":"k"}]}"#,
                 at: "/do/0/suite", stating: ["A-Z a-z 0-9 . _ -", "character 2 is ' '"]),
             RefusedBody(
-                "adding no number", #"{"do":[{"op":"add","suite":"a","key":"k","by":"1"}]}"#,
+                "add of a string", #"{"do":[{"op":"add","suite":"a","key":"k","by":"1"}]}"#,
                 at: "/do/0/by", stating: ["a number", "got a string"]),
             RefusedBody(
-                "appending no list", #"{"do":[{"op":"append","suite":"a","key":"k","values":"x"}]}"#,
+                "append of a string", #"{"do":[{"op":"append","suite":"a","key":"k","values":"x"}]}"#,
                 at: "/do/0/values", stating: ["an array", "got a string"]),
             RefusedBody(
-                "an unknown step of a patch",
+                "a patch step with an unknown operation",
                 #"{"do":[{"op":"patch","suite":"a","key":"k","patch":[{"op":"spam","path":"/a"}]}]}"#,
                 at: "/do/0/patch/0/op", stating: [#""spam""#, "add, remove, replace, move, copy, test"]),
             RefusedBody(
-                "a step without its path",
+                "a patch step without a path",
                 #"{"do":[{"op":"patch","suite":"a","key":"k","patch":[{"op":"remove"}]}]}"#,
                 at: "/do/0/patch/0", stating: [#""path""#]),
             RefusedBody(
-                "a path that is none",
+                "a path that is not a JSON pointer",
                 #"{"do":[{"op":"patch","suite":"a","key":"k","patch":[{"op":"remove","path":"a"}]}]}"#,
                 at: "/do/0/patch/0/path", stating: ["a JSON Pointer such as /player/volume", "got another string"]),
         ])
@@ -106,22 +108,24 @@ struct RequestBodiesTests {
     }
 
     @Test(
-        "A condition that is not as it should be is refused at the place",
+        "An invalid condition is refused with the pointer to the invalid member",
         arguments: [
-            RefusedBody("no test", #"{"suite":"a","key":"k"}"#, stating: ["revision, stored or value"]),
             RefusedBody(
-                "two tests", #"{"suite":"a","key":"k","revision":1,"stored":true}"#,
+                "neither a revision, stored nor a value", #"{"suite":"a","key":"k"}"#,
+                stating: ["revision, stored or value"]),
+            RefusedBody(
+                "both a revision and stored", #"{"suite":"a","key":"k","revision":1,"stored":true}"#,
                 stating: ["revision, stored and value", "revision and stored"]),
             RefusedBody("no suite", #"{"key":"k","revision":1}"#, stating: [#""suite""#]),
-            RefusedBody("a value of no key", #"{"suite":"a","value":1}"#, stating: [#""key""#]),
+            RefusedBody("a value without a key", #"{"suite":"a","value":1}"#, stating: [#""key""#]),
             RefusedBody(
-                "stored what", #"{"suite":"a","key":"k","stored":1}"#,
+                "stored is not a boolean", #"{"suite":"a","key":"k","stored":1}"#,
                 at: "/stored", stating: ["true or false", "got an integer"]),
             RefusedBody(
-                "no revision", #"{"suite":"a","revision":"3"}"#, at: "/revision",
+                "the revision is a string", #"{"suite":"a","revision":"3"}"#, at: "/revision",
                 stating: ["an integer", "got a string"]),
             RefusedBody(
-                "a member misspelt", #"{"suite":"a","key":"k","revison":3}"#,
+                "a misspelt member", #"{"suite":"a","key":"k","revison":3}"#,
                 at: "/revison", stating: [#""revison""#, "revision"], didYouMean: ["revision"]),
         ])
     func refusedConditions(body: RefusedBody) throws {
@@ -129,28 +133,28 @@ struct RequestBodiesTests {
     }
 
     @Test(
-        "An operation in place that is not as it should be is refused at the place",
+        "An invalid operation in place is refused with the pointer to the invalid member",
         arguments: [
-            RefusedBody("no object", "1", stating: ["an object", "got an integer"]),
-            RefusedBody("nothing", "{}", stating: [#""op""#]),
-            RefusedBody("no word", #"{"op":1}"#, at: "/op", stating: ["a string", "got an integer"]),
-            RefusedBody("no operand", #"{"op":"add"}"#, stating: [#""by""#]),
+            RefusedBody("an integer instead of an object", "1", stating: ["an object", "got an integer"]),
+            RefusedBody("an empty object", "{}", stating: [#""op""#]),
+            RefusedBody("op is not a string", #"{"op":1}"#, at: "/op", stating: ["a string", "got an integer"]),
+            RefusedBody("add without an amount", #"{"op":"add"}"#, stating: [#""by""#]),
             RefusedBody(
-                "set is no operation in place", #"{"op":"set","value":1}"#,
+                "set, which is not an operation in place", #"{"op":"set","value":1}"#,
                 at: "/op", stating: [#""set""#, "add, append, concat, toggle, merge, patch"]),
             RefusedBody(
-                "the operand of another", #"{"op":"concat","values":["x"]}"#,
+                "the operand of another operation", #"{"op":"concat","values":["x"]}"#,
                 at: "/values", stating: [#""values""#, "op, text"]),
             RefusedBody(
-                "a suite", #"{"op":"toggle","suite":"a"}"#,
+                "a suite, which the operation does not have", #"{"op":"toggle","suite":"a"}"#,
                 at: "/suite", stating: [#""suite""#, "op"]),
             RefusedBody(
-                "a member like no other", #"{"op":"merge","value":{},"comment":""}"#,
+                "an unknown member without a similar name", #"{"op":"merge","value":{},"comment":""}"#,
                 at: "/comment", stating: [#""comment""#, "op, value"]),
             RefusedBody(
                 "a misspelt op", #"{"ob":"add","by":1}"#, at: "/ob", stating: [#""ob""#, "op"], didYouMean: ["op"]),
             RefusedBody(
-                "a member instead of the op", #"{"add":1}"#,
+                "the operation as the name of a member", #"{"add":1}"#,
                 at: "/add", stating: [#""add""#, "op, by, values, text, value, patch"]),
         ])
     func refusedOperations(body: RefusedBody) throws {

@@ -7,13 +7,14 @@ struct SettingStateTests {
     static let violation = #"{"pointer":"","keyword":"type","detail":"must be an integer (got a string)"}"#
 
     @Test(
-        "A setting reads back as it was written",
+        "A setting is equal after writing and reading",
         arguments: [
             BodyCase(
                 "the example in docs/http-api.md",
                 #"{"suite":"app","key":"launchCount","value":42,"source":"stored","revision":17,\#(time)}"#),
             BodyCase(
-                "a default that nobody touched", #"{"suite":"app","key":"k","value":0,"source":"default","revision":0}"#
+                "a default of a key that was never stored",
+                #"{"suite":"app","key":"k","value":0,"source":"default","revision":0}"#
             ),
             BodyCase("unset", #"{"suite":"app","key":"k","value":null,"source":"unset","revision":3,\#(time)}"#),
             BodyCase(
@@ -35,10 +36,10 @@ struct SettingStateTests {
                 #"{"suite":"app","key":"k","value":1,"source":"stored","revision":18,\#(time),"#
                     + #""changed":false,"dryRun":true,"replayed":true}"#),
             BodyCase(
-                "a secret for one who may read it",
+                "a secret, for a caller that may read it",
                 #"{"suite":"app","key":"k","value":"s","source":"stored","revision":18,\#(time),"secret":true}"#),
             BodyCase(
-                "a secret for one who may not",
+                "a secret, for a caller that may not read it",
                 #"{"suite":"app","key":"k","source":"stored","revision":18,\#(time),"secret":true,"changed":true}"#),
             BodyCase(
                 "a source of a newer server",
@@ -67,18 +68,18 @@ struct SettingStateTests {
     }
 
     @Test(
-        "An answer that cannot be understood is refused at the place",
+        "An invalid answer is refused with the pointer to the invalid member",
         arguments: [
-            RefusedBody("no object", "42", stating: ["an object", "got an integer"]),
-            RefusedBody("nothing", "{}", stating: [#""source""#]),
+            RefusedBody("an integer instead of an object", "42", stating: ["an object", "got an integer"]),
+            RefusedBody("an empty object", "{}", stating: [#""source""#]),
             RefusedBody(
-                "a bad revision", #"{"suite":"a","key":"k","value":1,"source":"stored","revision":-1}"#,
+                "a negative revision", #"{"suite":"a","key":"k","value":1,"source":"stored","revision":-1}"#,
                 at: "/revision", stating: ["a revision", "got a negative integer"]),
             RefusedBody(
-                "a bad name", #"{"suite":".","key":"k","value":1,"source":"stored","revision":1}"#,
+                "an invalid suite name", #"{"suite":".","key":"k","value":1,"source":"stored","revision":1}"#,
                 at: "/suite", stating: ["'.'"]),
             RefusedBody(
-                "a bad violation",
+                "a violation with an invalid pointer",
                 #"{"suite":"a","key":"k","value":null,"source":"invalid","revision":1,"errors":[{"pointer":"a"}]}"#,
                 at: "/errors/0/pointer", stating: ["a JSON Pointer such as /player/volume", "got another string"]),
         ])

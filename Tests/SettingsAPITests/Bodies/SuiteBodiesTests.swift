@@ -10,7 +10,7 @@ struct SuiteBodiesTests {
         + #""modified":"2026-11-20T10:00:00.123Z"}"#
 
     @Test(
-        "The state of a suite reads back as it was written",
+        "The state of a suite is equal after writing and reading",
         arguments: [
             BodyCase(
                 "the example in docs/http-api.md",
@@ -36,17 +36,17 @@ struct SuiteBodiesTests {
     }
 
     @Test(
-        "A state that cannot be understood is refused at the place",
+        "An invalid state is refused with the pointer to the invalid member",
         arguments: [
             RefusedBody(
-                "a key that is none",
+                "an invalid key name",
                 #"{"suite":"app","revision":21,"schemaRevision":3,"cursor":"7f3a.40","values":{"..":1}}"#,
                 at: "/values/..", stating: ["'.' or '..'"]),
             RefusedBody(
-                "values that are none", #"{"suite":"app","schemaRevision":3,"values":[]}"#,
+                "values that are not an object", #"{"suite":"app","schemaRevision":3,"values":[]}"#,
                 at: "/values", stating: ["an object", "got an array"]),
             RefusedBody(
-                "an invalid key without its reasons",
+                "an invalid key whose violation has no keyword",
                 #"{"suite":"app","schemaRevision":3,"values":{},"invalid":{"k":{"errors":[{}]}}}"#,
                 at: "/invalid/k/errors/0", stating: [#""keyword""#]),
         ])

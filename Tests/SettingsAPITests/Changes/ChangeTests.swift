@@ -6,7 +6,7 @@ struct ChangeTests {
     static let time = "\"modified\":\"2026-11-20T10:00:00.123Z\""
 
     @Test(
-        "A change that names its suite reads back as it was written",
+        "A change that names its suite is equal after writing and reading",
         arguments: [
             BodyCase(
                 "from default to stored",
@@ -17,15 +17,15 @@ struct ChangeTests {
                 #"{"suite":"app","key":"k","old":[1,{"a":null}],"new":null,"oldSource":"stored","source":"unset","#
                     + #""revision":1,\#(time)}"#),
             BodyCase(
-                "null is a value",
+                "a stored null",
                 #"{"suite":"app","key":"k","old":null,"new":null,"oldSource":"unset","source":"stored","#
                     + #""revision":1,\#(time)}"#),
             BodyCase(
-                "a secret for one who may read it",
+                "a secret, for a caller that may read it",
                 #"{"suite":"app","key":"k","old":"a","new":"b","oldSource":"stored","source":"stored","#
                     + #""revision":9,\#(time),"secret":true}"#),
             BodyCase(
-                "a secret for one who may not",
+                "a secret, for a caller that may not read it",
                 #"{"suite":"app","key":"k","oldSource":"stored","source":"stored","revision":9,\#(time),"secret":true}"#
             ),
             BodyCase(
@@ -104,9 +104,9 @@ struct ChangeTests {
     }
 
     @Test(
-        "A commit reads back as it was written",
+        "A commit is equal after writing and reading",
         arguments: [
-            BodyCase("of nothing", #"{"revision":1,"time":"2026-11-20T10:00:00.123Z"}"#),
+            BodyCase("without changes", #"{"revision":1,"time":"2026-11-20T10:00:00.123Z"}"#),
             BodyCase(
                 "with its origin, request and all kinds of changes of suites",
                 #"{"revision":22,"time":"2026-11-20T10:00:00.123Z","by":"token:ops","note":"why","requestKey":"3f9a","#
@@ -160,9 +160,9 @@ struct ChangeTests {
     }
 
     @Test(
-        "A commit that cannot be understood is refused at the place",
+        "An invalid commit is refused with the pointer to the invalid member",
         arguments: [
-            RefusedBody("no object", "[]", stating: ["an object", "got an array"]),
+            RefusedBody("an array instead of an object", "[]", stating: ["an object", "got an array"]),
             RefusedBody("no revision", "{}", stating: [#""revision""#]),
             RefusedBody(
                 "an unknown change of a suite",

@@ -45,7 +45,7 @@ struct RevisionTests {
     }
 
     @Test(
-        "Any other text is no cursor",
+        "Text of another form is not a cursor",
         arguments: [
             "", ".", "40", "7f3a", "7f3a.", ".40", "7F3A.40", "7f3a.4.0", "7f-3a.4", " 7f3a.40", "7f3a.40\n", "é.1",
             String(repeating: "z", count: 33) + ".0",
@@ -82,7 +82,7 @@ struct RevisionTests {
     }
 
     @Test(
-        "Any other tag is none of this daemon's",
+        "A tag of another form is not a tag of this daemon",
         arguments: [
             "17", "\"\"", "\"", "\"17", "17\"", "W/\"17\"", "\"abc\"", "\"17\"\u{301}", "\"\u{301}17\"", "\"17-\"",
             "\"17-0k3f9a\"", "\"17-0k3f9a22\"", "\"17-0K3F9A2\"", "\"-0k3f9a2\"", "\"17-gzip\"",

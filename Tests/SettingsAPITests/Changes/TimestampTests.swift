@@ -4,7 +4,7 @@ import Testing
 
 struct TimestampTests {
     @Test(
-        "A moment and its text",
+        "A time is written as its text, and the text is parsed as the time",
         arguments: [
             (0, "1970-01-01T00:00:00.000Z"),
             (1, "1970-01-01T00:00:00.001Z"),
@@ -25,7 +25,7 @@ struct TimestampTests {
     }
 
     @Test(
-        "Any other text is no moment",
+        "Text of another form is not a time",
         arguments: [
             "", "2026-11-20", "2026-11-20T10:00:00Z", "2026-11-20T10:00:00.1Z", "2026-11-20T10:00:00.1234Z",
             "2026-11-20t10:00:00.123z", "2026-11-20 10:00:00.123Z", "2026-11-20T10:00:00.123+00:00",
@@ -35,7 +35,7 @@ struct TimestampTests {
             "2026-11-20T10:00:60.123Z", "-026-11-20T10:00:00.123Z", " 026-11-20T10:00:00.123Z",
             "2026-11-20T10:00:00.12éZ", "2026-11-20T10:00:00.123Z ",
         ])
-    func noMoment(text: String) {
+    func noTimestamp(text: String) {
         #expect(Timestamp(text) == nil)
     }
 

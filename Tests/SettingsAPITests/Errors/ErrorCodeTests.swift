@@ -33,7 +33,8 @@ struct ErrorCodeTests {
     }
 
     @Test(
-        "Each code has its usual status first, each status once, and a title of its own", arguments: ErrorCode.allCases)
+        "Each code has its default status first, each status once, and a title that no other code has",
+        arguments: ErrorCode.allCases)
     func rows(code: ErrorCode) {
         #expect(code.statuses.first == code.defaultStatus)
         #expect(Set(code.statuses).count == code.statuses.count)

@@ -13,28 +13,28 @@ struct ProblemTests {
         #"{"suite":"app","key":"k","value":1,"source":"stored","revision":17,"modified":"2026-11-20T10:00:00.123Z"}"#
 
     @Test(
-        "A problem reads back as it was written",
+        "A problem is equal after writing and reading",
         arguments: [
             BodyCase("the example in docs/http-api.md", example),
-            head(400, "Bad request", "bad_request", #""line":3,"column":14"#),
-            head(400, "Bad request", "bad_request", #""didYouMean":["value"],"pointer":"/do/0""#),
-            head(404, "No such key", "unknown_key", #""didYouMean":["a","b"]"#),
-            head(422, "No such key", "unknown_key", #""pointer":"/do/0/key""#),
-            head(405, "Method not allowed", "method_not_allowed", #""allow":["GET","HEAD"]"#),
-            head(
+            problem(400, "Bad request", "bad_request", #""line":3,"column":14"#),
+            problem(400, "Bad request", "bad_request", #""didYouMean":["value"],"pointer":"/do/0""#),
+            problem(404, "No such key", "unknown_key", #""didYouMean":["a","b"]"#),
+            problem(422, "No such key", "unknown_key", #""pointer":"/do/0/key""#),
+            problem(405, "Method not allowed", "method_not_allowed", #""allow":["GET","HEAD"]"#),
+            problem(
                 409, "Stored values do not match the schema", "schema_conflict",
                 #""conflicts":[{"key":"k","stored":null,"errors":[{"pointer":"","keyword":"type","detail":"no"}]}]"#),
-            head(409, "Stored value does not match the schema", "invalid_stored", #""stored":null"#),
-            head(410, "History no longer available", "history_gone", #""oldest":12"#),
-            head(412, "Precondition failed", "precondition_failed", #""current":\#(setting)"#),
-            head(412, "Precondition failed", "precondition_failed", #""current":{"suite":"app","revision":0}"#),
-            head(
+            problem(409, "Stored value does not match the schema", "invalid_stored", #""stored":null"#),
+            problem(410, "History no longer available", "history_gone", #""oldest":12"#),
+            problem(412, "Precondition failed", "precondition_failed", #""current":\#(setting)"#),
+            problem(412, "Precondition failed", "precondition_failed", #""current":{"suite":"app","revision":0}"#),
+            problem(
                 412, "Precondition failed", "precondition_failed",
                 #""failed":[{"index":1,"current":{"suite":"app","revision":3}},{"index":2,"current":\#(setting)}]"#),
-            head(431, "Too large", "too_large", #""limit":16384"#),
-            head(503, "Storage failed", "storage_failed", #""outcome":"unknown""#),
-            head(503, "Overloaded", "overloaded", #""outcome":"not_done","retryAfterMs":250"#),
-            head(418, "A newer error", "brewing", #""limit":1"#),
+            problem(431, "Too large", "too_large", #""limit":16384"#),
+            problem(503, "Storage failed", "storage_failed", #""outcome":"unknown""#),
+            problem(503, "Overloaded", "overloaded", #""outcome":"not_done","retryAfterMs":250"#),
+            problem(418, "A newer error", "brewing", #""limit":1"#),
         ])
     func roundTrip(body: BodyCase) throws {
         let json = try JSONValue(parsing: body.text)
@@ -44,7 +44,7 @@ struct ProblemTests {
         #expect(Problem(status: status, body: try JSONValue(parsing: problem.jsonBytes())) == problem)
     }
 
-    @Test("A status that the code does not allow is replaced by the usual status of the code")
+    @Test("A status that the code does not allow is replaced with the default status of the code")
     func statuses() {
         #expect(Problem(.tooLarge, status: 431, "").status == 431)
         #expect(Problem(.tooLarge, "").status == 413)
@@ -63,7 +63,7 @@ struct ProblemTests {
     }
 
     @Test(
-        "Whatever a proxy answers is a problem",
+        "An error response of a proxy becomes a problem, whatever body it has",
         arguments: [
             (502, nil, "502: HTTP status 502"),
             (502, "null", "502: HTTP status 502"),
@@ -116,7 +116,7 @@ struct ProblemTests {
     }
 
     @Test("Each error type of the module converts to a problem")
-    func made() throws {
+    func conversions() throws {
         let parseError = #expect(throws: JSONParseError.self) { try JSONValue(parsing: "{\n\"a\" 1}") }
         let malformed = Problem(try #require(parseError))
         #expect(malformed.code == .badRequest)
@@ -157,9 +157,11 @@ struct ProblemTests {
         #expect(problem.detail == "step 1 of the patch, test: found another value")
     }
 
-    static func head(_ status: Int, _ title: String, _ code: String, _ more: String) -> BodyCase {
+    /// A problem with the members that all problems have, and with other members in JSON.
+    static func problem(_ status: Int, _ title: String, _ code: String, _ otherMembers: String) -> BodyCase {
         BodyCase(
             "\(status) \(code)",
-            #"{"type":"about:blank","status":\#(status),"title":"\#(title)","code":"\#(code)","detail":"d",\#(more)}"#)
+            #"{"type":"about:blank","status":\#(status),"title":"\#(title)","code":"\#(code)","detail":"d",\#(otherMembers)}"#
+        )
     }
 }

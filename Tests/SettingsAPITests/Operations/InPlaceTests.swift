@@ -18,20 +18,20 @@ struct InPlaceTests {
     }
 
     @Test(
-        "Adding gives the sum, an integer if both are",
+        "add gives the sum, which is an integer if both operands are integers",
         arguments: [
             Sum("two integers", 41, 1, 42),
             Sum("a negative integer", 0, -1, -1),
             Sum("the largest integer, exactly", .integer(.max - 1), 1, .integer(.max)),
             Sum("the smallest integer, exactly", .integer(.min + 1), -1, .integer(.min)),
-            Sum("the extremes", .integer(.max), .integer(.min), -1),
+            Sum("the smallest integer to the largest integer", .integer(.max), .integer(.min), -1),
             Sum("beyond 2 to the 53, exactly", 9_007_199_254_740_993, 1, 9_007_199_254_740_994),
             Sum("an integer to a double", 3.14, 10, 13.14),
             Sum("a double to an integer", 10, 3.14, 13.14),
-            Sum("a round double to an integer", 41, 1.0, 42.0),
+            Sum("a whole double to an integer", 41, 1.0, 42.0),
             Sum("doubles that are not exact", 0.1, 0.2, 0.30000000000000004),
             Sum("a double to the largest integer", .integer(.max), 1.0, 9_223_372_036_854_775_808.0),
-            Sum("nothing to minus zero", -0.0, 0, 0.0),
+            Sum("zero to minus zero", -0.0, 0, 0.0),
             Sum("the smallest double", 0.0, .double(.leastNonzeroMagnitude), .double(.leastNonzeroMagnitude)),
         ])
     func sums(sum: Sum) throws {
@@ -39,7 +39,7 @@ struct InPlaceTests {
     }
 
     @Test(
-        "Whatever else is done gives what it says",
+        "append, concat and toggle give the documented results",
         arguments: [
             (.append(["b", .null]), ["a"], ["a", "b", .null]),
             (.append([]), [], []),
@@ -50,12 +50,12 @@ struct InPlaceTests {
             (.toggle, true, false),
             (.toggle, false, true),
         ] as [(InPlaceOperation, JSONValue, JSONValue)])
-    func others(operation: InPlaceOperation, value: JSONValue, result: JSONValue) throws {
+    func appendConcatToggle(operation: InPlaceOperation, value: JSONValue, result: JSONValue) throws {
         #expect(try operation.applied(to: value) == result)
     }
 
     @Test(
-        "What cannot be done says why",
+        "An operation on an unsuitable value fails with the reason",
         arguments: [
             (.add(1), "41", "add needs a number, but the value is a string"),
             (.add(1), .null, "add needs a number, but the value is null"),
@@ -68,9 +68,9 @@ struct InPlaceTests {
                 .add(-1), .integer(.min),
                 "the sum of -9223372036854775808 and -1 exceeds the integer limit -9223372036854775808"
             ),
-            (.add(.double(.greatestFiniteMagnitude)), .double(.greatestFiniteMagnitude), beyond),
-            (.add(.double(.infinity)), 1, beyond),
-            (.add(.double(.nan)), 1.5, beyond),
+            (.add(.double(.greatestFiniteMagnitude)), .double(.greatestFiniteMagnitude), notFinite),
+            (.add(.double(.infinity)), 1, notFinite),
+            (.add(.double(.nan)), 1.5, notFinite),
             (.append(["x"]), ["a": 1], "append needs an array, but the value is an object"),
             (.append(["x"]), "a", "append needs an array, but the value is a string"),
             (.concat("x"), ["a"], "concat needs a string, but the value is an array"),
@@ -85,7 +85,7 @@ struct InPlaceTests {
         #expect(error?.step == nil)
     }
 
-    static let beyond = "the sum exceeds the range of finite numbers"
+    static let notFinite = "the sum exceeds the range of finite numbers"
 
     @Test("The message without values does not contain the value")
     func withoutValues() {

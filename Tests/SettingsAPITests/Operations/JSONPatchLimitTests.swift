@@ -2,12 +2,16 @@ import SettingsAPI
 import SettingsModel
 import Testing
 
+/// Tests of the limit of a patch, `JSONPatch.maximumWork`. The expected indexes are the steps at which the work of the
+/// patch exceeds this limit.
 struct JSONPatchLimitTests {
     static func copy(_ from: String, _ path: String) throws -> JSONPatch.Step {
         .copy(from: try #require(JSONPointer(from)), to: try #require(JSONPointer(path)))
     }
 
-    static func tooMuch(_ patch: JSONPatch, _ value: JSONValue) throws -> Int? {
+    /// Expects that the patch is refused because it copies or moves too many values or bytes. Returns the index of the
+    /// refused step.
+    static func stepBeyondLimit(_ patch: JSONPatch, _ value: JSONValue) throws -> Int? {
         let error = #expect(throws: OperationError.self) { try patch.applied(to: value) }
         #expect(error?.code == .invalidOperation)
         #expect(error?.detail.hasSuffix("bytes; send several smaller patches") == true)
@@ -17,22 +21,22 @@ struct JSONPatchLimitTests {
     @Test("A patch whose copies repeatedly double a value is refused", .timeLimit(.minutes(1)))
     func doubling() throws {
         let patch = JSONPatch(try (0..<60).map { _ in try Self.copy("/a", "/a/-") })
-        let step = try #require(try Self.tooMuch(patch, ["a": [1]]))
+        let step = try #require(try Self.stepBeyondLimit(patch, ["a": [1]]))
         #expect((18...24).contains(step))
     }
 
     @Test("A patch that copies a large value repeatedly to the same position is refused", .timeLimit(.minutes(1)))
-    func sameplace() throws {
+    func samePosition() throws {
         let value: JSONValue = ["a": .array(Array(repeating: 1, count: 100_000))]
         let patch = JSONPatch(try (0..<10_000).map { _ in try Self.copy("/a", "/b") })
-        #expect(try Self.tooMuch(patch, value) == 39)
+        #expect(try Self.stepBeyondLimit(patch, value) == 39)
     }
 
     @Test("A patch that copies large texts repeatedly is refused", .timeLimit(.minutes(1)))
     func text() throws {
         let value: JSONValue = ["a": .string(String(repeating: "x", count: 1_000_000))]
         let patch = JSONPatch(try (0..<10_000).map { try Self.copy("/a", "/\($0)") })
-        #expect(try Self.tooMuch(patch, value) == 31)
+        #expect(try Self.stepBeyondLimit(patch, value) == 31)
     }
 
     @Test("A patch with many insertions at the front of a long array is refused", .timeLimit(.minutes(1)))
@@ -40,10 +44,12 @@ struct JSONPatchLimitTests {
         let front = try #require(JSONPointer("/0"))
         let value = JSONValue.array(Array(repeating: 1, count: 1_000_000))
         let patch = JSONPatch(Array(repeating: .add(front, 1), count: 100_000))
-        #expect(try Self.tooMuch(patch, value) == 63)
+        #expect(try Self.stepBeyondLimit(patch, value) == 63)
     }
 
-    @Test("Usual patches of large values are far within the limits", .timeLimit(.minutes(1)))
+    @Test(
+        "A patch with 5,000 moves or removals in an array of 10,000 objects is within the limits",
+        .timeLimit(.minutes(1)))
     func ordinary() throws {
         let value = JSONValue.array((0..<10_000).map { .object(["id": .integer(Int64($0)), "name": "x"]) })
         let first = try #require(JSONPointer("/0"))

@@ -19,7 +19,7 @@ struct JSONPatchTests {
     }
 
     @Test(
-        "A patch gives what the RFC says",
+        "A patch has the result that RFC 6902 requires",
         arguments: [
             Case(
                 "add a member", #"{"foo":"bar"}"#, #"[{"op":"add","path":"/baz","value":"qux"}]"#,
@@ -52,7 +52,7 @@ struct JSONPatchTests {
                 #"[{"op":"add","path":"/child","value":{"grandchild":{}}}]"#,
                 #"{"foo":"bar","child":{"grandchild":{}}}"#),
             Case(
-                "members that no step has are ignored", #"{"foo":"bar"}"#,
+                "unknown members of a step are ignored", #"{"foo":"bar"}"#,
                 #"[{"op":"add","path":"/baz","value":"qux","xyz":123}]"#, #"{"foo":"bar","baz":"qux"}"#),
             Case(
                 "a tilde in a name", #"{"/":9,"~1":10}"#, #"[{"op":"test","path":"/~01","value":10}]"#,
@@ -63,26 +63,28 @@ struct JSONPatchTests {
                 #"{"foo":["bar",["abc","def"]]}"#),
             Case("add at the end by number", "[1]", #"[{"op":"add","path":"/1","value":2}]"#, "[1,2]"),
             Case(
-                "add where there is a member already", #"{"a":1,"b":2}"#, #"[{"op":"add","path":"/a","value":3}]"#,
+                "add over an existing member", #"{"a":1,"b":2}"#, #"[{"op":"add","path":"/a","value":3}]"#,
                 #"{"a":3,"b":2}"#),
             Case("add as the whole value", "[1]", #"[{"op":"add","path":"","value":2}]"#, "2"),
             Case("replace the whole value", "[1]", #"[{"op":"replace","path":"","value":{"a":1}}]"#, #"{"a":1}"#),
             Case("replace an element", "[1,2]", #"[{"op":"replace","path":"/1","value":null}]"#, "[1,null]"),
             Case("move to the whole value", #"{"a":{"b":1}}"#, #"[{"op":"move","from":"/a","path":""}]"#, #"{"b":1}"#),
             Case(
-                "move to where it is", #"{"a":1,"b":2}"#, #"[{"op":"move","from":"/a","path":"/a"}]"#, #"{"a":1,"b":2}"#
+                "move to the same position", #"{"a":1,"b":2}"#, #"[{"op":"move","from":"/a","path":"/a"}]"#,
+                #"{"a":1,"b":2}"#
             ),
-            Case("move over another", #"{"a":1,"b":2}"#, #"[{"op":"move","from":"/a","path":"/b"}]"#, #"{"b":1}"#),
+            Case(
+                "move over another member", #"{"a":1,"b":2}"#, #"[{"op":"move","from":"/a","path":"/b"}]"#, #"{"b":1}"#),
             Case("move outwards", #"{"a":{"b":1}}"#, #"[{"op":"move","from":"/a/b","path":"/a"}]"#, #"{"a":1}"#),
             Case(
                 "copy the whole value into itself", #"{"a":1}"#, #"[{"op":"copy","from":"","path":"/b"}]"#,
                 #"{"a":1,"b":{"a":1}}"#),
             Case(
-                "a copy is independent of what it was taken from", #"{"a":[1]}"#,
+                "a copy is independent of the original", #"{"a":[1]}"#,
                 #"[{"op":"copy","from":"/a","path":"/b"},{"op":"add","path":"/a/-","value":2}]"#,
                 #"{"a":[1,2],"b":[1]}"#),
             Case(
-                "each step sees the one before", "{}",
+                "each step sees the result of the step before", "{}",
                 #"[{"op":"add","path":"/a","value":{}},{"op":"add","path":"/a/b","value":[]},"#
                     + #"{"op":"add","path":"/a/b/-","value":1},{"op":"test","path":"/a/b/0","value":1}]"#,
                 #"{"a":{"b":[1]}}"#),
@@ -94,7 +96,7 @@ struct JSONPatchTests {
                 #"[{"op":"test","path":"/a","value":1.0},{"op":"test","path":"/b","value":[1,{"c":100}]}]"#,
                 #"{"a":1,"b":[1.0,{"c":100.0}]}"#),
             Case(
-                "tests do not see the order of members", #"{"a":1,"b":null}"#,
+                "tests ignore the order of members", #"{"a":1,"b":null}"#,
                 #"[{"op":"test","path":"","value":{"b":null,"a":1}}]"#, #"{"a":1,"b":null}"#),
             Case("no steps", "5", "[]", "5"),
         ])
@@ -104,29 +106,29 @@ struct JSONPatchTests {
     }
 
     @Test(
-        "A patch that cannot be done names the step and why",
+        "A patch that cannot be applied fails with the step and the reason",
         arguments: [
             Case(
-                "add below what is not there", #"{"foo":"bar"}"#, #"[{"op":"add","path":"/baz/bat","value":"qux"}]"#,
+                "add below a missing member", #"{"foo":"bar"}"#, #"[{"op":"add","path":"/baz/bat","value":"qux"}]"#,
                 #"step 1 of the patch, add at /baz/bat: the object has no member "baz""#),
             Case(
                 "a name that is misspelt", #"{"colour":1}"#, #"[{"op":"remove","path":"/color"}]"#,
                 #"step 1 of the patch, remove at /color: the object has no member "color"; did you mean colour?"#),
             Case(
-                "replace what is not there", "{}",
+                "replace a missing member", "{}",
                 #"[{"op":"add","path":"/a","value":1},{"op":"replace","path":"/b","value":1}]"#,
                 #"step 2 of the patch, replace at /b: the object has no member "b"; did you mean a?"#),
             Case(
-                "remove no element", "[1,2]", #"[{"op":"remove","path":"/2"}]"#,
+                "remove a missing element", "[1,2]", #"[{"op":"remove","path":"/2"}]"#,
                 "step 1 of the patch, remove at /2: the array has no element 2 (it has 2 elements)"),
             Case(
                 "add far beyond the end", "[1]", #"[{"op":"add","path":"/3","value":1}]"#,
                 "step 1 of the patch, add at /3: the array has no element 3 (it has 1 element)"),
             Case(
-                "a position with a zero in front", "[1,2]", #"[{"op":"remove","path":"/01"}]"#,
+                "a position with a leading zero", "[1,2]", #"[{"op":"remove","path":"/01"}]"#,
                 #"step 1 of the patch, remove at /01: "01" is not a position in an array"#),
             Case(
-                "a position beyond all numbers", "[1]", #"[{"op":"remove","path":"/99999999999999999999"}]"#,
+                "a position beyond the range of integers", "[1]", #"[{"op":"remove","path":"/99999999999999999999"}]"#,
                 #"step 1 of the patch, remove at /99999999999999999999: "99999999999999999999" is not a position in an array"#
             ),
             Case(
@@ -139,10 +141,10 @@ struct JSONPatchTests {
                 "a name in an array", "[1]", #"[{"op":"add","path":"/a/b","value":1}]"#,
                 #"step 1 of the patch, add at /a/b: "a" is not a position in an array"#),
             Case(
-                "inside a scalar", #"{"a":1}"#, #"[{"op":"add","path":"/a/b","value":1}]"#,
+                "add a member to a scalar", #"{"a":1}"#, #"[{"op":"add","path":"/a/b","value":1}]"#,
                 "step 1 of the patch, add at /a/b: an integer has no members or elements"),
             Case(
-                "further inside a scalar", #"{"a":"x"}"#, #"[{"op":"add","path":"/a/b/c","value":1}]"#,
+                "add below a member of a scalar", #"{"a":"x"}"#, #"[{"op":"add","path":"/a/b/c","value":1}]"#,
                 "step 1 of the patch, add at /a/b/c: a string has no members or elements"),
             Case(
                 "remove inside a scalar", #"{"a":true}"#, #"[{"op":"remove","path":"/a/b"}]"#,
@@ -163,13 +165,13 @@ struct JSONPatchTests {
                 "move the whole value into itself", #"{"a":{}}"#, #"[{"op":"move","from":"","path":"/a"}]"#,
                 "step 1 of the patch, move at /a: a value cannot be moved into itself"),
             Case(
-                "move what is not there", "{}", #"[{"op":"move","from":"/x","path":"/y"}]"#,
+                "move a missing member", "{}", #"[{"op":"move","from":"/x","path":"/y"}]"#,
                 #"step 1 of the patch, move from /x: the object has no member "x""#),
             Case(
-                "move what is not there to where it is", "{}", #"[{"op":"move","from":"/x","path":"/x"}]"#,
+                "move a missing member to the same position", "{}", #"[{"op":"move","from":"/x","path":"/x"}]"#,
                 #"step 1 of the patch, move from /x: the object has no member "x""#),
             Case(
-                "copy what is not there", "[]", #"[{"op":"copy","from":"/0","path":"/-"}]"#,
+                "copy a missing element", "[]", #"[{"op":"copy","from":"/0","path":"/-"}]"#,
                 "step 1 of the patch, copy from /0: the array has no element 0 (it has 0 elements)"),
         ])
     func impossible(example: Case) throws {
@@ -182,7 +184,7 @@ struct JSONPatchTests {
     }
 
     @Test(
-        "A test that fails is a precondition that does not hold",
+        "A patch whose test step fails has the code precondition_failed",
         arguments: [
             Case(
                 "another string", #"{"baz":"qux"}"#, #"[{"op":"test","path":"/baz","value":"bar"}]"#,
@@ -191,13 +193,14 @@ struct JSONPatchTests {
                 "a number for a string", #"{"/":9,"~1":10}"#, #"[{"op":"test","path":"/~01","value":"10"}]"#,
                 #"step 1 of the patch, test at /~01: expected "10", found 10"#),
             Case(
-                "a place that is not there", "{}", #"[{"op":"test","path":"/a","value":null}]"#,
+                "a missing member", "{}", #"[{"op":"test","path":"/a","value":null}]"#,
                 #"step 1 of the patch, test at /a: the object has no member "a""#),
             Case(
-                "an integer next to it", "9007199254740993", #"[{"op":"test","path":"","value":9007199254740992.0}]"#,
+                "the double next to the integer", "9007199254740993",
+                #"[{"op":"test","path":"","value":9007199254740992.0}]"#,
                 "step 1 of the patch, test: expected 9007199254740992.0, found 9007199254740993"),
             Case(
-                "one member more", #"{"a":{"b":1}}"#, #"[{"op":"test","path":"/a","value":{}}]"#,
+                "an object with one more member", #"{"a":{"b":1}}"#, #"[{"op":"test","path":"/a","value":{}}]"#,
                 "step 1 of the patch, test at /a: expected an object, found an object"),
             Case(
                 "a long text", #"{"a":"0123456789012345678901234567890123456789x"}"#,
@@ -213,22 +216,22 @@ struct JSONPatchTests {
     }
 
     @Test(
-        "A text that is no patch is refused at the place",
+        "An invalid patch is refused with the pointer to the invalid member",
         arguments: [
-            RefusedBody("no array", "{}", stating: ["an array", "got an object"]),
-            RefusedBody("no step", "[1]", at: "/0", stating: ["an object", "got an integer"]),
-            RefusedBody("no op", "[{}]", at: "/0", stating: [#""op""#]),
+            RefusedBody("an object instead of an array", "{}", stating: ["an array", "got an object"]),
+            RefusedBody("a step that is not an object", "[1]", at: "/0", stating: ["an object", "got an integer"]),
+            RefusedBody("a step without op", "[{}]", at: "/0", stating: [#""op""#]),
             RefusedBody(
                 "an unknown op", #"[{"op":"ad","path":"/a"}]"#, at: "/0/op", stating: [#""ad""#, "add"],
                 didYouMean: ["add"]),
-            RefusedBody("no path", #"[{"op":"remove"}]"#, at: "/0", stating: [#""path""#]),
-            RefusedBody("no value", #"[{"op":"add","path":"/a"}]"#, at: "/0", stating: [#""value""#]),
-            RefusedBody("no from", #"[{"op":"move","path":"/a"}]"#, at: "/0", stating: [#""from""#]),
+            RefusedBody("a step without a path", #"[{"op":"remove"}]"#, at: "/0", stating: [#""path""#]),
+            RefusedBody("add without a value", #"[{"op":"add","path":"/a"}]"#, at: "/0", stating: [#""value""#]),
+            RefusedBody("move without from", #"[{"op":"move","path":"/a"}]"#, at: "/0", stating: [#""from""#]),
             RefusedBody(
                 "a path without its slash", #"[{"op":"remove","path":"a"}]"#,
                 at: "/0/path", stating: ["a JSON Pointer such as /player/volume", "got another string"]),
             RefusedBody(
-                "a tilde that stands alone", #"[{"op":"move","path":"/a","from":"/a~2"}]"#,
+                "a tilde before another digit than 0 or 1", #"[{"op":"move","path":"/a","from":"/a~2"}]"#,
                 at: "/0/from", stating: ["a JSON Pointer such as /player/volume", "got another string"]),
         ])
     func refused(body: RefusedBody) throws {

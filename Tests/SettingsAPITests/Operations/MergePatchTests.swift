@@ -18,32 +18,34 @@ struct MergePatchTests {
     }
 
     @Test(
-        "A merge patch gives what the RFC says, members in their order",
+        "A merge patch has the result that RFC 7396 requires, and keeps the order of the members",
         arguments: [
             Merge("a member is replaced", #"{"a":"b"}"#, #"{"a":"c"}"#, #"{"a":"c"}"#),
             Merge("a member is added last", #"{"a":"b"}"#, #"{"b":"c"}"#, #"{"a":"b","b":"c"}"#),
-            Merge("null removes", #"{"a":"b"}"#, #"{"a":null}"#, "{}"),
-            Merge("null removes one of two", #"{"a":"b","b":"c"}"#, #"{"a":null}"#, #"{"b":"c"}"#),
-            Merge("a string takes the place of an array", #"{"a":["b"]}"#, #"{"a":"c"}"#, #"{"a":"c"}"#),
-            Merge("an array takes the place of a string", #"{"a":"c"}"#, #"{"a":["b"]}"#, #"{"a":["b"]}"#),
+            Merge("null removes a member", #"{"a":"b"}"#, #"{"a":null}"#, "{}"),
+            Merge("null removes one of two members", #"{"a":"b","b":"c"}"#, #"{"a":null}"#, #"{"b":"c"}"#),
+            Merge("a string replaces an array", #"{"a":["b"]}"#, #"{"a":"c"}"#, #"{"a":"c"}"#),
+            Merge("an array replaces a string", #"{"a":"c"}"#, #"{"a":["b"]}"#, #"{"a":["b"]}"#),
             Merge(
-                "inside a member, removing what is not there", #"{"a":{"b":"c"}}"#, #"{"a":{"b":"d","c":null}}"#,
+                "a nested object, with null for a missing member", #"{"a":{"b":"c"}}"#, #"{"a":{"b":"d","c":null}}"#,
                 #"{"a":{"b":"d"}}"#),
             Merge("arrays are not merged", #"{"a":[{"b":"c"}]}"#, #"{"a":[1]}"#, #"{"a":[1]}"#),
             Merge("a whole array is replaced", #"["a","b"]"#, #"["c","d"]"#, #"["c","d"]"#),
-            Merge("an object by an array", #"{"a":"b"}"#, #"["c"]"#, #"["c"]"#),
-            Merge("anything by null", #"{"a":"foo"}"#, "null", "null"),
-            Merge("anything by a string", #"{"a":"foo"}"#, #""bar""#, #""bar""#),
-            Merge("a null that is there stays", #"{"e":null}"#, #"{"a":1}"#, #"{"e":null,"a":1}"#),
-            Merge("an array becomes an object", "[1,2]", #"{"a":"b","c":null}"#, #"{"a":"b"}"#),
-            Merge("nulls go deep down", "{}", #"{"a":{"bb":{"ccc":null}}}"#, #"{"a":{"bb":{}}}"#),
+            Merge("an array replaces an object", #"{"a":"b"}"#, #"["c"]"#, #"["c"]"#),
+            Merge("null replaces an object", #"{"a":"foo"}"#, "null", "null"),
+            Merge("a string replaces an object", #"{"a":"foo"}"#, #""bar""#, #""bar""#),
+            Merge("a null in the value stays", #"{"e":null}"#, #"{"a":1}"#, #"{"e":null,"a":1}"#),
+            Merge("an object replaces an array", "[1,2]", #"{"a":"b","c":null}"#, #"{"a":"b"}"#),
+            Merge(
+                "nulls are removed from new nested objects", "{}", #"{"a":{"bb":{"ccc":null}}}"#, #"{"a":{"bb":{}}}"#),
             Merge("nulls in arrays stay", "{}", #"{"a":[null,{"b":null}]}"#, #"{"a":[null,{"b":null}]}"#),
             Merge("an empty patch of a scalar", "5", "{}", "{}"),
             Merge("an empty patch of an object", #"{"a":1}"#, "{}", #"{"a":1}"#),
             Merge(
-                "a known member keeps its place", #"{"a":1,"b":{"x":1,"y":2},"c":3}"#, #"{"d":4,"b":{"x":9,"z":0}}"#,
+                "an existing member keeps its position", #"{"a":1,"b":{"x":1,"y":2},"c":3}"#,
+                #"{"d":4,"b":{"x":9,"z":0}}"#,
                 #"{"a":1,"b":{"x":9,"y":2,"z":0},"c":3,"d":4}"#),
-            Merge("names are told apart by bytes", "{\"\u{E9}\":1}", "{\"e\u{301}\":null}", "{\"\u{E9}\":1}"),
+            Merge("names are compared by their bytes", "{\"\u{E9}\":1}", "{\"e\u{301}\":null}", "{\"\u{E9}\":1}"),
         ])
     func merges(merge: Merge) throws {
         let merged = try JSONValue(parsing: merge.value).merging(JSONValue(parsing: merge.patch))

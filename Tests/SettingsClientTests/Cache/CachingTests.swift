@@ -22,8 +22,8 @@ struct CachingTests {
         server = InMemoryBackend(suite: suite)
     }
 
-    private func file(of name: String = "server") -> CacheFile {
-        CacheFile(in: directory.path + "/cache", of: FileOwner(server: name, suite: suite), files: files)
+    private func file(server: String = "server") -> CacheFile {
+        CacheFile(in: directory.path + "/cache", of: FileOwner(server: server, suite: suite), files: files)
     }
 
     private func adapter(
@@ -36,11 +36,12 @@ struct CachingTests {
             log: DefaultsLog { _, message, _ in issues.add(message) })
     }
 
+    /// The bytes of the cache file.
     private func bytes() throws -> [UInt8] {
         Array(try Data(contentsOf: URL(filePath: path)))
     }
 
-    /// Waits until the file contains these values.
+    /// Waits until the cache file contains these values.
     private func contains(_ values: [JSONValue]) -> Bool {
         let limit = ContinuousClock.now + .seconds(Deadline.patience)
         while file().read()?.suites.first?.values.map(\.value) != values {
@@ -50,20 +51,20 @@ struct CachingTests {
         return true
     }
 
-    /// Waits until the file was put in its place so often.
+    /// Waits until the cache file was saved this many times. A save writes a draft and renames it.
     private func isSaved(times: Int) -> Bool {
         files.log.wait(for: "renamed", times: times)
     }
 
-    /// The state of the server at the start.
-    enum Absence: CaseIterable, Sendable {
-        case nobody, busy
+    /// The state of the server when the program starts.
+    enum ServerState: CaseIterable, Sendable {
+        case unreachable, busy
     }
 
     @Test(
         "A start without a reachable server reads the cached state and reports no issue",
-        arguments: Absence.allCases)
-    func start(_ absence: Absence) async throws {
+        arguments: ServerState.allCases)
+    func start(_ state: ServerState) async throws {
         do {
             let defaults = adapter(server)
             defaults.launchCount = 5
@@ -72,9 +73,9 @@ struct CachingTests {
         }
         #expect(contains([5, "me"]))
         let link = FlakyBackend(server)
-        switch absence {
-        case .nobody: link.leave()
-        case .busy: link.decide { .unavailable(.zero) }
+        switch state {
+        case .unreachable: link.disconnect()
+        case .busy: link.setFate { .unavailable(.zero) }
         }
         let issues = EventLog()
         let defaults = adapter(link, issues)
@@ -83,13 +84,13 @@ struct CachingTests {
         #expect(defaults.isSet(\.username) && !defaults.isSet(\.loginTries))
         #expect(issues.all == [])
         let error = await #expect(throws: DefaultsError.self) { try await defaults.synchronize() }
-        #expect(error == .unreachable(absence == .nobody ? "nobody is there" : "not now"))
-        // It goes on from there.
+        #expect(error == .unreachable(state == .unreachable ? "nobody is there" : "not now"))
+        // When the server is available, the program follows the suite from the cached state.
         let other = DefaultsAdapter(
             keyStore: ClientKeys(), session: SuiteSession(server), log: DefaultsLog { _, _, _ in })
         other.username = "you"
-        link.decide { .answered }
-        link.comeBack()
+        link.setFate { .answered }
+        link.reconnect()
         try await defaults.synchronize()
         #expect(defaults.username == "you" && issues.all == [])
     }
@@ -123,13 +124,13 @@ struct CachingTests {
         #expect(mode == 0o600)
     }
 
-    @Test("A cache file that is damaged, cut, of another server or of another version is ignored")
+    @Test("A cache file that is damaged, truncated, of another server or of another version is ignored")
     func unusable() throws {
         let state = try server.load()
         #expect(try file().save(state))
         let whole = try bytes()
         #expect(file().read() == state)
-        #expect(file(of: "another").read() == nil)
+        #expect(file(server: "another").read() == nil)
         for length in 0..<whole.count {
             try Data(whole[..<length]).write(to: URL(filePath: path))
             #expect(file().read() == nil, "\(length) bytes")
@@ -145,7 +146,7 @@ struct CachingTests {
         #expect(file().read() == nil)
         let issues = EventLog()
         let link = FlakyBackend(server)
-        link.leave()
+        link.disconnect()
         #expect(adapter(link, issues).launchCount == 0)
         #expect(issues.wait { $0.count == 1 })
     }
@@ -165,7 +166,7 @@ struct CachingTests {
             defaults.launchCount = 5
             #expect(defaults.launchCount == 5)
         }
-        // Before the repair: an attempt that comes after it may succeed.
+        // This expectation must come before the repair, because the client may save again after the repair.
         #expect(try bytes() == before)
         files.repair()
         do { _ = adapter(server).launchCount }
@@ -176,24 +177,24 @@ struct CachingTests {
     func trouble() throws {
         let issues = EventLog()
         let defaults = adapter(server, issues)
-        for spell in 1...2 {
+        for outage in 1...2 {
             files.fail(.rename)
             for number in 1...3 {
                 let before = files.log.count("rename")
-                defaults.launchCount = 10 * spell + number
+                defaults.launchCount = 10 * outage + number
                 #expect(files.log.wait { $0.count { $0 == "rename" } > before })
             }
-            #expect(issues.wait { $0.count == spell })
+            #expect(issues.wait { $0.count == outage })
             files.repair()
             let before = files.log.count("renamed")
-            defaults.launchCount = 10 * spell
-            #expect(isSaved(times: before + 1) && contains([.integer(Int64(10 * spell))]))
+            defaults.launchCount = 10 * outage
+            #expect(isSaved(times: before + 1) && contains([.integer(Int64(10 * outage))]))
         }
         #expect(issues.all.count == 2)
         #expect(issues.all.allSatisfy { $0.contains(path) }, "\(issues.all)")
     }
 
-    @Test("A save replaces an orphaned draft and keeps a locked draft")
+    @Test("A save replaces a draft that no program has locked, and keeps the locked draft of another program")
     func drafts() throws {
         #expect(try file().save(server.load()))
         try Data([1, 2, 3]).write(to: URL(filePath: path + ".new"))

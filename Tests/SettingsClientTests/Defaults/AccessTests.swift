@@ -102,7 +102,9 @@ struct AccessTests {
 
     struct Failure: Error {}
 
-    @Test("A change that throws or changes nothing sends nothing", arguments: BackendKind.allCases)
+    @Test(
+        "A change in place that throws or that does not change the value sends no write",
+        arguments: BackendKind.allCases)
     func throwing(_ kind: BackendKind) throws {
         let defaults = try kind.world().adapter()
         #expect(throws: Failure.self) {
@@ -123,7 +125,7 @@ struct AccessTests {
         #expect(defaults.libraries.isEmpty && defaults.launchCount == 0)
         #expect(!defaults.isSet(\.libraries) && !defaults.isSet(\.launchCount))
         defaults[\.launchCount] = 0
-        #expect(defaults.isSet(\.launchCount), "an assignment says what is to be stored, whatever is read")
+        #expect(defaults.isSet(\.launchCount), "an assignment stores also the default")
     }
 
     @Test(
@@ -165,7 +167,7 @@ struct AccessTests {
         let defaults = world.adapter()
         defaults.player.volume = 0.75
         #expect(defaults[\.player.volume] == 0.75)
-        #expect(defaults[\.volume] == 0.75, "it is the key player.volume")
+        #expect(defaults[\.volume] == 0.75, "both key paths lead to the key player.volume")
         defaults.player.equalizer.bass -= 3
         defaults.player.equalizer.bands.append(1)
         defaults.player.equalizer.bands[0] += 1
@@ -184,7 +186,7 @@ struct AccessTests {
         #expect(world.drainIssues() == [])
     }
 
-    @Test("A key named like a member of the adapter is reached by its path", arguments: BackendKind.allCases)
+    @Test("A key with the name of an adapter member is reached by its key path", arguments: BackendKind.allCases)
     func shadowedNames(_ kind: BackendKind) throws {
         let defaults = try kind.world().adapter()
         defaults[\.value] += 1
@@ -228,7 +230,7 @@ struct AccessTests {
         #expect(defaults.player.equalizer.bass == 1 && defaults.player.equalizer.bands == [7])
     }
 
-    @Test("A scope works after its adapter is released")
+    @Test("The scope of a nested store works after its adapter is released")
     func lastingScope() {
         var defaults: DefaultsAdapter? = .inMemory(keyStore: ClientKeys())
         defaults?.player.volume = 0.75
@@ -239,7 +241,9 @@ struct AccessTests {
         #expect(player?.volume == 0.25)
     }
 
-    @Test("The default is that of the given key, also if two keys have the same name", arguments: BackendKind.allCases)
+    @Test(
+        "A read without a stored value returns the default of the key of this read, also if two keys share a name",
+        arguments: BackendKind.allCases)
     func defaults(_ kind: BackendKind) throws {
         let defaults = try kind.world().adapter()
         let one = DefaultsKey<Int>("n", defaultValue: 1)
@@ -251,24 +255,25 @@ struct AccessTests {
         #expect(defaults[key: DefaultsKey<Double>("n", defaultValue: 0)] == 3)
     }
 
-    @Test("Keys with the same name are each read by their own rules, at every read", arguments: BackendKind.allCases)
+    @Test("Each of several keys with one name applies its own limits to every read", arguments: BackendKind.allCases)
     func rules(_ kind: BackendKind) throws {
         let world = try kind.world()
         let defaults = world.adapter()
-        let (all, few) = (DefaultsKey<Int>("n", defaultValue: 1), DefaultsKey<Int>("n", defaultValue: 2, in: 0...9))
-        let listed = DefaultsKey<Int>("n", defaultValue: 3, allowed: [3, 4])
+        let unlimited = DefaultsKey<Int>("n", defaultValue: 1)
+        let limited = DefaultsKey<Int>("n", defaultValue: 2, in: 0...9)
+        let enumerated = DefaultsKey<Int>("n", defaultValue: 3, allowed: [3, 4])
         for round in 0..<3 {
-            defaults[key: all] = 50 + round
+            defaults[key: unlimited] = 50 + round
             for _ in 0..<3 {
-                #expect(defaults[key: all] == 50 + round)
-                #expect(defaults[key: few] == 2)
+                #expect(defaults[key: unlimited] == 50 + round)
+                #expect(defaults[key: limited] == 2)
                 #expect(defaults[key: DefaultsKey("n", defaultValue: 5, in: 0...60)] == 50 + round)
                 #expect(defaults[key: DefaultsKey("n", defaultValue: 6, in: 0...8)] == 6)
-                #expect(defaults[key: listed] == 3)
+                #expect(defaults[key: enumerated] == 3)
             }
-            defaults[key: all] = 4
-            #expect(defaults[key: few] == 4)
-            #expect(defaults[key: listed] == 4)
+            defaults[key: unlimited] = 4
+            #expect(defaults[key: limited] == 4)
+            #expect(defaults[key: enumerated] == 4)
         }
         #expect(world.drainIssues().allSatisfy { $0.key == "n" && $0.attempt == .read })
     }

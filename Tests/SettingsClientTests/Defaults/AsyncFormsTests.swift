@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.ownThread)
 struct AsyncFormsTests {
-    @Test("Async forms read, store and change a setting", arguments: BackendKind.allCasesWithTCP)
+    @Test("Async methods read, store and change a setting", arguments: BackendKind.allCasesWithTCP)
     func basics(_ kind: BackendKind) async throws {
         let world = try kind.world()
         let (one, two) = (world.adapter(), world.adapter())
@@ -21,7 +21,7 @@ struct AsyncFormsTests {
         #expect(!one.isSet(\.username))
     }
 
-    @Test("Async forms throw the errors that a setter reports", arguments: BackendKind.allCases)
+    @Test("Async methods throw the errors that a setter reports", arguments: BackendKind.allCases)
     func errors(_ kind: BackendKind) async throws {
         let schema = try Schema(keys: [DefaultsKey<Int>("launchCount", defaultValue: 0, in: 0...3)])
         let world = try kind.world(schema: schema)
@@ -89,7 +89,7 @@ struct AsyncFormsTests {
         #expect(world.drainIssues() == [])
     }
 
-    @Test("A transaction reaches stores within stores, of any depth", arguments: BackendKind.allCases)
+    @Test("A transaction reads and writes keys of nested stores at any depth", arguments: BackendKind.allCases)
     func nestedTransactions(_ kind: BackendKind) async throws {
         let world = try kind.world()
         let defaults = world.adapter()
@@ -126,7 +126,7 @@ struct AsyncFormsTests {
             if runs == 1 { other.player.volume = 1 }
             t.ratio = volume
         }
-        #expect(runs == 2 && defaults.ratio == 1, "what was read within a store counts, too")
+        #expect(runs == 2 && defaults.ratio == 1, "a value that was read in the nested store has changed")
         #expect(world.drainIssues() == [])
     }
 

@@ -2,15 +2,15 @@ import SettingsClient
 import TestSupport
 import Testing
 
-/// The forms for async code, by key.
+/// The async methods that take a key instead of a key path.
 @Suite(.ownThread)
 struct AsyncKeyFormsTests {
     @Test(arguments: BackendKind.allCases)
-    func `A key outside of a store has the same async forms`(_ kind: BackendKind) async throws {
+    func `A key that no store declares has the same async methods`(_ kind: BackendKind) async throws {
         let world = try kind.world()
         let defaults = world.adapter()
         let count = DefaultsKey<Int>("count", defaultValue: 2)
-        // The same setting with another default, which each key that is given has for itself.
+        // The same setting with another default. A read returns the default of the key of the read.
         let other = DefaultsKey<Int>("count", defaultValue: 5)
         #expect(try await defaults.value(key: count) == 2)
         #expect(try await defaults.value(key: other) == 5)

@@ -17,12 +17,12 @@ enum BackendKind: CaseIterable, Sendable {
     /// A daemon, over a Unix domain socket.
     case unixSocket
 
-    /// The kinds with which most tests run. The tests of the HTTP client compare the two kinds of sockets, so only a few tests
-    /// of adapters also use TCP.
+    /// The kinds with which most tests run. The tests of the HTTP client compare the two kinds of sockets, so only a
+    /// few tests of adapters also use TCP.
     static let allCases: [BackendKind] = [.memory, .memoryWithFiles, .unixSocket]
     static let allCasesWithTCP = allCases + [.tcp]
 
-    /// Creates an empty suite that only this world uses.
+    /// Creates a world with a suite that no other world uses. The suite has no values.
     func world(schema: Schema? = nil) throws -> World {
         let suite = try SuiteName("com.example.app")
         switch self {
@@ -60,7 +60,7 @@ final class World: Sendable {
         self.makeBackend = makeBackend
     }
 
-    /// Creates a suite of a new daemon.
+    /// Creates a world for a suite of a new daemon.
     fileprivate convenience init(
         served suite: SuiteName, _ transport: ServedDaemon.Transport, _ schema: Schema?
     ) throws {
@@ -83,7 +83,8 @@ final class World: Sendable {
         makeBackend()
     }
 
-    /// Returns another adapter for the suite. Without a session, it has the files of the world.
+    /// Returns another adapter for the suite. Without the argument `session`, the adapter gets a new session with the
+    /// files of the world.
     func adapter<Keys: DefaultsKeyStore>(
         _ keys: Keys, arguments: [String] = [], session: SuiteSession? = nil, timeout: Duration? = nil,
         writes: WriteMode = .confirmed

@@ -36,6 +36,7 @@ struct ClientKeys: DefaultsKeyStore {
     var recent: DefaultsKey<[String]> { .init("recent", defaultValue: ["start"], merge: .append) }
     var tags: DefaultsKey<Set<String>> { .init("tags", defaultValue: [], merge: .append) }
     var value: DefaultsKey<Int> { .init("value", defaultValue: 7) }
+    /// A key whose default is outside its limits.
     var unusable: DefaultsKey<Int> { .init("unusable", defaultValue: 5, in: 0...1) }
     var player: PlayerKeys { PlayerKeys() }
     var limited: LimitedKeys { LimitedKeys() }
@@ -59,7 +60,8 @@ struct EqualizerKeys: DefaultsKeyStore {
     var bands: DefaultsKey<[Int]> { .init(Self["bands"], defaultValue: []) }
 }
 
-/// Does something to a value in its place, and something else meanwhile.
+/// Calls the body with a value to change in place. The body can also change the setting with another adapter, so that a
+/// conflict happens.
 func change<Value>(_ value: inout Value, _ body: (inout Value) throws -> Void) rethrows {
     try body(&value)
 }

@@ -7,15 +7,15 @@ import Testing
 
 @testable import SettingsClient
 
-/// Async forms of one adapter at the same time.
+/// Async methods that run at the same time on one adapter.
 @Suite(.ownThread)
 struct ConcurrentFormsTests {
-    private let backend: SilentBackend
+    private let backend: ScriptedBackend
     private let world: World
     private let defaults: DefaultsAdapter<ClientKeys>
 
     init() throws {
-        let backend = try SilentBackend()
+        let backend = try ScriptedBackend()
         self.backend = backend
         world = World { backend }
         defaults = world.adapter()
@@ -27,18 +27,18 @@ struct ConcurrentFormsTests {
         let log = EventLog()
         let read = DispatchSemaphore(value: 0)
         backend.beforeCommit { _ in
-            log.add("in")
-            if read.wait(timeout: .now() + 120) == .timedOut { log.add("alone") }
+            log.add("writing")
+            if read.wait(timeout: .now() + 120) == .timedOut { log.add("timed out") }
         }
         let writes = (0..<20).map { number in
             Task { try await defaults.set(\.launchCount, number) }
         }
-        #expect(await log.waits(for: "in"))
+        #expect(await log.waits(for: "writing"))
         #expect(try await defaults.value(\.theme) == .light)
-        #expect(try await defaults.value(\.loginTries) == 1, "of the suite it is known that nothing is stored")
+        #expect(try await defaults.value(\.loginTries) == 1, "the suite is loaded and has no value")
         for _ in writes { read.signal() }
         for write in writes { try await write.value }
-        #expect(log.count("alone") == 0)
+        #expect(log.count("timed out") == 0)
     }
 
     @Test("A task that is cancelled before its write writes nothing")
@@ -56,11 +56,11 @@ struct ConcurrentFormsTests {
         let log = EventLog()
         let cancelled = DispatchSemaphore(value: 0)
         backend.beforeCommit { _ in
-            log.add("in")
+            log.add("writing")
             _ = cancelled.wait(timeout: .now() + 120)
         }
         let task = Task { try await defaults.set(\.launchCount, 2) }
-        #expect(await log.waits(for: "in"))
+        #expect(await log.waits(for: "writing"))
         task.cancel()
         let error = await #expect(throws: DefaultsError.self) { try await task.value }
         if case .kept? = error {} else { Issue.record("\(String(describing: error))") }
@@ -71,12 +71,12 @@ struct ConcurrentFormsTests {
 
     @Test
     @MainActor
-    func `A write enters the queue before its task waits`() async throws {
+    func `A write enters the queue before its task suspends`() async throws {
         try await defaults.ready()
         let gate = DispatchSemaphore(value: 0)
         backend.beforeCommit { _ in _ = gate.wait(timeout: .now() + 120) }
         for number in 1...20 {
-            // Runs here up to its first suspension.
+            // The task runs on this thread until its first suspension.
             let task = Task.immediate { try await defaults.set(\.launchCount, number) }
             #expect(defaults.core.session.hasUnsentWrites && defaults.launchCount == number)
             gate.signal()
@@ -84,7 +84,7 @@ struct ConcurrentFormsTests {
         }
     }
 
-    @Test("Hundreds of concurrent updates cause no conflict and are each sent once")
+    @Test("400 concurrent updates cause no conflict, and each update is sent once")
     func concurrentUpdates() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<400 {

@@ -19,7 +19,7 @@ struct ConflictTests {
             two.remove(\.visits)
             visits -= 1
         }
-        #expect(one.visits == -1, "the start is the default again")
+        #expect(one.visits == -1, "without a stored value, the sum starts from the default")
         change(&one.meters) { meters in
             two.meters = 1.5
             meters += 2
@@ -59,11 +59,11 @@ struct ConflictTests {
             two.recent = ["y"]
             recent.removeFirst()
         }
-        #expect(one.recent == ["y"], "taking away is not appending")
+        #expect(one.recent == ["y"], "removing an element cannot be merged as appended elements")
         #expect(world.drainIssues().map(\.error.isConflict) == [true])
     }
 
-    @Test("With .union, a conflict adds the local elements to the new set", arguments: BackendKind.allCases)
+    @Test("With .append, a conflict adds the local elements of a set to the new set", arguments: BackendKind.allCases)
     func sets(_ kind: BackendKind) throws {
         let world = try kind.world()
         let (one, two) = (world.adapter(), world.adapter())
@@ -73,7 +73,7 @@ struct ConflictTests {
             tags.formUnion(["a", "c"])
         }
         #expect(one.tags == ["a", "c", "d"])
-        #expect(one["tags"].array == ["a", "c", "d"], "in canonical order")
+        #expect(one["tags"].array == ["a", "c", "d"], "a set is stored as an array in canonical order")
         #expect(world.drainIssues() == [])
     }
 
@@ -187,7 +187,7 @@ struct ConflictTests {
         #expect(world.drainIssues() == [])
     }
 
-    @Test("Counting with .sum loses nothing, from eight threads in two programs", arguments: BackendKind.allCases)
+    @Test("Increments with .sum by eight threads in two programs are never lost", arguments: BackendKind.allCases)
     func counting(_ kind: BackendKind) async throws {
         let world = try kind.world()
         let programs = [world.adapter(), world.adapter()]

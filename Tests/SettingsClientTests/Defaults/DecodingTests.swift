@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.ownThread, .serialized)
 struct DecodingTests {
-    /// Counts how often it is decoded.
+    /// A value that counts how often values of its type are decoded.
     struct Window: Codable, Hashable, DefaultsSerializable {
         static let decodes = Atomic(0)
         var width: Int
@@ -25,16 +25,16 @@ struct DecodingTests {
     }
 
     @Test(
-        "A value is decoded once per revision, for all names and all reads of the key", arguments: BackendKind.allCases)
+        "A value is decoded once per revision, for all forms of access to the key", arguments: BackendKind.allCases)
     func once(_ kind: BackendKind) async throws {
         let world = try kind.world()
         let (defaults, other) = (world.adapter(Keys()), world.adapter(Keys()))
-        let loose = DefaultsKey<Window?>("window")
+        let undeclared = DefaultsKey<Window?>("window")
         func readEverywhere(_ width: Int?) {
             for _ in 0..<10 {
                 #expect(defaults[\.window]?.width == width)
                 #expect(defaults.window?.width == width)
-                #expect(defaults[key: loose]?.width == width)
+                #expect(defaults[key: undeclared]?.width == width)
                 #expect(defaults[key: DefaultsKey<Window?>("window")]?.width == width)
                 #expect(defaults[key: Keys().window]?.width == width)
             }

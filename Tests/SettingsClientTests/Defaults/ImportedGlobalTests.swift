@@ -7,7 +7,7 @@ import let ExportingKit.Defaults
 
 @Suite(.ownThread)
 struct ImportedGlobalTests {
-    @Test("A global that is imported by name shadows the ready-made Defaults")
+    @Test("A global that is imported by name shadows the Defaults of SettingsClient")
     func shadowing() {
         Defaults.uses += 1
         let imported: DefaultsAdapter<KitKeys> = Defaults

@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.ownThread)
 struct IssueTests {
-    @Test("A value beyond the key's limits is not stored, and reported", arguments: BackendKind.allCases)
+    @Test("A value beyond the key's limits is reported and not stored", arguments: BackendKind.allCases)
     func limits(_ kind: BackendKind) throws {
         let world = try kind.world()
         let defaults = world.adapter()
@@ -49,7 +49,7 @@ struct IssueTests {
     }
 
     @Test(
-        "A stored value of another kind is read as the default, reported once, and not overwritten in place",
+        "A stored value of another type is reported once, read as the default, and kept by a change in place",
         arguments: BackendKind.allCases)
     func unreadable(_ kind: BackendKind) throws {
         let world = try kind.world()
@@ -65,7 +65,9 @@ struct IssueTests {
         #expect(world.drainIssues() == [])
     }
 
-    @Test("A key with an invalid name has its default and cannot be stored", arguments: BackendKind.allCases)
+    @Test(
+        "A key whose default is outside its limits has its default and cannot be stored",
+        arguments: BackendKind.allCases)
     func unusable(_ kind: BackendKind) throws {
         let world = try kind.world()
         let defaults = world.adapter()
@@ -108,7 +110,7 @@ struct IssueTests {
         let world = World { backend }
         let defaults = world.adapter()
         for _ in 0..<1000 { #expect(defaults.launchCount == 0) }
-        #expect((1..<100).contains(world.drainIssues().count), "not one for each read")
+        #expect((1..<100).contains(world.drainIssues().count), "only some of the 1000 reads report an issue")
         defaults.launchCount = 1
         defaults.launchCount += 1
         defaults[\.launchCount] ?= 1

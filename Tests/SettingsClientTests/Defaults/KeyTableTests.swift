@@ -7,7 +7,8 @@ import Testing
 
 @testable import SettingsClient
 
-/// What a key is told apart from others by: its name to the byte, its type, and its rules.
+/// The table of resolved keys. Keys share a resolved key if the bytes of their names, their types and their rules are
+/// equal. The rules are the limits, the description and the mark as a secret, but not the default.
 @Suite(.ownThread)
 struct KeyTableTests {
     struct Keys: DefaultsKeyStore {
@@ -39,12 +40,12 @@ struct KeyTableTests {
             .init("n", defaultValue: 0, secret: true),
             .init("n", defaultValue: 0, description: "a number"),
         ]
-        let found = keys.map { table.resolve($0) }
-        #expect(Set(found.map(ObjectIdentifier.init)).count == keys.count)
-        for (key, resolved) in zip(keys, found) { #expect(table.resolve(key) === resolved) }
+        let resolvedKeys = keys.map { table.resolve($0) }
+        #expect(Set(resolvedKeys.map(ObjectIdentifier.init)).count == keys.count)
+        for (key, resolved) in zip(keys, resolvedKeys) { #expect(table.resolve(key) === resolved) }
     }
 
-    @Test("Names that differ in one byte are distinct, and so are types under one name")
+    @Test("Keys whose names differ in one byte are distinct, and keys with one name and different types are distinct")
     func names() {
         let defaults = DefaultsAdapter.inMemory(keyStore: Keys())
         let names = ["n", "na", "\u{E9}", "e\u{301}", "12345678", "123456789", "1234567812345678"]
@@ -78,9 +79,9 @@ struct KeyTableTests {
             for round in 0..<500 {
                 let number = (round * 7 + thread) % 500
                 let key = DefaultsKey<Int>("limited \(number)", defaultValue: 0, in: 0...number)
-                let isRight =
+                let areValuesExpected =
                     defaults[\.[numbered: number]] == number && defaults[key: key] == 0 && defaults[\.count] == 0
-                if !isRight { mistakes.add(1, ordering: .relaxed) }
+                if !areValuesExpected { mistakes.add(1, ordering: .relaxed) }
             }
         }
         #expect(mistakes.load(ordering: .relaxed) == 0)

@@ -9,12 +9,13 @@ struct LaunchArgumentsTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let arguments: [String]
         let key: String
-        let forms: [JSONValue]
+        /// The values that the argument can mean, for different types of the key.
+        let candidates: [JSONValue]
 
-        init(_ arguments: String, _ key: String, _ forms: JSONValue...) {
+        init(_ arguments: String, _ key: String, _ candidates: JSONValue...) {
             self.arguments = arguments.split(separator: " ").map(String.init)
             self.key = key
-            self.forms = forms
+            self.candidates = candidates
         }
 
         var testDescription: String { arguments.joined(separator: " ") }
@@ -64,7 +65,7 @@ struct LaunchArgumentsTests {
     }
 
     @Test("Each spelling of a launch argument is read as each type that it can express", arguments: rows)
-    func forms(_ row: Row) {
-        #expect(LaunchArguments(row.arguments).candidates(for: row.key) == row.forms)
+    func candidates(_ row: Row) {
+        #expect(LaunchArguments(row.arguments).candidates(for: row.key) == row.candidates)
     }
 }

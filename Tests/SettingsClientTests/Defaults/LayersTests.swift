@@ -19,12 +19,12 @@ struct LayersTests {
         #expect(defaults.hasKey(\.loginTries) && !defaults.isSet(\.loginTries))
         defaults.register(defaults: ["launchCount": 5])
         #expect(defaults.hasKey(\.launchCount) && !defaults.isSet(\.launchCount))
-        let loose = DefaultsKey<Int?>("loose")
-        #expect(!defaults.hasKey(key: loose) && !defaults.isSet(key: loose))
-        defaults[key: loose] = 1
-        #expect(defaults.hasKey(key: loose) && defaults.isSet(key: loose))
-        defaults.remove(key: loose)
-        #expect(!defaults.hasKey(key: loose))
+        let undeclared = DefaultsKey<Int?>("undeclared")
+        #expect(!defaults.hasKey(key: undeclared) && !defaults.isSet(key: undeclared))
+        defaults[key: undeclared] = 1
+        #expect(defaults.hasKey(key: undeclared) && defaults.isSet(key: undeclared))
+        defaults.remove(key: undeclared)
+        #expect(!defaults.hasKey(key: undeclared))
     }
 
     @Test("A default of the schema is read, but the key is not set", arguments: BackendKind.allCases)
@@ -43,7 +43,7 @@ struct LayersTests {
         other.launchCount += 1
         #expect(other.isSet(\.launchCount) && other.launchCount == 1)
         other.register(defaults: ["theme": "dark"])
-        #expect(other.theme == .dark, "what is registered lies over the schema's default")
+        #expect(other.theme == .dark, "a registered default overrides the default of the schema")
         #expect(world.drainIssues() == [])
     }
 
@@ -100,15 +100,15 @@ struct LayersTests {
     @Test(
         "An invalid registered default is reported, and the next layer is used",
         arguments: BackendKind.allCases)
-    func unfitRegistered(_ kind: BackendKind) throws {
+    func invalidRegistered(_ kind: BackendKind) throws {
         let world = try kind.world()
         let defaults = world.adapter()
         defaults.register(defaults: ["launchCount": "many", "": 1])
         #expect(defaults.launchCount == 0)
         #expect(defaults.launchCount == 0)
-        #expect(world.drainIssues().map(\.key) == ["", "launchCount"], "once, not at each read")
+        #expect(world.drainIssues().map(\.key) == ["", "launchCount"], "reported once, not at each read")
         defaults.launchCount += 1
-        #expect(defaults.launchCount == 1, "what is registered stands in nobody's way")
+        #expect(defaults.launchCount == 1, "the invalid registered default does not prevent writes")
         defaults["launchCount"] = "many"
         let withArgument = world.adapter(arguments: ["-launchCount", "3"])
         #expect(withArgument.launchCount == 3)
@@ -126,13 +126,13 @@ struct LayersTests {
         #expect(defaults.theme == .dark && defaults.username == nil)
         #expect(defaults["skipLogin"].bool == true && defaults["loginTries"].int == 3)
         defaults.loginTries = 9
-        #expect(defaults.loginTries == 3, "as long as the program runs")
-        #expect(world.adapter().loginTries == 9, "it was stored all the same")
+        #expect(defaults.loginTries == 3, "the launch argument overrides the stored value while the program runs")
+        #expect(world.adapter().loginTries == 9, "the setter has stored its value")
         #expect(world.drainIssues() == [])
     }
 
     @Test("A launch argument that is invalid for the key is ignored", arguments: BackendKind.allCases)
-    func unfitArguments(_ kind: BackendKind) throws {
+    func invalidArguments(_ kind: BackendKind) throws {
         let defaults = try kind.world().adapter(arguments: [
             "-skipLogin", "perhaps", "-loginTries", "many", "-player.volume", "2", "-theme", "blue",
         ])

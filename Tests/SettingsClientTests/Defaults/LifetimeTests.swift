@@ -21,7 +21,7 @@ struct LifetimeTests {
             #expect(defaults[\.[index]] == index % 4)
         }
         for index in 0..<100 {
-            #expect(defaults[\.[limit: index]] == index, "each is the default of its own key")
+            #expect(defaults[\.[limit: index]] == index, "each key path has the default of its own key")
             defaults[\.[index]] += 0
         }
         #expect(defaults.core.keys.count <= 2 * KeyTable.capacity)
@@ -66,7 +66,7 @@ struct LifetimeTests {
                 let adapter = thread % 2 == 0 ? reader : writer
                 while !isDone.load(ordering: .acquiring) {
                     let number = adapter[\.launchCount]
-                    #expect(number >= last, "values never go back")
+                    #expect(number >= last, "a reader never sees an older value after a newer value")
                     last = number
                     _ = adapter.username
                     #expect(adapter.libraries.count < 7)

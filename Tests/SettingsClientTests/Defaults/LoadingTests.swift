@@ -7,15 +7,15 @@ import Testing
 @testable import SettingsClient
 @testable import SettingsClientCompatibility
 
-/// Callers that wait for a suite that cannot be loaded.
+/// The load of the suite, and callers that wait for it.
 @Suite(.ownThread)
 struct LoadingTests {
-    private let backend: SilentBackend
+    private let backend: ScriptedBackend
     private let world: World
     private let defaults: DefaultsAdapter<ClientKeys>
 
     init() throws {
-        let backend = try SilentBackend()
+        let backend = try ScriptedBackend()
         self.backend = backend
         world = World { backend }
         defaults = world.adapter()
@@ -23,7 +23,7 @@ struct LoadingTests {
 
     @Test
     func `A setter does not load the suite before its write is confirmed`() throws {
-        backend.isAway = true
+        backend.isServerUnreachable = true
         let defaults = world.adapter(timeout: .milliseconds(50))
         defaults.launchCount = 1
         // On a busy machine, the attempt may begin after the timeout.
@@ -33,7 +33,7 @@ struct LoadingTests {
     }
 
     @Test
-    func `The suite is loaded after the answer to a kept write, which is applied once`() async throws {
+    func `A write in the outbox is sent before the suite is loaded, and is applied once`() async throws {
         let directory = try TemporaryDirectory()
         let owner = FileOwner(server: "memory", suite: backend.suite)
         let change = PendingChange(
@@ -62,7 +62,7 @@ struct LoadingTests {
         let defaults = world.adapter(writes: .background)
         backend.duringLoad {
             defaults.launchCount = 1
-            // The client thread has time to send the write.
+            // Waits until the client thread has run five further tasks, so that it could have sent the write.
             for _ in 0..<5 {
                 let done = Promise<Void>()
                 ClientThread.shared.execute { done.fulfill(()) }
@@ -78,31 +78,31 @@ struct LoadingTests {
     @Test
     func `After a failed load, getters return defaults at once, and the client retries in the background`() async throws
     {
-        backend.isAway = true
+        backend.isServerUnreachable = true
         #expect(defaults.launchCount == 0)
         let start = ContinuousClock.now
         for _ in 0..<1000 { #expect(defaults.theme == .light && defaults["launchCount"].value == nil) }
         #expect(ContinuousClock.now - start < .seconds(10))
         #expect(await backend.log.waits(for: "load", times: 3))
-        backend.isAway = false
+        backend.isServerUnreachable = false
         try eventually { defaults.core.session.isLoaded }
         defaults.launchCount = 4
         #expect(defaults.launchCount == 4)
     }
 
     @Test
-    func `After a confirmed write the suite is loaded in the background`() async throws {
-        backend.isAway = true
+    func `After a confirmed write, the suite is loaded in the background`() async throws {
+        backend.isServerUnreachable = true
         #expect(defaults.launchCount == 0)
-        backend.isAway = false
+        backend.isServerUnreachable = false
         defaults.launchCount = 4
         try eventually { defaults.core.session.isLoaded }
         #expect(defaults.launchCount == 4)
     }
 
-    @Test("Async forms at the same time share an attempt to load; a later form makes another attempt")
+    @Test("Async methods at the same time share an attempt to load, and a later call makes another attempt")
     func sharedAttempt() async {
-        backend.isAway = true
+        backend.isServerUnreachable = true
         await withTaskGroup(of: Bool.self) { group in
             for _ in 0..<50 {
                 group.addTask { [defaults] in (try? await defaults.ready()) == nil }
@@ -113,18 +113,18 @@ struct LoadingTests {
         let count = backend.log.count("load")
         await #expect(throws: DefaultsError.self) { try await defaults.ready() }
         #expect(backend.log.count("load") > count)
-        backend.isAway = false
+        backend.isServerUnreachable = false
         await #expect(throws: Never.self) { try await defaults.ready() }
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `A server that announces more pages without progress is not asked again`() async throws {
+    func `A server that announces more pages but sends no change gets no further request`() async throws {
         try await defaults.ready()
         let cursor = try #require(defaults.core.session.cursor)
         let scope = ObservedChanges.Scope.several(
             schemas: [SuiteRevision(suite: backend.suite, revision: .zero)], dropped: [], missing: [])
-        backend.answer(news: .changes(ObservedChanges(scope, cursor: cursor, changes: [], hasMore: true)))
+        backend.setChanges(.changes(ObservedChanges(scope, cursor: cursor, changes: [], hasMore: true)))
         await #expect(throws: DefaultsError.self) { try await defaults.synchronize() }
-        #expect(backend.log.count("news") == 1)
+        #expect(backend.log.count("changes") == 1)
     }
 }

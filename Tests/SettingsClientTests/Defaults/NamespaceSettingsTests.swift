@@ -18,9 +18,14 @@ private enum Other {
     enum Account: DefaultsNamespace {
         enum Key: String { case email }
     }
+
+    enum Renamed: DefaultsNamespace {
+        static let namespace = "other.account"
+        enum Key: String { case email }
+    }
 }
 
-/// What is used by many threads.
+/// A global constant must be `Sendable`, because any thread can use it.
 private let accountSettings = sharedSettings.namespace(Settings.Account.self)
 
 @Suite(.ownThread)
@@ -51,7 +56,13 @@ struct NamespaceSettingsTests {
         #expect(!Account.isSet(forKey: .email) && Account.isSet(forKey: .tries))
     }
 
-    @Test("Two types that claim one namespace are refused, not merged", arguments: BackendKind.allCases)
+    @Test("The name of a key starts with the name of its type, or with the namespace that the type declares")
+    func names() {
+        #expect(Settings.Account.name(of: .isUserLoggedIn) == "Account.isUserLoggedIn")
+        #expect(Other.Renamed.name(of: .email) == "other.account.email")
+    }
+
+    @Test("A second type with the namespace of another type is refused", arguments: BackendKind.allCases)
     func conflicts(_ kind: BackendKind) throws {
         let world = try kind.world()
         let defaults = world.adapter()

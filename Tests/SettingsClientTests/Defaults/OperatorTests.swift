@@ -20,7 +20,7 @@ struct OperatorTests {
         defaults.nickname ?= nil
         #expect(!defaults.isSet(\.nickname))
         defaults.theme ?= .light
-        #expect(defaults.isSet(\.theme), "a default is not stored")
+        #expect(defaults.isSet(\.theme), "?= stores a value that is equal to the default, because no value is stored")
         #expect(world.drainIssues() == [])
     }
 
@@ -39,7 +39,7 @@ struct OperatorTests {
     }
 
     @Test("The daemon decides whether ?= stores a value", arguments: BackendKind.allCases)
-    func decidedThere(_ kind: BackendKind) throws {
+    func decidedByDaemon(_ kind: BackendKind) throws {
         let world = try kind.world()
         let (one, two) = (world.adapter(), world.adapter())
         #expect(one.username == nil)

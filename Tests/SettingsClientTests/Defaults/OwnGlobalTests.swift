@@ -4,13 +4,13 @@ import SettingsClientTesting
 import TestSupport
 import Testing
 
-// As a program writes it: no other file of these tests does, and there the ready-made one is meant.
+// A global of this file, which shadows the global `Defaults` of SettingsClient.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 private let Defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
 
 @Suite(.ownThread)
 struct OwnGlobalTests {
-    @Test("A global of the module shadows the ready-made Defaults")
+    @Test("A global of the module shadows the Defaults of SettingsClient")
     func shadowing() {
         Defaults.launchCount += 1
         Defaults[\.username] = "me"
@@ -18,7 +18,7 @@ struct OwnGlobalTests {
         #expect(own.launchCount == 1 && own.username == "me")
     }
 
-    @Test("A property that names it uses its suite")
+    @Test("A property with the global of the module uses the suite of this global")
     func property() {
         struct Player {
             @SwiftyUserDefault(keyPath: \.player.volume, in: Defaults) var volume

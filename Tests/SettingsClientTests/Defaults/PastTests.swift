@@ -4,10 +4,10 @@ import SettingsClientCompatibility
 import TestSupport
 import Testing
 
-/// Values as they were, and putting them back.
+/// Past values of settings, the history, undo and restore.
 @Suite(.ownThread)
 struct PastTests {
-    @Test("A key is read as it was, at a commit and at an instant", arguments: BackendKind.allCases)
+    @Test("The past value of a key is read at a revision and at an instant", arguments: BackendKind.allCases)
     func values(_ kind: BackendKind) async throws {
         let defaults = try kind.world().adapter()
         #expect(try await defaults.value(\.theme, at: .revision(0)) == .light)
@@ -33,7 +33,9 @@ struct PastTests {
         #expect(negative?.description.hasSuffix("the revision must be at least 0 (got -1)") == true)
     }
 
-    @Test("Neither the command line nor what is stored now shows in the past", arguments: BackendKind.allCases)
+    @Test(
+        "A past value depends neither on launch arguments nor on the value that is stored now",
+        arguments: BackendKind.allCases)
     func layers(_ kind: BackendKind) async throws {
         let world = try kind.world()
         let defaults = world.adapter(arguments: ["-launchCount", "9"])
@@ -68,7 +70,8 @@ struct PastTests {
         #expect(try await defaults.history(of: \.username).isEmpty)
     }
 
-    @Test("What changed is undone by its commit, and redone; with a reason", arguments: BackendKind.allCases)
+    @Test(
+        "A commit is undone by its revision, with a note, and the undo can be undone", arguments: BackendKind.allCases)
     func undo(_ kind: BackendKind) async throws {
         let world = try kind.world()
         let defaults = world.adapter()
@@ -114,7 +117,9 @@ struct PastTests {
         #expect(try await defaults.diff(from: then).isEmpty)
     }
 
-    @Test("A restore skips and reports a value that the current schema refuses", arguments: BackendKind.allCases)
+    @Test(
+        "A restore of a value that the current schema refuses throws an error and changes nothing",
+        arguments: BackendKind.allCases)
     func conflict(_ kind: BackendKind) async throws {
         let world = try kind.world()
         let defaults = world.adapter()
@@ -148,10 +153,10 @@ struct PastTests {
     }
 
     @Test("A restore without a daemon changes nothing and throws")
-    func away() async throws {
+    func withoutDaemon() async throws {
         let (defaults, backend) = try BackendKind.memory.world().interruptedAdapter(ClientKeys())
         try await defaults.set(\.theme, .dark)
-        backend.isAway = true
+        backend.isServerUnreachable = true
         let error = await #expect(throws: DefaultsError.self) { try await defaults.restore(to: .revision(0)) }
         guard case .unreachable = error else {
             Issue.record("\(String(describing: error))")

@@ -6,18 +6,20 @@ import Testing
 @testable import SettingsClient
 @testable import SettingsHTTP
 
-/// The global `Defaults`, each time in a process of its own, with an environment of its own.
+/// The global `Defaults` of SettingsClient, which reads its server and its suite from the environment. Each test runs
+/// in a child process with its own environment.
 @Suite(.ownThread)
 struct ReadyMadeTests {
-    @Test("The ready-made Defaults use the address in the environment")
+    @Test("The Defaults of SettingsClient use the address in the environment")
     func environment() async {
         await #expect(processExitsWith: .success) {
-            exit(try ReadyMadeTests.areWhereTheEnvironmentSays() ? EXIT_SUCCESS : EXIT_FAILURE)
+            exit(try ReadyMadeTests.usesServerOfEnvironment() ? EXIT_SUCCESS : EXIT_FAILURE)
         }
     }
 
-    /// A function of its own, so that the daemon is gone when the process ends.
-    private static func areWhereTheEnvironmentSays() throws -> Bool {
+    /// Returns true if writes to `Defaults` reach the daemon and the suite in the environment. The body is a function,
+    /// so that the daemon is deallocated, and thereby stopped, before `exit`.
+    private static func usesServerOfEnvironment() throws -> Bool {
         let directory = try TemporaryDirectory()
         let daemon = try DaemonProcess(data: directory.path + "/data")
         setenv("SETTINGS_URL", "http://127.0.0.1:\(daemon.port)", 1)
@@ -30,7 +32,7 @@ struct ReadyMadeTests {
         return try client.send(.setting(key, in: suite)).value == 2 && Defaults.launchCount == 2
     }
 
-    @Test("With SETTINGS_URL=memory:, the ready-made Defaults are in memory")
+    @Test("With SETTINGS_URL=memory:, the Defaults of SettingsClient are in memory")
     func memory() async {
         await #expect(processExitsWith: .success) {
             setenv("SETTINGS_URL", "memory:", 1)
@@ -80,18 +82,19 @@ struct ReadyMadeTests {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             _ = DefaultsAdapter(suite: "my app", keyStore: DefaultsKeys(), writes: .confirmed)
         }
-        let said = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
-        #expect(said.contains("ReadyMadeTests.swift"))
+        let message = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+        #expect(message.contains("ReadyMadeTests.swift"))
         #expect(
-            said.contains(
+            message.contains(
                 "cannot use \"my app\" as the name of a suite: a suite name must consist of A-Z a-z 0-9 . _ -, but character 3"
             ))
     }
 
     struct Row: Sendable, CustomTestStringConvertible {
         let environment: ProgramEnvironment
+        /// The expected name of the suite.
         let suite: String
-        /// Why there is no backend; nil if there is one.
+        /// The reason why the environment is invalid. Nil if it is valid.
         let refusal: String?
 
         init(

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.ownThread)
 struct RunTimeKeysTests {
-    /// Processor time of this thread, which does not depend on what else the machine does.
+    /// Returns the CPU time of this thread in seconds. Other processes do not affect the CPU time.
     private func seconds(_ body: () -> Void) -> Double {
         func now() -> Double {
             var time = timespec()
@@ -18,9 +18,10 @@ struct RunTimeKeysTests {
         return now() - start
     }
 
-    @Test("The first read of a key costs the same whether a thousand keys were read before or sixteen thousand")
+    @Test("The first read of a key takes the same time after 1000 and after 16,000 other keys")
     func linear() {
-        func cost(of count: Int) -> Double {
+        /// Returns the average seconds of a first read of `count` keys.
+        func secondsPerRead(of count: Int) -> Double {
             let defaults = DefaultsAdapter.inMemory(keyStore: DefaultsKeys())
             return seconds {
                 for number in 0..<count {
@@ -28,9 +29,10 @@ struct RunTimeKeysTests {
                 }
             } / Double(count)
         }
-        _ = cost(of: 100)
-        let (few, many) = (cost(of: 1000), cost(of: 16_000))
-        #expect(many < 4 * few, "\(many) s each, and \(few) s of few")
+        // The first call is a warm-up.
+        _ = secondsPerRead(of: 100)
+        let (few, many) = (secondsPerRead(of: 1000), secondsPerRead(of: 16_000))
+        #expect(many < 4 * few, "\(many) s for each of 16,000 keys, and \(few) s for each of 1000 keys")
     }
 
     @Test("Each key has its own value and default among thousands")

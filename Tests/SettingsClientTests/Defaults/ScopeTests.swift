@@ -13,34 +13,34 @@ struct ScopeTests {
         let world = try kind.world()
         let defaults = world.adapter()
         let player = defaults.player
-        let loose = DefaultsKey<Double>("player.volume", defaultValue: 0.5)
+        let undeclared = DefaultsKey<Double>("player.volume", defaultValue: 0.5)
         let log = EventLog()
         let observations = [
             player.observe(\.volume) { log.add("\($0.oldValue as Any) \($0.newValue)") },
-            player.observe(key: loose) { log.add("loose \($0.newValue)") },
+            player.observe(key: undeclared) { log.add("undeclared \($0.newValue)") },
             player.observe(\.volume, \.queue) { log.add("both \($0.key)") },
         ]
         var updates = player.updates(of: \.volume).makeAsyncIterator()
-        #expect(!player.hasKey(\.volume) && !player.isSet(\.volume) && !player.hasKey(key: loose))
+        #expect(!player.hasKey(\.volume) && !player.isSet(\.volume) && !player.hasKey(key: undeclared))
         try await player.set(\.volume, 0.75)
-        #expect(player.hasKey(\.volume) && player.isSet(key: loose))
+        #expect(player.hasKey(\.volume) && player.isSet(key: undeclared))
         #expect(try await player.value(\.volume) == 0.75)
-        #expect(try await player.value(key: loose) == 0.75)
+        #expect(try await player.value(key: undeclared) == 0.75)
         #expect(await updates.next()?.newValue == 0.75)
         try await player.update(\.volume) { $0 += 0.125 }
-        #expect(player.volume == 0.875 && defaults[key: loose] == 0.875)
+        #expect(player.volume == 0.875 && defaults[key: undeclared] == 0.875)
         #expect(try await !player.setIfAbsent(\.volume) { 0 })
         player.remove(\.volume)
-        #expect(try await player.setIfAbsent(key: loose) { 0.25 })
+        #expect(try await player.setIfAbsent(key: undeclared) { 0.25 })
         #expect(player[\.volume] == 0.25 && player.equalizer[\.bass] == 0)
-        player.remove(key: loose)
+        player.remove(key: undeclared)
         #expect(!player.isSet(\.volume))
         #expect(await log.waits(for: "Optional(0.25) 0.5"))
         #expect(observations.count == 3)
         #expect(world.drainIssues() == [])
     }
 
-    /// Keys whose names come from the instance.
+    /// Keys whose names depend on the instance of the store.
     struct UserKeys: DefaultsKeyStore {
         var user = "nobody"
         var evaluations = EventLog()
@@ -105,19 +105,21 @@ struct ScopeTests {
         #expect(keys.evaluations.all.filter { $0 == "desk of joe" }.count == 2)
     }
 
-    struct Forgetful: DefaultsKeyStore {
+    /// A store without a prefix of its own.
+    struct WithoutPrefix: DefaultsKeyStore {
         let size = DefaultsKey<Int>(Self["size"], defaultValue: 1)
     }
 
-    struct Repeating: DefaultsKeyStore {
+    /// A store with the same prefix as the store that contains it.
+    struct WithOuterPrefix: DefaultsKeyStore {
         static let prefix = "outer"
         let size = DefaultsKey<Int>(Self["size"], defaultValue: 1)
     }
 
     struct Outer: DefaultsKeyStore {
         static let prefix = "outer"
-        var forgetful: Forgetful { Forgetful() }
-        var repeating: Repeating { Repeating() }
+        var withoutPrefix: WithoutPrefix { WithoutPrefix() }
+        var withOuterPrefix: WithOuterPrefix { WithOuterPrefix() }
         var middle: Middle { Middle() }
     }
 
@@ -126,45 +128,47 @@ struct ScopeTests {
         var partial: Partial { Partial() }
     }
 
+    /// A store whose prefix does not begin with the prefix of the store that contains it.
     struct Partial: DefaultsKeyStore {
         static let prefix = "partial"
         let size = DefaultsKey<Int>(Self["size"], defaultValue: 1)
     }
 
-    struct StoredForgetful: DefaultsKeyStore { let forgetful = Forgetful() }
+    struct StoringWithoutPrefix: DefaultsKeyStore { let withoutPrefix = WithoutPrefix() }
 
-    struct StoredRepeating: DefaultsKeyStore {
+    struct StoringWithOuterPrefix: DefaultsKeyStore {
         static let prefix = "outer"
-        let repeating = Repeating()
+        let withOuterPrefix = WithOuterPrefix()
     }
 
     @Test
     func `A stored nested store without its own prefix ends a debug build when the adapter is created`() async {
-        await #expect(processExitsWith: .failure) { _ = DefaultsAdapter.inMemory(keyStore: StoredForgetful()) }
-        await #expect(processExitsWith: .failure) { _ = DefaultsAdapter.inMemory(keyStore: StoredRepeating()) }
+        await #expect(processExitsWith: .failure) { _ = DefaultsAdapter.inMemory(keyStore: StoringWithoutPrefix()) }
+        await #expect(processExitsWith: .failure) { _ = DefaultsAdapter.inMemory(keyStore: StoringWithOuterPrefix()) }
     }
 
     @Test
     func `A computed nested store without its own prefix ends a debug build at its first use`() async {
         await #expect(processExitsWith: .failure) {
-            _ = DefaultsAdapter.inMemory(keyStore: Outer()).forgetful.size
+            _ = DefaultsAdapter.inMemory(keyStore: Outer()).withoutPrefix.size
         }
         await #expect(processExitsWith: .failure) {
-            _ = DefaultsAdapter.inMemory(keyStore: Outer()).repeating.size
+            _ = DefaultsAdapter.inMemory(keyStore: Outer()).withOuterPrefix.size
         }
     }
 
     @Test
     func `A schema with keys of a nested store without its own prefix is not published`() async throws {
         let defaults = DefaultsAdapter.inMemory(keyStore: Outer())
-        let forgetful = try await #require(throws: DefaultsError.self) {
-            try await defaults.publishSchema { \.forgetful.size }
+        let withoutPrefix = try await #require(throws: DefaultsError.self) {
+            try await defaults.publishSchema { \.withoutPrefix.size }
         }
-        #expect("\(forgetful)".contains("size is the key of a store nested in Outer, but its name lacks the prefix"))
-        let repeating = try await #require(throws: DefaultsError.self) {
-            try await defaults.publishSchema { \.repeating.size }
+        #expect(
+            "\(withoutPrefix)".contains("size is the key of a store nested in Outer, but its name lacks the prefix"))
+        let withOuterPrefix = try await #require(throws: DefaultsError.self) {
+            try await defaults.publishSchema { \.withOuterPrefix.size }
         }
-        #expect("\(repeating)".contains("outer.size is the key of a store nested in Outer"))
+        #expect("\(withOuterPrefix)".contains("outer.size is the key of a store nested in Outer"))
         let partial = try await #require(throws: DefaultsError.self) {
             try await defaults.publishSchema { \.middle.partial.size }
         }

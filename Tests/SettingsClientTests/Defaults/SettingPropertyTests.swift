@@ -8,7 +8,7 @@ import Testing
 
 private let shared = DefaultsAdapter.inMemory(keyStore: ClientKeys())
 
-/// The forms that a program declares.
+/// Each form of declaring a setting as a property.
 private struct Appearance {
     @Setting(\.theme, in: shared) var theme
     @Setting(\.player.volume, in: shared, options: .cached) var volume: Double
@@ -18,7 +18,8 @@ private struct Appearance {
     @SwiftyUserDefault(keyPath: \.ofProgram, in: Defaults) var ofProgram
 }
 
-/// Places where `@Setting var` does not compile, so that a `Setting` constant is used.
+/// Declarations where `@Setting var` does not compile: static properties and properties of a `Sendable` class. They are
+/// `Setting` constants instead.
 private final class Model: Sendable {
     static let theme = Setting(\.theme, in: shared)
     let volume = Setting(\.player.volume, in: shared)
@@ -83,7 +84,7 @@ struct SettingPropertyTests {
         #expect(world.drainIssues() == [])
     }
 
-    private struct Kept {
+    private struct CachedProperties {
         @Setting var count: Int
         @Setting var name: String?
 
@@ -93,28 +94,28 @@ struct SettingPropertyTests {
         }
     }
 
-    @Test("A cached property reads once, and writes through", arguments: BackendKind.allCases)
+    @Test("A cached property reads the setting once, and stores each assigned value", arguments: BackendKind.allCases)
     func cached(_ kind: BackendKind) async throws {
         let world = try kind.world()
         let (one, two) = (world.adapter(), world.adapter())
         two.launchCount = 1
-        let kept = Kept(one)
-        let copy = kept.$count
-        #expect(kept.count == 1 && kept.name == nil)
+        let cached = CachedProperties(one)
+        let copy = cached.$count
+        #expect(cached.count == 1 && cached.name == nil)
         two.launchCount = 2
         two.username = "me"
         try await one.synchronize()
         #expect(one.launchCount == 2 && one.username == "me")
-        #expect(kept.count == 1 && copy.value == 1 && kept.name == nil)
-        kept.count = 5
-        #expect(kept.count == 5 && copy.value == 5 && one.launchCount == 5)
+        #expect(cached.count == 1 && copy.value == 1 && cached.name == nil)
+        cached.count = 5
+        #expect(cached.count == 5 && copy.value == 5 && one.launchCount == 5)
         two.launchCount = 7
         try await one.synchronize()
-        #expect(kept.count == 5)
-        kept.count += 1
-        #expect(kept.count == 8 && one.launchCount == 8, "it is the stored value that is changed")
-        kept.$count.remove()
-        #expect(kept.count == 0)
+        #expect(cached.count == 5)
+        cached.count += 1
+        #expect(cached.count == 8 && one.launchCount == 8, "a change in place starts from the stored value")
+        cached.$count.remove()
+        #expect(cached.count == 0)
         #expect(world.drainIssues() == [])
     }
 
@@ -136,17 +137,17 @@ struct SettingPropertyTests {
     )
     func throwing() throws {
         let defaults = try BackendKind.memory.world().adapter()
-        let kept = Kept(defaults)
+        let cached = CachedProperties(defaults)
         func fail(_ count: inout Int) throws {
             count += 5
             throw Thrown()
         }
-        #expect(throws: Thrown.self) { try fail(&kept.$count.value) }
+        #expect(throws: Thrown.self) { try fail(&cached.$count.value) }
         #expect(throws: Thrown.self) { try fail(&defaults.launchCount) }
         #expect(!defaults.isSet(\.launchCount))
         // For `@Setting var`, the compiler makes the accessor, which stores the value even if the body throws. If this
         // expectation fails, a newer compiler behaves like `$count.value`; then correct the documentation of `Setting`.
-        #expect(throws: Thrown.self) { try fail(&kept.count) }
+        #expect(throws: Thrown.self) { try fail(&cached.count) }
         #expect(defaults.launchCount == 5)
     }
 
@@ -176,7 +177,7 @@ struct SettingPropertyTests {
                     visits.value += 1
                 } else {
                     let value = visits.value
-                    #expect((last...800).contains(value), "values never go back")
+                    #expect((last...800).contains(value), "a reader never sees an older value after a newer value")
                     last = value
                 }
             }

@@ -1,7 +1,7 @@
 import Foundation
 import SettingsClient
 
-// Keys as a program spells them, one of each kind that there is.
+// Keys as a program declares them: one key of each kind.
 
 extension DefaultsKeys {
     var username: DefaultsKey<String?> { .init("username") }
@@ -16,14 +16,14 @@ extension DefaultsKeys {
     var lastGameTime: DefaultsKey<Double?> { .init("lastGameTime") }
     var player: PlayerKeys { PlayerKeys() }
 
-    // Types that conform without code, and one with a bridge of its own.
+    // Types that conform to DefaultsSerializable without code, and `Color`, which has its own bridge.
     var level: DefaultsKey<Level?> { .init("level") }
     var account: DefaultsKey<Account?> { .init("account") }
     var bookmark: DefaultsKey<Bookmark?> { .init("bookmark") }
     var color: DefaultsKey<Color?> { .init("color") }
     var colors: DefaultsKey<[String: [Color?]]> { .init("colors", defaultValue: [:]) }
 
-    // Limits.
+    // Keys with limits.
     var age: DefaultsKey<Int?> { .init("age", in: 0..<150) }
     var tries: DefaultsKey<Int> { .init("tries", defaultValue: 1, in: 1...) }
     var scale: DefaultsKey<Double> { .init("scale", defaultValue: 1, in: ...2) }
@@ -37,7 +37,7 @@ enum Side: String, DefaultsDictionaryKey {
     case left, right
 }
 
-/// A key of each type that needs no conformance.
+/// A key of each type that conforms to DefaultsSerializable in SettingsKeys.
 struct TypeKeys: DefaultsKeyStore {
     let string = DefaultsKey<String>("string", defaultValue: "a")
     let int = DefaultsKey<Int>("int", defaultValue: .min)

@@ -6,7 +6,7 @@ import SettingsClientTesting
 import TestSupport
 import Testing
 
-// As a program writes it, in place of the ready-made one.
+// A global of this file, which shadows the global `Defaults` of SettingsClient.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 private let Defaults = DefaultsAdapter.inMemory(keyStore: DefaultsKeys(), log: DefaultsLog { _, _, _ in })
 
@@ -19,13 +19,12 @@ extension Settings {
 
 private struct Appearance {
     @Setting(\.theme, in: Defaults) var theme
-    @Setting(\.theme, in: Defaults, options: .cached) var kept
-    @Setting(\.theme, in: Defaults, options: .observed) var followed
+    @Setting(\.theme, in: Defaults, options: .cached) var cached
+    @Setting(\.theme, in: Defaults, options: .observed) var observed
     @SwiftyUserDefault(keyPath: \.theme, in: Defaults, options: [.cached, .observed]) var both
 }
 
-/// Every spelling of typed settings in one place, as a reader of the documentation would type it. What each of them does at
-/// the edges is the matter of the other tests.
+/// Every form of access to settings, as a reader of the documentation would type it. Other tests cover the edge cases.
 @Suite(.ownThread, .serialized)
 struct SpellingTests {
     init() {
@@ -44,16 +43,16 @@ struct SpellingTests {
 
     @Test("Settings are accessed by key path, as a member and by key")
     func access() {
-        let looseKey = DefaultsKey<String?>("color")
+        let undeclaredKey = DefaultsKey<String?>("color")
         Defaults[\.launchCount] += 1
         Defaults.launchCount += 1
-        Defaults[key: looseKey] = "red"
-        Defaults[key: looseKey]? += "dish"
+        Defaults[key: undeclaredKey] = "red"
+        Defaults[key: undeclaredKey]? += "dish"
         Defaults[\.libraries].append("x")
         Defaults[\.libraries][0] += " 2.0"
         Defaults.libraries[0].append("!")
         Defaults[\.username] = "me"
-        #expect(Defaults[\.launchCount] == 2 && Defaults.launchCount == 2 && Defaults[key: looseKey] == "reddish")
+        #expect(Defaults[\.launchCount] == 2 && Defaults.launchCount == 2 && Defaults[key: undeclaredKey] == "reddish")
         #expect(Defaults.libraries == ["x 2.0!"] && Defaults.username == "me")
         swap(&Defaults[\.launchCount], &Defaults.loginTries)
         change(&Defaults.launchCount) { $0 *= 10 }
@@ -155,13 +154,13 @@ struct SpellingTests {
         Defaults["map"] = ["a": ["b"]]
         Defaults["number"] = 3.14
         Defaults["moment"] = Date(timeIntervalSinceReferenceDate: 1)
-        Defaults["place"] = URL(fileURLWithPath: "/tmp")
+        Defaults["directory"] = URL(fileURLWithPath: "/tmp")
         Defaults["bytes"] = Data([1])
         #expect(Defaults["color"].string == "red" && Defaults["number"].int == 3 && Defaults["number"].double == 3.14)
         #expect(Defaults["number"].bool == true && Defaults["list"].array == ["a", 1, true])
         #expect(Defaults["map"].dictionary == ["a": ["b"]] && Defaults["bytes"].data == Data([1]))
         #expect(Defaults["moment"].date == Date(timeIntervalSinceReferenceDate: 1))
-        #expect(Defaults["place"].url == URL(fileURLWithPath: "/tmp") && Defaults["color"].value == "red")
+        #expect(Defaults["directory"].url == URL(fileURLWithPath: "/tmp") && Defaults["color"].value == "red")
         Defaults["color"] = nil
         #expect(Defaults["color"].string == nil && Defaults["color"].stringValue == "")
         #expect(Defaults["none"].intValue == 0 && Defaults["none"].doubleValue == 0 && !Defaults["none"].boolValue)
@@ -219,9 +218,9 @@ struct SpellingTests {
         }
         let appearance = Appearance()
         appearance.theme = .dark
-        #expect(appearance.theme == .dark && appearance.kept == .dark)
+        #expect(appearance.theme == .dark && appearance.cached == .dark)
         Model().theme.value = .light
-        #expect(appearance.followed == .light && appearance.both == .light && appearance.kept == .dark)
+        #expect(appearance.observed == .light && appearance.both == .light && appearance.cached == .dark)
     }
 
     @Test("Keys can declare limits")
@@ -238,7 +237,7 @@ struct SpellingTests {
         await #expect(throws: DefaultsError.self) { try await Defaults.set(\.port, 8080) }
     }
 
-    @Test("Settings have async forms that throw")
+    @Test("Settings have async methods that throw errors")
     func asynchronous() async throws {
         try await Defaults.set(\.launchCount, 1)
         try await Defaults.update(\.launchCount) { $0 += 1 }

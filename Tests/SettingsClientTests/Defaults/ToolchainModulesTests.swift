@@ -8,13 +8,14 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A model as apps have it. The macro writes names of the module `Observation` into this file.
+/// The model of an app. The macro `@Observable` expands to code that uses names of the module `Observation`.
 @Observable
 private final class Appearance {
     var fontSize = 12
 }
 
-/// What an app imports beside SettingsClient keeps its meaning: these uses have to compile in one file with it.
+/// SettingsClient must not change the meaning of names of other modules. These uses must compile in a file that imports
+/// SettingsClient.
 @Suite(.ownThread)
 struct ToolchainModulesTests {
     private let settings = DefaultsAdapter.inMemory(keyStore: DefaultsKeys())

@@ -1,13 +1,11 @@
-import Glibc
 import SettingsModel
-import Synchronization
 import TestSupport
 import Testing
 
 @testable import SettingsClient
 @testable import SettingsHTTP
 
-/// What a transaction reads, and what it does not send.
+/// The consistency of the values that a transaction reads, and transactions that send no write.
 @Suite(.ownThread)
 struct TransactionTests {
     private struct Failure: Error {}
@@ -27,7 +25,7 @@ struct TransactionTests {
     }
 
     @Test(arguments: BackendKind.allCases)
-    func `The reads of a transaction are of one state, also without writes`(_ kind: BackendKind) async throws {
+    func `All reads of a transaction are of one revision, also without writes`(_ kind: BackendKind) async throws {
         let defaults = try kind.world().adapter()
         defaults.launchCount = 1
         defaults.loginTries = 1
@@ -45,7 +43,7 @@ struct TransactionTests {
     }
 
     @Test(arguments: BackendKind.allCases)
-    func `A change that keeps a missing value sends nothing`(_ kind: BackendKind) async throws {
+    func `A change of a missing value through an optional chain sends no write`(_ kind: BackendKind) async throws {
         let world = try kind.world()
         let (defaults, backend) = world.interruptedAdapter(ClientKeys())
         try await defaults.update(\.username) { $0?.append("x") }
@@ -60,38 +58,33 @@ struct TransactionTests {
         #expect(!defaults.isSet(\.username))
     }
 
-    /// Notes what is asked on the thread that runs bodies of transactions.
-    private final class ThreadNoting: SuiteBackend {
+    /// A backend that logs the requests `load`, `setting`, `direct`, `commit` and `schema`, and forwards all requests.
+    private final class RequestLoggingBackend: SuiteBackend {
         private let inner: any SuiteBackend
         let log = EventLog()
-        let bodyThread = Mutex<pthread_t?>(nil)
 
         init(_ inner: any SuiteBackend) { self.inner = inner }
 
         var suite: SuiteName { inner.suite }
 
-        private func note(_ what: String) {
-            log.add(what)
-        }
-
         func load() async throws(BackendError) -> ObservedState {
-            note("load")
+            log.add("load")
             return try await inner.load()
         }
         func setting(_ key: KeyName) async throws(BackendError) -> SettingState {
-            note("setting")
+            log.add("setting")
             return try await inner.setting(key)
         }
-        func send<Output>(_ call: HistoryRequest<Output>) async throws(BackendError) -> Output {
-            note("past")
+        func send<Output>(_ call: DirectRequest<Output>) async throws(BackendError) -> Output {
+            log.add("direct")
             return try await inner.send(call)
         }
         func write(_ change: PendingChange) async throws(BackendError) -> WriteSummary {
-            note("commit")
+            log.add("commit")
             return try await inner.write(change)
         }
         func schema() async throws(BackendError) -> SchemaDocument? {
-            note("schema")
+            log.add("schema")
             return try await inner.schema()
         }
         func setSchema(
@@ -116,7 +109,7 @@ struct TransactionTests {
             \.theme; \.launchCount; \.loginTries
         }
         let world = try BackendKind.memory.world(schema: schema)
-        let backend = ThreadNoting(world.backend())
+        let backend = RequestLoggingBackend(world.backend())
         let defaults = world.adapter(ClientKeys(), session: SuiteSession(backend))
         defaults.register(defaults: ["theme": "dark", "launchCount": 3])
         var runs = 0
@@ -132,7 +125,7 @@ struct TransactionTests {
         #expect(backend.log.count("schema") > 0 && runs > 1)
     }
 
-    /// Changes something and fails then.
+    /// Appends an element and then throws an error.
     private func fail(_ list: inout [String]) throws {
         list.append("x")
         throw Failure()

@@ -3,7 +3,7 @@ import SettingsClientCompatibility
 import SettingsClientTesting
 import Testing
 
-/// Elements that a newer program stored, and changes in place by a program that does not have their cases.
+/// Elements of an enumeration that a newer program stored. The program of these tests does not have the cases.
 struct UnknownElementsTests {
     enum Feature: String, CaseIterable, DefaultsSerializable {
         case search, voice

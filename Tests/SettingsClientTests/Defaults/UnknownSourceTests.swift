@@ -4,11 +4,11 @@ import Testing
 
 @testable import SettingsClient
 
-/// Values of which it is not known if they are stored or a default of the schema.
+/// Values whose source is unknown: the client does not know if the value is stored or is the default of the schema.
 @Suite(.ownThread)
 struct UnknownSourceTests {
     @Test(arguments: BackendKind.allCases)
-    func `A registered default is read as soon as the server says that nothing is stored`(_ kind: BackendKind)
+    func `A registered default is read when the server has answered that no value is stored`(_ kind: BackendKind)
         async throws
     {
         let schema = try Schema(of: ClientKeys.self) {
@@ -18,14 +18,14 @@ struct UnknownSourceTests {
         let (defaults, backend) = world.interruptedAdapter(ClientKeys())
         defaults.register(defaults: ["theme": "dark"])
         #expect(defaults.launchCount == 0)
-        backend.isAway = true
+        backend.isServerUnreachable = true
         for _ in 0..<1000 { _ = defaults.theme }
-        #expect((1..<100).contains(world.drainIssues().count), "not every read asks")
-        backend.isAway = false
+        #expect((1..<100).contains(world.drainIssues().count), "only some of the 1000 reads send a request")
+        backend.isServerUnreachable = false
         try await defaults.synchronize()
         #expect(defaults.theme == .dark)
-        let asked = backend.counts.settings
+        let requestCount = backend.counts.settings
         #expect((0..<100).allSatisfy { _ in defaults.theme == .dark })
-        #expect(backend.counts.settings == asked && world.drainIssues() == [])
+        #expect(backend.counts.settings == requestCount && world.drainIssues() == [])
     }
 }

@@ -3,11 +3,11 @@ import SettingsClientCompatibility
 import TestSupport
 import Testing
 
-/// Keys without a name that a key can have.
+/// A key with an empty name, which is not a valid name.
 @Suite(.ownThread)
 struct UnnamedKeyTests {
     @Test
-    func `Each write to a key without a name is reported`() throws {
+    func `Each write to a key with an empty name is reported`() throws {
         let world = try BackendKind.memory.world()
         let defaults = world.adapter()
         let key = DefaultsKey<Int>("", defaultValue: 3)

@@ -145,7 +145,7 @@ struct UntypedTests {
         #expect(world.drainIssues().map(\.error.code) == [.invalidOperation])
     }
 
-    @Test("Names that were written and removed are forgotten when the table is full", arguments: BackendKind.allCases)
+    @Test("The replica drops the entries of removed keys when the key table is full", arguments: BackendKind.allCases)
     func manyNames(_ kind: BackendKind) async throws {
         let world = try kind.world()
         let defaults = world.adapter()
@@ -159,7 +159,7 @@ struct UntypedTests {
             #expect(defaults[name].int == 2)
             defaults.remove(name)
         }
-        // The answers about these writes may still be on their way.
+        // Waits for the answers to these writes.
         try await defaults.synchronize()
         for number in 0...KeyTable.capacity { _ = defaults[key: DefaultsKey<Int>("name \(number)", defaultValue: 0)] }
         let names = defaults.core.session.state.withLock { $0.replica.entries.keys.map(\.text) }
@@ -169,15 +169,15 @@ struct UntypedTests {
         #expect(world.drainIssues() == [])
     }
 
-    @Test("A number that is not finite is not stored, and reported", arguments: BackendKind.allCases)
+    @Test("A number that is not finite is reported and not stored", arguments: BackendKind.allCases)
     func nonFinite(_ kind: BackendKind) throws {
         let world = try kind.world()
         let defaults = world.adapter()
-        let nonsense = JSONValue.array([.double(.infinity)])
+        let infinite = JSONValue.array([.double(.infinity)])
         defaults["mean"] += 0.0 / 0.0
-        defaults["mean"] += [nonsense]
-        defaults["mean"] = nonsense
-        defaults["mean"] ?= nonsense
+        defaults["mean"] += [infinite]
+        defaults["mean"] = infinite
+        defaults["mean"] ?= infinite
         defaults["mean"] = Double.nan
         #expect(!defaults.isSet("mean"))
         let errors = world.drainIssues().map(\.error)

@@ -5,8 +5,9 @@ import Testing
 
 @Suite(.ownThread)
 struct ValueTypesTests {
-    /// Stores values as a value, an optional, an optional with a default and an array, and reads them in another program.
-    private func expectKept<Value: DefaultsSerializable & Equatable>(
+    /// Stores each value as a value, as an optional, as an optional with a default, in an array and in a dictionary.
+    /// Expects that a second adapter reads equal values.
+    private func expectStored<Value: DefaultsSerializable & Equatable>(
         _ values: Value..., in kind: BackendKind, sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
         let world = try kind.world()
@@ -45,41 +46,41 @@ struct ValueTypesTests {
 
     @Test("Numbers, text and Booleans read back equal", arguments: BackendKind.allCases)
     func scalars(_ kind: BackendKind) async throws {
-        try await expectKept("", "a", "e\u{301}", "\u{E9}", in: kind)
-        try await expectKept(0, Int.min, Int.max, in: kind)
-        try await expectKept(0.1, -0.0, 1, Double.leastNonzeroMagnitude, in: kind)
-        try await expectKept(Float(0.1), 3, in: kind)
-        try await expectKept(true, false, in: kind)
-        try await expectKept(Int8.min, .max, in: kind)
-        try await expectKept(Int16.min, .max, in: kind)
-        try await expectKept(Int32.min, .max, in: kind)
-        try await expectKept(Int64.min, .max, in: kind)
-        try await expectKept(UInt8.min, .max, in: kind)
-        try await expectKept(UInt16.min, .max, in: kind)
-        try await expectKept(UInt32.min, .max, in: kind)
-        try await expectKept(UInt64.min, .max, in: kind)
-        try await expectKept(UInt.min, .max, in: kind)
+        try await expectStored("", "a", "e\u{301}", "\u{E9}", in: kind)
+        try await expectStored(0, Int.min, Int.max, in: kind)
+        try await expectStored(0.1, -0.0, 1, Double.leastNonzeroMagnitude, in: kind)
+        try await expectStored(Float(0.1), 3, in: kind)
+        try await expectStored(true, false, in: kind)
+        try await expectStored(Int8.min, .max, in: kind)
+        try await expectStored(Int16.min, .max, in: kind)
+        try await expectStored(Int32.min, .max, in: kind)
+        try await expectStored(Int64.min, .max, in: kind)
+        try await expectStored(UInt8.min, .max, in: kind)
+        try await expectStored(UInt16.min, .max, in: kind)
+        try await expectStored(UInt32.min, .max, in: kind)
+        try await expectStored(UInt64.min, .max, in: kind)
+        try await expectStored(UInt.min, .max, in: kind)
     }
 
     @Test("Data, dates, URLs, UUIDs and decimals read back equal", arguments: BackendKind.allCases)
     func foundation(_ kind: BackendKind) async throws {
-        try await expectKept(Data(), Data([0, 255]), in: kind)
-        try await expectKept(Date(timeIntervalSinceReferenceDate: 0.1), .distantPast, .distantFuture, in: kind)
-        try await expectKept(try #require(URL(string: "https://example.com/a?b#c")), in: kind)
-        try await expectKept(UUID(), UUID(), in: kind)
-        try await expectKept(Decimal(string: "3.14159265358979323846") ?? 0, Decimal(-1), in: kind)
+        try await expectStored(Data(), Data([0, 255]), in: kind)
+        try await expectStored(Date(timeIntervalSinceReferenceDate: 0.1), .distantPast, .distantFuture, in: kind)
+        try await expectStored(try #require(URL(string: "https://example.com/a?b#c")), in: kind)
+        try await expectStored(UUID(), UUID(), in: kind)
+        try await expectStored(Decimal(string: "3.14159265358979323846") ?? 0, Decimal(-1), in: kind)
     }
 
     @Test("Containers and types of the program read back equal", arguments: BackendKind.allCases)
     func containers(_ kind: BackendKind) async throws {
-        try await expectKept(["b": 1, "a": .null] as [String: JSONValue], [:], in: kind)
-        try await expectKept(Set([3, 1, 2]), [], in: kind)
-        try await expectKept(0..<10, 5..<5, in: kind)
-        try await expectKept(0.5...1.5, in: kind)
-        try await expectKept([[1], []], [], in: kind)
-        try await expectKept(Theme.light, .dark, in: kind)
-        try await expectKept(Permissions.read, [.read, .write], in: kind)
-        try await expectKept(Account(name: "a", ports: [1]), in: kind)
+        try await expectStored(["b": 1, "a": .null] as [String: JSONValue], [:], in: kind)
+        try await expectStored(Set([3, 1, 2]), [], in: kind)
+        try await expectStored(0..<10, 5..<5, in: kind)
+        try await expectStored(0.5...1.5, in: kind)
+        try await expectStored([[1], []], [], in: kind)
+        try await expectStored(Theme.light, .dark, in: kind)
+        try await expectStored(Permissions.read, [.read, .write], in: kind)
+        try await expectStored(Account(name: "a", ports: [1]), in: kind)
     }
 
     @Test("Numbers that are not finite read back equal if the key allows them", arguments: BackendKind.allCases)

@@ -7,20 +7,23 @@ import Testing
 
 @Suite(.ownThread)
 struct FileLocationTests {
-    @Test("The directory is the chosen directory, or the user's directory for such files")
+    @Test("The directory is the chosen directory, or the user's directory for state or caches")
     func directories() throws {
         let suite = try SuiteName("com.example.app")
         func directory(_ files: FileLocation, _ kind: FileLocation.Kind, _ environment: [String: String]) -> String? {
             files.directory(for: kind, of: FileOwner(server: "http://h:1", suite: suite)) { environment[$0] }
         }
-        let end = "/http%3A%2F%2Fh%3A1/com.example.app"
+        let subdirectory = "/http%3A%2F%2Fh%3A1/com.example.app"
         #expect(directory(.none, .outbox, ["HOME": "/me"]) == nil)
-        #expect(directory(.directory("/a/b"), .cache, [:]) == "/a/b" + end)
-        #expect(directory(.usual, .outbox, ["HOME": "/me"]) == "/me/.local/state/settings/outbox" + end)
-        #expect(directory(.usual, .outbox, ["HOME": "/me", "XDG_STATE_HOME": "/s"]) == "/s/settings/outbox" + end)
-        #expect(directory(.usual, .cache, ["HOME": "/me", "XDG_STATE_HOME": "/s"]) == "/me/.cache/settings" + end)
-        #expect(directory(.usual, .cache, ["XDG_CACHE_HOME": "/c"]) == "/c/settings" + end)
-        #expect(directory(.usual, .cache, ["XDG_CACHE_HOME": "c", "HOME": "/me"]) == "/me/.cache/settings" + end)
+        #expect(directory(.directory("/a/b"), .cache, [:]) == "/a/b" + subdirectory)
+        #expect(directory(.usual, .outbox, ["HOME": "/me"]) == "/me/.local/state/settings/outbox" + subdirectory)
+        #expect(
+            directory(.usual, .outbox, ["HOME": "/me", "XDG_STATE_HOME": "/s"]) == "/s/settings/outbox" + subdirectory)
+        #expect(
+            directory(.usual, .cache, ["HOME": "/me", "XDG_STATE_HOME": "/s"]) == "/me/.cache/settings" + subdirectory)
+        #expect(directory(.usual, .cache, ["XDG_CACHE_HOME": "/c"]) == "/c/settings" + subdirectory)
+        #expect(
+            directory(.usual, .cache, ["XDG_CACHE_HOME": "c", "HOME": "/me"]) == "/me/.cache/settings" + subdirectory)
         for environment in [[:], ["HOME": ""], ["HOME": "me"], ["XDG_STATE_HOME": "s"]] {
             #expect(directory(.usual, .outbox, environment) == nil)
         }
@@ -28,10 +31,10 @@ struct FileLocationTests {
 
     @Test("A relative directory stays the same after a change of the working directory")
     func relativeDirectories() {
-        let here = FileManager.default.currentDirectoryPath
-        #expect(FileLocation.directory("a/b") == .directory(here + "/a/b"))
-        #expect(FileLocation.directory("") == .directory(here + "/"))
-        #expect(FileLocation.directory("/a") != .directory(here + "/a"))
+        let workingDirectory = FileManager.default.currentDirectoryPath
+        #expect(FileLocation.directory("a/b") == .directory(workingDirectory + "/a/b"))
+        #expect(FileLocation.directory("") == .directory(workingDirectory + "/"))
+        #expect(FileLocation.directory("/a") != .directory(workingDirectory + "/a"))
     }
 
     @Test("Each server address has its own directory name")

@@ -7,6 +7,7 @@ import Testing
 @testable import SettingsClient
 @testable import SettingsClientCompatibility
 
+/// Conflicts of kept writes. A kept write is a write that waits in the outbox for an answer of the daemon.
 @Suite(.ownThread)
 struct OutboxConflictTests {
     private let world: OutboxWorld
@@ -26,17 +27,17 @@ struct OutboxConflictTests {
         let program = world.program()
         let defaults = program.defaults
         defaults.launchCount = 3
-        program.link.leave()
+        program.link.disconnect()
         defaults.launchCount = 4
         defaults.launchCount += 1
         defaults.loginTries = 2
         defaults.username = "me"
         #expect(defaults.launchCount == 5 && defaults.username == "me")
-        program.link.comeBack()
+        program.link.reconnect()
         try await defaults.synchronize()
         #expect(defaults.launchCount == 3 && defaults.loginTries == 2 && defaults.username == nil)
         #expect(world["loginTries"] == 2)
-        // That the keys do not agree with the schema is told, too.
+        // The client also reports that the keys of the program differ from the schema (`.check`).
         let issues = world.drainIssues().filter { $0.attempt != .check }
         #expect(issues.map(\.key) == ["launchCount", "launchCount", "username"])
         #expect(issues.map(\.error.code) == [.invalidValue, .preconditionFailed, .unknownKey])
@@ -44,7 +45,7 @@ struct OutboxConflictTests {
     }
 
     @Test(
-        "A kept change is merged with a change of another program by its rule; without a rule, the other change stays")
+        "A merge rule merges a kept change with a change of another program; without a rule, the other change stays")
     func conflicts() async throws {
         let (one, two) = (world.program(), world.program())
         let (mine, theirs) = (one.defaults, two.defaults)
@@ -54,8 +55,8 @@ struct OutboxConflictTests {
         mine.launchCount = 5
         mine["text"] = "a"
         try await theirs.synchronize()
-        one.link.leave()
-        // The first of these is tried, the others are not.
+        one.link.disconnect()
+        // The client tries to send the first of these writes only.
         mine.visits += 1
         mine.visits += 1
         mine.meters += 2.5
@@ -71,7 +72,7 @@ struct OutboxConflictTests {
         theirs.launchCount = 50
         theirs["text"] += "t"
         theirs["new"] = 10
-        one.link.comeBack()
+        one.link.reconnect()
         try await mine.synchronize()
         #expect(mine.visits == 102 && mine.meters == 3.5 && mine.recent == ["r", "t", "m"])
         #expect(mine.tags == ["a", "b", "c"] && world["tags"] == ["a", "b", "c"])
@@ -80,25 +81,25 @@ struct OutboxConflictTests {
         #expect(world.drainIssues().map(\.key) == ["launchCount"])
     }
 
-    @Test("A change that a conflict has replaced is done once, also if its answer is lost and the program ends")
+    @Test("A change that is sent again after a conflict is done once, also if the answer is lost and the program ends")
     func conflictAndCrash() async throws {
         var one: OutboxWorld.Program? = world.program()
         let two = world.program()
         one?.defaults.visits = 5
         try await one?.defaults.ready()
-        one?.link.leave()
+        one?.link.disconnect()
         one?.defaults.visits += 1
         two.defaults.visits = 100
         let requests = Mutex(0)
-        one?.link.decide {
+        one?.link.setFate {
             let number = requests.withLock { requests in
                 requests += 1
                 return requests
             }
-            // The first finds another value; the second adds to that.
+            // The first request finds another value and is refused. The second request adds to the new value.
             return number == 1 ? .answered : number == 2 ? .answerLost : .notSent
         }
-        one?.link.comeBack()
+        one?.link.reconnect()
         _ = try? await one?.defaults.synchronize()
         #expect(world["visits"] == 101 && world.end(&one))
         let next = world.program()
@@ -107,45 +108,45 @@ struct OutboxConflictTests {
     }
 
     @Test
-    func `A change guarded by a revision is done if the value was changed and changed back`() async throws {
+    func `A change in place is done if another program has changed the value and changed it back`() async throws {
         let (one, two) = (world.program(), world.program())
         one.defaults.launchCount = 5
-        one.link.leave()
+        one.link.disconnect()
         one.defaults.launchCount += 1
         two.defaults.launchCount = 6
         two.defaults.launchCount = 5
-        one.link.comeBack()
+        one.link.reconnect()
         try await one.defaults.synchronize()
         #expect(world["launchCount"] == 6 && world.drainIssues() == [])
     }
 
     @Test("A kept sum starts from the default if the value was removed")
-    func startingAnew() async throws {
+    func startingFromDefault() async throws {
         let (one, two) = (world.program(), world.program())
         one.defaults.visits = 5
         one.defaults["n"] = 5
-        one.link.leave()
+        one.link.disconnect()
         one.defaults.visits += 1
         one.defaults.visits += 1
         one.defaults["n"] += 3
         two.defaults.removeAll()
-        one.link.comeBack()
+        one.link.reconnect()
         try await one.defaults.synchronize()
         #expect(world["visits"] == 2 && world["n"] == 3 && world.drainIssues() == [])
     }
 
     @Test("A kept ?= does not replace a value that was stored meanwhile")
-    func yielding() async throws {
+    func ifAbsent() async throws {
         let (one, two) = (world.program(), world.program())
         one.defaults.launchCount = 1
-        one.link.leave()
+        one.link.disconnect()
         one.defaults[\.username] ?= "mine"
         one.defaults[\.nickname] ?= "mine"
         one.defaults["color"] ?= "mine"
         #expect(one.defaults.username == "mine")
         two.defaults.username = "theirs"
         two.defaults["color"] = "theirs"
-        one.link.comeBack()
+        one.link.reconnect()
         try await one.defaults.synchronize()
         #expect(one.defaults.username == "theirs" && one.defaults.nickname == "mine")
         #expect(world["color"] == "theirs" && world["nickname"] == "mine")
@@ -157,7 +158,7 @@ struct OutboxConflictTests {
         let (one, two) = (world.program(), world.program())
         one.defaults.launchCount = 1
         try await two.defaults.synchronize()
-        one.link.leave()
+        one.link.disconnect()
         await #expect(throws: DefaultsError.self) {
             try await one.defaults.transaction { transaction in
                 transaction[\.launchCount] += 1
@@ -166,7 +167,7 @@ struct OutboxConflictTests {
         }
         #expect(one.defaults.loginTries == 9)
         two.defaults.launchCount = 7
-        one.link.comeBack()
+        one.link.reconnect()
         try await one.defaults.synchronize()
         #expect(one.defaults.launchCount == 7 && one.defaults.loginTries == 1)
         #expect(world["launchCount"] == 7 && world["loginTries"] == nil)
@@ -185,28 +186,28 @@ struct OutboxConflictTests {
         let defaults = program.defaults
         defaults.register(defaults: ["visits": 10])
         #expect(defaults.visits == 10)
-        program.link.leave()
+        program.link.disconnect()
         defaults.launchCount = 1
         defaults.visits += 1
         #expect(defaults.visits == 11)
-        program.link.comeBack()
+        program.link.reconnect()
         try await defaults.synchronize()
         #expect(
             world["visits"] == 11 && defaults.visits == 11 && world.drainIssues().filter { $0.attempt != .check } == [])
     }
 
-    @Test("A change that was never sent is guarded by the value, because another write may get the revision")
-    func withoutRevisions() throws {
+    @Test("A change that was never sent has a condition on the old value, not on its revision")
+    func conditionOnValue() throws {
         var program: OutboxWorld.Program? = world.program()
         program?.defaults.launchCount = 5
         program?.defaults.visits = 5
-        program?.link.leave()
+        program?.link.disconnect()
         program?.defaults.launchCount += 1
         #expect(world.end(&program))
         let key = try KeyName("launchCount")
         let condition = Transaction.Condition.setting(try SuiteName("com.example.app"), key, .value(5))
-        guard case .transaction(let transaction)? = world.waiting.first?.action else {
-            Testing.Issue.record("nothing waits")
+        guard case .transaction(let transaction)? = world.waitingWrites.first?.action else {
+            Testing.Issue.record("no write waits in the outbox")
             return
         }
         #expect(transaction.conditions == [condition])
@@ -215,13 +216,13 @@ struct OutboxConflictTests {
     @Test("After a refused merge, the value of the other program is visible at once")
     func refusedMerge() {
         let (one, two) = (world.program(), world.program())
-        one.link.delayNews()
+        one.link.delayNotifications()
         change(&one.defaults.meters) { meters in
             two.defaults.meters = 99
             meters += 2
         }
         #expect(one.defaults.meters == 99)
         #expect(world.drainIssues().map(\.key) == ["meters"])
-        one.link.comeBack()
+        one.link.reconnect()
     }
 }

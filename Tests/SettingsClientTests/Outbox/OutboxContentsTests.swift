@@ -47,7 +47,8 @@ struct OutboxContentsTests {
                 """)
     }
 
-    /// A file with three writes, of which one has ended and one was changed.
+    /// The bytes of a file with three writes. The first write has ended, and the second write was replaced after a
+    /// conflict.
     private func sample() throws -> [UInt8] {
         bytes(
             .head(samples.owner), .write(1, try samples.set(1)), .write(2, try samples.set(2)), .ended(1),
@@ -71,8 +72,8 @@ struct OutboxContentsTests {
     @Test("A changed byte of an outbox file never loses or changes a write without a report")
     func flips() throws {
         let bytes = try sample()
-        let whole = try OutboxContents(bytes)
-        let earlier = try [samples.set(1), samples.set(2)]
+        let undamaged = try OutboxContents(bytes)
+        let earlierVersions = try [samples.set(1), samples.set(2)]
         for offset in bytes.indices {
             for mask in [UInt8(0x01), 0x20, 0x80] {
                 var damaged = bytes
@@ -80,10 +81,12 @@ struct OutboxContentsTests {
                 let contents = try OutboxContents(damaged)
                 #expect(contents.damagedCount > 0, "byte \(offset)")
                 for write in contents.writes {
-                    // As it is, or as it was before the line that is damaged.
-                    #expect(whole.writes.contains { $0 == write } || earlier.contains(write.write), "byte \(offset)")
+                    // The write is the last version, or the version before the damaged line.
+                    #expect(
+                        undamaged.writes.contains { $0 == write } || earlierVersions.contains(write.write),
+                        "byte \(offset)")
                 }
-                let lost = whole.writes.filter { write in !contents.writes.contains { $0.number == write.number } }
+                let lost = undamaged.writes.filter { write in !contents.writes.contains { $0.number == write.number } }
                 #expect(lost.count <= 1, "byte \(offset)")
             }
         }

@@ -6,6 +6,7 @@ import Testing
 
 @testable import SettingsClient
 
+/// Drafts: a new outbox file has the suffix `.outbox.new` until it is locked and renamed.
 @Suite(.ownThread)
 struct OutboxDraftTests {
     private let harness: StoreHarness
@@ -15,22 +16,22 @@ struct OutboxDraftTests {
         harness = try StoreHarness()
     }
 
-    /// An action of another program that clears up drafts at that moment.
-    enum Meddling: CaseIterable, Sendable {
+    /// The action of another program that cleans up drafts before this program has locked its draft.
+    enum Interference: CaseIterable, Sendable {
         case removes, locks, locksAndRemoves
     }
 
     @Test(
-        "A write is kept even if another program removes its draft",
-        arguments: Meddling.allCases)
-    func meddling(_ meddling: Meddling) throws {
+        "A write is stored even if another program locks or removes the draft of the outbox file",
+        arguments: Interference.allCases)
+    func interference(_ interference: Interference) throws {
         let others = Mutex<[OpenFile]>([])
         harness.files.fail { [harness] call, _ in
             guard call == .lock, let path = harness.draft else { return nil }
             others.withLock { others in
                 guard others.isEmpty, let other = try? OpenFile(path, .writing, in: POSIXFileSystem()) else { return }
-                if meddling != .removes { _ = try? other.lockIfNamed() }
-                if meddling != .locks { try? POSIXFileSystem().remove(path) }
+                if interference != .removes { _ = try? other.lockIfNamed() }
+                if interference != .locks { try? POSIXFileSystem().remove(path) }
                 others.append(other)
             }
             return nil
@@ -43,6 +44,6 @@ struct OutboxDraftTests {
         harness.files.repair()
         var next = harness.store()
         #expect(try next.inherit().writes == [samples.set(1)])
-        #expect(harness.names.count == 1, "what was begun and given up is gone")
+        #expect(harness.names.count == 1, "the abandoned draft is removed")
     }
 }

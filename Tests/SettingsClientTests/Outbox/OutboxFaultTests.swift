@@ -1,3 +1,4 @@
+import Glibc
 import Platform
 import SettingsAPI
 import SettingsModel
@@ -19,14 +20,15 @@ struct OutboxFaultTests {
     }
 
     @Test("A torn last line is dropped, and later writes are kept", arguments: [1, 10, 60])
-    func tornEnd(_ cut: Int) throws {
+    func tornEnd(_ missingBytes: Int) throws {
         let writes = try (1...3).map(samples.set)
         var first: OutboxStore? = harness.store()
         try first?.add(writes[0])
         try first?.add(writes[1])
         #expect(harness.close(&first))
         let name = try #require(names.first)
-        try harness.write(harness.bytes(name) + OutboxLine.write(3, writes[2]).bytes.dropLast(cut + 1), to: name)
+        try harness.write(
+            harness.bytes(name) + OutboxLine.write(3, writes[2]).bytes.dropLast(missingBytes + 1), to: name)
         var next: OutboxStore? = harness.store()
         let found = try harness.inherit(&next)
         #expect(found.writes == Array(writes[0...1]) && found.problems == [])
@@ -36,7 +38,7 @@ struct OutboxFaultTests {
         #expect(last.inherit().writes == writes)
     }
 
-    @Test("A file with a damaged line is put aside and reported; its other lines are sent")
+    @Test("A file with a damaged line is renamed and reported, and the writes of its other lines are sent")
     func damage() throws {
         let writes = try (1...3).map(samples.set)
         var first: OutboxStore? = harness.store()
@@ -49,26 +51,28 @@ struct OutboxFaultTests {
         try harness.write(bytes, to: name)
         files.fail(.write)
         var failing: OutboxStore? = harness.store()
-        let unable = try harness.inherit(&failing)
-        #expect(unable.writes == [writes[0], writes[2]])
-        #expect(unable.problems.count == 1 && unable.problems.first?.reason.contains("No space left") == true)
+        let foundWithoutSpace = try harness.inherit(&failing)
+        #expect(foundWithoutSpace.writes == [writes[0], writes[2]])
+        #expect(
+            foundWithoutSpace.problems.count == 1
+                && foundWithoutSpace.problems.first?.reason.contains("No space left") == true)
         #expect(harness.close(&failing))
-        #expect(try harness.bytes(name) == bytes, "it is there for the next")
+        #expect(try harness.bytes(name) == bytes, "the file stays unchanged for the next program")
         files.repair()
         var next: OutboxStore? = harness.store()
         let found = try harness.inherit(&next)
         #expect(found.writes == [writes[0], writes[2]])
-        let aside = try #require(names.first { $0.hasSuffix(".damaged") })
+        let renamed = try #require(names.first { $0.hasSuffix(".damaged") })
         #expect(found.problems.map(\.path) == ["\(path)/\(name)"])
         #expect(
             found.problems.map(\.reason)
-                == ["a line is damaged, so its write is lost; the file is now \(path)/\(aside)"])
-        #expect(try String(decoding: harness.bytes(aside), as: UTF8.self).contains("request 2"))
+                == ["a line is damaged, so its write is lost; the file is now \(path)/\(renamed)"])
+        #expect(try String(decoding: harness.bytes(renamed), as: UTF8.self).contains("request 2"))
         #expect(harness.close(&next))
         var last = harness.store()
         #expect(last.inherit().problems == [])
         #expect(harness.drain(&last) == [writes[0], writes[2]])
-        #expect(names == [aside])
+        #expect(names == [renamed])
     }
 
     @Test("An outbox file of a later version is not changed and is reported")
@@ -89,7 +93,7 @@ struct OutboxFaultTests {
         #expect(try names.count == 2 && harness.bytes("0000000007-x.outbox") == later)
     }
 
-    @Test("Files of another server and foreign files stay; an orphaned draft is removed")
+    @Test("Outbox files of another server and other files stay; a draft without a running program is removed")
     func others() throws {
         let other = FileOwner(server: "http://other", suite: samples.suite)
         var foreign: OutboxStore? = harness.store(owner: other)
@@ -105,12 +109,14 @@ struct OutboxFaultTests {
         #expect(throws: Never.self) { try store.add(samples.set(1)) }
     }
 
-    @Test("An unreadable orphaned outbox file is reported", arguments: [FaultyFiles.Call.list, .open, .lock, .read])
+    @Test(
+        "An outbox file of an ended program that cannot be read is reported",
+        arguments: [FaultyFiles.Call.list, .open, .lock, .read])
     func unreadable(_ call: FaultyFiles.Call) throws {
         var first: OutboxStore? = harness.store()
         try first?.add(samples.set(1))
         #expect(harness.close(&first))
-        files.fail(call, code: 5)
+        files.fail(call, code: EIO)
         var failing: OutboxStore? = harness.store()
         let found = try harness.inherit(&failing)
         #expect(found.writes == [] && found.problems.map(\.reason) == ["Input/output error"])
@@ -120,8 +126,8 @@ struct OutboxFaultTests {
         #expect(try next.inherit().writes == [samples.set(1)])
     }
 
-    @Test(arguments: [13, 20, 2])
-    func `A directory without permission counts as missing`(_ code: Int32) {
+    @Test(arguments: [EACCES, ENOTDIR, ENOENT])
+    func `A missing or inaccessible outbox directory has no writes and causes no report`(_ code: Int32) {
         files.fail(.list, code: code)
         var store = harness.store()
         #expect(store.inherit() == OutboxStore.AbandonedWrites())
@@ -145,7 +151,7 @@ struct OutboxFaultTests {
         #expect(names == [])
     }
 
-    @Test("A number out of range makes a line damaged")
+    @Test("A line with a number out of range is reported, and later writes get valid numbers")
     func hugeNumbers() throws {
         let huge = CheckedLine.line(of: Array(#"{"write":9223372036854775807,"requestKey":"a","do":[]}"#.utf8))
         try harness.write(huge, to: "9223372036854775807-x.outbox")

@@ -1,3 +1,4 @@
+import Glibc
 import SettingsAPI
 import SettingsModel
 import Synchronization
@@ -7,12 +8,12 @@ import Testing
 @testable import SettingsClient
 @testable import SettingsClientCompatibility
 
-/// Random programs against a server that comes and goes, compared with a plain model.
+/// Random writes of programs whose server is unreachable for a time, compared with a model of the stored values.
 ///
 /// To repeat a failure, set FUZZ_SEED to the seed in its message and FUZZ_ITERATIONS to 1.
 @Suite(.ownThread)
 struct OutboxModelTests {
-    /// The expected state of the server for keys that one program alone writes.
+    /// The expected values of the keys that only one program writes.
     private struct Model: Equatable {
         var launchCount: Int?
         var username: String?
@@ -21,7 +22,7 @@ struct OutboxModelTests {
         var log: [JSONValue]?
     }
 
-    /// A random decision for each request: often that all is well.
+    /// Returns a function that decides the result of each request at random. Half of the requests are answered.
     private static func fates(_ seed: UInt64) -> @Sendable () -> FlakyBackend.Fate {
         let generator = Mutex(SeededGenerator(seed: seed))
         return {
@@ -35,36 +36,37 @@ struct OutboxModelTests {
     }
 
     @Test("Kept writes are done exactly once and in order")
-    func exactly() async throws {
-        for generator in FuzzBudget.generators(share: 0.01) { try await exactly(generator) }
+    func exactlyOnce() async throws {
+        for generator in FuzzBudget.generators(share: 0.01) { try await exactlyOnce(generator) }
     }
 
-    private func exactly(_ seeded: SeededGenerator) async throws {
+    private func exactlyOnce(_ seeded: SeededGenerator) async throws {
         var random = seeded
         let world = try OutboxWorld()
         let other = world.program()
         var program: OutboxWorld.Program? = world.program()
         var model = Model()
         var (visits, tags, recent) = (0, Set<String>(), ["start"])
-        // Other programs add to the counts, too, and a removed value cannot be told from one that never was.
-        let isAlone = random.chance(oneIn: 2)
+        // Either only one program writes, which may then remove all values, or another program also adds to the merged
+        // keys.
+        let hasSingleProgram = random.chance(oneIn: 2)
         for step in 0..<60 {
             let comment: Comment = "seed \(seeded.seed), step \(step)"
             if random.chance(oneIn: 16) {
                 #expect(world.end(&program), comment)
-                program = world.program(isAway: random.chance(oneIn: 2))
-                program?.link.decide(Self.fates(random.next()))
+                program = world.program(isServerUnreachable: random.chance(oneIn: 2))
+                program?.link.setFate(Self.fates(random.next()))
             }
             let current = try #require(program)
             let defaults = current.defaults
             switch random.below(16) {
-            case 0, 1, 2: current.link.leave()
-            case 3: current.link.comeBack()
+            case 0, 1, 2: current.link.disconnect()
+            case 3: current.link.reconnect()
             case 4:
-                current.link.comeBack()
-                current.link.decide(Self.fates(random.next()))
-            case 5: current.link.decide { .answered }
-            case 6 where !isAlone:
+                current.link.reconnect()
+                current.link.setFate(Self.fates(random.next()))
+            case 5: current.link.setFate { .answered }
+            case 6 where !hasSingleProgram:
                 other.defaults.visits += 1000
                 other.defaults.tags.insert("other \(step)")
                 other.defaults.recent.append("other \(step)")
@@ -115,15 +117,15 @@ struct OutboxModelTests {
                     model.launchCount = (model.launchCount ?? 0) + 10
                     model.username = "count \(model.launchCount ?? 0)"
                 } catch DefaultsError.unreachable {
-                    // It could not be begun.
+                    // The transaction could not read the values, so it wrote nothing.
                 }
             }
         }
         let comment: Comment = "seed \(seeded.seed)"
         _ = isDone(world, comment)
         let last = try #require(program)
-        last.link.comeBack()
-        last.link.decide { .answered }
+        last.link.reconnect()
+        last.link.setFate { .answered }
         try await last.defaults.synchronize()
         #expect(world.fileCount == 0, comment)
         _ = isDone(world, comment)
@@ -141,22 +143,22 @@ struct OutboxModelTests {
         #expect(Set(defaults.recent).count == defaults.recent.count, comment)
     }
 
-    /// True if a program can compute something from a value that is not just the default. What is computed from the
-    /// default because nothing else is known is a conflict later, if something is stored.
+    /// Returns true if the client knows the value of the key. A change in place of an unknown value starts from the
+    /// default, and is a conflict later if another value is stored.
     private func isKnown(_ name: String, in defaults: DefaultsAdapter<ClientKeys>) -> Bool {
         _ = defaults[name].value
         guard let key = try? KeyName(name) else { return false }
         return defaults.core.session.isLoaded || defaults.core.session.isKnown(key)
     }
 
-    /// True if a setter wrote or kept something.
+    /// Returns true if the setter has written its value or stored the write in the outbox file.
     private func isDone(_ world: OutboxWorld, _ comment: Comment) -> Bool {
         var isDone = true
         for issue in world.drainIssues() {
             switch (issue.attempt, issue.error) {
             // The write is not in the outbox file, so it is lost if the program ends first.
             case (.write, .unreachable), (.write, .unusableFile): isDone = false
-            // A server that takes nothing for the moment.
+            // The server does not accept writes for now, or is unreachable.
             case (.write, .kept), (.read, .unreachable): break
             default: Testing.Issue.record("\(comment): \(issue)")
             }
@@ -167,28 +169,29 @@ struct OutboxModelTests {
     @Test("A crash after any call of the file system loses no write and repeats none")
     func everyStep() async throws {
         var calls = 0
-        while try await endsAtCall(calls) { calls += 1 }
+        while try await failsAfterCall(calls) { calls += 1 }
         #expect(calls > 30)
     }
 
-    /// Writes, meets a conflict and comes back, with no call of the file system that works after so many. False if all did.
-    private func endsAtCall(_ lastCall: Int) async throws -> Bool {
+    /// Runs a program that writes during an outage and meets a conflict. After `lastCall` calls of the file system, all
+    /// calls and all requests fail. Returns false if the program made no further call.
+    private func failsAfterCall(_ lastCall: Int) async throws -> Bool {
         let world = try OutboxWorld()
         let comment: Comment = "after \(lastCall) calls"
         let other = world.program()
         other.defaults.visits = 100
         var program: OutboxWorld.Program? = world.program()
         #expect(program?.defaults.visits == 100)
-        program?.link.leave()
+        program?.link.disconnect()
         let callsLeft = Mutex(lastCall)
         world.files.fail { _, _ in
             callsLeft.withLock { left in
                 left -= 1
-                return left < 0 ? 5 : nil
+                return left < 0 ? EIO : nil
             }
         }
-        // After the last call no request succeeds either.
-        program?.link.decide { callsLeft.withLock { $0 } < 0 ? .notSent : .answered }
+        // After the last call, all requests fail, too.
+        program?.link.setFate { callsLeft.withLock { $0 } < 0 ? .notSent : .answered }
         var (accepted, doubtful) = (0, 0)
         var logged: [Int64] = []
         for number in 1...4 as ClosedRange<Int64> {
@@ -198,7 +201,7 @@ struct OutboxModelTests {
             if isDone(world, comment) { logged.append(number) }
         }
         other.defaults.visits = 1000
-        program?.link.comeBack()
+        program?.link.reconnect()
         _ = try? await program?.defaults.synchronize()
         #expect(world.end(&program), comment)
         world.files.repair()
@@ -224,12 +227,13 @@ struct OutboxModelTests {
         var doubtful: Set<Int64> = []
         var number: Int64 = 0
         for _ in 0..<12 {
-            var program: OutboxWorld.Program? = world.program(isAway: random.chance(oneIn: 3))
+            var program: OutboxWorld.Program? = world.program(isServerUnreachable: random.chance(oneIn: 3))
             let fates = Self.fates(random.next())
-            // From some call on, nothing gets anywhere, until the program has ended.
+            // After this number of calls of the file system, all calls and all answers fail until the program has
+            // ended.
             let callsLeft = Mutex(random.below(60))
             let faultSeed = Mutex(SeededGenerator(seed: random.next()))
-            let isFlawed = random.chance(oneIn: 2)
+            let hasRandomFaults = random.chance(oneIn: 2)
             world.files.fail { call, _ in
                 guard [.makeDirectory, .write, .truncate, .syncData, .syncDirectory, .rename, .remove].contains(call)
                 else { return nil }
@@ -237,9 +241,9 @@ struct OutboxModelTests {
                     left -= 1
                     return left < 0
                 }
-                return isOver || isFlawed && faultSeed.withLock({ $0.chance(oneIn: 5) }) ? 28 : nil
+                return isOver || hasRandomFaults && faultSeed.withLock({ $0.chance(oneIn: 5) }) ? ENOSPC : nil
             }
-            program?.link.decide {
+            program?.link.setFate {
                 guard callsLeft.withLock({ $0 < 0 }) else { return fates() }
                 return faultSeed.withLock({ $0.chance(oneIn: 2) }) ? .notSent : .answerLost
             }
@@ -247,8 +251,8 @@ struct OutboxModelTests {
                 number += 1
                 program?.defaults["log"] += [.integer(number)]
                 if isDone(world, "seed \(seeded.seed)") { accepted.append(number) } else { doubtful.insert(number) }
-                if random.chance(oneIn: 4) { program?.link.leave() }
-                if random.chance(oneIn: 3) { program?.link.comeBack() }
+                if random.chance(oneIn: 4) { program?.link.disconnect() }
+                if random.chance(oneIn: 3) { program?.link.reconnect() }
             }
             #expect(world.end(&program))
             world.files.repair()

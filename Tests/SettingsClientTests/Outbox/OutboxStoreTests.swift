@@ -23,7 +23,9 @@ struct OutboxStoreTests {
     func order() throws {
         var store = harness.store()
         #expect(store.inherit().writes.isEmpty)
-        #expect(names == [] && !FileManager.default.fileExists(atPath: path), "nothing is made before it is needed")
+        #expect(
+            names == [] && !FileManager.default.fileExists(atPath: path),
+            "the store creates no file and no directory before the first write")
         let writes = try samples.all()
         for write in writes { try store.add(write) }
         #expect(store.count == writes.count && names.count == 1)
@@ -58,17 +60,17 @@ struct OutboxStoreTests {
 
     @Test("A queue at one of its limits is full until a write is removed")
     func limits() throws {
-        var few = harness.store(OutboxStore.Limits(writes: 2))
+        var twoWrites = harness.store(OutboxStore.Limits(writes: 2))
         for number in 1...2 {
-            #expect(few.fillLevel.fullQueueMessage == nil)
-            try few.add(samples.set(number))
+            #expect(twoWrites.fillLevel.fullQueueMessage == nil)
+            try twoWrites.add(samples.set(number))
         }
-        #expect(few.fillLevel.fullQueueMessage?.contains("2 writes (") == true)
-        few.removeFirst()
-        #expect(few.fillLevel.fullQueueMessage == nil)
-        var small = harness.store(OutboxStore.Limits(size: 1000))
-        try small.add(samples.write(.set(.string(String(repeating: "x", count: 1000)))))
-        #expect(small.fillLevel.fullQueueMessage != nil)
+        #expect(twoWrites.fillLevel.fullQueueMessage?.contains("2 writes (") == true)
+        twoWrites.removeFirst()
+        #expect(twoWrites.fillLevel.fullQueueMessage == nil)
+        var thousandBytes = harness.store(OutboxStore.Limits(size: 1000))
+        try thousandBytes.add(samples.write(.set(.string(String(repeating: "x", count: 1000)))))
+        #expect(thousandBytes.fillLevel.fullQueueMessage != nil)
     }
 
     @Test
@@ -114,7 +116,7 @@ struct OutboxStoreTests {
     @Test("The time per write does not grow with the number of writes")
     func many() throws {
         var store = harness.store()
-        // Without waiting for the disk each time.
+        // Writes the lines of the other writes directly, because the store would wait for the disk for each write.
         let write = try samples.set(1)
         try store.add(write)
         let name = try #require(names.first)

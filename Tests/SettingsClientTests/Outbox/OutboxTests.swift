@@ -6,6 +6,7 @@ import Testing
 @testable import SettingsClient
 @testable import SettingsClientCompatibility
 
+/// Kept writes: writes that wait in the outbox until the daemon has answered them.
 @Suite(.ownThread)
 struct OutboxTests {
     private let world: OutboxWorld
@@ -19,12 +20,12 @@ struct OutboxTests {
         let program = world.program()
         let defaults = program.defaults
         defaults.launchCount = 0
-        program.link.leave()
+        program.link.disconnect()
         for number in 1...20 {
             defaults["n\(number)"] = .integer(Int64(number))
             defaults[\.libraries].append("\(number)")
         }
-        program.link.comeBack()
+        program.link.reconnect()
         defaults.launchCount = 1
         try await defaults.synchronize()
         let sent = program.link.log.all.filter { !$0.hasPrefix("!") }
@@ -38,41 +39,41 @@ struct OutboxTests {
         let defaults = program.defaults
         defaults.launchCount = 5
         defaults.username = "me"
-        program.link.leave()
+        program.link.disconnect()
         defaults.loginTries = 7
         defaults.removeAll()
         defaults.username = "you"
         #expect(defaults.launchCount == 0 && defaults.loginTries == 1 && defaults.username == "you")
         #expect(!defaults.isSet(\.launchCount))
-        program.link.comeBack()
+        program.link.reconnect()
         try await defaults.synchronize()
         #expect(world["launchCount"] == nil && world["loginTries"] == nil && world["username"] == "you")
         #expect(defaults.launchCount == 0 && defaults.username == "you" && world.drainIssues() == [])
     }
 
     @Test("A kept removal in a missing suite is no error")
-    func vain() async throws {
+    func removalWithoutValue() async throws {
         let program = world.program()
         #expect(program.defaults.launchCount == 0)
-        program.link.leave()
+        program.link.disconnect()
         program.defaults.remove(\.launchCount)
         program.defaults.removeAll()
-        program.link.comeBack()
+        program.link.reconnect()
         try await program.defaults.synchronize()
         #expect(world.drainIssues() == [] && world.fileCount == 0)
     }
 
-    @Test("Throwing forms throw `kept` for a write that waits")
+    @Test("Async methods throw `kept` for a write that waits in the outbox")
     func asyncForms() async throws {
         let program = world.program()
         let defaults = program.defaults
         defaults.launchCount = 1
-        program.link.leave()
-        let later = DefaultsError.kept("nobody is there")
-        await #expect(throws: later) { try await defaults.set(\.launchCount, 2) }
-        await #expect(throws: later) { try await defaults.update(\.launchCount) { $0 += 1 } }
-        await #expect(throws: later) { try await defaults.setIfAbsent(\.username) { "me" } }
-        await #expect(throws: later) {
+        program.link.disconnect()
+        let kept = DefaultsError.kept("nobody is there")
+        await #expect(throws: kept) { try await defaults.set(\.launchCount, 2) }
+        await #expect(throws: kept) { try await defaults.update(\.launchCount) { $0 += 1 } }
+        await #expect(throws: kept) { try await defaults.setIfAbsent(\.username) { "me" } }
+        await #expect(throws: kept) {
             try await defaults.transaction { transaction in
                 transaction[\.launchCount] += 1
                 transaction[\.loginTries] = transaction[\.launchCount]
@@ -80,13 +81,13 @@ struct OutboxTests {
         }
         #expect(defaults.launchCount == 4 && defaults.loginTries == 4 && defaults.username == "me")
         #expect(try await defaults.value(\.launchCount) == 4)
-        await #expect(throws: later) { try await defaults.synchronize() }
+        await #expect(throws: kept) { try await defaults.synchronize() }
         #expect(defaults.launchCount == 4)
-        program.link.comeBack()
+        program.link.reconnect()
         try await defaults.synchronize()
         #expect(world["launchCount"] == 4 && world["loginTries"] == 4 && world["username"] == "me")
         #expect(world.drainIssues() == [])
-        #expect(later.description == "the write waits for the daemon: nobody is there")
+        #expect(kept.description == "the write waits for the daemon: nobody is there")
     }
 
     @Test("Writes of many threads are sent in the order of each thread, across restarts of the server")
@@ -99,8 +100,8 @@ struct OutboxTests {
                 if thread < 4 {
                     defaults["log \(thread)"] += [.integer(Int64(round))]
                 } else {
-                    program.link.leave()
-                    program.link.comeBack()
+                    program.link.disconnect()
+                    program.link.reconnect()
                 }
             }
         }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import SettingsClient
 
-/// The thread on which async forms work with the outbox file.
+/// The thread on which async methods use the outbox file.
 @Suite(.ownThread, .timeLimit(.minutes(10)))
 struct OutboxThreadTests {
     private let directory: TemporaryDirectory
@@ -30,14 +30,14 @@ struct OutboxThreadTests {
     func renamedKey() async throws {
         let old = DefaultsAdapter(keyStore: RenameTests.OldKeys(), session: SuiteSession(backend))
         try await old.set(\.folders, ["a"])
-        let callers = EventLog()
+        let callsOnOtherThreads = EventLog()
         files.fail { call, _ in
-            if !ClientThread.shared.isCurrent { callers.add("\(call)") }
+            if !ClientThread.shared.isCurrent { callsOnOtherThreads.add("\(call)") }
             return nil
         }
         let defaults = DefaultsAdapter(keyStore: RenameTests.NewKeys(), session: session())
         #expect(try await defaults.value(\.libraries) == ["a"])
-        #expect(files.log.count("write") > 0 && callers.all == [])
+        #expect(files.log.count("write") > 0 && callsOnOtherThreads.all == [])
     }
 
     @Test("An async method adds its write to the queue while another write of the suite waits for the disk")
@@ -48,7 +48,7 @@ struct OutboxThreadTests {
         files.fail { call, _ in
             guard call == .write else { return nil }
             log.add("writing")
-            if gate.wait(timeout: .now() + 20) == .timedOut { log.add("gave up") }
+            if gate.wait(timeout: .now() + 20) == .timedOut { log.add("timed out") }
             return nil
         }
         // The client thread writes this change.

@@ -20,7 +20,7 @@ struct OutboxTroubleTests {
         let program = world.program()
         let defaults = program.defaults
         defaults.launchCount = 1
-        program.link.leave()
+        program.link.disconnect()
         world.files.fail(.write)
         defaults.launchCount = 2
         #expect(defaults.launchCount == 2)
@@ -30,18 +30,20 @@ struct OutboxTroubleTests {
         world.files.repair()
         defaults.launchCount = 3
         #expect(defaults.launchCount == 3 && world.drainIssues() == [])
-        #expect(world.waiting.isEmpty, "the program has locked its file")
-        program.link.comeBack()
+        #expect(
+            world.waitingWrites.isEmpty,
+            "other programs do not adopt the file, because the running program has locked it")
+        program.link.reconnect()
         try await defaults.synchronize()
         #expect(world["launchCount"] == 3 && world.fileCount == 0)
     }
 
-    @Test("A write beyond the bound of the queue is rolled back and reported")
+    @Test("A write beyond the limit of the queue is rolled back and reported")
     func fullQueue() async throws {
         let program = world.program(limits: OutboxStore.Limits(writes: 1))
         let defaults = program.defaults
         defaults.launchCount = 1
-        program.link.leave()
+        program.link.disconnect()
         defaults.launchCount = 3
         #expect(defaults.launchCount == 3 && world.drainIssues() == [])
         defaults.launchCount = 4
@@ -49,7 +51,7 @@ struct OutboxTroubleTests {
         #expect(defaults.launchCount == 3)
         let codes = world.drainIssues().map(\.error.code)
         #expect(codes == [.insufficientStorage, .insufficientStorage])
-        program.link.comeBack()
+        program.link.reconnect()
         try await defaults.synchronize()
         #expect(world["launchCount"] == 3)
     }
@@ -59,7 +61,7 @@ struct OutboxTroubleTests {
         let program = world.program()
         let defaults = program.defaults
         defaults.launchCount = 1
-        program.link.decide { .refused(Problem(.insufficientStorage, "the disk is full")) }
+        program.link.setFate { .refused(Problem(.insufficientStorage, "the disk is full")) }
         defaults.launchCount = 2
         for number in 3...5 {
             defaults.launchCount = number
@@ -68,7 +70,7 @@ struct OutboxTroubleTests {
         #expect(defaults.launchCount == 5)
         let reason = "a write waits: 507 insufficient_storage: the disk is full"
         #expect(world.drainIssues().map(\.error) == [.kept(reason)])
-        program.link.decide { .answered }
+        program.link.setFate { .answered }
         try await defaults.synchronize()
         #expect(world["launchCount"] == 5 && world.drainIssues() == [])
     }
@@ -76,10 +78,10 @@ struct OutboxTroubleTests {
     @Test
     func `A program that starts without a server increments an untyped setting after the server is back`() async throws
     {
-        let program = world.program(isAway: true)
+        let program = world.program(isServerUnreachable: true)
         #expect(program.defaults["n"].value == nil)
         #expect(world.drainIssues().map(\.attempt) == [.read])
-        program.link.comeBack()
+        program.link.reconnect()
         program.defaults["n"] += 3
         try await program.defaults.flush()
         #expect(world["n"] == 3 && world.drainIssues() == [])
@@ -87,7 +89,7 @@ struct OutboxTroubleTests {
     }
 
     @Test("A log handler can write settings", .timeLimit(.minutes(10)))
-    func writingLog() async throws {
+    func logHandlerThatWrites() async throws {
         let box = Mutex<DefaultsAdapter<ClientKeys>?>(nil)
         let program = world.program { issue in
             guard let defaults = box.withLock({ $0 }) else { return }
@@ -96,11 +98,11 @@ struct OutboxTroubleTests {
         let defaults = program.defaults
         box.withLock { $0 = defaults }
         defaults.launchCount = 1
-        program.link.leave()
+        program.link.disconnect()
         defaults.launchCount += 1
         let other = world.program()
         other.defaults.launchCount = 10
-        program.link.comeBack()
+        program.link.reconnect()
         try await defaults.synchronize()
         #expect(world["issue of launchCount"] == "precondition_failed")
         // The handler writes the same key whose queued writes are being refused. This must not deadlock.
@@ -109,11 +111,11 @@ struct OutboxTroubleTests {
         }
         box.withLock { $0 = next.defaults }
         #expect(next.defaults.launchCount == 10)
-        next.link.leave()
+        next.link.disconnect()
         for _ in 0..<20 { next.defaults.launchCount += 1 }
         #expect(next.defaults.launchCount == 30)
         other.defaults.launchCount = 8
-        next.link.comeBack()
+        next.link.reconnect()
         for _ in 0..<20 { next.defaults.launchCount += 1 }
         try await next.defaults.synchronize()
         #expect(world.drainIssues().count >= 20)

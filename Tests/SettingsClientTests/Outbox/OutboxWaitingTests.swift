@@ -13,22 +13,22 @@ struct OutboxWaitingTests {
         world = try OutboxWorld()
     }
 
-    @Test("A setter waits no longer than its timeout, and its write is sent with the others")
+    @Test("A setter waits no longer than its timeout, and its write is sent after the earlier kept writes")
     func waiting() throws {
         let program = world.program(timeout: .milliseconds(50))
         let (defaults, link) = (program.defaults, program.link)
         defaults.launchCount = 1
-        link.leave()
+        link.disconnect()
         for number in 2...9 { defaults.launchCount = number }
         let log = EventLog()
         let gate = DispatchSemaphore(value: 0)
-        link.decide {
-            log.add("asked")
+        link.setFate {
+            log.add("request")
             gate.wait()
             return .answered
         }
-        link.comeBack()
-        #expect(log.wait(for: "asked"))
+        link.reconnect()
+        #expect(log.wait(for: "request"))
         DispatchQueue(label: "writing").async {
             defaults.loginTries = 5
             log.add("written")
@@ -44,7 +44,7 @@ struct OutboxWaitingTests {
     func background() async throws {
         let program = world.program(writes: .background)
         let gate = DispatchSemaphore(value: 0)
-        program.link.decide {
+        program.link.setFate {
             gate.wait()
             return .answered
         }
@@ -57,8 +57,8 @@ struct OutboxWaitingTests {
 
     @Test("An async method throws `kept` when the outbox file contains the write, not before")
     func keptWritesAreStored() async throws {
-        // A daemon that has not answered for longer than callers wait: no form waits for an answer.
-        let defaults = world.program(isAway: true).defaults
+        // The daemon has been unreachable for longer than the timeout of callers, so no method waits for an answer.
+        let defaults = world.program(isServerUnreachable: true).defaults
         defaults.launchCount = 1
         for number in 2...200 {
             let error = await #expect(throws: DefaultsError.self) { try await defaults.set(\.launchCount, number) }
@@ -72,7 +72,7 @@ struct OutboxWaitingTests {
         let session = world.program().defaults.core.session
         let (reported, isReportedFirst) = (Promise<Void>(), Promise<Bool>())
         let waiter = Promise<WriteResult>()
-        waiter.fulfill(.failure(.queued("away")))
+        waiter.fulfill(.failure(.queued("no answer")))
         // The client thread is still busy with storing the write.
         ClientThread.shared.execute {
             isReportedFirst.fulfill(reported.wait(until: .now + .milliseconds(100)) != nil)

@@ -7,15 +7,15 @@ import TestSupport
 @testable import SettingsClient
 @testable import SettingsClientCompatibility
 
-/// A suite on a server that can be away, and programs with an outbox.
+/// A suite on a server, and programs with an outbox. A test can disconnect each program from the server.
 final class OutboxWorld: Sendable {
-    /// One program, until it is let go of.
+    /// A program. It ends when the test releases it.
     struct Program {
         let defaults: DefaultsAdapter<ClientKeys>
         /// Its connection to the server.
         let link: FlakyBackend
 
-        /// The value of a name as the program sees it.
+        /// The value of a key that the program reads.
         subscript(_ name: String) -> JSONValue? { defaults[name].value }
     }
 
@@ -31,14 +31,14 @@ final class OutboxWorld: Sendable {
         server = InMemoryBackend(suite: suite, schema: schema)
     }
 
-    /// Makes another program, which has loaded the suite unless the server is away.
+    /// Starts another program, which loads the suite unless the server is unreachable.
     func program(
-        isAway: Bool = false, limits: OutboxStore.Limits = .init(), timeout: Duration = .seconds(20),
+        isServerUnreachable: Bool = false, limits: OutboxStore.Limits = .init(), timeout: Duration = .seconds(20),
         writes: WriteMode = .confirmed,
         searchInterval: Duration = .seconds(1000), log: (@Sendable (DefaultsIssue) -> Void)? = nil
     ) -> Program {
         let link = FlakyBackend(server)
-        if isAway { link.leave() }
+        if isServerUnreachable { link.disconnect() }
         let owner = FileOwner(server: "memory", suite: suite)
         let store = OutboxStore(in: directory.path + "/outbox", of: owner, files: files, limits: limits)
         let session = SuiteSession(
@@ -50,11 +50,12 @@ final class OutboxWorld: Sendable {
         })
         let defaults = issues.collect(
             from: DefaultsAdapter(keyStore: ClientKeys(), session: session, writes: writes, log: handler))
-        if !isAway { try? defaults.core.load(until: .now + .seconds(20)) }
+        if !isServerUnreachable { try? defaults.core.load(until: .now + .seconds(20)) }
         return Program(defaults: defaults, link: link)
     }
 
-    /// Releases a program, and waits until its file is unlocked: work in progress may retain it for a moment.
+    /// Releases a program, and waits until its outbox file is unlocked: work in progress may retain the session for a
+    /// moment. Returns false after `Deadline.patience` seconds.
     func end(_ program: inout Program?) -> Bool {
         let openFiles = OpenFiles(directory: directory.path)
         let before = openFiles.count
@@ -63,20 +64,21 @@ final class OutboxWorld: Sendable {
         return openFiles.waits { session == nil && (before == 0 || $0 < before) }
     }
 
-    /// Has a program leave a write behind, which stores 7 for `loginTries`.
-    func leaveSomething() -> Bool {
-        var program: Program? = program(isAway: true)
+    /// Runs a program that ends before its write is sent. The write stores 7 for `loginTries`. Returns false if the
+    /// outbox file stays locked.
+    func leaveWaitingWrite() -> Bool {
+        var program: Program? = program(isServerUnreachable: true)
         program?.defaults.loginTries = 7
         return end(&program)
     }
 
-    /// The value of a name on the server.
+    /// The value of a key on the server.
     subscript(_ name: String) -> JSONValue? {
         (try? KeyName(name)).flatMap { (try? server.setting($0))?.value }
     }
 
-    /// How many writes wait on disk for the next program.
-    var waiting: [PendingChange] {
+    /// The writes that wait in the unlocked outbox files for the next program.
+    var waitingWrites: [PendingChange] {
         let owner = FileOwner(server: "memory", suite: suite)
         var store = OutboxStore(in: directory.path + "/outbox", of: owner)
         return store.inherit().writes
@@ -93,7 +95,7 @@ final class OutboxWorld: Sendable {
         }
     }
 
-    /// How many files there are.
+    /// The number of files in the directory of the outbox.
     var fileCount: Int {
         (try? POSIXFileSystem().list(directory.path + "/outbox"))?.count ?? 0
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SettingsClient
 
-/// Writes of every kind, for files and for queues.
+/// Sample writes for tests of outbox files and of the queue.
 struct SampleWrites {
     let suite: SuiteName
     let key: KeyName
@@ -36,7 +36,7 @@ struct SampleWrites {
         try write(.set(.integer(Int64(number))), as: "request \(number)")
     }
 
-    /// One of each kind.
+    /// Returns one write of each kind.
     func all() throws -> [PendingChange] {
         let revision = try #require(Revision(17))
         let deep = (0..<127).reduce(JSONValue.integer(1)) { value, _ in [value] }

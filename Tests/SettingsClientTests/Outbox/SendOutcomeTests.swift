@@ -19,32 +19,32 @@ struct SendOutcomeTests {
             revision: try #require(Revision(revision)), modified: nil)
     }
 
-    @Test("Only an answer about the write itself ends a write")
-    func verdicts() throws {
+    @Test("A success or a permanent refusal ends a write; after another failure, the write waits")
+    func permanentAndTemporary() throws {
         let write = try samples.write(.set(1))
         let summary = WriteSummary(revision: .zero, changed: false, changes: [])
         #expect(SendOutcome(.success(summary), of: write) == .done(summary))
         #expect(
             SendOutcome(.failure(.unreachable("why")), of: write)
                 == .waits(reason: "why", atLeast: .zero, isAnswer: false))
-        for (asked, expected) in [(1.5, 1.5), (-1, 0), (1e6, 300)] {
-            let unavailable = BackendError.unavailable("why", retryAfter: .seconds(asked))
+        for (retryAfter, expected) in [(1.5, 1.5), (-1, 0), (1e6, 300)] {
+            let unavailable = BackendError.unavailable("why", retryAfter: .seconds(retryAfter))
             #expect(
                 SendOutcome(.failure(unavailable), of: write)
                     == .waits(reason: "why", atLeast: .seconds(expected), isAnswer: true))
         }
-        let verdicts: [ErrorCode] = [
+        let permanent: [ErrorCode] = [
             .badRequest, .locked, .unknownKey, .unknownSuite, .notSet, .invalidValue, .invalidOperation, .tooLarge,
             .preconditionFailed, .idempotencyMismatch, .forbidden, .notImplemented,
         ]
-        for code in verdicts {
+        for code in permanent {
             let problem = Problem(code, "no")
             #expect(SendOutcome(.failure(.refused(problem)), of: write) == .refused(problem), "\(code)")
         }
-        let passing: [ErrorCode] = [
+        let temporary: [ErrorCode] = [
             .overloaded, .behind, .shuttingDown, .storageFailed, .insufficientStorage, .tooManyRequests,
         ]
-        for code in passing {
+        for code in temporary {
             var problem = Problem(code, "later")
             problem.retryAfterMs = 1500
             let outcome = SendOutcome(.failure(.refused(problem)), of: write)
@@ -69,7 +69,7 @@ struct SendOutcomeTests {
     }
 
     @Test("An answer of a proxy does not end a write")
-    func others() throws {
+    func proxy() throws {
         for status in [404, 403, 500, 502] {
             var problem = Problem(.badRequest, "a page")
             (problem.status, problem.codeName) = (status, "")
@@ -95,22 +95,24 @@ struct SendOutcomeTests {
         #expect(SendOutcome(.failure(.refused(unset)), of: guarded) == .refused(unset))
         let several = try samples.write(.set(1), .set(2), else: plan)
         #expect(SendOutcome(.failure(.refused(failed)), of: several) == .refused(failed))
-        let yielding = try samples.write(.set(1), else: .keepStoredValue)
-        #expect(SendOutcome(.failure(.refused(failed)), of: yielding) == .refused(failed))
+        let ifAbsent = try samples.write(.set(1), else: .keepStoredValue)
+        #expect(SendOutcome(.failure(.refused(failed)), of: ifAbsent) == .refused(failed))
     }
 
-    /// A change, the value that is there, and the form that is sent then.
+    /// The plan of a change that met a conflict, the current value, and the action that the client sends next. The
+    /// action is nil if the client gives up the change.
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let plan: PendingChange.MergePlan
         let current: JSONValue?
         let action: Transaction.Operation.Action?
+        /// True if the next request has a condition on the current value.
         var isGuarded = true
     }
 
     static let cases = [
         Case(
-            testDescription: "there and back",
+            testDescription: "the old value again",
             plan: PendingChange.MergePlan(base: 5, new: 6, delta: nil, valueIfUnset: nil),
             current: 5,
             action: .set(6)),
@@ -119,27 +121,28 @@ struct SendOutcomeTests {
             plan: PendingChange.MergePlan(base: 5, new: 6, delta: nil, valueIfUnset: nil),
             current: 7, action: nil),
         Case(
-            testDescription: "a sum", plan: PendingChange.MergePlan(base: 5, new: 6, delta: .sum(1), valueIfUnset: 0),
+            testDescription: "a sum over another number",
+            plan: PendingChange.MergePlan(base: 5, new: 6, delta: .sum(1), valueIfUnset: 0),
             current: 7,
             action: .change(.add(1)), isGuarded: false),
         Case(
-            testDescription: "a sum over nothing",
+            testDescription: "a sum, now unset, with a default",
             plan: PendingChange.MergePlan(base: 5, new: 6, delta: .sum(1), valueIfUnset: 100),
             current: nil, action: .set(101)),
         Case(
-            testDescription: "a sum over nothing, not even a start",
+            testDescription: "a sum, now unset, without a default",
             plan: PendingChange.MergePlan(base: 5, new: 6, delta: .sum(1), valueIfUnset: nil), current: nil,
             action: .set(6)),
         Case(
-            testDescription: "a sum over text",
+            testDescription: "a sum, now text",
             plan: PendingChange.MergePlan(base: 5, new: 6, delta: .sum(1), valueIfUnset: 0),
             current: "x", action: nil),
         Case(
-            testDescription: "appended",
+            testDescription: "appended elements",
             plan: PendingChange.MergePlan(base: [], new: ["a"], delta: .append(["a"]), valueIfUnset: []),
             current: ["x"], action: .change(.append(["a"])), isGuarded: false),
         Case(
-            testDescription: "text",
+            testDescription: "appended text",
             plan: PendingChange.MergePlan(base: nil, new: "a", delta: .concat("a"), valueIfUnset: nil),
             current: "x", action: .change(.concat("a")), isGuarded: false),
         Case(
@@ -148,7 +151,7 @@ struct SendOutcomeTests {
             current: ["c", "a"],
             action: .set(["a", "b", "c"])),
         Case(
-            testDescription: "removed, there and back",
+            testDescription: "a removal of the old value again",
             plan: PendingChange.MergePlan(base: 5, new: nil, delta: nil, valueIfUnset: nil),
             current: 5, action: .delete),
     ]
@@ -163,12 +166,12 @@ struct SendOutcomeTests {
             #expect(next == nil)
             return
         }
-        let test = Transaction.Condition.setting(
+        let condition = Transaction.Condition.setting(
             samples.suite, samples.key, sample.current.map { .value($0) } ?? .stored(false))
         let expected = try samples.write(
-            action, if: sample.isGuarded ? [test] : [], else: .merge(sample.plan), as: "next")
+            action, if: sample.isGuarded ? [condition] : [], else: .merge(sample.plan), as: "next")
         #expect(next == expected)
-        // The same that was refused is not sent again.
+        // The client does not send the same request again after its refusal.
         if !sample.isGuarded { #expect(try next?.resolved(over: setting(sample.current, 4), requestKey: name) == nil) }
         #expect(try write.resolved(over: setting(nil, 3, source: .invalid), requestKey: name) == nil)
     }

@@ -5,12 +5,12 @@ import Testing
 
 @testable import SettingsClient
 
-/// A directory of kept writes with whom it belongs to.
+/// A directory for outbox files, and the server and suite to which the files belong.
 struct StoreHarness {
     let samples: SampleWrites
     let files = FaultyFiles()
     private let directory: TemporaryDirectory
-    /// Several levels down: none of it is there yet.
+    /// The directory of the outbox files. Only its ancestor `home` exists at first.
     var path: String { home + "/state/outbox/server/app" }
     var home: String { directory.path }
 
@@ -19,27 +19,29 @@ struct StoreHarness {
         directory = try TemporaryDirectory()
     }
 
-    /// A program's store.
+    /// Returns a store, as a program would create it.
     func store(_ limits: OutboxStore.Limits = .init(), owner: FileOwner? = nil) -> OutboxStore {
         OutboxStore(in: path, of: owner ?? samples.owner, files: files, limits: limits)
     }
 
-    /// Lets go of a store. False if its file is not free afterwards.
+    /// Releases a store, and waits until its file is unlocked. Returns false after `Deadline.patience` seconds.
     func close(_ store: inout OutboxStore?) -> Bool {
         store = nil
         return OpenFiles(directory: home).waits { $0 == 0 }
     }
 
+    /// Adopts the writes of ended programs. The store must not be nil.
     func inherit(_ store: inout OutboxStore?) throws -> OutboxStore.AbandonedWrites {
         let found = store?.inherit()
         return try #require(found)
     }
 
+    /// The names of the files in the directory, in order.
     var names: [String] {
         ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted()
     }
 
-    /// The path of a file that is being begun.
+    /// The path of the draft of an outbox file, if there is a draft.
     var draft: String? {
         names.first { $0.hasSuffix(".outbox.new") }.map { "\(path)/\($0)" }
     }

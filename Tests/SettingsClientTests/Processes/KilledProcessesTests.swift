@@ -11,9 +11,9 @@ import Testing
 @Suite(.ownThread)
 struct KilledProcessesTests {
     private static let rounds = 15
-    /// The numbers of writes after which a process is killed. With 0 writes, the program may still adopt the writes of the
-    /// program before it.
-    private static let lengths = [0, 1, 2, 5, 20, 60, 120]
+    /// The numbers of writes after which a process is killed. With 0 writes, the program may still adopt the writes of
+    /// the program before it.
+    private static let writeCounts = [0, 1, 2, 5, 20, 60, 120]
 
     private let directory: TemporaryDirectory
     private var socket: String { directory.path + "/socket" }
@@ -33,9 +33,11 @@ struct KilledProcessesTests {
             if daemon == nil, generator.chance(oneIn: 2) { daemon = try startDaemon() }
             let first = history.next
             let program = try startProgram(first, first + 10_000)
-            let (length, lengthBeforeSwitch) = (generator.pick(Self.lengths), generator.pick(Self.lengths))
-            if lengthBeforeSwitch < length {
-                try wait(program, forWrites: lengthBeforeSwitch, from: first)
+            let writesBeforeKill = generator.pick(Self.writeCounts)
+            // The number of writes after which the daemon is killed, or started if it does not run.
+            let writesBeforeSwitch = generator.pick(Self.writeCounts)
+            if writesBeforeSwitch < writesBeforeKill {
+                try wait(program, forWrites: writesBeforeSwitch, from: first)
                 if let running = daemon {
                     try running.killAtOnce()
                     daemon = nil
@@ -43,11 +45,11 @@ struct KilledProcessesTests {
                     daemon = try startDaemon()
                 }
             }
-            try wait(program, forWrites: length, from: first)
+            try wait(program, forWrites: writesBeforeKill, from: first)
             program.signal(SIGKILL)
-            let said = try program.end()
-            #expect(said.code == -SIGKILL, "seed \(seed), round \(round): \(said)")
-            history.add(said.errors, from: first, isKilled: true)
+            let end = try program.end()
+            #expect(end.code == -SIGKILL, "seed \(seed), round \(round): \(end)")
+            history.add(end.errors, from: first, isKilled: true)
             #expect(history.failures == [], "seed \(seed), round \(round)")
             guard let running = daemon else { continue }
             let mistakes = try history.mistakes(in: state(of: running))
@@ -57,13 +59,13 @@ struct KilledProcessesTests {
                 daemon = nil
             }
         }
-        // Another run sends everything that the killed programs left behind.
+        // A last run of the program sends all writes in the outbox files of the killed programs.
         let last = try daemon ?? startDaemon()
         let program = try startProgram(history.next, history.next + 20)
-        let said = try program.end()
-        #expect(said.code == 0, "seed \(seed): \(said)")
-        history.add(said.errors, from: history.next, isKilled: false)
-        #expect(history.failures == [] && history.areAllConfirmed, "seed \(seed): \(said)")
+        let end = try program.end()
+        #expect(end.code == 0, "seed \(seed): \(end)")
+        history.add(end.errors, from: history.next, isKilled: false)
+        #expect(history.failures == [] && history.areAllConfirmed, "seed \(seed): \(end)")
         let mistakes = try history.mistakes(in: state(of: last))
         #expect(mistakes == [], "seed \(seed)")
     }

@@ -9,7 +9,7 @@ import Testing
 
 @testable import SettingsClient
 
-/// The messages of adapters.
+/// The messages of adapters in their logs.
 @Suite(.ownThread, .timeLimit(.minutes(10)))
 struct LogTests {
     private final class Messages: Sendable {
@@ -21,7 +21,7 @@ struct LogTests {
             DefaultsLog { [self] level, text, metadata in messages.withLock { $0.append((level, text, metadata)) } }
         }
 
-        /// The messages, when the log of an adapter has them all.
+        /// Returns the messages after the adapter has logged all its issues.
         func all<Keys>(of adapter: DefaultsAdapter<Keys>) -> [Message] {
             adapter.core.issues.waitUntilLogged(until: .now + .seconds(180))
             return messages.withLock { $0 }
@@ -35,16 +35,16 @@ struct LogTests {
         let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys(), schema: schema, log: messages.log)
         defaults.volume = 2
         defaults.launchCount = -1
-        let found = messages.all(of: defaults).filter { $0.metadata["attempt"] == "write" }
-        #expect(found.map(\.level) == [.error, .error])
+        let writeMessages = messages.all(of: defaults).filter { $0.metadata["attempt"] == "write" }
+        #expect(writeMessages.map(\.level) == [.error, .error])
         #expect(
-            found.first?.text
+            writeMessages.first?.text
                 == "cannot write player.volume of suite memory: player.volume: must be at most 1.0 (got 2.0)")
-        #expect(found.first?.metadata == ["suite": "memory", "key": "player.volume", "attempt": "write"])
-        #expect(found.last?.metadata["code"] == "invalid_value")
+        #expect(writeMessages.first?.metadata == ["suite": "memory", "key": "player.volume", "attempt": "write"])
+        #expect(writeMessages.last?.metadata["code"] == "invalid_value")
     }
 
-    @Test("A missing daemon is a warning of a read, and a write that waits is a warning without a key")
+    @Test("A read without a daemon and a waiting write are warnings, and a failed write is an error")
     func levels() throws {
         let suite = try SuiteName("app")
         let rows: [(issue: DefaultsIssue, level: DefaultsLog.Level, message: String)] = [
@@ -96,16 +96,16 @@ struct LogTests {
 
     @Test("A handler that blocks delays no setter, no getter and no async method")
     func blockingHandler() async throws {
-        let (gate, entered) = (DispatchSemaphore(value: 0), EventLog())
+        let (gate, calls) = (DispatchSemaphore(value: 0), EventLog())
         let defaults = DefaultsAdapter.inMemory(
             keyStore: ClientKeys(),
             log: DefaultsLog { _, _, _ in
-                entered.add("entered")
+                calls.add("handler called")
                 gate.wait()
             })
         defer { for _ in 0..<4 { gate.signal() } }
         defaults.volume = 2
-        #expect(await entered.waits(for: "entered"))
+        #expect(await calls.waits(for: "handler called"))
         defaults.volume = 3
         defaults.volume = 1
         #expect(defaults.volume == 1)
@@ -136,7 +136,7 @@ struct LogTests {
     }
 
     @Test(arguments: ["2>&-", "2>/dev/full"])
-    func `A blocked standard error does not end the program`(_ redirection: String) throws {
+    func `A closed or full standard error does not end the program`(_ redirection: String) throws {
         let script = "exec \"$0\" complain \(redirection)"
         let child = try ChildProcess(["-c", script, ChildProcess.built("settings-worker")], of: "/bin/sh")
         let end = try child.end()

@@ -3,7 +3,7 @@ import SettingsHTTP
 import TestSupport
 import Testing
 
-/// The program in Examples/MusicPlayer, run as its reader would run it.
+/// The program in Examples/MusicPlayer, run with a daemon, as a reader of the example would run it.
 @Suite(.ownThread)
 struct MusicPlayerTests {
     private let directory: TemporaryDirectory
@@ -27,7 +27,7 @@ struct MusicPlayerTests {
         ).end(seconds: 120)
     }
 
-    private static let complaint =
+    private static let reportedIssue =
         "settings: cannot write player.volume of suite music-player: player.volume: must be at most 1.0 (got 11.0)\n"
 
     @Test("The example prints its settings, and a second run prints the stored settings after a kill of the daemon")
@@ -49,7 +49,7 @@ struct MusicPlayerTests {
                         error: player.volume: must be at most 1.0 (got 12.0)
                         The volume is 0.5.
 
-                        """, errors: Self.complaint))
+                        """, errors: Self.reportedIssue))
         try first.killAtOnce()
 
         let second = try daemon()
@@ -69,7 +69,7 @@ struct MusicPlayerTests {
                         error: player.volume: must be at most 1.0 (got 12.0)
                         The volume is 0.5.
 
-                        """, errors: Self.complaint))
+                        """, errors: Self.reportedIssue))
         let third = try run("-listener", "Miles", port: second.port)
         #expect(third.code == 0 && third.output.contains("Welcome back, Miles, for time 3."))
         let client = try DaemonClient("http://127.0.0.1:\(second.port)").blocking
@@ -80,7 +80,7 @@ struct MusicPlayerTests {
     }
 
     @Test("The example without a daemon reports that the daemon is missing")
-    func alone() throws {
+    func withoutDaemon() throws {
         let end = try run([], url: "unix:\(directory.path)/nobody")
         #expect(end.code == 0 && end.output.hasPrefix("The settings cannot be used: "), "\(end.output)")
     }

@@ -3,7 +3,7 @@ import SettingsHTTP
 import TestSupport
 import Testing
 
-/// Several real programs that use one suite over TCP, as `Tests/SettingsWorker` says.
+/// Several processes of `settings-worker` (`Tests/SettingsWorker`) that use one suite over TCP.
 @Suite(.ownThread)
 struct WorkerTests {
     private let directory: TemporaryDirectory
@@ -28,21 +28,21 @@ struct WorkerTests {
         try client.send(.setting(KeyName(key), in: suite)).value
     }
 
-    /// Lets all of them work from the same moment on, until a condition holds.
-    private func work(_ workers: [ChildProcess], until condition: () throws -> Void = {}) throws {
+    /// Waits until all workers are ready, starts the phase `working`, and calls `waitForWorkers`.
+    private func work(_ workers: [ChildProcess], until waitForWorkers: () throws -> Void = {}) throws {
         for worker in workers { _ = try worker.line(containing: "ready", seconds: 120) }
         try client.send(.set(KeyName("phase"), to: "working", in: suite))
-        try condition()
+        try waitForWorkers()
     }
 
-    /// How often one added, and how many of these were conflicts.
+    /// Waits until a worker ends. Returns the number of its increments, and how many of them were conflicts.
     private func counts(_ worker: ChildProcess) throws -> (times: Int, conflicts: Int) {
         let end = try worker.end(seconds: 300)
         let counts = end.output.split(whereSeparator: \.isWhitespace).compactMap { Int($0) }
         try #require(end.code == 0 && counts.count == 2, "\(end)")
-        // Besides conflicts nothing went wrong.
-        let said = Set(end.errors.split(separator: "\n"))
-        #expect(said.subtracting(["ready", "met"]).isEmpty, "\(said)")
+        // The worker prints further lines only for issues that are no conflicts.
+        let lines = Set(end.errors.split(separator: "\n"))
+        #expect(lines.subtracting(["ready", "met"]).isEmpty, "\(lines)")
         return (counts[0], counts[1])
     }
 
@@ -72,7 +72,7 @@ struct WorkerTests {
     }
 
     @Test("A process that stores a value and ends has not lost the value")
-    func gone() throws {
+    func endedProcess() throws {
         for number in 0..<20 {
             let end = try start("text", "value \(number)").end(seconds: 120)
             #expect(end == ChildProcess.End(code: 0, output: "", errors: ""))

@@ -2,38 +2,42 @@ import SettingsModel
 
 @testable import SettingsAPI
 
-/// The numbers that several runs of `outbox-writer` in its mixed mode have written, and the check of what the daemon stores.
+/// The numbers that several runs of `outbox-writer` in its mixed mode have written, and the check of what the daemon
+/// stores.
 ///
 /// `Tests/OutboxWriter/MixedWriter.swift` says which number is written to which key.
 struct WrittenNumbers {
-    /// The values of the suite. Each number is greater than the number before it, so the values say which writes the daemon
-    /// has done.
+    /// The values of the suite. The program writes increasing numbers, so the values show which writes the daemon has
+    /// done.
     struct State {
         var first = 0
         var second = 0
         var sum = 0
         var numbers: [Int] = []
 
-        /// The greatest number that the state shows. The sum does not show its numbers.
+        /// The greatest number in `first`, `second` and `numbers`. The numbers in a sum cannot be recognized.
         var greatest: Int { max(first, second, numbers.last ?? 0) }
     }
 
     /// The first number of the next run.
     private(set) var next = 1
-    /// The messages of the program that are not about a write.
+    /// The lines of the program that do not begin with `started`, `skipped`, `wrote` or `confirmed`.
     private(set) var failures: [String] = []
     /// The numbers whose write has returned.
     private var returned: [Int] = []
-    /// The number that each killed run was writing. The write may have been stored or not.
+    /// The number that each killed run was writing. The daemon may have stored the write or not.
     private var interrupted: Set<Int> = []
     private var lastConfirmed = 0
     private var lastState = State()
 
     var areAllConfirmed: Bool { lastConfirmed == returned.last }
 
-    /// Adds a run that began with a number.
+    /// Adds a run of the program.
     ///
-    /// - Parameter output: the lines of the program.
+    /// - Parameters:
+    ///   - output: The lines that the program has printed.
+    ///   - first: The first number of the run.
+    ///   - isKilled: True if the test has killed the program.
     mutating func add(_ output: String, from first: Int, isKilled: Bool) {
         var last = first - 1
         var skipped: Set<Int> = []
@@ -53,7 +57,7 @@ struct WrittenNumbers {
         next = last + 2
     }
 
-    /// Returns what is wrong with the state that the daemon stores. The state has to contain all writes up to some number,
+    /// Returns the errors in the state that the daemon stores. The state has to contain all writes up to some number,
     /// which is at least the last confirmed number, and no write after that number.
     mutating func mistakes(in state: State) -> [String] {
         var mistakes: [String] = []
@@ -62,7 +66,7 @@ struct WrittenNumbers {
         func check(_ name: String, _ value: Int, _ before: Int, _ isOfKey: (Int) -> Bool) {
             if value != 0, !isOfKey(value) { mistakes.append("\(name) is \(value), which was never written there") }
             let least = max(before, expected.last(where: isOfKey) ?? 0)
-            if value < least { mistakes.append("\(name) is \(value), and was or should be \(least)") }
+            if value < least { mistakes.append("\(name) is \(value), but must be at least \(least)") }
         }
         check("first", state.first, lastState.first) { Self.keys(of: $0).contains("first") }
         check("second", state.second, lastState.second) { Self.keys(of: $0).contains("second") }
@@ -74,7 +78,7 @@ struct WrittenNumbers {
         if !state.numbers.allSatisfy({ Self.keys(of: $0) == ["numbers"] }) {
             mistakes.append("numbers has wrong elements: \(state.numbers)")
         }
-        // The number after the last visible one may have been added, too.
+        // The daemon may also have added the returned number after the last visible number to the sum.
         let uncertain = interrupted.union(returned.first { $0 > last }.map { [$0] } ?? [])
         var sums: Set = [expected.filter { Self.keys(of: $0) == ["sum"] }.reduce(0, +)]
         for number in uncertain where Self.keys(of: number) == ["sum"] { sums.formUnion(sums.map { $0 + number }) }

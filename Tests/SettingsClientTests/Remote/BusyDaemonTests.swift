@@ -9,14 +9,14 @@ import Testing
 @testable import SettingsClient
 @testable import SettingsClientCompatibility
 
-/// Programs with an outbox, and a daemon that refuses all writes for now.
+/// Programs with an outbox, and a daemon that does not accept writes for a time.
 @Suite(.ownThread)
 struct BusyDaemonTests {
     private let names: SampleNames
     private let directory: TemporaryDirectory
     private let issues = IssueCollector()
 
-    /// The answer to each write; nil for none at all.
+    /// The answer of the server to each write. If the answer is nil, the server does not answer writes.
     private final class Writes: Sendable {
         let answer: Mutex<String?>
 
@@ -30,7 +30,8 @@ struct BusyDaemonTests {
         directory = try TemporaryDirectory()
     }
 
-    /// Shows an empty suite, and answers writes as a test says.
+    /// Returns a server with an empty suite, which answers writes with `writes.answer` and never answers long polls.
+    /// The log has `write` for each write.
     private func server(_ writes: Writes) throws -> ScriptedServer {
         try ScriptedServer { _, peer, log in
             while let request = peer.readRequest() {
@@ -48,7 +49,7 @@ struct BusyDaemonTests {
                     peer.send(ScriptedServer.answer(problem, status: 404))
                     continue
                 } else {
-                    log.add("asked")
+                    log.add("write")
                     if let answer = writes.answer.withLock({ $0 }) {
                         peer.send(answer)
                         continue
@@ -80,8 +81,8 @@ struct BusyDaemonTests {
         try await defaults.synchronize()
     }
 
-    /// Waits until the client thread has done all that is due.
-    private func settle(_ defaults: DefaultsAdapter<ClientKeys>) {
+    /// Waits until the client thread has run the tasks that are already queued.
+    private func waitForClientThread() {
         let done = Promise<Void>()
         ClientThread.shared.execute { done.fulfill(()) }
         done.waitForever()
@@ -104,7 +105,7 @@ struct BusyDaemonTests {
         (ScriptedServer.answer("<html>Not you</html>", status: 403), "403"),
     ]
 
-    @Test("A server that is busy is reported once, and writes wait", arguments: refusals.indices)
+    @Test("A server that temporarily refuses writes is reported once, and writes wait", arguments: refusals.indices)
     func busyServer(_ index: Int) async throws {
         let refusal = Self.refusals[index]
         let writes = Writes(refusal.answer)
@@ -122,15 +123,15 @@ struct BusyDaemonTests {
         #expect(reason.hasPrefix("a write waits: "), "\(reason)")
         #expect(reason.contains(refusal.reason), "\(reason)")
         try await loadPatiently(defaults)
-        let asked = server.log.count("asked")
-        // An answer to a read only says that the server is up, which is known.
+        let writesBefore = server.log.count("write")
+        // The answers to reads do not cause another attempt to write.
         for number in 2..<20 {
             #expect(!defaults.isSet(\.theme))
             defaults.launchCount = number
         }
-        settle(defaults)
-        // A server that asks for no pause is asked again soon.
-        if refusal.answer.contains("retryAfterMs") { #expect(server.log.count("asked") == asked) }
+        waitForClientThread()
+        // Without a retry time in the answer, the client repeats the write soon.
+        if refusal.answer.contains("retryAfterMs") { #expect(server.log.count("write") == writesBefore) }
         #expect(defaults.launchCount == 19)
         await #expect(throws: DefaultsError.self) { try await defaults.synchronize() }
         let further = issues.drain()
@@ -152,13 +153,13 @@ struct BusyDaemonTests {
         defaults.visits += 1
         #expect(defaults.launchCount == 1 && defaults.visits == 1)
         await #expect(throws: DefaultsError.self) { try await defaults.synchronize() }
-        #expect(issues.drain() == [], "what waits is no issue while no daemon answers")
+        #expect(issues.drain() == [], "a waiting write is not reported while the daemon is unreachable")
         writes.answer.withLock { $0 = ScriptedServer.reset }
         try await synchronizePatiently(defaults)
         #expect(try POSIXFileSystem().list(directory.path + "/outbox").count == 1 && issues.drain() == [])
     }
 
-    /// Setters that send several requests.
+    /// Setters that can need several requests.
     enum Setter: CaseIterable {
         case inPlace, ifAbsent, ofRenamedKey, removalOfRenamedKey
     }
@@ -177,7 +178,7 @@ struct BusyDaemonTests {
         case .removalOfRenamedKey: defaults.remove(key: renamed)
         }
         let spent = ContinuousClock.now - start
-        // Two requests with a timeout of their own would take twice as long.
+        // Two requests that each wait for the timeout would take twice as long.
         #expect(spent >= timeout && spent < timeout * 2, "\(spent)")
         switch setter {
         case .inPlace, .ifAbsent: #expect(defaults.launchCount == 1)
@@ -195,10 +196,10 @@ struct BusyDaemonTests {
         defaults.launchCount = 1
         #expect(.now - start >= .seconds(1))
         for number in 2..<50 { defaults.launchCount = number }
-        #expect(defaults.launchCount == 49 && .now - start < .seconds(30), "one waited, not each")
+        #expect(defaults.launchCount == 49 && .now - start < .seconds(30), "only one setter waited")
         #expect(issues.drain() == [])
         writes.answer.withLock { $0 = ScriptedServer.reset }
         try await synchronizePatiently(defaults)
-        #expect(server.log.count("asked") > 49 && issues.drain() == [])
+        #expect(server.log.count("write") > 49 && issues.drain() == [])
     }
 }

@@ -8,7 +8,7 @@ import Testing
 @testable import SettingsClient
 @testable import SettingsHTTP
 
-/// Following one suite, from answer to answer.
+/// Following a suite: the client sends one long poll after another and applies the changes.
 @Suite(.ownThread)
 struct FollowingTests {
     private let names: SampleNames
@@ -17,6 +17,7 @@ struct FollowingTests {
         names = try SampleNames()
     }
 
+    /// Returns the JSON of a change that stores the revision as the value of `theme`.
     private func change(_ revision: Int) -> String {
         #"{"suite":"app","key":"theme","old":null,"new":\#(revision),"oldSource":"stored","source":"stored","#
             + #""revision":\#(revision),"modified":"2026-01-01T00:00:00.000Z"}"#
@@ -29,37 +30,41 @@ struct FollowingTests {
                 + #""changes":[\#(revisions.map(change).joined(separator: ","))]}"#)
     }
 
-    private func quiet(_ revision: Int) -> String {
+    /// Returns an answer without changes, which moves the cursor to a revision.
+    private func noChanges(_ revision: Int) -> String {
         ScriptedServer.answer(
             #"{"revision":\#(revision),"cursor":"e.\#(revision)","schemaRevision":{"app":0},"more":false,"changes":[]}"#
         )
     }
 
+    /// Returns a reset: an answer with the whole state.
     private func state(_ revision: Int, _ value: Int, epoch: String = "e") -> String {
         ScriptedServer.answer(
             #"{"revision":\#(revision),"cursor":"\#(epoch).\#(revision)","schemaRevision":{"app":0},"reset":true,"#
                 + #""values":{"app":{"theme":\#(value)}},"changes":[]}"#)
     }
 
-    /// Answers observers with these, one after the other, then lets them wait.
+    /// Returns a server that answers long polls with these answers in order, and then no longer answers. For an empty
+    /// answer, the server closes the connection. The log has `since CURSOR` for each long poll and `closed` for each
+    /// connection that the client closes.
     private func server(_ answers: [String]) throws -> ScriptedServer {
-        let rest = Rest(answers)
+        let remaining = RemainingAnswers(answers)
         return try ScriptedServer { _, peer, log in
             while let request = peer.readRequest() {
                 let since = request.split(separator: "since=").dropFirst().first?.prefix { $0 != "&" && $0 != " " }
-                log.add(since.map { "since \($0)" } ?? "anew")
-                guard let answer = rest.next() else {
+                log.add(since.map { "since \($0)" } ?? "without cursor")
+                guard let answer = remaining.next() else {
                     _ = peer.read()
                     break
                 }
                 guard !answer.isEmpty else { return }
                 peer.send(answer)
             }
-            log.add("left")
+            log.add("closed")
         }
     }
 
-    private final class Rest: Sendable {
+    private final class RemainingAnswers: Sendable {
         private let answers: Mutex<[String]>
 
         init(_ answers: [String]) {
@@ -69,25 +74,26 @@ struct FollowingTests {
         func next() -> String? { answers.withLock { $0.popLast() } }
     }
 
+    /// Follows the suite from the cursor `e.1`, and adds each value of `theme` to the log.
     private func follow(
         _ server: ScriptedServer, _ log: EventLog, by shared: SharedServer? = nil,
         pace: Duration = .milliseconds(2), longPause: Duration = .seconds(5)
     ) throws -> any BackendSubscription {
         let cursor = try #require(Cursor("e.1"))
-        let watched = ObservedSubject(scope: .several([names.app]))
+        let subject = ObservedSubject(scope: .several([names.app]))
         let shared = shared ?? SharedServer(server.address)
-        let follower = RemoteFollower(watched, shared, from: cursor, pace: pace, longPause: longPause)
+        let follower = RemoteFollower(subject, shared, from: cursor, pace: pace, longPause: longPause)
         return try #require(
             follower.follow(from: cursor) {
                 switch $0 {
                 case .state(let state): log.add("state \(state.suites.first?.values.first?.value ?? .null)")
-                case .changes(let news): for change in news.changes { log.add("\(change.new ?? .null)") }
+                case .changes(let observed): for change in observed.changes { log.add("\(change.new ?? .null)") }
                 }
             })
     }
 
-    @Test("A subscriber that joins from an earlier cursor or another epoch misses no change, and neither do the others")
-    func oneJoinsFromEarlier()
+    @Test("All subscribers get all changes if one subscriber joins from an earlier cursor or another epoch")
+    func joining()
         throws
     {
         let server = try ScriptedServer { [self] _, peer, log in
@@ -96,13 +102,13 @@ struct FollowingTests {
                     log.add("earlier")
                     peer.send(changes(4, 6))
                 } else if request.contains("since=d.9&") {
-                    log.add("other")
+                    log.add("other epoch")
                     peer.send(state(7, 70))
-                } else if request.contains("since=e.6&"), log.count("other") > 0 {
+                } else if request.contains("since=e.6&"), log.count("other epoch") > 0 {
                     peer.send(changes(7))
                 } else {
                     log.add("waiting")
-                    if peer.read() == nil { return log.add("left") }
+                    if peer.read() == nil { return log.add("closed") }
                 }
             }
         }
@@ -118,13 +124,14 @@ struct FollowingTests {
         #expect(log.wait { Set($0) == ["first e.6", "second e.6"] })
         #expect(server.log.wait(for: "waiting", times: 2))
         let third = try join("third", at: "d.9")
-        // The state is for the third alone: the others get the changes that lead there.
+        // Only the third subscriber gets the state. The other subscribers get the changes up to the revision of the
+        // state.
         #expect(log.wait { Set($0.suffix(4)) == ["first e.7", "second e.7", "third e.7"] })
         #expect(server.log.wait(for: "waiting", times: 3))
         let fourth = try join("fourth", at: "e.8")
-        for following in [first, second, third, fourth] { following.stop() }
-        #expect(server.log.wait(for: "left", times: 3))
-        #expect(server.log.count("waiting") == 3, "who is ahead asks for nothing more")
+        for subscription in [first, second, third, fourth] { subscription.stop() }
+        #expect(server.log.wait(for: "closed", times: 3))
+        #expect(server.log.count("waiting") == 3, "a subscriber with a later cursor causes no further request")
     }
 
     @Test
@@ -133,21 +140,21 @@ struct FollowingTests {
         let server = try server((2...(count + 1)).map { changes($0) })
         let log = EventLog()
         let begin = ContinuousClock.now
-        let follower = try follow(server, log, pace: .milliseconds(2))
-        defer { follower.stop() }
+        let subscription = try follow(server, log, pace: .milliseconds(2))
+        defer { subscription.stop() }
         #expect(server.log.wait(for: "since e.\(count + 1)"))
         #expect(ContinuousClock.now - begin >= .milliseconds(2) * count)
         #expect(log.all == (2...(count + 1)).map { "\($0)" })
     }
 
     @Test
-    func `Further pages of changes are asked for without a pause`() throws {
+    func `The follower requests further pages of changes without a pause`() throws {
         let count = 1000
         let server = try server((2...count).map { changes($0, more: true) } + [changes(count + 1)])
         let log = EventLog()
         let begin = ContinuousClock.now
-        let follower = try follow(server, log, pace: .seconds(1))
-        defer { follower.stop() }
+        let subscription = try follow(server, log, pace: .seconds(1))
+        defer { subscription.stop() }
         #expect(server.log.wait(for: "since e.\(count + 1)"))
         #expect(ContinuousClock.now - begin < .seconds(count))
     }
@@ -156,70 +163,70 @@ struct FollowingTests {
     func `The follower continues from each answer, and at once if more changes exist`() throws {
         let server = try server([changes(2, 3, more: true), changes(4), changes(5, 6)])
         let log = EventLog()
-        let following = try follow(server, log)
+        let subscription = try follow(server, log)
         #expect(log.wait(for: "6"))
         #expect(log.all == ["2", "3", "4", "5", "6"])
         #expect(server.log.wait(for: "since e.6"))
-        let asked = server.log.all.filter { $0.hasPrefix("since") }
-        #expect(asked == ["since e.1", "since e.3", "since e.4", "since e.6"])
+        let requests = server.log.all.filter { $0.hasPrefix("since") }
+        #expect(requests == ["since e.1", "since e.3", "since e.4", "since e.6"])
         #expect(server.log.count("connection") == 1)
-        following.stop()
-        #expect(server.log.wait(for: "left"))
+        subscription.stop()
+        #expect(server.log.wait(for: "closed"))
     }
 
     @Test
     func `A reset is delivered, within an epoch and with a new epoch`() throws {
         let server = try server([changes(2), state(90, 9), changes(91), state(3, 30, epoch: "f")])
         let log = EventLog()
-        let following = try follow(server, log)
+        let subscription = try follow(server, log)
         #expect(server.log.wait(for: "since f.3"))
         #expect(log.all == ["2", "state 9", "91", "state 30"])
-        following.stop()
+        subscription.stop()
     }
 
     @Test
     func `An answer without changes advances the cursor`() throws {
-        let server = try server([changes(2), quiet(40), quiet(41)])
+        let server = try server([changes(2), noChanges(40), noChanges(41)])
         let log = EventLog()
-        let watched = ObservedSubject(scope: .several([names.app]))
+        let subject = ObservedSubject(scope: .several([names.app]))
         let cursor = try #require(Cursor("e.1"))
-        let follower = RemoteFollower(watched, SharedServer(server.address), from: cursor)
-        let following = follower.follow(from: cursor) { log.add("\($0.cursor)") }
-        defer { following?.stop() }
+        let follower = RemoteFollower(subject, SharedServer(server.address), from: cursor)
+        let subscription = follower.follow(from: cursor) { log.add("\($0.cursor)") }
+        defer { subscription?.stop() }
         #expect(log.wait(for: "e.41"))
         #expect(log.all == ["e.2", "e.40", "e.41"])
     }
 
     @Test
-    func `Connections that end are opened again, and no change is repeated`() throws {
+    func `After a closed connection, the follower connects again, and no change is delivered twice`() throws {
         let server = try server([changes(2), "", "", changes(3), "", changes(4)])
         let log = EventLog()
-        let following = try follow(server, log)
+        let subscription = try follow(server, log)
         #expect(log.wait(for: "4"))
         #expect(log.all == ["2", "3", "4"])
-        following.stop()
-        #expect(server.log.wait(for: "left"))
+        subscription.stop()
+        #expect(server.log.wait(for: "closed"))
     }
 
     @Test
-    func `A malformed answer is followed by a later request`() throws {
+    func `After a malformed answer or a refusal, the follower sends another request`() throws {
         let refusal = ScriptedServer.answer(#"{"code":"misdirected","detail":"no"}"#, status: 421)
         let server = try server([changes(2), ScriptedServer.answer("<html>"), refusal, changes(3)])
         let log = EventLog()
-        let following = try follow(server, log, longPause: .milliseconds(1))
+        let subscription = try follow(server, log, longPause: .milliseconds(1))
         #expect(log.wait(for: "3"))
         #expect(log.all == ["2", "3"])
-        following.stop()
+        subscription.stop()
     }
 
     @Test(arguments: [429, 502, 503, 504])
-    func `A pause that a proxy asks for ends with the first answer of any request`(status: Int) throws {
+    func `A pause after the Retry-After of a proxy ends with the first answer to any request`(status: Int) throws {
         let page = ScriptedServer.answer("later", status: status, more: "Retry-After: 3600\r\n")
         let server = try server([page, changes(2)])
         let shared = SharedServer(server.address)
         let log = EventLog()
-        let following = try follow(server, log, by: shared)
-        defer { following.stop() }
+        let subscription = try follow(server, log, by: shared)
+        defer { subscription.stop() }
         try eventually {
             shared.recordAnswer()
             return log.count("2") > 0
@@ -228,7 +235,7 @@ struct FollowingTests {
     }
 
     @Test
-    func `A busy daemon is not asked before its retry time`() {
+    func `Only refusals of an overloaded daemon count as overload`() {
         for code in [ErrorCode.tooManyWatchers, .tooManyConnections, .tooManyRequests, .overloaded, .behind] {
             #expect(SettingsError.problem(Problem(code, "x"), revision: nil).isOverload)
         }
@@ -242,33 +249,33 @@ struct FollowingTests {
     }
 
     @Test
-    func `A failure to follow is reported once, until it works again`() throws {
+    func `A failure to follow is reported once until the next success`() throws {
         let refusal = ScriptedServer.answer(#"{"code":"misdirected","detail":"no"}"#, status: 421)
         let text = ScriptedServer.answer("<html>")
-        let server = try server([text, "", refusal, "", changes(2), quiet(3), refusal, text, changes(4)])
+        let server = try server([text, "", refusal, "", changes(2), noChanges(3), refusal, text, changes(4)])
         let log = EventLog()
-        let watched = ObservedSubject(scope: .several([names.app]))
+        let subject = ObservedSubject(scope: .several([names.app]))
         let cursor = try #require(Cursor("e.1"))
         let follower = RemoteFollower(
-            watched, SharedServer(server.address), from: cursor, longPause: .milliseconds(1))
-        let following = follower.follow(from: cursor, onFailure: { _ in log.add("trouble") }) {
+            subject, SharedServer(server.address), from: cursor, longPause: .milliseconds(1))
+        let subscription = follower.follow(from: cursor, onFailure: { _ in log.add("failure") }) {
             log.add("\($0.cursor)")
         }
-        defer { following?.stop() }
+        defer { subscription?.stop() }
         #expect(log.wait(for: "e.4"))
-        #expect(log.all == ["trouble", "e.2", "e.3", "trouble", "e.4"])
+        #expect(log.all == ["failure", "e.2", "e.3", "failure", "e.4"])
     }
 
-    /// A server that always has one more change to tell.
+    /// Returns a server that answers each long poll at once with one change, and says that more changes exist.
     private func busyServer() throws -> ScriptedServer {
         try ScriptedServer { _, peer, log in
             var revision = 1
             while peer.readRequest() != nil {
                 revision += 1
-                log.add("asked")
+                log.add("request")
                 peer.send(changes(revision, more: true))
             }
-            log.add("left")
+            log.add("closed")
         }
     }
 
@@ -276,29 +283,29 @@ struct FollowingTests {
     func `A stopped follower sends no more requests`() throws {
         let server = try busyServer()
         let log = EventLog()
-        let following = try follow(server, log)
+        let subscription = try follow(server, log)
         #expect(log.wait { $0.count >= 10 })
-        following.stop()
-        following.stop()
+        subscription.stop()
+        subscription.stop()
         let received = log.all.count
-        #expect(server.log.wait(for: "left"))
-        let asked = server.log.count("asked")
-        // The same thread reads for another one meanwhile.
+        #expect(server.log.wait(for: "closed"))
+        let requestCount = server.log.count("request")
+        // The thread that drives all long polls then works for another follower.
         let (other, otherLog) = (try busyServer(), EventLog())
         let another = try follow(other, otherLog)
         #expect(otherLog.wait { $0.count >= 100 })
         another.stop()
         #expect(log.all.count <= received + 1)
-        #expect(server.log.count("asked") <= asked + 1 && server.log.count("connection") <= 2)
+        #expect(server.log.count("request") <= requestCount + 1 && server.log.count("connection") <= 2)
     }
 
     @Test
     func `A follower stopped in its pause after a failure sends no more requests`() throws {
         let server = try server([""])
         let log = EventLog()
-        let following = try follow(server, log)
+        let subscription = try follow(server, log)
         #expect(server.log.wait { $0.contains { $0.hasPrefix("since") } })
-        following.stop()
+        subscription.stop()
         let (other, otherLog) = (try busyServer(), EventLog())
         let another = try follow(other, otherLog)
         #expect(otherLog.wait { $0.count >= 100 })
@@ -335,23 +342,23 @@ struct FollowingTests {
     }
 
     @Test
-    func `Handlers of a follower are not called from within a call`() async throws {
+    func `Handlers of a follower never run on the thread of a caller`() async throws {
         let daemon = try ServedDaemon()
         let backend = RemoteBackend(
             suite: names.app, server: SharedServer(try daemon.address(.unix)), timeout: .seconds(20))
         let log = EventLog()
         let state = try await backend.load()
         let caller = pthread_self()
-        let following = backend.follow(from: state.cursor, onFailure: { _ in }) { _ in
-            log.add(pthread_equal(pthread_self(), caller) != 0 ? "within" : "beside")
+        let subscription = backend.follow(from: state.cursor, onFailure: { _ in }) { _ in
+            log.add(pthread_equal(pthread_self(), caller) != 0 ? "caller's thread" : "other thread")
         }
         for number in 0..<100 {
             let operation = Transaction.Operation(suite: names.app, key: names.count, .set(.integer(Int64(number))))
             _ = try await backend.write(
                 PendingChange(action: .transaction(Transaction(do: [operation])), requestKey: .unique()))
         }
-        #expect(log.wait(for: "beside"))
-        following.stop()
-        #expect(log.count("within") == 0)
+        #expect(log.wait(for: "other thread"))
+        subscription.stop()
+        #expect(log.count("caller's thread") == 0)
     }
 }

@@ -12,7 +12,8 @@ import Testing
 @testable import SettingsClientCompatibility
 @testable import SettingsHTTP
 
-/// Writes that wait for a real daemon.
+/// Kept writes with a daemon in this process. A kept write is a write that waits in the outbox for an answer of the
+/// daemon.
 @Suite(.ownThread)
 struct KeptWritesTests {
     private let names: SampleNames
@@ -25,7 +26,7 @@ struct KeptWritesTests {
         directory = try TemporaryDirectory()
     }
 
-    /// A program that has its files beside the daemon's.
+    /// Starts a program whose outbox is in the directory of the daemon.
     private func program(
         _ address: ServerAddress, cache: FileLocation = .none, writes: WriteMode = .confirmed
     ) -> DefaultsAdapter<ClientKeys> {
@@ -35,7 +36,8 @@ struct KeptWritesTests {
                 cache: cache, writes: writes, arguments: [], log: issues.log))
     }
 
-    /// Loads the suite. On a busy machine, that may take longer than the timeout of the adapter.
+    /// Loads the suite. Tries 60 times, because a load on a busy machine may take longer than the timeout of the
+    /// adapter.
     private func isReady(_ defaults: DefaultsAdapter<ClientKeys>) async -> Bool {
         for _ in 0..<60 {
             if (try? await defaults.ready()) != nil { return true }
@@ -43,7 +45,8 @@ struct KeptWritesTests {
         return false
     }
 
-    /// Brings everything to the daemon and back. On a busy machine that may take longer than an adapter waits.
+    /// Sends all writes and receives all changes. Tries 60 times, because that may take longer than the timeout of the
+    /// adapter on a busy machine.
     private func isSynchronized(_ defaults: DefaultsAdapter<ClientKeys>) async -> Bool {
         for _ in 0..<60 {
             if (try? await defaults.synchronize()) != nil { return true }
@@ -51,12 +54,13 @@ struct KeptWritesTests {
         return false
     }
 
+    /// Returns the value that the daemon has stored.
     private func stored(_ key: KeyName, _ daemon: ServedDaemon) throws -> JSONValue? {
         try daemon.client().blocking.send(.setting(key, in: names.app)).value
     }
 
     @Test
-    func `Writes while the daemon is away are sent when it is back`()
+    func `Writes during an outage of the daemon are sent after its restart`()
         throws
     {
         let first = try ServedDaemon(in: directory, port: 0)
@@ -70,18 +74,20 @@ struct KeptWritesTests {
         let second = try ServedDaemon(in: directory, port: 0)
         let log = EventLog()
         let key = try KeyName("username")
-        let token = RemoteBackend(suite: names.app, server: SharedServer(try second.address()), timeout: .seconds(20))
-            .follow(from: Cursor(epoch: try #require(Epoch("none")), revision: .zero), onFailure: { _ in }) {
-                observation in
-                switch observation {
-                case .state(let state):
-                    for entry in state.suites.first?.values ?? [] where entry.key == key { log.add("there") }
-                case .changes(let changes):
-                    for change in changes.changes where change.key == key { log.add("there") }
-                }
+        let subscription = RemoteBackend(
+            suite: names.app, server: SharedServer(try second.address()), timeout: .seconds(20)
+        )
+        .follow(from: Cursor(epoch: try #require(Epoch("none")), revision: .zero), onFailure: { _ in }) {
+            observation in
+            switch observation {
+            case .state(let state):
+                for entry in state.suites.first?.values ?? [] where entry.key == key { log.add("stored") }
+            case .changes(let changes):
+                for change in changes.changes where change.key == key { log.add("stored") }
             }
-        #expect(log.wait(for: "there"))
-        token.stop()
+        }
+        #expect(log.wait(for: "stored"))
+        subscription.stop()
         #expect(try stored(names.count, second) == 3 && stored(key, second) == "me")
         #expect(defaults.launchCount == 3 && issues.drain() == [])
     }
@@ -93,12 +99,12 @@ struct KeptWritesTests {
         let defaults = program(proxy.server.address)
         defaults.visits = 1
         #expect(await isReady(defaults))
-        proxy.cut(100_000)
+        proxy.dropAnswers(100_000)
         defaults.visits += 1
         await #expect(throws: DefaultsError.self) { try await defaults.update(\.visits) { $0 += 10 } }
         #expect(defaults.visits == 12)
-        #expect(try stored(try KeyName("visits"), daemon) == 2, "it was done, and its answer was lost")
-        proxy.cut(0)
+        #expect(try stored(try KeyName("visits"), daemon) == 2, "the daemon has done the write")
+        proxy.dropAnswers(0)
         #expect(await isSynchronized(defaults))
         #expect(try stored(try KeyName("visits"), daemon) == 12)
         #expect(defaults.visits == 12 && issues.drain() == [])
@@ -123,7 +129,7 @@ struct KeptWritesTests {
                 DefaultsKey<Int>("visits", defaultValue: 0),
             ])
         do {
-            // Where the program does not find it.
+            // This daemon has no Unix domain socket, so the program cannot connect to it.
             let other = try ServedDaemon(in: directory, port: 0) { $0.listen = [.tcp(host: "127.0.0.1", port: 0)] }
             try other.client().blocking.send(.setSchema(schema.document, of: names.app))
             other.stop()
@@ -133,7 +139,7 @@ struct KeptWritesTests {
         #expect(await isSynchronized(defaults))
         #expect(defaults.launchCount == 1 && defaults.loginTries == 1 && defaults.visits == 5)
         #expect(try stored(names.count, last) == 1)
-        // That the keys do not agree with the schema is told, too.
+        // The client also reports that the keys of the program differ from the schema (`.check`).
         let found = issues.drain().filter { $0.attempt != .check }
         #expect(found.map(\.key) == ["launchCount", "loginTries"])
         #expect(found.map(\.error.code) == [.invalidValue, .unknownKey])
@@ -141,10 +147,10 @@ struct KeptWritesTests {
     }
 
     @Test(arguments: [1, 4, 30])
-    func `The kept writes of a killed program are sent by the next, once and in order`(_ count: Int) async throws {
+    func `The next program sends the kept writes of killed programs once and in order`(_ count: Int) async throws {
         let address = try ServerAddress("unix:\(directory.path)/socket")
         var written: [Int64] = []
-        // One after the other, each with the leftovers of those before.
+        // Each program finds the outbox files of the killed programs before it.
         for round in 0..<3 {
             let first = Int64(round * 100_000)
             let child = try ChildProcess(
@@ -165,13 +171,14 @@ struct KeptWritesTests {
         #expect(stored == stored.sorted() && Set(stored).count == stored.count)
         let missing = Set(written).subtracting(stored)
         #expect(missing == [] && written.count >= 3 * (count + 1))
-        // Of each program the last write may have been kept when it could not say so any more.
+        // Each of the three programs may have been killed after it stored its last write and before it printed the
+        // write.
         #expect(stored.count <= written.count + 3)
         #expect(defaults["log"].array?.count == stored.count && issues.drain() == [])
     }
 
     @Test
-    func `The kept writes of a program that ends normally are sent by the next`()
+    func `The next program sends the kept writes of a program that has ended normally`()
         async throws
     {
         let first = try ServedDaemon(in: directory, port: 0)
@@ -191,7 +198,7 @@ struct KeptWritesTests {
         #expect(try next.visits == 2 && stored(try KeyName("visits"), second) == 2 && issues.drain() == [])
     }
 
-    /// Returns once a file of the cache has all of these; false if none ever does.
+    /// Waits until a cache file contains all these texts. Returns false after `Deadline.patience` seconds.
     private func isCached(_ parts: String...) -> Bool {
         let folder = directory.path + "/cache"
         let limit = ContinuousClock.now + .seconds(Deadline.patience)
@@ -205,7 +212,7 @@ struct KeptWritesTests {
     }
 
     @Test
-    func `A program with a cache starts without a daemon from its last state, and follows from there`()
+    func `A program with a cache and without a daemon starts with the cached state, and later follows the daemon`()
         async throws
     {
         let first = try ServedDaemon(in: directory, port: 0)
@@ -218,7 +225,7 @@ struct KeptWritesTests {
             try first.client().blocking.send(.set(try KeyName("nickname"), to: "x", in: names.app))
             #expect(await isSynchronized(defaults))
         }
-        // The session may be used by another thread for a moment longer. Its end saves the cache.
+        // Another thread may retain the session for a moment. The session saves the cache when it is deallocated.
         #expect(isCached(#""launchCount":5"#, #""theme":"dark""#, #""nickname":"x""#))
         first.stop()
         let defaults = program(address, cache: cache)
@@ -236,7 +243,7 @@ struct KeptWritesTests {
     }
 
     @Test
-    func `A program without a cache and a daemon has defaults and reports an issue`() async throws {
+    func `A program without a cache and without a daemon reads defaults and reports an issue`() async throws {
         let defaults = program(try ServerAddress("unix:\(directory.path)/socket"))
         #expect(defaults.launchCount == 0 && defaults.theme == .light)
         #expect(issues.drain().map(\.attempt) == [.read])
@@ -244,7 +251,7 @@ struct KeptWritesTests {
     }
 
     @Test
-    func `Changes in place of an unknown suite are kept with the values that they were computed from`()
+    func `Changes in place before the first load are kept, and are done if no other value is stored`()
         async throws
     {
         do {
@@ -266,7 +273,7 @@ struct KeptWritesTests {
     }
 
     @Test
-    func `Changes in place of an unknown suite are merged with another value, or are conflicts`()
+    func `Changes in place before the first load are merged with another stored value, or are conflicts`()
         async throws
     {
         let first = try ServedDaemon(in: directory, port: 0)
@@ -296,12 +303,12 @@ struct KeptWritesTests {
     }
 
     @Test(arguments: Change.allCases, [false, true])
-    func `A kept change is not made to another daemon's value of the same revision`(
-        _ change: Change, isTried: Bool
+    func `A kept change is a conflict if another daemon has another value with the same revision`(
+        _ change: Change, usesProxy: Bool
     ) async throws {
         let first = try ServedDaemon()
         let proxy = try CuttingProxy(to: first.port)
-        let defaults = program(isTried ? proxy.server.address : try first.address(.unix))
+        let defaults = program(usesProxy ? proxy.server.address : try first.address(.unix))
         defaults.launchCount = 5
         let revision = try first.client().blocking.send(.setting(names.count, in: names.app)).revision
         #expect(await isReady(defaults))
@@ -320,7 +327,7 @@ struct KeptWritesTests {
         #expect(defaults.launchCount == 6)
         let path = first.path
         let second = try ServedDaemon(in: try TemporaryDirectory(), port: 0) {
-            if !isTried { $0.listen.append(.unix(path: path)) }
+            if !usesProxy { $0.listen.append(.unix(path: path)) }
         }
         try second.client().blocking.send(.set(names.count, to: 70, in: names.app))
         try #require(try second.client().blocking.send(.setting(names.count, in: names.app)).revision == revision)
@@ -337,10 +344,10 @@ struct KeptWritesTests {
         let proxy = try CuttingProxy(to: daemon.port)
         let defaults = program(proxy.server.address)
         defaults.launchCount = 5
-        proxy.cut(100_000)
+        proxy.dropAnswers(100_000)
         defaults.launchCount += 1
-        #expect(try stored(names.count, daemon) == 6, "it was done, and its answer was lost")
-        proxy.cut(0)
+        #expect(try stored(names.count, daemon) == 6, "the daemon has done the write")
+        proxy.dropAnswers(0)
         #expect(await isSynchronized(defaults))
         #expect(try stored(names.count, daemon) == 6 && defaults.launchCount == 6 && issues.drain() == [])
     }
@@ -362,7 +369,8 @@ struct KeptWritesTests {
             for change in changes where change.key == key { log.add("\(change.visible.value ?? .null)") }
         }
         let second = try ServedDaemon(in: directory, port: 0)
-        // Others have come further, so the answer is from a later place than all that was told.
+        // Commits of another suite give the answer to the removal a later revision than the changes that the client has
+        // seen.
         for number in 1...3 {
             try second.client().blocking.send(.set(names.count, to: .integer(Int64(number)), in: names.net))
         }
@@ -372,7 +380,7 @@ struct KeptWritesTests {
     }
 
     @Test
-    func `Released adapters with kept writes leave only the kept writes`() throws {
+    func `Released adapters with kept writes are deallocated`() throws {
         let address = try ServerAddress("unix:\(directory.path)/socket")
         weak var last: AdapterCore?
         for _ in 0..<100 {

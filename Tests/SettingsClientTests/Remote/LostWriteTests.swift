@@ -7,7 +7,7 @@ import Testing
 @testable import SettingsClientCompatibility
 @testable import SettingsHTTP
 
-/// Writes that were done, and whose answers were lost on the way.
+/// Writes that the daemon has carried out, and whose answers were lost.
 @Suite(.ownThread)
 struct LostWriteTests {
     private let names: SampleNames
@@ -17,36 +17,53 @@ struct LostWriteTests {
     }
 
     @Test(arguments: [1, 2, 3, 7])
-    func `A write whose answers are lost is done once`(cuts: Int) throws {
+    func `A write whose answers are lost is done once`(lostAnswers: Int) throws {
         let daemon = try ServedDaemon()
         let proxy = try CuttingProxy(to: daemon.port)
         let world = World(at: proxy.server.address, names.app)
         let defaults = world.adapter()
         defaults.visits += 1
-        proxy.cut(cuts, of: "POST")
+        proxy.dropAnswers(lostAnswers, to: "POST")
         defaults.visits += 1
         #expect(defaults.visits == 2)
-        proxy.cut(cuts, of: "POST")
+        proxy.dropAnswers(lostAnswers, to: "POST")
         defaults.visits += 1
         defaults.recent.append("x")
         defaults["list"] += [1]
         #expect(defaults.visits == 3 && defaults.recent == ["start", "x"] && defaults["list"].array == [1])
-        #expect(proxy.server.log.count("cut") == 2 * cuts)
-        proxy.cut(cuts, of: "DELETE")
+        #expect(proxy.server.log.count("dropped answer") == 2 * lostAnswers)
+        proxy.dropAnswers(lostAnswers, to: "DELETE")
         defaults.removeAll()
         #expect(defaults.visits == 0 && !defaults.isSet(\.visits))
         #expect(try daemon.client().blocking.send(.suite(names.app)).contents.values.isEmpty)
         #expect(world.drainIssues() == [])
     }
 
+    @Test(arguments: [1, 3])
+    func `A change with a deadline whose answers are lost has one pending action`(lostAnswers: Int) async throws {
+        let daemon = try ServedDaemon()
+        let proxy = try CuttingProxy(to: daemon.port)
+        let defaults = World(at: proxy.server.address, names.app).adapter()
+        try await defaults.ready()
+        proxy.dropAnswers(lostAnswers, to: "POST")
+        let pending = try #require(try await defaults.set(\.launchCount, 1, .confirm(within: .seconds(3600))))
+        let listing = try daemon.client().blocking.send(.pendingActions(of: names.app))
+        #expect(listing.pending.map(\.id.description) == [pending.id])
+        proxy.dropAnswers(lostAnswers, to: "POST")
+        try await pending.confirm()
+        #expect(proxy.server.log.count("dropped answer") == 2 * lostAnswers)
+        #expect(try daemon.client().blocking.send(.pendingActions(of: names.app)).pending.isEmpty)
+        #expect(defaults.launchCount == 1)
+    }
+
     @Test
-    func `A write of another program between the attempts stays`() throws {
+    func `A write of another program between two attempts of a write is not overwritten`() throws {
         let daemon = try ServedDaemon()
         let proxy = try CuttingProxy(to: daemon.port)
         let defaults = World(at: proxy.server.address, names.app).adapter()
         let other = World(at: try daemon.address(), names.app).adapter()
         for _ in 0..<5 {
-            proxy.cut(2, of: "POST")
+            proxy.dropAnswers(2, to: "POST")
             defaults.visits += 1
             other.visits += 10
         }
@@ -54,7 +71,7 @@ struct LostWriteTests {
     }
 
     @Test
-    func `A write without an answer is confirmed by following`() throws {
+    func `A write without an answer is repeated, and later changes are followed`() throws {
         let daemon = try ServedDaemon()
         let proxy = try CuttingProxy(to: daemon.port)
         let world = World(at: proxy.server.address, names.app, timeout: .milliseconds(300))
@@ -64,10 +81,10 @@ struct LostWriteTests {
         _ = defaults.core.session.listen { changes in
             for change in changes where change.visible.source == .stored { log.add("\(change.visible.value ?? .null)") }
         }
-        proxy.cut(1_000_000, of: "POST")
+        proxy.dropAnswers(1_000_000, to: "POST")
         defaults.launchCount = 2
         #expect(defaults.launchCount == 2 && world.drainIssues() == [], "the write is sent again later")
-        proxy.cut(0)
+        proxy.dropAnswers(0)
         defaults.loginTries = 1
         #expect(log.wait(for: "1"))
         try daemon.client().blocking.send(.set(names.theme, to: "dark", in: names.app))

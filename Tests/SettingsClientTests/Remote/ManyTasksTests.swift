@@ -5,11 +5,11 @@ import Testing
 @testable import SettingsClient
 @testable import SettingsClientCompatibility
 
-/// Setters block the thread that calls, also where that is one of the few that all tasks share.
+/// Setters in tasks. A setter blocks its thread, which is one of the few threads that all tasks share.
 @Suite(.ownThread)
 struct ManyTasksTests {
     @Test(arguments: ServedDaemon.Transport.allCases)
-    func `Eight tasks that set at the same time do not deadlock`(
+    func `Eight tasks that call setters at the same time do not deadlock`(
         transport: ServedDaemon.Transport
     ) async throws {
         let daemon = try ServedDaemon()
@@ -24,7 +24,8 @@ struct ManyTasksTests {
                         #expect(defaults["task\(task)"].int == round)
                         defaults.visits += 1
                     }
-                    // `update` suspends instead of blocking, so its thread returns to the pool while setters of other tasks block theirs.
+                    // `update` suspends and returns its thread to the pool, while setters of other tasks block their
+                    // threads.
                     for _ in 0..<10 { try? await defaults.update(\.launchCount) { $0 += 1 } }
                 }
             }

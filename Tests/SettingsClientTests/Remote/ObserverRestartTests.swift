@@ -8,7 +8,7 @@ import Testing
 @testable import SettingsClient
 @testable import SettingsHTTP
 
-/// Observers whose daemon goes and comes back.
+/// Observers during a restart of the daemon.
 @Suite(.ownThread)
 struct ObserverRestartTests {
     private let names: SampleNames
@@ -48,7 +48,7 @@ struct ObserverRestartTests {
     }
 
     @Test
-    func `Observers get a reset as the difference to the replica`() async throws {
+    func `After a reset, observers get the differences between the replica and the new state`() async throws {
         let first = try ServedDaemon()
         let world = World(at: try first.address(.unix), names.app)
         let defaults = world.adapter()
@@ -64,11 +64,11 @@ struct ObserverRestartTests {
         }
         let (path, other) = (first.path, try TemporaryDirectory())
         first.stop()
-        let preparing = try ServedDaemon(in: other, port: 0)
-        try preparing.client().blocking.send(
+        let preparingDaemon = try ServedDaemon(in: other, port: 0)
+        try preparingDaemon.client().blocking.send(
             .merge(
                 ["launchCount": 70, "theme": "dark", "tags": ["other"]], into: names.app))
-        preparing.stop()
+        preparingDaemon.stop()
         let second = try ServedDaemon(in: other, port: 0) { $0.listen.append(.unix(path: path)) }
         #expect(await log.waits(for: "count 9→70"))
         #expect(await log.waits(for: #"tags []→["other"]"#))
@@ -81,7 +81,7 @@ struct ObserverRestartTests {
     }
 
     @Test
-    func `Observing begins when a missing daemon starts`() async throws {
+    func `An observer that is created without a daemon gets the initial value when the daemon starts`() async throws {
         let directory = try TemporaryDirectory()
         let before = try ServedDaemon(in: directory, port: 0)
         try before.client().blocking.send(.set(names.count, to: 3, in: names.app))

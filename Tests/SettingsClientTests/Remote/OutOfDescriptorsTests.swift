@@ -7,7 +7,7 @@ import Testing
 @testable import SettingsClient
 @testable import SettingsHTTP
 
-/// A program that has no descriptors left at the wrong moment.
+/// A program that has no free descriptor when it begins to follow a suite.
 @Suite(.ownThread)
 struct OutOfDescriptorsTests {
     @Test
@@ -24,7 +24,7 @@ struct OutOfDescriptorsTests {
         let (suite, key) = (try SuiteName("app"), try KeyName("launchCount"))
         let other = DaemonClient(address).blocking
         try other.send(.set(key, to: 1, in: suite))
-        // Now Dispatch has its descriptors for timers.
+        // Makes Dispatch open its descriptors for timers before all descriptors are in use.
         let timer = DispatchSemaphore(value: 0)
         DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(1)) { timer.signal() }
         timer.wait()

@@ -9,7 +9,7 @@ import Testing
 @testable import SettingsClient
 @testable import SettingsHTTP
 
-/// Adapters whose daemon goes and comes back.
+/// Adapters during a restart of the daemon, or when a daemon with other data replaces the daemon.
 @Suite(.ownThread)
 struct RestartTests {
     private let names: SampleNames
@@ -18,7 +18,7 @@ struct RestartTests {
         names = try SampleNames()
     }
 
-    /// Notes the values of a key as a reader sees them, one after the other.
+    /// Returns a log of the values of a key that a reader sees, in order.
     private func watch(_ key: String, in defaults: DefaultsAdapter<ClientKeys>) -> EventLog {
         let log = EventLog()
         _ = defaults.core.session.listen { changes in
@@ -57,7 +57,7 @@ struct RestartTests {
     }
 
     @Test
-    func `Sums while the daemon is killed repeatedly are counted once`()
+    func `Increments of sums are done once while the daemon is killed repeatedly`()
         async throws
     {
         let directory = try TemporaryDirectory()
@@ -79,8 +79,8 @@ struct RestartTests {
             }
             log.add("done")
         }
-        for life in 1...3 {
-            #expect(await log.waits(for: "counted", times: life * threads * rounds / 4))
+        for kill in 1...3 {
+            #expect(await log.waits(for: "counted", times: kill * threads * rounds / 4))
             try daemon.killAtOnce()
             daemon = try start()
         }
@@ -94,17 +94,18 @@ struct RestartTests {
         try daemon.stop()
     }
 
-    /// A daemon with other data, at the address of another daemon.
+    /// Returns a daemon with other data at the address of another daemon.
     private func replacement(of first: ServedDaemon) throws -> ServedDaemon {
         let (path, directory) = (first.path, try TemporaryDirectory())
-        // Its data is there before it listens where the first one did: a client must not see it empty.
-        let writing = try ServedDaemon(in: directory, port: 0)
-        try writing.client().blocking.send(.merge(["launchCount": 70, "tags": ["other"]], into: names.app))
-        writing.stop()
+        // Stores the data before the daemon listens on the address, because a client must not see an empty suite.
+        let writingDaemon = try ServedDaemon(in: directory, port: 0)
+        try writingDaemon.client().blocking.send(.merge(["launchCount": 70, "tags": ["other"]], into: names.app))
+        writingDaemon.stop()
         return try ServedDaemon(in: directory, port: 0) { $0.listen.append(.unix(path: path)) }
     }
 
-    private func used(_ world: World) -> DefaultsAdapter<ClientKeys> {
+    /// Returns an adapter after 20 writes of `launchCount` and a write of `username`.
+    private func adapterWithWrites(_ world: World) -> DefaultsAdapter<ClientKeys> {
         let defaults = world.adapter()
         for number in 1...20 { defaults.launchCount = number }
         defaults.username = "me"
@@ -117,7 +118,7 @@ struct RestartTests {
     {
         let first = try ServedDaemon()
         let world = World(at: try first.address(.unix), names.app)
-        let defaults = used(world)
+        let defaults = adapterWithWrites(world)
         let (counts, users) = (watch("launchCount", in: defaults), watch("username", in: defaults))
         first.stop()
         let second = try replacement(of: first)
@@ -127,7 +128,7 @@ struct RestartTests {
         #expect(counts.wait(for: "71"))
         defaults.launchCount += 1
         #expect(defaults.launchCount == 72)
-        // A follower that runs already delivers these, too, a little later.
+        // The follower delivers the changes of the new epoch, too.
         #expect(counts.wait(for: "72"))
         #expect(counts.all == ["70", "71", "72"])
         #expect(world.drainIssues() == [])
@@ -137,10 +138,10 @@ struct RestartTests {
     func `A write to a daemon with other data shows the write and all other data at once`() throws {
         let first = try ServedDaemon()
         let world = World(at: try first.address(.unix), names.app)
-        let defaults = used(world)
+        let defaults = adapterWithWrites(world)
         first.stop()
         let second = try replacement(of: first)
-        // The new history has lower revisions than the one that is known.
+        // The revisions of the new epoch are lower than the revisions that the client knows.
         defaults.loginTries = 5
         #expect(defaults.loginTries == 5 && defaults.launchCount == 70 && defaults.username == nil)
         defaults.launchCount += 1
@@ -153,7 +154,7 @@ struct RestartTests {
     func `Synchronizing with a daemon with other data changes to its epoch`() async throws {
         let first = try ServedDaemon()
         let world = World(at: try first.address(.unix), names.app)
-        let defaults = used(world)
+        let defaults = adapterWithWrites(world)
         first.stop()
         let second = try replacement(of: first)
         try await defaults.synchronize()
@@ -162,19 +163,19 @@ struct RestartTests {
     }
 
     @Test
-    func `A setting that was requested in another epoch belongs to that epoch`() async throws {
+    func `A requested setting of a new epoch is shown with the other values of that epoch`() async throws {
         let schema = try Schema(of: ClientKeys.self) {
             \.launchCount; \.username; \.tags
         }
         let first = try ServedDaemon()
         try first.client().blocking.send(.setSchema(schema.document, of: names.app))
         let world = World(at: try first.address(.unix), names.app)
-        let defaults = used(world)
+        let defaults = adapterWithWrites(world)
         let other = world.adapter()
         #expect(other.launchCount == 20)
         first.stop()
         let second = try replacement(of: first)
-        // With a schema the source of a value is asked for.
+        // In a suite with a schema, `isSet` requests the source of the value from the daemon.
         #expect(other.isSet(\.launchCount) && other.launchCount == 70)
         withExtendedLifetime((defaults, second)) {}
     }

@@ -10,7 +10,7 @@ private struct SecureKeys: DefaultsKeyStore {
     var count: DefaultsKey<Int> { .init("count", defaultValue: 0) }
 }
 
-/// Typed settings over TLS.
+/// Adapters over TLS.
 @Suite(.ownThread)
 struct SecureDefaultsTests {
     private func adapter(_ address: ServerAddress) throws -> DefaultsAdapter<SecureKeys> {
@@ -35,7 +35,7 @@ struct SecureDefaultsTests {
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `Adapters over https follow the writes of others`()
+    func `An adapter over https gets the writes of other adapters`()
         async throws
     {
         let daemon = try SecureDaemon()

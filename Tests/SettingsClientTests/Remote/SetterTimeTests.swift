@@ -8,7 +8,7 @@ import Testing
 
 @testable import SettingsClient
 
-/// The time that setters in the background take.
+/// The time that a setter takes with the write mode `.background`.
 @Suite(.ownThread)
 struct SetterTimeTests {
     private let names: SampleNames
@@ -19,14 +19,14 @@ struct SetterTimeTests {
 
     /// The behaviour of a daemon.
     enum Daemon: CaseIterable, Sendable {
-        case up, hung, away
+        case answering, silent, notRunning
     }
 
     @Test("No setter waits for the daemon", arguments: Daemon.allCases)
     func setters(_ daemon: Daemon) async throws {
         let directory = try TemporaryDirectory()
-        let served = daemon == .up ? try ServedDaemon() : nil
-        let silent = daemon == .hung ? try ScriptedServer { _, peer, _ in _ = peer.read() } : nil
+        let served = daemon == .answering ? try ServedDaemon() : nil
+        let silent = daemon == .silent ? try ScriptedServer { _, peer, _ in _ = peer.read() } : nil
         let address =
             try served?.address(.unix) ?? silent?.address ?? ServerAddress("unix:\(directory.path)/nobody")
         let defaults = DefaultsAdapter(
@@ -37,7 +37,7 @@ struct SetterTimeTests {
             defaults.launchCount = number
             defaults[\.libraries] = ["\(number)"]
         }
-        // The bound is far below the timeout, and far above what a busy machine adds.
+        // The limit is far below the timeout of 120 s, and far above the delays of a busy machine.
         #expect(ContinuousClock.now - start < .seconds(30))
         #expect(defaults.launchCount == 100 && defaults.libraries == ["100"])
         guard let served else { return }

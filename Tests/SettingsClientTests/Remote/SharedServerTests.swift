@@ -16,7 +16,7 @@ struct SharedServerTests {
     }
 
     @Test
-    func `Two suites use a connection each for following, and one connection for all writes`() throws {
+    func `Two suites share a connection for writes, and each has its own connection for long polls`() throws {
         let daemon = try ServedDaemon()
         let proxy = try CuttingProxy(to: daemon.port)
         let address = proxy.server.address

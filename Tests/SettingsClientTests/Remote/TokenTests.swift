@@ -30,7 +30,7 @@ struct TokenTests {
             log: DefaultsLog { _, _, _ in })
     }
 
-    /// The caller that has stored the present value of a key.
+    /// Returns the name of the caller that has stored the current value of a key.
     private func writer(of key: KeyName) throws -> String? {
         let client = DaemonClient(try daemon.address(), token: AccessToken(tokens[0]))
         return try client.blocking.send(.setting(key, in: names.app)).by
@@ -84,7 +84,7 @@ struct TokenTests {
         #expect(ContinuousClock.now - start < .seconds(Deadline.patience / 2))
     }
 
-    @Test("The ready-made Defaults report a missing token file with the path and the name of the variable")
+    @Test("The Defaults of SettingsClient report a missing token file with the path and the name of the variable")
     func environment() async {
         await #expect(processExitsWith: .success) {
             setenv("SETTINGS_URL", "unix:/nobody/listens/here", 1)

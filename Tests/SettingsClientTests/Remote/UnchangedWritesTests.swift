@@ -7,7 +7,8 @@ import Testing
 @testable import SettingsClientCompatibility
 @testable import SettingsHTTP
 
-/// Writes that change nothing, at a daemon that is further on than the suite is, as others commit too.
+/// Writes that change nothing, at a daemon whose revision is later than the last revision of the suite, because other
+/// suites have commits, too.
 @Suite(.ownThread)
 struct UnchangedWritesTests {
     private let names: SampleNames
@@ -28,12 +29,13 @@ struct UnchangedWritesTests {
         world = World(at: try daemon.address(.unix), names.app, of: daemon)
     }
 
-    /// Another program writes to another suite.
-    private func moveOn() throws {
+    /// Writes to another suite, so that the revision of the daemon grows.
+    private func commitToOtherSuite() throws {
         let client = try daemon.client().blocking
         for number in 1...3 { try client.send(.set(names.count, to: .integer(Int64(number)), in: names.net)) }
     }
 
+    /// Returns the number of unconfirmed writes of a key in the replica.
     private func pendingCount(_ name: String, in defaults: DefaultsAdapter<ClientKeys>) throws -> Int {
         let key = try KeyName(name)
         return defaults.core.session.change { $0.entries[key]?.pending.count ?? 0 }
@@ -43,7 +45,7 @@ struct UnchangedWritesTests {
     func `Unchanged writes do not accumulate`() throws {
         let defaults = world.adapter()
         defaults["status"] = "ok"
-        try moveOn()
+        try commitToOtherSuite()
         for _ in 0..<50 {
             defaults["status"] = "ok"
             #expect(defaults["status"].string == "ok")
@@ -53,14 +55,14 @@ struct UnchangedWritesTests {
     }
 
     @Test
-    func `A removal of nothing leaves the default of the schema`() throws {
+    func `After the removal of an unset key, the default of the schema is effective`() throws {
         let defaults = world.adapter()
         #expect(defaults["player.volume"].double == 0.7)
-        try moveOn()
+        try commitToOtherSuite()
         defaults.remove("player.volume")
         #expect(defaults["player.volume"].double == 0.7)
         #expect(!defaults.isSet("player.volume"))
-        try moveOn()
+        try commitToOtherSuite()
         defaults.remove("player.volume")
         #expect(defaults["player.volume"].double == 0.7)
         #expect(world.drainIssues() == [])
@@ -72,12 +74,12 @@ struct UnchangedWritesTests {
         let defaults = world.adapter(ClientKeys(), session: SuiteSession(backend))
         try daemon.client().blocking.send(.merge(["player.volume": 0.2, "status": "old"], into: names.app))
         #expect(defaults["player.volume"].double == 0.2)
-        backend.delayNews()
+        backend.delayNotifications()
         try daemon.client().blocking.send(.reset(names.app))
         defaults.remove("player.volume")
         defaults.remove("status")
         #expect(defaults["player.volume"].double == 0.7 && defaults["status"].value == nil)
-        backend.comeBack()
+        backend.reconnect()
         #expect(world.drainIssues() == [])
     }
 
@@ -91,14 +93,14 @@ struct UnchangedWritesTests {
         _ = defaults.core.session.listen { changes in
             for change in changes { log.add("\(change.key) \(change.visible.value.map { "\($0)" } ?? "-")") }
         }
-        backend.delayNews()
+        backend.delayNotifications()
         try daemon.client().blocking.send(.reset(names.app))
         defaults.removeAll()
         #expect(defaults["player.volume"].double == 0.7 && defaults["status"].value == nil)
         defaults.removeAll()
-        // The default is not known before an answer of the daemon.
+        // The client does not know the default before the daemon has answered.
         #expect(Set(log.all) == ["player.volume -", "player.volume 0.7", "status -"])
-        backend.comeBack()
+        backend.reconnect()
         #expect(world.drainIssues() == [])
     }
 }

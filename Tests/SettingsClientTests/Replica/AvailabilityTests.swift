@@ -3,31 +3,31 @@ import Testing
 
 @testable import SettingsClient
 
-/// The availability of a server, with time as an argument.
+/// The availability of a server. The tests pass the time as an argument, so they need no clock.
 struct AvailabilityTests {
     private var availability = Availability()
     private var random = SeededGenerator(seed: 1)
     private let start = ContinuousClock.now
 
-    @Test mutating func `A failure without an answer pauses reads until its time, or until any answer`() {
+    @Test mutating func `A failure without an answer pauses reads until the pause ends or until any answer`() {
         #expect(availability.phase == .up && !availability.isUnreachable(at: start))
         let pause = availability.recordFailure(isAnswer: false, at: start, using: &random)
         #expect(pause > .zero && availability.phase != .up)
         #expect(availability.isUnreachable(at: start) && !availability.isUnreachable(at: start + pause))
-        var wasAway = availability.recordAnswer(toWrite: false)
-        #expect(wasAway && availability.phase == .up)
-        wasAway = availability.recordAnswer(toWrite: false)
-        #expect(!wasAway)
+        var wasUnreachable = availability.recordAnswer(toWrite: false)
+        #expect(wasUnreachable && availability.phase == .up)
+        wasUnreachable = availability.recordAnswer(toWrite: false)
+        #expect(!wasUnreachable)
     }
 
-    @Test mutating func `A server that refuses writes answers reads, and only an answer to a write ends that`() {
-        let asked = Duration.seconds(60)
-        let pause = availability.recordFailure(isAnswer: true, atLeast: asked, at: start, using: &random)
-        #expect(pause >= asked && availability.phase != .up && !availability.isUnreachable(at: start))
-        var wasAway = availability.recordAnswer(toWrite: false)
-        #expect(!wasAway && availability.phase != .up)
-        wasAway = availability.recordAnswer(toWrite: true)
-        #expect(!wasAway && availability.phase == .up)
+    @Test mutating func `A temporary refusal does not pause reads, and ends with an answer to a write`() {
+        let retryAfter = Duration.seconds(60)
+        let pause = availability.recordFailure(isAnswer: true, atLeast: retryAfter, at: start, using: &random)
+        #expect(pause >= retryAfter && availability.phase != .up && !availability.isUnreachable(at: start))
+        var wasUnreachable = availability.recordAnswer(toWrite: false)
+        #expect(!wasUnreachable && availability.phase != .up)
+        wasUnreachable = availability.recordAnswer(toWrite: true)
+        #expect(!wasUnreachable && availability.phase == .up)
     }
 
     @Test mutating func `A caller waits for a server that has failed for less than the caller's timeout`() {
@@ -41,7 +41,7 @@ struct AvailabilityTests {
         #expect(availability.mayAnswerInTime(.seconds(2), at: start + .seconds(3)))
     }
 
-    @Test mutating func `Pauses grow until an answer`() {
+    @Test mutating func `Pauses grow with each failure, and an answer makes the next pause short`() {
         let pauses = (0..<8).map { _ in availability.recordFailure(isAnswer: false, at: start, using: &random) }
         #expect(pauses[7] > pauses[0] * 4)
         _ = availability.recordAnswer(toWrite: false)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import SettingsClient
 
-/// The confirmed state of the replica, as the cache file has it.
+/// The confirmed state of the replica: the values without unconfirmed writes, which the cache file contains.
 struct ConfirmedStateTests {
     private let suite: SuiteName
     private let keys: [KeyName]
@@ -16,7 +16,7 @@ struct ConfirmedStateTests {
         keys = try ["a", "b", "c"].map { try KeyName($0) }
     }
 
-    @Test func `A state reads back as it was, also from its text`() throws {
+    @Test func `The confirmed state equals the adopted state, also after a conversion to JSON and back`() throws {
         let contents = SuiteContents(
             suite: suite, schemaRevision: try #require(Revision(2)),
             values: [SuiteContents.Entry(key: keys[0], value: .null), SuiteContents.Entry(key: keys[1], value: "b")],
@@ -31,7 +31,7 @@ struct ConfirmedStateTests {
         #expect(try ObservedState(json: JSONValue(parsing: confirmed.jsonText())) == state)
     }
 
-    @Test func `Random writes and news come to what the server has, and each makes another version`() throws {
+    @Test func `After random writes, the replica equals the server, and each change has a new version`() throws {
         for var random in FuzzBudget.generators(share: 0.05) {
             let server = InMemoryBackend(suite: suite)
             var replica = ReplicaState()
@@ -57,9 +57,9 @@ struct ConfirmedStateTests {
             if let cursor = replica.cursor, case .changes(let changes) = try server.changes(since: cursor) {
                 replica.apply(changes)
             }
-            let (known, expected) = (try #require(replica.confirmed(of: suite)), try server.load())
-            #expect(known.cursor == expected.cursor, "seed \(random.seed)")
-            #expect(known.suites.first?.values ?? [] == expected.suites.first?.values ?? [], "seed \(random.seed)")
+            let (confirmed, expected) = (try #require(replica.confirmed(of: suite)), try server.load())
+            #expect(confirmed.cursor == expected.cursor, "seed \(random.seed)")
+            #expect(confirmed.suites.first?.values ?? [] == expected.suites.first?.values ?? [], "seed \(random.seed)")
         }
     }
 }

@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.ownThread)
 struct KeyCellTests {
-    @Test("A log that counts issues in a setting does not wait for itself", .timeLimit(.minutes(10)))
+    @Test("A log handler that increments a setting for each issue does not deadlock", .timeLimit(.minutes(10)))
     func countingLog() throws {
         let schema = try Schema(keys: [DefaultsKey<Int>("launchCount", defaultValue: 0)])
         let link = FlakyBackend(InMemoryBackend(suite: try SuiteName("app"), schema: schema))
@@ -25,11 +25,11 @@ struct KeyCellTests {
             })
         #expect(defaults["launchCount"].int == 0)
         counter.value = defaults
-        link.leave()
+        link.disconnect()
         defaults["launchCount"] += 1
         #expect(defaults["launchCount"].int == 1)
         #expect(log.all == [])
         counter.value = nil
-        link.comeBack()
+        link.reconnect()
     }
 }

@@ -10,7 +10,7 @@ struct ReplicaStateTests {
     private let suite: SuiteName
     private let key: KeyName
     private var state = ReplicaState()
-    private var lastTicket = 0
+    private var lastWrite = 0
 
     init() throws {
         suite = try SuiteName("app")
@@ -51,8 +51,8 @@ struct ReplicaStateTests {
 
     /// Begins a write, and returns its request key.
     private mutating func begin(_ operations: [Transaction.Operation]) throws -> RequestKey {
-        lastTicket += 1
-        let requestKey = try #require(RequestKey("write \(lastTicket)"))
+        lastWrite += 1
+        let requestKey = try #require(RequestKey("write \(lastWrite)"))
         state.beginWrite(requestKey, operations)
         return requestKey
     }
@@ -72,7 +72,7 @@ struct ReplicaStateTests {
         #expect(value == nil && state.visible(key).source == .unset)
     }
 
-    @Test("A state with a schema has no sources, and a read of the setting has a source")
+    @Test("The source of a value is unknown in a suite with a schema until the setting is read")
     mutating func sources() throws {
         state.adopt(try observed(5, "a", schema: #require(Revision(2))))
         #expect(state.visible(key).source == nil)
@@ -82,7 +82,7 @@ struct ReplicaStateTests {
         #expect(state.visible(key).source == .default)
     }
 
-    @Test("An own write is visible at once, and older changes do not hide it")
+    @Test("A write of the program is visible at once, and older changes do not hide it")
     mutating func ownWrites() throws {
         state.adopt(try observed(5, "a"))
         let requestKey = try begin(set("mine"))
@@ -92,14 +92,14 @@ struct ReplicaStateTests {
         state.acknowledge(requestKey, set("mine"), try summary(8, change(8, "mine")))
         #expect(value == "mine")
         state.apply(try changes(7, change(7, "late")))
-        #expect(value == "mine", "revision 7 came before the write")
+        #expect(value == "mine", "the change at revision 7 is older than the write")
         state.adopt(try observed(7, "late"))
         #expect(value == "mine")
         state.apply(try changes(9, change(8, "mine"), change(9, "newer")))
         #expect(value == "newer")
     }
 
-    @Test("A refused write restores the previous write")
+    @Test("After a refused write, the value of the earlier write is visible")
     mutating func refused() throws {
         state.adopt(try observed(5, "a"))
         let first = try begin(set("first"))
@@ -111,12 +111,12 @@ struct ReplicaStateTests {
         #expect(value == "a")
     }
 
-    @Test("A write that changed nothing is shown until the replica knows why")
+    @Test("The value of a write that changed nothing is visible until the replica has its revision")
     mutating func unchanged() throws {
         state.adopt(try observed(5, "a"))
         let requestKey = try begin(set("b"))
         state.acknowledge(requestKey, set("b"), try summary(7))
-        #expect(value == "b", "somebody stored b at a revision up to 7")
+        #expect(value == "b", "another program stored b at revision 7 or before")
         state.apply(try changes(6, change(6, "x")))
         #expect(value == "b")
         state.apply(try changes(7, change(7, "b")))
@@ -146,20 +146,20 @@ struct ReplicaStateTests {
         #expect(value == "d")
     }
 
-    @Test("Writes that are answered out of order show no old value", arguments: [9, 11])
+    @Test("After answers out of order, the write with the later revision is visible", arguments: [9, 11])
     mutating func otherOrder(first: Int64) throws {
         state.adopt(try observed(5, "a"))
         let (one, two) = (try begin(set("1")), try begin(set("2")))
         #expect(value == "2")
         state.acknowledge(two, set("2"), try summary(10, change(10, "2")))
-        #expect(value == "2", "whether the first was done before is not known yet")
+        #expect(value == "2", "the revision of the first write is not known yet")
         state.acknowledge(one, set("1"), try summary(first, change(first, "1")))
         #expect(value == (first > 10 ? "1" : "2"))
         #expect(state.entries[key]?.pending.isEmpty == true)
         #expect(state.visible(key).revision == Revision(max(first, 10)))
     }
 
-    @Test("An answered write does not hide the value once the write before it is refused")
+    @Test("An answered write does not hide a newer value after the refusal of the write before it")
     mutating func otherOrderRefused() throws {
         state.adopt(try observed(5, "a"))
         let (one, two) = (try begin(set("1")), try begin(set("2")))
@@ -169,7 +169,7 @@ struct ReplicaStateTests {
         #expect(value == "x" && state.entries[key]?.pending.isEmpty == true)
     }
 
-    @Test("At most one write without effect is kept")
+    @Test("The replica retains at most one write that changed nothing")
     mutating func manyUnchanged() throws {
         state.adopt(try observed(5, "a"))
         for number in 0..<100 {
@@ -181,7 +181,7 @@ struct ReplicaStateTests {
         #expect(value == "a" && state.entries[key]?.pending.isEmpty == true)
     }
 
-    @Test("Of two writes without effect, the later write is shown")
+    @Test("Of two writes that changed nothing, the write with the later revision is visible")
     mutating func unchangedInOtherOrder() throws {
         state.adopt(try observed(5, "a"))
         let (one, two) = (try begin(set("1")), try begin(set("2")))
@@ -192,7 +192,7 @@ struct ReplicaStateTests {
         #expect(value == "1" && state.entries[key]?.pending.isEmpty == true)
     }
 
-    @Test("A removal of a default shows no difference")
+    @Test("The removal of a key that has only a default causes no event")
     mutating func removedDefault() throws {
         state.adopt(try observed(5, "a", schema: #require(Revision(2))))
         let setting = SettingState(
@@ -205,7 +205,7 @@ struct ReplicaStateTests {
         #expect(value == "a" && state.visible(key).source == .default && state.events.isEmpty)
     }
 
-    @Test("A reset replaces all entries, also from another history")
+    @Test("A reset replaces all entries, also by entries of another epoch")
     mutating func resets() throws {
         state.adopt(try observed(5, "a"))
         let requestKey = try begin(set("b"))
@@ -214,11 +214,11 @@ struct ReplicaStateTests {
         #expect(value == "b")
         state.adopt(try observed(12, nil))
         #expect(value == nil)
-        state.adopt(try observed(30, "of somebody who asked", epoch: "f"))
-        #expect(value == nil, "only whoever follows leads to another history")
+        state.adopt(try observed(30, "requested", epoch: "f"))
+        #expect(value == nil, "only a reset of the follower changes the epoch")
         state.adopt(try observed(3, "restored", epoch: "f", isReset: true))
         #expect(value == "restored")
-        state.apply(try changes(20, change(20, "of the old history")))
+        state.apply(try changes(20, change(20, "old epoch")))
         #expect(value == "restored")
         state.apply(
             ObservedChanges(
@@ -227,8 +227,8 @@ struct ReplicaStateTests {
         #expect(value == "new")
     }
 
-    @Test("Keys without a value use no memory")
-    mutating func room() throws {
+    @Test("A key without a value has no entry")
+    mutating func memory() throws {
         state.adopt(try observed(5, "a"))
         state.apply(try changes(6, change(6, nil)))
         #expect(state.entries.isEmpty)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SettingsClient
 
-/// Tens of thousands of callers that wait at the same time.
+/// Timers, waiters and flushes: 60,000 at the same time, and their order.
 @Suite(.ownThread, .timeLimit(.minutes(10)))
 struct WaiterTests {
     private let count = 60_000
@@ -13,8 +13,8 @@ struct WaiterTests {
         let thread = ClientThread()
         expectLinearTime {
             let moment = ContinuousClock.now + .seconds(3600)
-            for order in [false, true] {
-                let timers = (0..<count).map { thread.schedule(at: moment + .nanoseconds(order ? -$0 : $0)) {} }
+            for isReversed in [false, true] {
+                let timers = (0..<count).map { thread.schedule(at: moment + .nanoseconds(isReversed ? -$0 : $0)) {} }
                 for timer in timers { thread.cancelTimer(timer) }
             }
         }
@@ -38,10 +38,10 @@ struct WaiterTests {
         let waiters = (0..<count).map { _ in Promise<WriteResult>() }
         expectLinearTime {
             for waiter in waiters { _ = sending.addWrite(waiter: waiter) }
-            let (areRemoved, isRemovedAgain) = (
+            let (areAllRemoved, isRemovedTwice) = (
                 waiters.reversed().allSatisfy { sending.removeWaiter($0) }, sending.removeWaiter(waiters[0])
             )
-            #expect(areRemoved && !isRemovedAgain)
+            #expect(areAllRemoved && !isRemovedTwice)
         }
     }
 

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.ownThread)
 struct AdapterMembersTests {
-    /// The sources are where members that do not exist at run time can be seen.
+    /// The names of the public members in the source files. Reflection does not list methods and computed properties.
     private var members: Set<String> {
         get throws {
             let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
@@ -19,7 +19,7 @@ struct AdapterMembersTests {
                     if line.first != " " {
                         isInside = try line.contains(
                             Regex("(class|protocol|struct|extension) (DefaultsAdapter|DefaultsScope|KeyedAccess)\\b"))
-                        // In such an extension members hide nothing.
+                        // Members of an extension with this constraint do not hide keys.
                         if line.contains("where KeyStore: DefaultsKeyStore") { isInside = false }
                     }
                     let member = try Regex("^    public (nonisolated\\(nonsending\\) )?(func|var|let) ([A-Za-z]+)")
@@ -35,12 +35,12 @@ struct AdapterMembersTests {
     @Test("AdapterMembers lists exactly the public members that can hide a key")
     func list() throws {
         let members = try members
-        #expect(members.contains("hasKey"), "the sources were read")
+        #expect(members.contains("hasKey"), "the source files were found")
         #expect(members.sorted() == AdapterMembers.names)
     }
 
     @Test("Keys named like listed members are reached by key path, and other keys as members")
-    func reality() async throws {
+    func access() async throws {
         struct Keys: DefaultsKeyStore {
             var value: DefaultsKey<Int> { .init("value", defaultValue: 7) }
             var issues: DefaultsKey<Int> { .init("issues", defaultValue: 8) }

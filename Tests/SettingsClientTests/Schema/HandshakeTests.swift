@@ -6,6 +6,7 @@ import Testing
 
 @testable import SettingsClient
 
+/// The client compares the keys of the program with the schema of the suite, and reports differences.
 @Suite(.ownThread)
 struct HandshakeTests {
     struct Keys: DefaultsKeyStore {
@@ -15,7 +16,7 @@ struct HandshakeTests {
         var theme: DefaultsKey<Theme> { .init("theme", defaultValue: .light) }
     }
 
-    /// Agrees on the theme only.
+    /// A schema that agrees with the keys only on `theme`.
     private static let document = World.schema(of: [
         "player.volume": ["type": "number", "minimum": 0, "maximum": 2, "default": 0.5],
         "count": ["type": "string", "default": "none"],
@@ -55,7 +56,7 @@ struct HandshakeTests {
         await #expect(throws: DefaultsError.self) { try await defaults.update(\.count) { $0 += 1 } }
         #expect(
             try await defaults.value(\.volume) == 0.5,
-            "a different limit is only reported, because both allow the value")
+            "the different limits are only reported, because both allow the value")
         #expect(world.drainIssues().map(\.key) == ["count", "player.volume"])
     }
 
@@ -115,10 +116,11 @@ struct HandshakeTests {
         try await world.put(schema: Self.document)
         try await defaults.synchronize()
         #expect(defaults.volume == 0.5)
-        #expect(world.drainIssues().map(\.key) == ["player.volume"], "it was right in between")
+        #expect(
+            world.drainIssues().map(\.key) == ["player.volume"], "reported again after a schema without the difference")
     }
 
-    @Test("A schema that another program sets is compared when following brings it", arguments: BackendKind.allCases)
+    @Test("A schema of another program is compared when the follower receives it", arguments: BackendKind.allCases)
     func following(_ kind: BackendKind) async throws {
         let world = try kind.world()
         let defaults = world.adapter(Keys())
@@ -128,7 +130,7 @@ struct HandshakeTests {
             for change in changes { log.add(change.key.text) }
         }
         try await world.put(schema: Self.document)
-        #expect(await log.waits(for: "count"), "its default is another")
+        #expect(await log.waits(for: "count"), "the schema has another default")
         defaults.core.session.removeListener(listener)
         var checked: Set<String?> = []
         let limit = ContinuousClock.now + .seconds(60)
@@ -141,7 +143,7 @@ struct HandshakeTests {
     }
 
     @Test("The schema is requested once for all keys, and never if the suite has no schema")
-    func asking() throws {
+    func requestCount() throws {
         let world = try BackendKind.memory.world(schema: try Schema(Self.document))
         let (defaults, backend) = world.interruptedAdapter(Keys())
         for _ in 0..<10 {
@@ -149,15 +151,15 @@ struct HandshakeTests {
             defaults.volume = .random(in: 0...1)
         }
         #expect(backend.counts.schemas == 1)
-        let (open, openBackend) = try BackendKind.memory.world().interruptedAdapter(Keys())
-        _ = (open.volume, open.count)
-        #expect(openBackend.counts.schemas == 0)
+        let (schemaless, schemalessBackend) = try BackendKind.memory.world().interruptedAdapter(Keys())
+        _ = (schemaless.volume, schemaless.count)
+        #expect(schemalessBackend.counts.schemas == 0)
     }
 
     @Test(
-        "A schema that only a newer program understands is reported once, and stops no read",
+        "A schema with an unknown keyword is reported once, and reads still work",
         arguments: BackendKind.allCases)
-    func newer(_ kind: BackendKind) async throws {
+    func unknownKeyword(_ kind: BackendKind) async throws {
         let world = try kind.world(schema: try Schema(Self.document))
         let (defaults, backend) = world.interruptedAdapter(Keys())
         backend.answeredSchema = ["type": "object", "additionalProperties": false, "newKeyword": 1]
@@ -185,17 +187,17 @@ struct HandshakeTests {
         try await defaults.checkSchema { \.theme }
     }
 
-    @Test("While the schema is not available, values are read and compared later")
-    func away() async throws {
+    @Test("While the schema cannot be requested, values are read, and the keys are compared later")
+    func withoutSchemaAnswer() async throws {
         let world = try BackendKind.memory.world(schema: try Schema(Self.document))
         let (defaults, backend) = world.interruptedAdapter(Keys())
-        backend.isSchemaAway = true
+        backend.isSchemaUnreachable = true
         #expect(defaults.volume == 0.5)
         #expect(world.drainIssues() == [])
         await #expect(throws: DefaultsError.unreachable("nobody answers")) {
             try await defaults.checkSchema { \.volume }
         }
-        backend.isSchemaAway = false
+        backend.isSchemaUnreachable = false
         defaults.volume = 0.25
         var issues: [DefaultsIssue] = []
         let limit = ContinuousClock.now + .seconds(60)

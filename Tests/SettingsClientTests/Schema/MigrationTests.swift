@@ -5,7 +5,7 @@ import Testing
 @testable import SettingsClient
 @testable import SettingsClientCompatibility
 
-/// Keys whose values had another type.
+/// Keys whose stored values are of a former type, and that declare a conversion with `migrating:`.
 @Suite(.ownThread)
 struct MigrationTests {
     private struct Failure: Error {}
@@ -24,7 +24,9 @@ struct MigrationTests {
         }
     }
 
-    @Test("The first reader converts a value of the former type, once", arguments: BackendKind.allCases)
+    @Test(
+        "The first read converts a value of the former type and stores the result once", arguments: BackendKind.allCases
+    )
     func sameName(_ kind: BackendKind) async throws {
         let world = try kind.world()
         world.adapter()["timeout"] = JSONValue.string("7")

@@ -27,9 +27,9 @@ struct PublishTests {
             try await one.publishSchema {
                 \.username; \.loginTries; \.player.equalizer.bass
             })
-        let put = try await #require(try world.backend().schema())
+        let published = try await #require(try world.backend().schema())
         #expect(
-            put.document["properties"]?.object.map { Array($0.names) }?.sorted() == [
+            published.document["properties"]?.object.map { Array($0.names) }?.sorted() == [
                 "loginTries", "player.equalizer.bass", "username",
             ])
         #expect(
@@ -40,8 +40,8 @@ struct PublishTests {
             try await !two.publishSchema {
                 \.player.equalizer.bass; \.loginTries; \.username
             })
-        #expect(try await world.backend().schema()?.revision == put.revision)
-        #expect(one.loginTries == 1 && !one.isSet(\.loginTries), "its default is the schema's")
+        #expect(try await world.backend().schema()?.revision == published.revision)
+        #expect(one.loginTries == 1 && !one.isSet(\.loginTries), "the value is the default")
         let unknown = await #expect(throws: DefaultsError.self) { try await two.set(\.launchCount, 1) }
         #expect(unknown?.code == .unknownKey)
         #expect(try await two.publishSchema(additionalProperties: true) { \.username })
@@ -117,7 +117,7 @@ struct PublishTests {
         #expect(try await world.storedKeys() == ["loginTries"])
     }
 
-    @Test("Two types for one name are refused", arguments: BackendKind.allCases)
+    @Test("A schema of two keys with one name and different types is refused", arguments: BackendKind.allCases)
     func duplicates(_ kind: BackendKind) async throws {
         struct Keys: DefaultsKeyStore {
             var count: DefaultsKey<Int> { .init("n", defaultValue: 0) }
@@ -158,11 +158,11 @@ struct PublishTests {
     }
 
     @Test("Publishing without a server throws an error")
-    func away() async throws {
+    func withoutServer() async throws {
         let (defaults, backend) = try BackendKind.memory.world().interruptedAdapter(StoredKeys())
-        backend.isAway = true
+        backend.isServerUnreachable = true
         await #expect(throws: DefaultsError.unreachable("nobody answers")) { try await defaults.publishSchema() }
-        backend.isAway = false
+        backend.isServerUnreachable = false
         #expect(try await defaults.publishSchema())
         #expect(defaults.count == 1)
     }

@@ -8,6 +8,7 @@ import Testing
 @testable import SettingsClient
 @testable import SettingsClientCompatibility
 
+/// Keys with `renamedFrom:`. The client moves a value that is stored under a former name of the key to the new name.
 @Suite(.ownThread)
 struct RenameTests {
     struct OldKeys: DefaultsKeyStore {
@@ -23,7 +24,7 @@ struct RenameTests {
         var other: DefaultsKey<Int> { .init("other", defaultValue: 0) }
     }
 
-    /// A suite that older versions of a program left something in.
+    /// Creates a suite with values that an older version of the program has stored under former names.
     private func world(_ kind: BackendKind, folders: [String]? = ["a"], paths: [String]? = nil) throws -> World {
         let world = try kind.world()
         let old = world.adapter(OldKeys())
@@ -91,7 +92,7 @@ struct RenameTests {
     @Test(
         "The latest of several former names is moved, and none if the new name is stored",
         arguments: BackendKind.allCases)
-    func several(_ kind: BackendKind) async throws {
+    func severalFormerNames(_ kind: BackendKind) async throws {
         let both = try world(kind, folders: ["a"], paths: ["b"])
         #expect(both.adapter(NewKeys()).libraries == ["a"])
         #expect(try await both.stores(["libraries", "paths"]))
@@ -121,7 +122,7 @@ struct RenameTests {
     }
 
     @Test("One of several programs moves the value, and all programs see the value", arguments: BackendKind.allCases)
-    func together(_ kind: BackendKind) async throws {
+    func concurrentMoves(_ kind: BackendKind) async throws {
         for _ in 0..<10 {
             let world = try world(kind)
             let programs = (0..<4).map { _ in world.interruptedAdapter(NewKeys()) }
@@ -134,13 +135,15 @@ struct RenameTests {
         }
     }
 
-    @Test("A move by another program and a change of the former value are both seen", arguments: BackendKind.allCases)
+    @Test(
+        "A read returns the value that another program moves, changes or removes at the same time",
+        arguments: BackendKind.allCases)
     func races(_ kind: BackendKind) async throws {
         let world = try world(kind)
-        let (late, lateBackend) = world.interruptedAdapter(NewKeys())
-        #expect(late.other == 0)
-        lateBackend.beforeNextCommit { #expect(world.adapter(NewKeys()).libraries == ["a"]) }
-        #expect(late.libraries == ["a"])
+        let (secondMover, secondBackend) = world.interruptedAdapter(NewKeys())
+        #expect(secondMover.other == 0)
+        secondBackend.beforeNextCommit { #expect(world.adapter(NewKeys()).libraries == ["a"]) }
+        #expect(secondMover.libraries == ["a"])
 
         let changed = try self.world(kind)
         let (program, backend) = changed.interruptedAdapter(NewKeys())
@@ -153,7 +156,7 @@ struct RenameTests {
         let (last, lastBackend) = removed.interruptedAdapter(NewKeys())
         #expect(last.other == 0)
         lastBackend.beforeNextCommit { removed.adapter(OldKeys()).remove(\.folders) }
-        #expect(last.libraries == ["p"], "the one before it is the latest then")
+        #expect(last.libraries == ["p"], "without the latest former name, the former name before it has the value")
         #expect(world.drainIssues() + changed.drainIssues() + removed.drainIssues() == [])
     }
 
@@ -179,16 +182,16 @@ struct RenameTests {
         "During an outage, the former value is read from the replica, and moved later",
         arguments: BackendKind.allCases
     )
-    func away(_ kind: BackendKind) async throws {
+    func outage(_ kind: BackendKind) async throws {
         let world = try world(kind)
         let (defaults, backend) = world.interruptedAdapter(NewKeys())
         #expect(defaults.other == 0)
-        backend.isAway = true
+        backend.isServerUnreachable = true
         for _ in 0..<3 { #expect(defaults.libraries == ["a"]) }
         #expect(try await defaults.value(\.libraries) == ["a"])
         #expect(world.drainIssues() == [])
         #expect(try await world.stores(["folders"]))
-        backend.isAway = false
+        backend.isServerUnreachable = false
         try await defaults.synchronize()
         #expect(defaults.libraries == ["a"])
         #expect(try await world.stores(["libraries"]))
@@ -201,9 +204,9 @@ struct RenameTests {
         let world = try world(kind)
         let (defaults, backend) = world.interruptedAdapter(NewKeys())
         #expect(defaults.other == 0)
-        backend.isAway = true
+        backend.isServerUnreachable = true
         #expect(defaults.libraries == ["a"])
-        backend.isAway = false
+        backend.isServerUnreachable = false
         let log = EventLog()
         let listener = defaults.core.session.listen { changes in
             for change in changes { log.add(change.key.text) }
@@ -220,22 +223,22 @@ struct RenameTests {
     @Test(.timeLimit(.minutes(10)))
     func `The handler of the issue about a kept former value can read the key`() async throws {
         let backend = InMemoryBackend(suite: try SuiteName("app"))
-        let heard = Mutex<[Int]>([])
+        let readValues = Mutex<[Int]>([])
         let adapter = Mutex<DefaultsAdapter<NewKeys>?>(nil)
         let log = DefaultsLog { _, _, _ in
             let defaults = adapter.withLock { $0 }
-            heard.withLock { $0.append(defaults?.count ?? 0) }
+            readValues.withLock { $0.append(defaults?.count ?? 0) }
         }
         let defaults = DefaultsAdapter(keyStore: NewKeys(), session: SuiteSession(backend), log: log)
         adapter.withLock { $0 = defaults }
         defaults["n"] = "many"
         #expect(defaults.count == 5)
         defaults.core.issues.waitUntilLogged(until: .now + .seconds(180))
-        #expect(heard.withLock { $0 } == [5])
+        #expect(readValues.withLock { $0 } == [5])
         adapter.withLock { $0 = nil }
     }
 
-    @Test("Under the new schema, the former name stays until its value is moved", arguments: BackendKind.allCases)
+    @Test("A published schema allows the former names, so their values can be moved", arguments: BackendKind.allCases)
     func schema(_ kind: BackendKind) async throws {
         let world = try world(kind)
         let (one, two) = (world.adapter(NewKeys()), world.adapter(NewKeys()))
@@ -249,7 +252,7 @@ struct RenameTests {
     }
 
     @Test(
-        "A schema that refuses the new name keeps the former value, which is reported",
+        "If the schema does not have the new name, the former value stays, and an issue is reported",
         arguments: BackendKind.allCases)
     func refused(_ kind: BackendKind) async throws {
         let world = try world(kind)
@@ -261,8 +264,8 @@ struct RenameTests {
         #expect(try await world.stores(["folders"]))
     }
 
-    @Test("A value that a new schema has kept is moved, too", arguments: BackendKind.allCases)
-    func leftover(_ kind: BackendKind) async throws {
+    @Test("A value whose former name the schema does not list is moved, too", arguments: BackendKind.allCases)
+    func keptByPolicy(_ kind: BackendKind) async throws {
         let world = try world(kind)
         let document = World.schema(of: [
             "libraries": ["type": "array", "items": ["type": "string"], "default": []]

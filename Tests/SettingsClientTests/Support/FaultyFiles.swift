@@ -3,32 +3,35 @@ import Platform
 import Synchronization
 import TestSupport
 
-/// The files of this machine, of which each call can fail as a test says.
+/// The file system of this machine. A test decides which calls fail.
 final class FaultyFiles: FileSystem {
     enum Call: String, CaseIterable, Sendable {
         case makeDirectory, list, open, lock, read, write, truncate, syncData, syncDirectory, rename, remove
     }
 
-    /// A function that stands in a mutex by itself gets a layer each time it is looked at.
+    /// Wraps the closure, because each access to a closure that is the direct value of a `Mutex` adds another thunk
+    /// around the closure.
     private struct Fault {
+        /// Returns the error code of a call, or nil if the call does not fail.
         var code: @Sendable (Call, String) -> Int32? = { _, _ in nil }
     }
 
     private let machine = POSIXFileSystem()
     private let fault = Mutex(Fault())
-    /// Every call that was begun, and each `renamed`.
+    /// The log has the name of each call, and also `renamed` after a successful rename.
     let log = EventLog()
 
-    /// The error that a call ends with, if it does.
+    /// Sets the function that returns the error code of a call, or nil if the call does not fail.
     func fail(_ fault: @escaping @Sendable (Call, String) -> Int32?) {
         self.fault.withLock { $0.code = fault }
     }
 
-    /// All calls of these kinds end with an error.
+    /// Makes all calls of these kinds fail.
     func fail(_ calls: Call..., code: Int32 = ENOSPC) {
         fail { call, _ in calls.contains(call) ? code : nil }
     }
 
+    /// Ends all faults.
     func repair() {
         fail { _, _ in nil }
     }
@@ -68,7 +71,7 @@ final class FaultyFiles: FileSystem {
         do throws(FileError) {
             try check(.write, path)
         } catch {
-            // As a disk that gets full does: a part is there.
+            // Writes half of the bytes, as a disk that becomes full during a write does.
             _ = try machine.write(descriptor, path, bytes.extracting(0..<(bytes.count / 2)), at: offset)
             throw error
         }
@@ -107,7 +110,7 @@ final class FaultyFiles: FileSystem {
     }
 }
 
-/// Calls that tests do not make fail.
+/// Calls that cannot fail in tests.
 extension FaultyFiles {
     func preallocate(_ descriptor: Int32, _ path: String, _ range: Range<Int>) throws(FileError) {
         try machine.preallocate(descriptor, path, range)

@@ -6,36 +6,39 @@ import TestSupport
 @testable import SettingsClient
 @testable import SettingsHTTP
 
-/// A backend that can be away, lose answers and refuse, as a test says.
+/// A backend in front of another backend. A test can disconnect it, drop answers, refuse writes and delay
+/// notifications.
 final class FlakyBackend: SuiteBackend {
-    /// The fate of a request.
+    /// The result of a request.
     enum Fate: Sendable {
         case answered
-        /// It does not arrive.
+        /// The request does not reach the inner backend.
         case notSent
-        /// It is done, and the answer is lost.
+        /// The inner backend carries out the request, but the caller gets no answer.
         case answerLost
-        /// It is not done, if it is a write.
+        /// A write is refused. Other requests are answered.
         case refused(Problem)
-        /// The server answers that it can do nothing for so long.
+        /// The server answers that it is unavailable, with this retry time.
         case unavailable(Duration)
     }
 
     private struct State {
-        var isAway = false
+        var isConnected = true
         var fate: @Sendable () -> Fate = { .answered }
-        /// News that followers did not get yet, as they are cut off too.
-        var delaysNews = false
+        var delaysNotifications = false
+        /// Calls of handlers that wait until the backend is connected again.
         var delayed: [@Sendable () -> Void] = []
     }
 
     private let inner: any SuiteBackend
     private let state = Mutex(State())
+    /// The queue on which the function of a test decides the result of a request. The function may block.
     private let decisions = DispatchQueue(label: "decisions of a test")
-    /// Each write that was asked for: its request key, or with `!` in front, if it was not answered.
+    /// The log has the request key of each answered write, and `!` with the request key for each other write.
     let log = EventLog()
 
-    /// A directory into which sessions of this backend may write, as caches do when they go.
+    /// The directory of the files of the sessions. The backend retains the directory, because a session saves its cache
+    /// when it is deallocated.
     private let directory: TemporaryDirectory?
 
     init(_ inner: any SuiteBackend, retaining directory: TemporaryDirectory? = nil) {
@@ -45,49 +48,49 @@ final class FlakyBackend: SuiteBackend {
 
     var suite: SuiteName { inner.suite }
 
-    /// The server is away from now on.
-    func leave() {
+    /// Makes all requests fail, and delays the notifications of followers.
+    func disconnect() {
         state.withLock { state in
-            state.isAway = true
-            state.delaysNews = true
+            state.isConnected = false
+            state.delaysNotifications = true
         }
     }
 
-    /// Followers get nothing until ``comeBack()``, though requests are answered.
-    func delayNews() {
-        state.withLock { $0.delaysNews = true }
+    /// Delays the notifications of followers until ``reconnect()``. Requests are still answered.
+    func delayNotifications() {
+        state.withLock { $0.delaysNotifications = true }
     }
 
-    /// The server is back.
-    func comeBack() {
-        state.withLock { $0.isAway = false }
+    /// Lets requests reach the server again, and delivers the delayed notifications.
+    func reconnect() {
+        state.withLock { $0.isConnected = true }
         while true {
             let delayed = state.withLock { state in
-                // Notices that arrive meanwhile are delivered after the delayed notices.
-                if state.delayed.isEmpty { state.delaysNews = false }
+                // Notifications that arrive meanwhile are delivered after the delayed notifications.
+                if state.delayed.isEmpty { state.delaysNotifications = false }
                 defer { state.delayed = [] }
                 return state.delayed
             }
             if delayed.isEmpty { return }
-            for news in delayed { news() }
+            for deliver in delayed { deliver() }
         }
     }
 
-    /// The fate of requests while the server is there.
-    func decide(_ fate: @escaping @Sendable () -> Fate) {
+    /// Sets the function that decides the result of each request while the backend is connected.
+    func setFate(_ fate: @escaping @Sendable () -> Fate) {
         state.withLock { $0.fate = fate }
     }
 
     func load() async throws(BackendError) -> ObservedState {
-        try await ask { () async throws(BackendError) in try await inner.load() }
+        try await perform { () async throws(BackendError) in try await inner.load() }
     }
 
     func setting(_ key: KeyName) async throws(BackendError) -> SettingState {
-        try await ask { () async throws(BackendError) in try await inner.setting(key) }
+        try await perform { () async throws(BackendError) in try await inner.setting(key) }
     }
 
-    func send<Output>(_ call: HistoryRequest<Output>) async throws(BackendError) -> Output {
-        try await ask { () async throws(BackendError) in try await inner.send(call) }
+    func send<Output>(_ call: DirectRequest<Output>) async throws(BackendError) -> Output {
+        try await perform { () async throws(BackendError) in try await inner.send(call) }
     }
 
     func write(_ change: PendingChange) async throws(BackendError) -> WriteSummary {
@@ -95,7 +98,7 @@ final class FlakyBackend: SuiteBackend {
     }
 
     func schema() async throws(BackendError) -> SchemaDocument? {
-        try await ask { () async throws(BackendError) in try await inner.schema() }
+        try await perform { () async throws(BackendError) in try await inner.schema() }
     }
 
     func setSchema(
@@ -107,7 +110,7 @@ final class FlakyBackend: SuiteBackend {
     }
 
     func changes(since cursor: Cursor) async throws(BackendError) -> SettingsObservation {
-        try await ask { () async throws(BackendError) in try await inner.changes(since: cursor) }
+        try await perform { () async throws(BackendError) in try await inner.changes(since: cursor) }
     }
 
     func follow(
@@ -116,8 +119,8 @@ final class FlakyBackend: SuiteBackend {
     ) -> any BackendSubscription {
         inner.follow(from: cursor, onFailure: onFailure) { [weak self] observation in
             let isDelayed = self?.state.withLock { state in
-                if state.delaysNews { state.delayed.append { handler(observation) } }
-                return state.delaysNews
+                if state.delaysNotifications { state.delayed.append { handler(observation) } }
+                return state.delaysNotifications
             }
             if isDelayed != true { handler(observation) }
         }
@@ -127,7 +130,7 @@ final class FlakyBackend: SuiteBackend {
         _ requestKey: RequestKey, _ body: () async throws(BackendError) -> WriteSummary
     ) async throws(BackendError) -> WriteSummary {
         do {
-            let summary = try await ask(isWrite: true, body)
+            let summary = try await perform(isWrite: true, body)
             log.add(requestKey.text)
             return summary
         } catch {
@@ -136,13 +139,12 @@ final class FlakyBackend: SuiteBackend {
         }
     }
 
-    private func ask<Value>(
+    private func perform<Value>(
         isWrite: Bool = false, _ body: () async throws(BackendError) -> Value
     ) async throws(BackendError) -> Value {
-        // A test may block the decision.
-        let (isAway, decide) = state.withLock { ($0.isAway, $0.fate) }
+        let (isConnected, decide) = state.withLock { ($0.isConnected, $0.fate) }
         let fate: Fate =
-            if isAway {
+            if !isConnected {
                 .notSent
             } else {
                 await withCheckedContinuation { continuation in

@@ -4,19 +4,22 @@ import Synchronization
 @testable import SettingsClient
 @testable import SettingsHTTP
 
-/// A suite that can be out of reach for a while, and that counts its requests.
+/// A backend in front of another backend. A test can make it unreachable, and read how many requests it has forwarded.
 final class InterruptedBackend: SuiteBackend {
-    /// The numbers of requests that got through.
+    /// The numbers of requests that the backend has forwarded.
     struct Counts {
+        /// Reads of a single setting.
         var settings = 0
+        /// Reads of the schema.
         var schemas = 0
+        /// Writes of settings and of the schema.
         var commits = 0
     }
 
     let suite: SuiteName
     private let backend: any SuiteBackend
-    private let state = Mutex((isAway: false, refusesSchema: false, counts: Counts()))
-    private let foreignSchema = Mutex<JSONValue?>(nil)
+    private let state = Mutex((isServerUnreachable: false, isSchemaUnreachable: false, counts: Counts()))
+    private let schemaOverride = Mutex<JSONValue?>(nil)
     private let beforeCommit = Mutex<(@Sendable () -> Void)?>(nil)
 
     init(_ backend: any SuiteBackend) {
@@ -24,72 +27,73 @@ final class InterruptedBackend: SuiteBackend {
         self.backend = backend
     }
 
-    /// True if requests get no answer.
-    var isAway: Bool {
-        get { state.withLock { $0.isAway } }
-        set { state.withLock { $0.isAway = newValue } }
+    /// True if all requests fail.
+    var isServerUnreachable: Bool {
+        get { state.withLock { $0.isServerUnreachable } }
+        set { state.withLock { $0.isServerUnreachable = newValue } }
     }
 
-    /// True if requests for the schema get no answer.
-    var isSchemaAway: Bool {
-        get { state.withLock { $0.refusesSchema } }
-        set { state.withLock { $0.refusesSchema = newValue } }
+    /// True if reads of the schema fail.
+    var isSchemaUnreachable: Bool {
+        get { state.withLock { $0.isSchemaUnreachable } }
+        set { state.withLock { $0.isSchemaUnreachable = newValue } }
     }
 
     var counts: Counts { state.withLock { $0.counts } }
 
-    /// The answer to requests for the schema, instead of the real one.
+    /// The schema that the backend returns instead of the schema of the suite.
     var answeredSchema: JSONValue? {
-        get { foreignSchema.withLock { $0 } }
-        set { foreignSchema.withLock { $0 = newValue } }
+        get { schemaOverride.withLock { $0 } }
+        set { schemaOverride.withLock { $0 = newValue } }
     }
 
-    /// Does something before the next commit gets through.
+    /// Calls the body before the backend forwards the next write of settings.
     func beforeNextCommit(_ body: @escaping @Sendable () -> Void) {
         beforeCommit.withLock { $0 = body }
     }
 
-    private func pass(_ counter: any WritableKeyPath<Counts, Int> & Sendable) throws(BackendError) {
-        let isAway = state.withLock { state in
-            if state.isAway || counter == \.schemas && state.refusesSchema { return true }
+    /// Counts a request, or throws if the backend is unreachable.
+    private func countRequest(_ counter: any WritableKeyPath<Counts, Int> & Sendable) throws(BackendError) {
+        let isServerUnreachable = state.withLock { state in
+            if state.isServerUnreachable || counter == \.schemas && state.isSchemaUnreachable { return true }
             state.counts[keyPath: counter] += 1
             return false
         }
-        if isAway { throw .unreachable("nobody answers") }
+        if isServerUnreachable { throw .unreachable("nobody answers") }
     }
 
     func load() async throws(BackendError) -> ObservedState {
-        if isAway { throw .unreachable("nobody answers") }
+        if isServerUnreachable { throw .unreachable("nobody answers") }
         return try await backend.load()
     }
 
     func changes(since cursor: Cursor) async throws(BackendError) -> SettingsObservation {
-        if isAway { throw .unreachable("nobody answers") }
+        if isServerUnreachable { throw .unreachable("nobody answers") }
         return try await backend.changes(since: cursor)
     }
 
     func setting(_ key: KeyName) async throws(BackendError) -> SettingState {
-        try pass(\.settings)
+        try countRequest(\.settings)
         return try await backend.setting(key)
     }
 
-    func send<Output>(_ call: HistoryRequest<Output>) async throws(BackendError) -> Output {
-        if isAway { throw .unreachable("nobody answers") }
+    func send<Output>(_ call: DirectRequest<Output>) async throws(BackendError) -> Output {
+        if isServerUnreachable { throw .unreachable("nobody answers") }
         return try await backend.send(call)
     }
 
     func write(_ change: PendingChange) async throws(BackendError) -> WriteSummary {
-        try pass(\.commits)
+        try countRequest(\.commits)
         let body = beforeCommit.withLock { body in
             defer { body = nil }
             return body
         }
-        if let body { await offThread(body) }
+        if let body { await onOwnThread(body) }
         return try await backend.write(change)
     }
 
     func schema() async throws(BackendError) -> SchemaDocument? {
-        try pass(\.schemas)
+        try countRequest(\.schemas)
         guard let document = try await backend.schema(), let answered = answeredSchema else {
             return try await backend.schema()
         }
@@ -99,7 +103,7 @@ final class InterruptedBackend: SuiteBackend {
     func setSchema(
         _ document: JSONValue, onConflict policy: ConflictPolicy, requestKey: RequestKey
     ) async throws(BackendError) -> WriteSummary {
-        try pass(\.commits)
+        try countRequest(\.commits)
         return try await backend.setSchema(document, onConflict: policy, requestKey: requestKey)
     }
 

@@ -5,13 +5,14 @@ import TestSupport
 
 @testable import SettingsClient
 
-/// The locked files below a directory.
+/// The outbox files below a directory that are locked.
 ///
-/// A process that is being started has a copy of every descriptor for a moment, and with the descriptors the locks. A
-/// file may therefore still be locked shortly after the client has closed it, so tests wait for the count.
+/// A new child process has a copy of every descriptor until it executes its program, and a copy holds the lock of its
+/// file. A file may therefore still be locked shortly after the client has closed it, so tests wait for the count.
 struct OpenFiles {
     let directory: String
 
+    /// The number of locked outbox files.
     var count: Int {
         let machine = POSIXFileSystem()
         let names = FileManager.default.enumerator(atPath: directory)?.compactMap { $0 as? String } ?? []
@@ -23,7 +24,7 @@ struct OpenFiles {
         }
     }
 
-    /// False if that does not come about.
+    /// Waits until the count satisfies the condition. Returns false after `Deadline.patience` seconds.
     func waits(until isReached: (Int) -> Bool) -> Bool {
         let limit = ContinuousClock.now + .seconds(Deadline.patience)
         while !isReached(count) {

@@ -4,8 +4,8 @@ import SettingsClientTesting
 import TestSupport
 import Testing
 
-/// Each fault of a test daemon, as a program meets it. Only what a program outside of this package can use is used
-/// here.
+/// The conditions of a `TestDaemon`, and their effects on a program. The tests use only the public names of the
+/// library.
 @Suite(.ownThread)
 struct TestDaemonTests {
     struct Keys: DefaultsKeyStore {
@@ -23,7 +23,7 @@ struct TestDaemonTests {
         settings = DefaultsAdapter.inMemory(keyStore: Keys(), daemon: daemon, log: DefaultsLog(issues: { _ in }))
     }
 
-    @Test func `values from the start are stored values`() async throws {
+    @Test func `the values of the initializer are stored values`() async throws {
         #expect(settings.volume == 0.75 && settings.isSet(\.volume) && !settings.isSet(\.count))
         let other = DefaultsAdapter.inMemory(keyStore: Keys(), values: ["count": 3])
         #expect(other.count == 3 && other.volume == 0.5)
@@ -58,7 +58,7 @@ struct TestDaemonTests {
         try eventually { daemon.value(forKey: "count") == 1 }
     }
 
-    @Test func `while the daemon is away, a program does not hear of other programs`() async throws {
+    @Test func `while the daemon is away, a program does not get the writes of other programs`() async throws {
         try await settings.ready()
         daemon.setCondition(.away)
         daemon.store(7, forKey: "count")
@@ -82,6 +82,38 @@ struct TestDaemonTests {
         #expect(settings.count == 1 && daemon.value(forKey: "count") == nil)
         clock.advance(by: .seconds(1))
         try eventually { daemon.value(forKey: "count") == 1 }
+    }
+
+    @Test func `a change with a deadline is reverted when the clock has advanced`() async throws {
+        let pending = try #require(try await settings.set(\.volume, 1, .confirm(within: .seconds(120))))
+        #expect(pending.deadline == clock.date + 120 && daemon.value(forKey: "volume") == 1.0)
+        clock.advance(by: .seconds(119))
+        #expect(daemon.value(forKey: "volume") == 1.0)
+        clock.advance(by: .seconds(1))
+        #expect(daemon.value(forKey: "volume") == 0.75)
+        try await settings.synchronize()
+        #expect(settings.volume == 0.75)
+        let error = await #expect(throws: DefaultsError.self) { try await pending.confirm() }
+        #expect(error?.code == .pendingEnded)
+    }
+
+    @Test func `one advance of the clock makes and reverts a scheduled change`() async throws {
+        try await settings.ready()
+        let updates = settings.updates(of: \.count)
+        let start = clock.date + 3600
+        try await settings.set(\.count, 1, .effective(start, until: start + 60))
+        clock.advance(by: .seconds(3600))
+        #expect(daemon.value(forKey: "count") == 1)
+        try await settings.synchronize()
+        try await settings.set(\.visits, 5, .effective(start + 10, until: start + 20))
+        clock.advance(by: .seconds(86_400))
+        #expect(daemon.value(forKey: "count") == nil && daemon.value(forKey: "visits") == nil)
+        var values: [Int] = []
+        for await update in updates {
+            values.append(update.newValue)
+            if values.count == 2 { break }
+        }
+        #expect(values == [1, 0])
     }
 
     @Test func `a caller does not wait for a slow daemon longer than its timeout`() async throws {
@@ -113,7 +145,7 @@ struct TestDaemonTests {
         #expect(settings.volume == 0.75)
     }
 
-    @Test func `a write waits if the refusal may pass, and is sent later`() async throws {
+    @Test func `a write waits after a temporary refusal, and is sent later`() async throws {
         try await settings.ready()
         daemon.setCondition(.refusing(.insufficientStorage, "the disk is full"))
         settings.count = 1
@@ -130,7 +162,8 @@ struct TestDaemonTests {
         #expect(error?.code == .forbidden)
     }
 
-    @Test func `a write between a read and a write is a conflict, or is merged`() async throws {
+    @Test func `a change in place conflicts or is merged with a write of another program after its read`() async throws
+    {
         let settings = DefaultsAdapter.inMemory(
             keyStore: Keys(), daemon: daemon, writes: .confirmed, log: DefaultsLog(issues: { _ in }))
         try await settings.ready()
@@ -139,7 +172,7 @@ struct TestDaemonTests {
         settings.count += 1
         #expect(daemon.value(forKey: "count") == 10)
         for await issue in issues {
-            #expect(issue.key == "count" && issue.error.isConflict)
+            #expect(issue.key == "count" && issue.error.code == .preconditionFailed)
             break
         }
         daemon.storeBeforeNextWrite(10, forKey: "visits")

@@ -4,7 +4,7 @@ import SettingsClientCompatibility
 import TestSupport
 import Testing
 
-/// A class with the older of the two protocols.
+/// A class that conforms to `NSCoding`, but not to `NSSecureCoding`.
 final class OldBookmark: NSObject, NSCoding, DefaultsSerializable {
     let page: Int
 
@@ -22,7 +22,7 @@ final class OldBookmark: NSObject, NSCoding, DefaultsSerializable {
     }
 }
 
-/// Two that can do more than archive themselves.
+/// A class that conforms to `NSCoding` and to `Codable`.
 final class CodableBookmark: NSObject, NSCoding, Codable, DefaultsSerializable {
     let page: Int
 
@@ -37,6 +37,7 @@ final class CodableBookmark: NSObject, NSCoding, Codable, DefaultsSerializable {
     func encode(with coder: NSCoder) {}
 }
 
+/// A class that conforms to `NSCoding`, `RawRepresentable` and `Codable`.
 final class RawBookmark: NSObject, NSCoding, RawRepresentable, Codable, DefaultsSerializable {
     let rawValue: Int
 
@@ -51,6 +52,7 @@ final class RawBookmark: NSObject, NSCoding, RawRepresentable, Codable, Defaults
     func encode(with coder: NSCoder) {}
 }
 
+/// A class that conforms to `NSCoding` and has its own bridge.
 final class OwnBookmark: NSObject, NSCoding, DefaultsSerializable {
     override init() {}
 
@@ -91,7 +93,7 @@ struct ArchiveTests {
         #expect(try NSKeyedUnarchiver.unarchivedObject(ofClass: Bookmark.self, from: data) == Bookmark("a", page: 3))
         let old = OldBookmark.defaultsBridge
         #expect(try old.decode(old.encode(OldBookmark(page: 4))).page == 4)
-        #expect(try bridge.encode(Bookmark("a", page: 3)) == json, "the same every time")
+        #expect(try bridge.encode(Bookmark("a", page: 3)) == json, "each encoding of a value has the same bytes")
     }
 
     @Test("The type's own bridge has precedence over raw values, Codable and archives, in this order")
@@ -118,7 +120,7 @@ struct ArchiveTests {
         #expect(throws: BridgeError.self) { try bridge.decode("no Base64") }
     }
 
-    @Test("An archive whose inside is damaged gives a value or an error")
+    @Test("An incomplete or damaged archive is refused")
     func damaged() throws {
         let whole = try Data.defaultsBridge.decode(bridge.encode(Bookmark("a", page: 3)))
         let incomplete = NSKeyedArchiver(requiringSecureCoding: false)
@@ -130,7 +132,7 @@ struct ArchiveTests {
         #expect(throws: BridgeError.self) { try bridge.decode(Data.defaultsBridge.encode(whole.dropFirst())) }
     }
 
-    @Test("A class inside another type has no name for archives, so its keys are reported")
+    @Test("A value of a nested class cannot be archived, and a write of the value is reported")
     func nested() throws {
         #expect(throws: BridgeError.self) { try Shelf.Inner.defaultsBridge.encode(Shelf.Inner()) }
         #expect(throws: BridgeError.self) {

@@ -3,38 +3,41 @@ import SettingsClientCompatibility
 import TestSupport
 import Testing
 
+/// Codable values that another version of the program has stored with other fields.
 @Suite(.ownThread)
 struct CodableEvolutionTests {
+    /// The type whose value is stored.
     struct First: Codable, DefaultsSerializable, Equatable {
         var name: String
         var port: Int
     }
 
-    /// With a field more, which old values have not.
-    struct Optionally: Codable, DefaultsSerializable, Equatable {
+    /// With an additional optional field.
+    struct WithOptionalHost: Codable, DefaultsSerializable, Equatable {
         var name: String
         var port: Int
         var host: String?
     }
 
-    struct Strictly: Codable, DefaultsSerializable, Equatable {
+    /// With an additional required field.
+    struct WithRequiredHost: Codable, DefaultsSerializable, Equatable {
         var name: String
         var port: Int
         var host: String
     }
 
-    /// With a field of another type.
+    /// With another type of the field `port`.
     struct Retyped: Codable, DefaultsSerializable, Equatable {
         var name: String
         var port: String
     }
 
-    /// With a field less.
-    struct Shorter: Codable, DefaultsSerializable, Equatable {
+    /// Without the field `port`.
+    struct WithoutPort: Codable, DefaultsSerializable, Equatable {
         var name: String
     }
 
-    /// With a field of another name, read under both.
+    /// With the name `title` for the field `name`. Decoding reads both names.
     struct Renamed: Codable, DefaultsSerializable, Equatable {
         var title: String
         var port: Int
@@ -73,9 +76,9 @@ struct CodableEvolutionTests {
         "A new optional field is nil in old values, and old programs read new values", arguments: BackendKind.allCases)
     func added(_ kind: BackendKind) throws {
         let world = try world(kind)
-        let key = DefaultsKey<Optionally?>("account")
+        let key = DefaultsKey<WithOptionalHost?>("account")
         let defaults = world.adapter()
-        #expect(defaults[key: key] == Optionally(name: "home", port: 80))
+        #expect(defaults[key: key] == WithOptionalHost(name: "home", port: 80))
         defaults[key: key]?.host = "example.com"
         #expect(world.adapter()[key: first] == First(name: "home", port: 80))
         #expect(world.adapter()[key: key]?.host == "example.com")
@@ -85,9 +88,9 @@ struct CodableEvolutionTests {
     @Test(
         "A new required field without a default makes old values unreadable and overwrites none",
         arguments: BackendKind.allCases)
-    func addedStrictly(_ kind: BackendKind) throws {
+    func addedRequiredField(_ kind: BackendKind) throws {
         let world = try world(kind)
-        let key = DefaultsKey<Strictly?>("account")
+        let key = DefaultsKey<WithRequiredHost?>("account")
         let defaults = world.adapter()
         #expect(defaults[key: key] == nil)
         defaults[key: key]?.port += 1
@@ -100,9 +103,10 @@ struct CodableEvolutionTests {
     @Test(arguments: BackendKind.allCases)
     func `A new required field has the value in the key's default`(_ kind: BackendKind) throws {
         let world = try world(kind)
-        let key = DefaultsKey<Strictly>("account", defaultValue: Strictly(name: "", port: 0, host: "localhost"))
+        let key = DefaultsKey<WithRequiredHost>(
+            "account", defaultValue: WithRequiredHost(name: "", port: 0, host: "localhost"))
         let defaults = world.adapter()
-        #expect(defaults[key: key] == Strictly(name: "home", port: 80, host: "localhost"))
+        #expect(defaults[key: key] == WithRequiredHost(name: "home", port: 80, host: "localhost"))
         #expect(defaults["account"].value == ["name": "home", "port": 80])
         defaults[key: key].port += 1
         #expect(defaults["account"].value == ["name": "home", "port": 81, "host": "localhost"])
@@ -129,9 +133,9 @@ struct CodableEvolutionTests {
         "A removed field is ignored, and a write removes it", arguments: BackendKind.allCases)
     func removed(_ kind: BackendKind) throws {
         let world = try world(kind)
-        let key = DefaultsKey<Shorter?>("account")
+        let key = DefaultsKey<WithoutPort?>("account")
         let defaults = world.adapter()
-        #expect(defaults[key: key] == Shorter(name: "home"))
+        #expect(defaults[key: key] == WithoutPort(name: "home"))
         defaults[key: key]?.name = "office"
         #expect(defaults["account"].value == ["name": "office"])
         #expect(world.drainIssues() == [])

@@ -55,7 +55,7 @@ struct NestedMutationTests {
         #expect(world.drainIssues() == [])
     }
 
-    @Test("A writable key path into the value changes the value", arguments: BackendKind.allCases)
+    @Test("A setting can be changed through a writable key path of its value", arguments: BackendKind.allCases)
     func writablePaths(_ kind: BackendKind) throws {
         let defaults = try kind.world().adapter(Keys())
         let name = \Person.name
@@ -64,7 +64,7 @@ struct NestedMutationTests {
         #expect(defaults.person == Person(name: "z", scores: ["k": [1]]))
     }
 
-    @Test("A chain that ends in nil sends nothing", arguments: BackendKind.allCases)
+    @Test("Optional chains that end in nil and changes to equal values send no write", arguments: BackendKind.allCases)
     func chains(_ kind: BackendKind) async throws {
         let world = try kind.world()
         let (defaults, backend) = world.interruptedAdapter(Keys())

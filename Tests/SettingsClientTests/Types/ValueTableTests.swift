@@ -4,7 +4,7 @@ import SettingsClientCompatibility
 import TestSupport
 import Testing
 
-/// A class that archives itself.
+/// A class that is stored as an archive.
 final class Bookmark: NSObject, NSSecureCoding, DefaultsSerializable {
     static var supportsSecureCoding: Bool { true }
     let title: String
@@ -34,7 +34,7 @@ final class Bookmark: NSObject, NSSecureCoding, DefaultsSerializable {
     override var hash: Int { page }
 }
 
-/// A type with a form of its own.
+/// A type with its own bridge: a color is stored as text.
 struct Color: DefaultsSerializable, Equatable {
     var red, green, blue: UInt8
 
@@ -62,7 +62,7 @@ enum Level: Int, DefaultsSerializable {
 
 @Suite(.ownThread)
 struct ValueTableTests {
-    /// A type with a first value, which is the default, and another.
+    /// A type with two values. The first value is the default of the key, and the second value is stored.
     struct Row: CustomTestStringConvertible, Sendable {
         let testDescription: String
         let check: @Sendable (BackendKind) async throws -> Void
@@ -102,7 +102,7 @@ struct ValueTableTests {
         try await check(DefaultsKey<[String: Value]>("map", defaultValue: [:]), unset: [:], set: ["": second], kind)
     }
 
-    /// Under a schema of the key, so that what is written is held against that, too.
+    /// The suite has the schema of the key, so that the server also checks the written value.
     private static func check<Value: DefaultsSerializable & Equatable>(
         _ key: DefaultsKey<Value>, unset: Value, set: Value, _ kind: BackendKind
     ) async throws {

@@ -6,10 +6,11 @@ import SettingsModel
 struct PendingModel {
     /// The task at a deadline.
     enum Task {
-        /// Reverts a commit. The suites before the commit, and the suites that were dropped by the commit and created
-        /// again later.
+        /// Reverts a commit. `before` has the suites before the commit. `recreated` has the suites that later commits
+        /// created.
         case revert(before: PlainSuites, commit: Revision, recreated: Set<String>)
-        case write(WriteRequest.Command, until: Int64?)
+        /// Carries out a scheduled write. If `until` is not nil, the daemon reverts the write at this time.
+        case write(WriteCommand, until: Int64?)
     }
 
     struct Action {
@@ -22,8 +23,8 @@ struct PendingModel {
     var plain = PlainSuites()
     var actions: [PendingID: Action] = [:]
 
-    /// Notes the suites that a commit changed from nothing to something: a revert no longer recreates them.
-    mutating func noteCreations(from before: PlainSuites) {
+    /// Records the suites that a commit created: a pending revert does not create these suites again.
+    mutating func recordCreations(from before: PlainSuites) {
         let created = Set(plain.suites.keys).subtracting(before.suites.keys)
         guard !created.isEmpty else { return }
         for (id, action) in actions {
@@ -32,7 +33,7 @@ struct PendingModel {
         }
     }
 
-    /// The names of the suites that differ between two moments.
+    /// The names of the suites that the commit with a revision changed.
     static func suitesChanged(from before: PlainSuites, to after: PlainSuites, at revision: Revision) -> Set<String> {
         Set(
             PlainSuites.names.filter { name in
@@ -41,8 +42,8 @@ struct PendingModel {
             })
     }
 
-    /// Reverts a commit: restores each setting and schema that no later commit changed. `after` is not needed, because a
-    /// setting that the commit changed has the revision of the commit.
+    /// Reverts a commit: restores each setting and schema that no later commit changed. A setting or schema still has
+    /// the revision of the commit if and only if no later commit changed it.
     mutating func revert(before: PlainSuites, commit: Revision, recreated: Set<String>, at revision: Revision) {
         var next = plain
         for name in PlainSuites.names {
@@ -51,7 +52,8 @@ struct PendingModel {
                 guard let old, droppedSuites[commit]?.contains(name) ?? false, !recreated.contains(name) else {
                     continue
                 }
-                // The commit dropped the suite: it is created again with the schema and the values that it allows.
+                // The commit dropped the suite, so the revert creates the suite with its schema and with the values
+                // that the schema allows.
                 var restored = PlainSuites.Plain()
                 restored.schema = old.schema
                 for (key, value) in old.stored where old.source(key) == .stored { restored.stored[key] = value }
@@ -74,7 +76,7 @@ struct PendingModel {
                 guard current.stored[key] != value else { continue }
                 var changed = current
                 changed.stored[key] = value
-                // A value that the schema does not allow, and a key that it does not admit, are not restored.
+                // The revert does not restore a value that the schema refuses, or a key that the schema forbids.
                 if value == nil || changed.source(key) == .stored { current = changed }
             }
             next.suites[name] = current

@@ -4,9 +4,12 @@ import SettingsModel
 /// A schema as a JSON document and as Swift functions with the same meaning.
 struct PlainSchema: Sendable {
     let document: JSONValue
+    /// The keys in `properties`.
     let listed: [String]
     let defaults: [String: JSONValue]
+    /// True if the schema permits a key with this name.
     let admits: @Sendable (String) -> Bool
+    /// True if the schema permits the value of a key that it admits.
     let allows: @Sendable (String, JSONValue) -> Bool
 
     /// Schemas that have different rules for the same keys.

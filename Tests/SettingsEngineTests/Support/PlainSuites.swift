@@ -39,16 +39,18 @@ struct PlainSuites {
         }
     }
 
+    /// The names of the suites and keys in random tests.
     static let names = ["app", "net", "ui"]
     static let keys = ["a", "b", "c", "c.x", "d", "e"]
 
     var suites: [String: Plain] = [:]
+    /// The revision of the last commit that dropped a suite.
     var lastDrop = Revision.zero
 
     /// Applies a write. Throws the reason if the model refuses it.
     ///
     /// - Returns: the changed keys of all suites; nil if the write changes nothing.
-    mutating func apply(_ command: WriteRequest.Command, at revision: Revision) throws -> [String]? {
+    mutating func apply(_ command: WriteCommand, at revision: Revision) throws -> [String]? {
         var next = self
         switch command {
         case .setting(let operation): try next.apply([operation], isInPath: true)
@@ -64,16 +66,15 @@ struct PlainSuites {
         case .removeSchema(let suite):
             guard next.suites[suite.text] != nil else { throw Refusal(.unknownSuite) }
             next.suites[suite.text]?.schema = nil
-        case .refuseSchema(_, let problem): throw problem
         // `PastTests` compares undo and restore with a list of complete states.
         case .undo, .restore: throw Refusal(.badRequest)
-        // `PendingModel` carries out pending actions.
-        case .pending, .carryOut: throw Refusal(.badRequest)
         }
         return finish(&next, at: revision)
     }
 
-    /// Sets the revision of everything that the write changed.
+    /// Sets the revision of each suite, setting and schema that the write changed, and makes `next` the current state.
+    ///
+    /// - Returns: the changed keys of all suites; nil if the write changes nothing.
     mutating func finish(_ next: inout PlainSuites, at revision: Revision) -> [String]? {
         var changed: [String] = []
         var isChanged = false
@@ -101,13 +102,14 @@ struct PlainSuites {
 
 /// The effects of each kind of write.
 extension PlainSuites {
+    /// - Parameter isInPath: True if the key comes from the path of the request, not from a transaction.
     private mutating func apply(_ operations: [Transaction.Operation], isInPath: Bool) throws {
         for operation in operations where suites[operation.suite.text] == nil {
-            let brings = operations.contains {
+            let createsSuite = operations.contains {
                 if case .set = $0.action { return $0.suite == operation.suite }
                 return false
             }
-            guard brings else { throw Refusal(.unknownSuite) }
+            guard createsSuite else { throw Refusal(.unknownSuite) }
         }
         let before = self
         var refusal: Refusal?
@@ -127,8 +129,8 @@ extension PlainSuites {
                 sent.insert("\(suite) \(key)")
             case .delete: plain.stored[key] = nil
             case .change(.add(.integer(let amount))):
-                // The validity of a value that an operation stores is checked after the last operation. Therefore only
-                // a value from before can be invalid here.
+                // The daemon validates the values that operations store after the last operation. Therefore only a
+                // value that was stored before the transaction is refused here.
                 let isTouched = plain.stored[key] != present.stored[key] || sent.contains("\(suite) \(key)")
                 if !isTouched, present.source(key) == .invalid { throw Refusal(.invalidStored) }
                 sent.insert("\(suite) \(key)")
@@ -178,17 +180,19 @@ extension PlainSuites {
         guard let new = PlainSchema.all.first(where: { $0.document == schema.document }) else { return }
         guard plain.schema?.document != new.document else { return }
         plain.schema = new
-        let misfits = Self.keys.filter { plain.source($0) == .invalid }
+        let conflicts = Self.keys.filter { plain.source($0) == .invalid }
         switch policy {
-        case .refuse: if !misfits.isEmpty { throw Refusal(.schemaConflict) }
+        case .refuse: if !conflicts.isEmpty { throw Refusal(.schemaConflict) }
         case .keep: break
-        case .reset: for key in misfits { plain.stored[key] = nil }
+        case .reset: for key in conflicts { plain.stored[key] = nil }
         }
         suites[suite] = plain
     }
 
-    /// Refuses invalid values, unless they were stored before and no operation sent them. Does not create a suite in
-    /// which nothing is stored.
+    /// Refuses invalid values, except values that were stored before the write and that the write does not contain.
+    /// Removes a new suite that has no stored value.
+    ///
+    /// - Parameter sent: the settings that the write contains, as `SUITE KEY`.
     private mutating func check(_ sent: Set<String>, since before: PlainSuites) throws {
         for (name, plain) in suites {
             let old = before.suites[name]

@@ -13,7 +13,7 @@ struct RandomWrites {
         schemas = try PlainSchema.all.map { try Schema($0.document) }
     }
 
-    mutating func next() throws -> WriteRequest.Command {
+    mutating func next() throws -> WriteCommand {
         let suite = try SuiteName(random.pick(PlainSuites.names))
         switch random.below(16) {
         case 0..<7: return .setting(try operation(suite))

@@ -7,7 +7,7 @@ import Testing
 
 @testable import SettingsHTTP
 
-/// Requests of a client whose token is in a file.
+/// Tests of requests of a client whose token is in a file.
 @Suite(.ownThread)
 struct AccessTokenFileTests {
     private let directory: TemporaryDirectory
@@ -93,7 +93,7 @@ struct AccessTokenFileTests {
         #expect(server.log.count("Authorization: Bearer secret") == 2)
     }
 
-    @Test("After a refused token, a file that is gone fails the next request, and a new file is read")
+    @Test("After a refused token, the next request fails if the file is missing, and a new file is read")
     func goneAfterRefusal() async throws {
         let server = try ScriptedServer { _, peer, _ in
             while let request = peer.readRequest() {
@@ -127,7 +127,7 @@ struct AccessTokenFileTests {
 
     // MARK: A file system that does not answer
 
-    /// A client whose token file answers when the test signals the gate.
+    /// A client whose reads of its token file block until the test signals the gate.
     private func client(
         waitingFor gate: DispatchSemaphore, timeout: Duration = .seconds(Deadline.patience)
     ) -> DaemonClient {

@@ -6,7 +6,7 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// Tokens that a client presents to a daemon whose callers need grants.
+/// Tests of tokens that a client sends to a daemon whose callers need grants.
 @Suite(.ownThread)
 struct AccessTokenTests {
     private let directory: TemporaryDirectory
@@ -43,14 +43,17 @@ struct AccessTokenTests {
         let client = DaemonClient(try daemon.address(), token: AccessToken(file: path))
         #expect(try client.blocking.send(.caller).name == "token:one")
         _ = try directory.file("token", "revoked")
-        #expect(try client.blocking.send(.caller).name == "token:one", "it is not read for each request")
+        #expect(
+            try client.blocking.send(.caller).name == "token:one", "the client does not read the file for each request")
         let late = DaemonClient(try daemon.address(), token: AccessToken(file: path))
         #expect(throws: SettingsError.self) { try late.blocking.send(.caller) }
         _ = try directory.file("token", tokens[1])
         #expect(try late.blocking.send(.caller).name == "token:two")
     }
 
-    @Test("A client without the right to read secrets receives only the next revision, whatever its tag is")
+    @Test(
+        "A client without the right to read secrets gets an answer to a read with changedFrom only after a new revision"
+    )
     func revisions() throws {
         let client = DaemonClient(try daemon.address(), token: AccessToken(tokens[0])).blocking
         let (app, key) = (try SuiteName("app"), try KeyName("a"))
@@ -68,7 +71,7 @@ struct AccessTokenTests {
         "A request with a malformed token fails, and the error does not contain the token",
         arguments: [("", "it is empty"), (" \n", "it is empty")]
             + ["a b", "a\r\nX: y", "ä"].map { ($0, "it contains a character that is not visible ASCII") })
-    func form(text: String, reason: String) throws {
+    func malformedToken(text: String, reason: String) throws {
         let client = DaemonClient(try daemon.address(), token: AccessToken(text))
         let error = #expect(throws: SettingsError.self) { try client.blocking.send(.caller) }
         #expect(error == .unusableToken("cannot send the token: \(reason)", outcome: .notDone))

@@ -16,7 +16,7 @@ struct EndpointTests {
     }
 
     @Test("A client stores, changes, reads and removes a setting", arguments: ServedDaemon.Transport.allCases)
-    func settingStoredChangedRead(transport: ServedDaemon.Transport) throws {
+    func settingOperations(transport: ServedDaemon.Transport) throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client(transport).blocking
         for key in [names.count, names.strange] {
@@ -44,7 +44,7 @@ struct EndpointTests {
     @Test(
         "A client merges values into a suite, and replaces, reads, resets and drops the suite",
         arguments: ServedDaemon.Transport.allCases)
-    func suiteMergedIntoReplaced(transport: ServedDaemon.Transport) throws {
+    func suiteOperations(transport: ServedDaemon.Transport) throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client(transport).blocking
         let merged = try client.send(.merge(["a.x": 1, "a.y": ["z": 2], "b": .null], into: names.app))
@@ -73,7 +73,7 @@ struct EndpointTests {
     @Test(
         "A client lists, compares and reads earlier revisions, and reverts to an earlier revision",
         arguments: ServedDaemon.Transport.allCases)
-    func pastListedComparedRead(transport: ServedDaemon.Transport) throws {
+    func historyOperations(transport: ServedDaemon.Transport) throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client(transport).blocking
         let options = WriteOptions(note: "to begin with")
@@ -98,7 +98,7 @@ struct EndpointTests {
     }
 
     @Test("A client sets a schema, reads it as it was sent, and removes it", arguments: ServedDaemon.Transport.allCases)
-    func schemaSetReadWas(transport: ServedDaemon.Transport) throws {
+    func schemaOperations(transport: ServedDaemon.Transport) throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client(transport).blocking
         try client.send(.set(names.theme, to: "red", in: names.app))
@@ -123,7 +123,7 @@ struct EndpointTests {
         #expect(none?.code == .noSchema)
     }
 
-    @Test("Writes respect their preconditions and options") func writesKeepTheirGuards() throws {
+    @Test("Writes respect their preconditions and options") func preconditions() throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client().blocking
         try client.send(.setSchema(SampleNames.schema, of: names.app))
@@ -158,7 +158,7 @@ struct EndpointTests {
     }
 
     @Test("A transaction is applied completely, or fails with the condition that does not hold")
-    func transactionDoneWholeSays() throws {
+    func transactions() throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client().blocking
         let operations = [
@@ -175,7 +175,7 @@ struct EndpointTests {
         #expect(error?.code == .preconditionFailed && error?.problem?.failed.map(\.index) == [0])
     }
 
-    @Test("A client reads a listing page by page or completely") func listingsComePagePage() throws {
+    @Test("A client reads a listing page by page or completely") func listings() throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client().blocking
         for name in ["a1", "a2", "a3", "b"] {
@@ -196,7 +196,7 @@ struct EndpointTests {
     @Test(
         "A client reads the service description, health, readiness and metrics",
         arguments: ServedDaemon.Transport.allCases)
-    func daemonSaysWhatHow(transport: ServedDaemon.Transport) throws {
+    func daemonStatus(transport: ServedDaemon.Transport) throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client(transport).blocking
         let service = try client.send(.service)
@@ -207,7 +207,7 @@ struct EndpointTests {
         #expect(try client.send(.interfaceDescription)["openapi"] != nil)
     }
 
-    @Test("Values of the greatest allowed depth survive a write and a read") func valuesGreatestDepthCome() throws {
+    @Test("Values of the greatest allowed depth survive a write and a read") func greatestDepth() throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client().blocking
         var value: JSONValue = 1
@@ -218,7 +218,7 @@ struct EndpointTests {
     }
 
     @Test("Many concurrent tasks get the same results as blocking requests", arguments: ServedDaemon.Transport.allCases)
-    func tasksAskSameMany(transport: ServedDaemon.Transport) async throws {
+    func concurrentTasks(transport: ServedDaemon.Transport) async throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client(transport)
         let names = names

@@ -5,11 +5,11 @@ import Testing
 
 @testable import SettingsHTTP
 
-/// Connections that end unexpectedly.
+/// Tests of connections that end before the client has received the whole answer.
 @Suite(.ownThread)
 struct LostAnswerTests {
     private let names: SampleNames
-    /// A header field of a response.
+    /// The header field with which the server announces the end of the connection.
     private let close = "Connection: close\r\n"
 
     init() throws {
@@ -17,7 +17,7 @@ struct LostAnswerTests {
     }
 
     @Test("A client replaces a connection that the server closed while it was idle, and the caller sees no error")
-    func connectionServerClosedWhile() throws {
+    func idleConnectionClosedByServer() throws {
         let server = try ScriptedServer { _, peer, log in
             guard peer.readRequest() != nil else { return }
             peer.send(ScriptedServer.service)
@@ -29,7 +29,7 @@ struct LostAnswerTests {
     }
 
     @Test("A connection that has ended is not reused, not even for a write that may be sent only once")
-    func connectionHasEndedNot() throws {
+    func endedConnection() throws {
         let server = try ScriptedServer { number, peer, _ in
             guard peer.readRequest() != nil else { return }
             peer.send(number == 0 ? ScriptedServer.service : ScriptedServer.reset)
@@ -37,10 +37,10 @@ struct LostAnswerTests {
         let pool = ConnectionPool(server.address)
         let client = DaemonClient(pool, timeout: .seconds(Deadline.patience)).blocking
         _ = try client.send(.service)
-        // Repeats until the client has noticed the end: the check that finds it drops the connection.
+        // The pool drops the connection when it notices that the server has closed the connection.
         let limit = ContinuousClock.now + .seconds(Deadline.patience)
         while let socket = pool.removeConnection() {
-            pool.give(socket)
+            pool.keepIdle(socket)
             guard ContinuousClock.now < limit else { break }
         }
         #expect(pool.idleCount == 0)
@@ -49,7 +49,7 @@ struct LostAnswerTests {
     }
 
     @Test("If a reused connection ends during a request, a read is repeated, and a write only if it has a request key")
-    func keptConnectionEndsUnder()
+    func reusedConnectionEnds()
         throws
     {
         // Each connection answers one request and ends at the second request.
@@ -82,7 +82,7 @@ struct LostAnswerTests {
             (429, #"{"code":"too_many_connections","detail":"x"}"#),
             (503, #"{"code":"overloaded","detail":"x","outcome":"not_done"}"#), (429, "busy"), (403, "no"),
         ])
-    func whatTurnsRepeatAway(status: Int, body: String)
+    func repeatRefusedBeforeProcessing(status: Int, body: String)
         async throws
     {
         // The first connection receives a write and ends, so the write may have been done. The server refuses all later
@@ -104,7 +104,7 @@ struct LostAnswerTests {
     }
 
     @Test("A refusal of a repeat by the daemon applies to both attempts")
-    func whatDaemonSaysRepeat() throws {
+    func repeatRefusedByDaemon() throws {
         let server = try ScriptedServer { [close] number, peer, log in
             guard peer.readRequest() != nil else { return }
             let body = #"{"code":"\#(number == 1 ? "locked" : "overloaded")","detail":"x"}"#
@@ -117,7 +117,7 @@ struct LostAnswerTests {
         #expect(early?.status == 429 && early?.outcome == .notDone)
     }
 
-    @Test("A client does not repeat a request after it has received a part of the answer") func onceSomethingAnswerHas()
+    @Test("A client does not repeat a request after it has received a part of the answer") func partialAnswer()
         throws
     {
         let server = try ScriptedServer { _, peer, log in
@@ -130,17 +130,17 @@ struct LostAnswerTests {
     }
 
     @Test("A write whose answer was lost takes effect once, and its repeat gets the first answer")
-    func writeWhoseAnswerWas() async throws {
+    func lostAnswerWithRequestKey() async throws {
         let daemon = try ServedDaemon()
         let proxy = try CuttingProxy(to: daemon.port)
         let client = proxy.server.client()
         try client.blocking.send(.set(names.count, to: 0, in: names.app))
-        proxy.cut(1)
+        proxy.dropAnswers(1)
         let lost = try client.blocking.send(.change(names.count, by: .add(1), in: names.app, .plain.repeatable()))
         #expect(lost.isReplayed && lost.value == 1 && lost.previous?.value == 0)
         // After two lost answers, the caller has to repeat the write with the same request key.
         let options = WriteOptions.plain.repeatable()
-        proxy.cut(2)
+        proxy.dropAnswers(2)
         let error = #expect(throws: SettingsError.self) {
             try client.blocking.send(.change(names.count, by: .add(1), in: names.app, options))
         }
@@ -149,17 +149,18 @@ struct LostAnswerTests {
         let repeated = try await client.send(.change(names.count, by: .add(1), in: names.app, options))
         #expect(repeated.isReplayed && repeated.value == 2)
         #expect(try await client.send(.setting(names.count, in: names.app)).value == 2)
-        #expect(proxy.server.log.count("cut") == 3)
+        #expect(proxy.server.log.count("dropped answer") == 3)
     }
 
-    @Test("A write without a request key whose answer is lost has an unknown outcome") func withoutKeyNobodyKnows()
+    @Test("A write without a request key whose answer is lost has an unknown outcome")
+    func lostAnswerWithoutRequestKey()
         async throws
     {
         let daemon = try ServedDaemon()
         let proxy = try CuttingProxy(to: daemon.port)
         let client = proxy.server.client()
         try client.blocking.send(.set(names.count, to: 0, in: names.app))
-        proxy.cut(1)
+        proxy.dropAnswers(1)
         let error = await #expect(throws: SettingsError.self) {
             try await client.send(.change(names.count, by: .add(1), in: names.app))
         }
@@ -168,7 +169,7 @@ struct LostAnswerTests {
     }
 
     @Test("A client reads an answer that arrives before the client has sent the whole request")
-    func answerComesBeforeRequest() throws {
+    func earlyAnswer() throws {
         let log = EventLog()
         let server = try ScriptedServer { _, peer, _ in
             _ = peer.read()
@@ -185,7 +186,7 @@ struct LostAnswerTests {
     }
 
     @Test("A client sends and receives a body of many packets completely", arguments: ServedDaemon.Transport.allCases)
-    func whatFillsManyPackets(transport: ServedDaemon.Transport) async throws {
+    func largeBodies(transport: ServedDaemon.Transport) async throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client(transport)
         let text = JSONValue.string(String(repeating: "0123456789", count: 500_000))
@@ -199,7 +200,7 @@ struct LostAnswerTests {
     }
 
     @Test("A server that is not a daemon causes a malformed-answer error, and a closed port an unreachable error")
-    func whatNoDaemonTold() async throws {
+    func serverThatIsNoDaemon() async throws {
         let page = try ScriptedServer { _, peer, _ in
             _ = peer.readRequest()
             peer.send("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>")
@@ -229,9 +230,9 @@ struct LostAnswerTests {
             peer.send(
                 "HTTP/1.1 301 Moved\r\nLocation: https://there.example/v1\r\nContent-Length: 2\r\n\r\n{}")
         }
-        let moved = #expect(throws: SettingsError.self) { try elsewhere.client().blocking.send(.service) }
-        #expect(moved?.description.hasPrefix("301: \(elsewhere.address): ") == true)
-        #expect(moved?.description.contains("https://there.example/v1") == true)
+        let redirected = #expect(throws: SettingsError.self) { try elsewhere.client().blocking.send(.service) }
+        #expect(redirected?.description.hasPrefix("301: \(elsewhere.address): ") == true)
+        #expect(redirected?.description.contains("https://there.example/v1") == true)
         let nobody = DaemonClient(try ServerAddress("unix:/nobody/listens/here"))
         let error = #expect(throws: SettingsError.self) {
             try nobody.blocking.send(.remove(names.theme, in: names.app))
@@ -244,7 +245,7 @@ struct LostAnswerTests {
     }
 
     @Test("A host name without an address is unreachable for blocking and async requests")
-    func nameNobodyKnowsUnreachable() async throws {
+    func unknownHostName() async throws {
         // The system asks no resolver for a name that is too long to be a host name.
         let name = String(repeating: "x", count: 300)
         let client = try DaemonClient("http://\(name)")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SettingsHTTP
 
-/// The steps of an observer after answers and failures, without a daemon.
+/// Tests of the next step of an observer after an answer or a failure, without a daemon.
 @Suite(.ownThread)
 struct ObservationProgressTests {
     private var generator = SeededGenerator(seed: 7)
@@ -13,7 +13,8 @@ struct ObservationProgressTests {
         try SettingsObservation(json: try JSONValue(parsing: text))
     }
 
-    private func quiet(_ revision: Int, schema: Int = 0, more: String = "") throws -> SettingsObservation {
+    /// An answer of the daemon without changes.
+    private func noChanges(_ revision: Int, schema: Int = 0, more: String = "") throws -> SettingsObservation {
         try observation(
             #"{"suite":"a","revision":\#(revision),"cursor":"e.\#(revision)","schemaRevision":\#(schema),"#
                 + #""changes":[]\#(more)}"#)
@@ -25,30 +26,31 @@ struct ObservationProgressTests {
         return .problem(problem, revision: nil)
     }
 
-    @Test("An observer skips an answer without news, and its position advances") func whatTellsNothingNew() throws {
+    @Test("An observer skips an answer without news, and its position advances") func answerWithoutNews() throws {
         var progress = ObservationProgress(since: .revision(.zero))
         // The observer does not know the suite yet, so even an answer without changes is news.
-        #expect(progress.step(try quiet(3)) == .deliver(try quiet(3)))
-        #expect(progress.step(try quiet(5)) == .again(after: ObservationProgress.pace))
+        #expect(progress.step(try noChanges(3)) == .deliver(try noChanges(3)))
+        #expect(progress.step(try noChanges(5)) == .again(after: ObservationProgress.pace))
         #expect(progress.since?.description == "e.5")
-        #expect(progress.step(try quiet(6, schema: 6)) == .deliver(try quiet(6, schema: 6)))
-        let dropped = try quiet(7, schema: 6, more: #","dropped":true"#)
+        #expect(
+            progress.step(try noChanges(6, schema: 6)) == .deliver(try noChanges(6, schema: 6)))
+        let dropped = try noChanges(7, schema: 6, more: #","dropped":true"#)
         #expect(progress.step(dropped) == .deliver(dropped))
         #expect(progress.step(dropped) == .deliver(dropped))
     }
 
-    @Test("A state is always delivered, and later answers are compared with that state") func stateAlwaysHandedOut()
+    @Test("A state is always delivered, and later answers are compared with that state") func stateIsDelivered()
         throws
     {
         let state = try observation(
             #"{"suite":"a","revision":9,"cursor":"f.9","schemaRevision":4,"values":{},"reset":true,"changes":[]}"#)
         var progress = ObservationProgress(since: nil)
         #expect(progress.step(state) == .deliver(state))
-        #expect(progress.step(try quiet(10, schema: 4)) == .again(after: ObservationProgress.pace))
+        #expect(progress.step(try noChanges(10, schema: 4)) == .again(after: ObservationProgress.pace))
         #expect(progress.step(state) == .deliver(state))
     }
 
-    @Test("Among several suites, the appearance or the absence of a suite is news") func severalSuitesOneAppears()
+    @Test("For an observer of several suites, a suite that begins to exist is news") func suiteAppears()
         throws
     {
         func several(_ revision: Int, _ rest: String) throws -> SettingsObservation {
@@ -64,28 +66,30 @@ struct ObservationProgressTests {
     }
 
     @Test("An observer pauses between requests to a server that answers immediately without news")
-    func whoeverAnswersOnceWithout() throws {
+    func immediateAnswers() throws {
         var progress = ObservationProgress(since: nil)
-        _ = progress.step(try quiet(1))
-        guard case .again(let pause) = progress.step(try quiet(1)) else {
-            Issue.record("handed out")
+        _ = progress.step(try noChanges(1))
+        guard case .again(let pause) = progress.step(try noChanges(1)) else {
+            Issue.record("the observer delivered an answer without news")
             return
         }
         #expect(pause >= .milliseconds(1) && pause <= .milliseconds(10))
     }
 
-    @Test("An observer waits for the retry delay of a daemon that shuts down") func daemonGoesDownSays() throws {
+    @Test("An observer waits for the retry delay of a daemon that shuts down") func daemonShutsDown() throws {
         var progress = ObservationProgress(since: nil)
-        _ = progress.step(try quiet(1))
-        #expect(progress.step(try quiet(1, more: #","retryAfterMs":250"#)) == .again(after: .milliseconds(250)))
-        let news = try quiet(2, schema: 2, more: #","retryAfterMs":250"#)
+        _ = progress.step(try noChanges(1))
+        #expect(
+            progress.step(try noChanges(1, more: #","retryAfterMs":250"#))
+                == .again(after: .milliseconds(250)))
+        let news = try noChanges(2, schema: 2, more: #","retryAfterMs":250"#)
         #expect(progress.step(news) == .deliver(news))
         #expect(progress.pause == .milliseconds(250))
-        _ = progress.step(try quiet(3, schema: 3))
+        _ = progress.step(try noChanges(3, schema: 3))
         #expect(progress.pause == .zero)
     }
 
-    @Test("An observer retries only after failures that a retry can fix") mutating func onlyCurableFailuresRetried() {
+    @Test("An observer retries only after failures that a retry can fix") mutating func transientFailures() {
         let transient: [SettingsError] = [
             .unreachable("x", outcome: .notDone), .late(outcome: .notDone), problem(.tooManyWatchers),
             problem(.shuttingDown), problem(.overloaded), problem(.behind), problem(.unknownSuite, retryAfterMs: 1000),
@@ -93,7 +97,7 @@ struct ObservationProgressTests {
         for error in transient {
             var progress = ObservationProgress(since: nil)
             guard case .again(let time) = progress.step(error, using: &generator) else {
-                Issue.record("\(error) is given up")
+                Issue.record("the observer gave up after \(error)")
                 continue
             }
             #expect(time >= .milliseconds(50) && time <= .milliseconds(1500))
@@ -113,18 +117,18 @@ struct ObservationProgressTests {
             var progress = ObservationProgress(since: nil)
             let refusal = problem(.overloaded, retryAfterMs: milliseconds)
             guard case .again(let pause) = progress.step(refusal, using: &generator) else {
-                Issue.record("given up")
+                Issue.record("the observer gave up after a refusal with Retry-After")
                 continue
             }
             #expect(pause >= .seconds(60) && pause <= .seconds(90))
-            _ = progress.step(try quiet(1))
-            let leaving = try quiet(1, more: #","retryAfterMs":\#(milliseconds)"#)
+            _ = progress.step(try noChanges(1))
+            let leaving = try noChanges(1, more: #","retryAfterMs":\#(milliseconds)"#)
             #expect(progress.step(leaving) == .again(after: .seconds(60)))
         }
     }
 
     @Test("The backoff grows to an upper bound, has jitter, and restarts after a success")
-    mutating func backoffGrowsJittered() {
+    mutating func backoff() {
         for _ in 0..<100 {
             var backOff = BackOff()
             for failures in 0..<20 {
@@ -132,20 +136,20 @@ struct ObservationProgressTests {
                 let time = backOff.next(using: &generator)
                 #expect(time >= whole / 2 && time <= whole)
             }
-            let asked = Duration.seconds(30)
-            let time = backOff.next(notBefore: asked, using: &generator)
-            #expect(time >= asked && time <= asked * 1.5)
+            let requested = Duration.seconds(30)
+            let time = backOff.next(notBefore: requested, using: &generator)
+            #expect(time >= requested && time <= requested * 1.5)
             backOff.reset()
             #expect(backOff.next(using: &generator) <= BackOff.shortest)
         }
-        #expect(BackOff.longest <= .seconds(2), "a program that only waits notices soon that the daemon is back")
-        let times = Set((0..<20).map { _ in BackOff().withFirst(using: &generator) })
+        #expect(BackOff.longest <= .seconds(2), "a waiting program must soon notice that the daemon runs again")
+        let times = Set((0..<20).map { _ in BackOff().firstDelay(using: &generator) })
         #expect(times.count > 10)
     }
 }
 
 extension BackOff {
-    fileprivate func withFirst(using generator: inout SeededGenerator) -> Duration {
+    fileprivate func firstDelay(using generator: inout SeededGenerator) -> Duration {
         var backOff = self
         return backOff.next(using: &generator)
     }

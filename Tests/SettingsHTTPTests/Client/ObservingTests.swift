@@ -7,7 +7,7 @@ import Testing
 
 @testable import SettingsHTTP
 
-/// Observing a real daemon.
+/// Tests of observing suites of a real daemon.
 @Suite(.ownThread)
 struct ObservingTests {
     private let names: SampleNames
@@ -19,7 +19,7 @@ struct ObservingTests {
     @Test(
         "The first answer contains the state, and the next answer contains the changes after the state",
         arguments: ServedDaemon.Transport.allCases)
-    func oneAnswerTellsState(transport: ServedDaemon.Transport) async throws {
+    func stateThenChanges(transport: ServedDaemon.Transport) async throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client(transport)
         try await client.send(.merge(["theme": "dark", "launchCount": 1, "a.b": 1], into: names.app))
@@ -49,13 +49,13 @@ struct ObservingTests {
     }
 
     @Test("An observer of a prefix sees new suites with the prefix, together with suites that it names")
-    func suitesBeginTextTold() async throws {
+    func suitePrefixes() async throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client()
         try await client.send(.set(names.theme, to: "dark", in: SuiteName("app.a")))
-        let asked = try await client.send(.observe([names.net], suitePrefixes: ["app."]))
-        guard case .state(let state) = asked, case .several(_, let missing) = state.scope else {
-            Issue.record("no state of several: \(asked)")
+        let firstAnswer = try await client.send(.observe([names.net], suitePrefixes: ["app."]))
+        guard case .state(let state) = firstAnswer, case .several(_, let missing) = state.scope else {
+            Issue.record("not a state of several suites: \(firstAnswer)")
             return
         }
         #expect(state.suites.map(\.suite.text) == ["app.a"] && missing == [names.net])
@@ -82,7 +82,7 @@ struct ObservingTests {
     }
 
     @Test("An observer waits for a missing suite, then receives all its changes and the drop in order")
-    func suiteWaitedAllHappens()
+    func missingSuite()
         async throws
     {
         let daemon = try ServedDaemon()
@@ -114,7 +114,7 @@ struct ObservingTests {
         #expect(received == ["app theme 1", "net theme 2", "app theme -"])
     }
 
-    @Test("A restart of the daemon loses no change and repeats none") func overRestartDaemonNothing()
+    @Test("A restart of the daemon loses no change and repeats none") func daemonRestart()
         async throws
     {
         let directory = try TemporaryDirectory()
@@ -150,7 +150,7 @@ struct ObservingTests {
         try await listener.value
     }
 
-    @Test("A permanent refusal ends the sequence with the reason of the refusal") func whatTryingAgainWould()
+    @Test("A permanent refusal ends the sequence with the reason of the refusal") func permanentRefusal()
         async throws
     {
         let daemon = try ServedDaemon()
@@ -165,7 +165,7 @@ struct ObservingTests {
     @Test(
         "Cancelling the task ends its request, and the daemon removes the watcher",
         arguments: ServedDaemon.Transport.allCases)
-    func cancellingTaskEndsRequest(
+    func cancelledTask(
         transport: ServedDaemon.Transport
     ) async throws {
         let daemon = try ServedDaemon()

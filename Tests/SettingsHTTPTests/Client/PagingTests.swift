@@ -5,7 +5,7 @@ import Testing
 
 @testable import SettingsHTTP
 
-/// Listings whose next page does not advance.
+/// Tests of listings whose next page does not advance.
 @Suite(.ownThread)
 struct PagingTests {
     private let names: SampleNames
@@ -20,8 +20,8 @@ struct PagingTests {
         try ScriptedServer { _, peer, log in
             while let request = peer.readRequest() {
                 // The count spans all connections because a task may continue on another connection.
-                let number = log.count("asked")
-                log.add("asked")
+                let number = log.count("request of a page")
+                log.add("request of a page")
                 let list = request.contains("/keys") ? #""suite":"app","keys":[]"# : #""suites":[]"#
                 let name = next[min(number, next.count - 1)]
                 let next = number < 1000 ? #","next":"\#(name)""# : ""
@@ -33,7 +33,7 @@ struct PagingTests {
     @Test(
         "A client stops with an error when a page of a listing does not advance",
         arguments: [["a", "b", "b"], ["a", "b", "a"], ["B", "b", "Z"]])
-    func listingDoesNotGo(next: [String]) async throws {
+    func listingDoesNotAdvance(next: [String]) async throws {
         func check(_ error: SettingsError?) {
             guard case .malformedAnswer(_, .notDone)? = error else {
                 Issue.record("\(String(describing: error))")
@@ -50,7 +50,7 @@ struct PagingTests {
                 check(
                     await #expect(throws: SettingsError.self) { try await two.client().send(.allKeys(of: names.app)) })
             }
-            #expect(one.log.count("asked") == 3 && two.log.count("asked") == 3)
+            #expect(one.log.count("request of a page") == 3 && two.log.count("request of a page") == 3)
         }
     }
 }

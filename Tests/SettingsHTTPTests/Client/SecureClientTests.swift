@@ -4,7 +4,7 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// Requests over TLS through nginx to a real daemon.
+/// Tests of requests over TLS through nginx to a real daemon.
 @Suite(.ownThread)
 struct SecureClientTests {
     private let app: SuiteName
@@ -18,19 +18,19 @@ struct SecureClientTests {
     @Test(
         "Reads, writes and refusals over https equal the same requests over http, blocking and async",
         arguments: [false, true])
-    func readingWritingWhatRefused(speaksHTTP2: Bool) async throws {
+    func readsWritesAndRefusals(speaksHTTP2: Bool) async throws {
         let daemon = try SecureDaemon(speaksHTTP2: speaksHTTP2)
         let client = try daemon.client()
-        let made = try client.blocking.send(.set(strange, to: [1, 0.5, "ä"], in: app))
-        #expect(made.isCreated)
-        let later = try await client.send(.set(strange, to: 2, in: app, .ifUnchanged(since: made.revision)))
+        let created = try client.blocking.send(.set(strange, to: [1, 0.5, "ä"], in: app))
+        #expect(created.isCreated)
+        let later = try await client.send(.set(strange, to: 2, in: app, .ifUnchanged(since: created.revision)))
         #expect(!later.isCreated && later.cursor.revision == later.revision)
         for error in [
             #expect(throws: SettingsError.self) {
-                try client.blocking.send(.set(strange, to: 3, in: app, .ifUnchanged(since: made.revision)))
+                try client.blocking.send(.set(strange, to: 3, in: app, .ifUnchanged(since: created.revision)))
             },
             await #expect(throws: SettingsError.self) {
-                try await client.send(.set(strange, to: 3, in: app, .ifUnchanged(since: made.revision)))
+                try await client.send(.set(strange, to: 3, in: app, .ifUnchanged(since: created.revision)))
             },
         ] {
             #expect(error?.code == .preconditionFailed && error?.outcome == .notDone, "\(error as Any)")
@@ -56,9 +56,11 @@ struct SecureClientTests {
     func token(speaksHTTP2: Bool) async throws {
         let folder = try TemporaryDirectory()
         let file = folder.path + "/tokens.json"
-        let made = try ChildProcess.run(["token", "create", "ci", "--grant", "*:read,write", "--access.tokens", file])
+        let created = try ChildProcess.run([
+            "token", "create", "ci", "--grant", "*:read,write", "--access.tokens", file,
+        ])
         let daemon = try SecureDaemon(speaksHTTP2: speaksHTTP2, options: ["--access.tokens", file])
-        let client = try daemon.client(token: AccessToken(made.output))
+        let client = try daemon.client(token: AccessToken(created.output))
         #expect(try client.blocking.send(.caller).name == "token:ci")
         #expect(try await client.send(.set(strange, to: 1, in: app)).by == "token:ci")
         for token in [nil, AccessToken("wrong")] {
@@ -73,18 +75,18 @@ struct SecureClientTests {
     }
 
     @Test("The client sends no cookie of an earlier answer, and sends each repeated request to the server")
-    func thereNoCookiesNothing() throws {
+    func noCookiesAndNoCache() throws {
         let daemon = try SecureDaemon()
         let client = try daemon.client().blocking
         for _ in 0..<3 { _ = try client.send(.service) }
-        // nginx writes its log after the answer.
+        // nginx writes the line of a request to its log after it has sent the answer.
         let end = ContinuousClock.now + .seconds(60)
         while try daemon.requests().count < 3, ContinuousClock.now < end { continue }
         #expect(try daemon.requests() == Array(repeating: ["GET", "/v1", "-", "-"], count: 3))
     }
 
     @Test("A redirect and a request for a password are errors, and the client does not follow the redirect")
-    func redirectionErrorNotFollowed() async throws {
+    func redirect() async throws {
         let client = try SecureDaemon.withClient()
         let moved = try SuiteName("moved")
         let error = #expect(throws: SettingsError.self) { try client.1.blocking.send(.suite(moved)) }
@@ -101,7 +103,7 @@ struct SecureClientTests {
     }
 
     @Test("An untrusted certificate is the reason of the error, and the write has the outcome notDone")
-    func certificateNotTrustedSaid() async throws {
+    func untrustedCertificate() async throws {
         let daemon = try SecureDaemon()
         let client = DaemonClient(try daemon.address(host: "127.0.0.1"))
         let read = await #expect(throws: SettingsError.self) { try await client.send(.service) }
@@ -115,7 +117,7 @@ struct SecureClientTests {
         #expect(try daemon.plainClient().blocking.send(.suites()).suites.isEmpty)
     }
 
-    @Test("A write to a closed port has the outcome notDone") func whereNobodyListensWrite() throws {
+    @Test("A write to a closed port has the outcome notDone") func closedPort() throws {
         try Certificates.shared()
         let client = try DaemonClient("https://localhost:\(LocalPort.free())")
         let error = #expect(throws: SettingsError.self) { try client.blocking.send(.set(strange, to: 1, in: app)) }

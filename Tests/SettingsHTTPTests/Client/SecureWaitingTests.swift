@@ -4,7 +4,7 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// Requests over TLS that wait for changes, reach their deadline, are cancelled or end without an answer.
+/// Tests of requests over TLS that wait for changes, reach their deadline, are cancelled or end without an answer.
 @Suite(.ownThread)
 struct SecureWaitingTests {
     private let app: SuiteName
@@ -16,7 +16,7 @@ struct SecureWaitingTests {
     }
 
     @Test("Many long polls over https receive a change, and none delays a write", .timeLimit(.minutes(10)))
-    func eachManyListenersTold() async throws {
+    func manyLongPolls() async throws {
         let (daemon, client) = try SecureDaemon.withClient()
         let app = app
         try await client.send(.set(theme, to: "light", in: app))
@@ -41,7 +41,7 @@ struct SecureWaitingTests {
     }
 
     @Test("A cancelled task throws, and its connection is closed", .timeLimit(.minutes(10)))
-    func taskCancelledToldSo()
+    func cancelledTask()
         async throws
     {
         let (daemon, client) = try SecureDaemon.withClient()
@@ -54,11 +54,12 @@ struct SecureWaitingTests {
         task.cancel()
         let error = await #expect(throws: SettingsError.self) { try await task.value }
         #expect(error == .cancelled(outcome: .notDone))
-        // The proxy closes its connection with that of its client, and the daemon removes the watcher.
+        // When the client closes its connection, the proxy closes its connection to the daemon, and the daemon removes
+        // the watcher.
         #expect(try await daemon.waits(forWatchers: 0))
     }
 
-    @Test("A request ends at its deadline, and a write then has an unknown outcome") func requestEndsDeadlineWrite()
+    @Test("A request ends at its deadline, and a write then has an unknown outcome") func deadline()
         async throws
     {
         let daemon = try SecureDaemon()
@@ -92,7 +93,7 @@ struct SecureWaitingTests {
             let read = #expect(throws: SettingsError.self) { try client.blocking.send(.suite(lost)) }
             #expect(read?.outcome == .notDone)
         }
-        let named = try daemon.requests().filter { $0[0] == "PUT" && $0[2] != "-" }
-        #expect(named.count >= 2 && Set(named.map { $0[2] }).count == 2)
+        let repeatableWrites = try daemon.requests().filter { $0[0] == "PUT" && $0[2] != "-" }
+        #expect(repeatableWrites.count >= 2 && Set(repeatableWrites.map { $0[2] }).count == 2)
     }
 }

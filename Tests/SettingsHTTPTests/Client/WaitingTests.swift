@@ -9,7 +9,7 @@ import Testing
 
 @testable import SettingsHTTP
 
-/// Deadlines, cancellation, and leaked connections and threads.
+/// Tests of deadlines, of cancellation, and of connections and threads that must not leak.
 @Suite(.ownThread)
 struct WaitingTests {
     private let names: SampleNames
@@ -22,13 +22,13 @@ struct WaitingTests {
     private func silentServer() throws -> ScriptedServer {
         try ScriptedServer { _, peer, log in
             guard peer.readRequest() != nil else { return }
-            log.add("asked")
-            if peer.read() == nil { log.add("left") }
+            log.add("request")
+            if peer.read() == nil { log.add("closed") }
         }
     }
 
-    @Test("A request ends at its deadline, and the error says whether the request may have been done")
-    func requestEndsDeadlineSays()
+    @Test("A request ends at its deadline, and the error says whether the daemon may have stored a change")
+    func deadline()
         async throws
     {
         let server = try silentServer()
@@ -43,11 +43,11 @@ struct WaitingTests {
             later?.description
                 == "\(server.address): the daemon did not answer in time; the daemon may have done the write: read the value before you repeat the write"
         )
-        #expect(await server.log.waits(for: "left", times: 3))
+        #expect(await server.log.waits(for: "closed", times: 3))
     }
 
     @Test("The wait of a watch request extends the timeout of the request")
-    func whatDaemonAskedWait() throws {
+    func waitExtendsTimeout() throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client().withTimeout(.milliseconds(900)).blocking
         let revision = try client.send(.set(names.theme, to: 1, in: names.app)).revision
@@ -55,7 +55,7 @@ struct WaitingTests {
     }
 
     @Test("If the client rounds up the wait for the daemon, the deadline is extended by the rounded wait")
-    func waitRoundedUpDaemon() throws {
+    func roundedWait() throws {
         let client = DaemonClient(timeout: .milliseconds(300))
         let revision = Revision.zero
         let before = ContinuousClock.now
@@ -65,7 +65,7 @@ struct WaitingTests {
         }
     }
 
-    @Test("A server that sends without end does not delay a request beyond its deadline") func serverPoursKeepsNobody()
+    @Test("A server that sends without end does not delay a request beyond its deadline") func endlessAnswer()
         async throws
     {
         let chunk = Array("10000\r\n".utf8) + [UInt8](repeating: 0x20, count: 65536) + Array("\r\n".utf8)
@@ -83,7 +83,7 @@ struct WaitingTests {
         #expect(same == .late(outcome: .notDone).at(client.address))
     }
 
-    @Test("An exchange reads a bounded number of buffers per call") func whatComesSoMuch() throws {
+    @Test("An exchange reads a bounded number of buffers per call") func boundedReads() throws {
         let server = try ScriptedServer { _, peer, _ in
             if peer.readRequest() != nil { peer.send(ScriptedServer.service) }
         }
@@ -97,11 +97,11 @@ struct WaitingTests {
             case .waiting(let wait):
                 count += 1
                 guard PollSet.wait(for: wait.events, on: wait.descriptor, until: .now + .seconds(10)) else {
-                    Issue.record("nothing comes")
+                    Issue.record("no data arrived within 10 seconds")
                     return
                 }
                 continue
-            case .readingToken, .lookingUp: Issue.record("a path is no name")
+            case .readingToken, .lookingUp: Issue.record("a Unix socket needs neither a token nor a lookup")
             case .finished(let result): #expect(try result.get().status == 200)
             }
             break
@@ -109,7 +109,7 @@ struct WaitingTests {
         #expect(count >= ScriptedServer.service.utf8.count / 16)
     }
 
-    @Test("Cancelling a task ends its request at once") func cancellingTaskEndsRequest() async throws {
+    @Test("Cancelling a task ends its request at once") func cancelledTask() async throws {
         let server = try silentServer()
         // All other tests may run between the request and its cancellation, so the timeout is long.
         let client = server.client(timeout: .seconds(600))
@@ -122,10 +122,10 @@ struct WaitingTests {
                 return error
             }
         }
-        #expect(await server.log.waits(for: "asked"))
+        #expect(await server.log.waits(for: "request"))
         task.cancel()
         #expect(await task.value == .cancelled(outcome: .unknown))
-        #expect(await server.log.waits(for: "left"))
+        #expect(await server.log.waits(for: "closed"))
         let early = Task { () -> SettingsError? in
             while !Task.isCancelled { await Task.yield() }
             do throws(SettingsError) {
@@ -140,7 +140,7 @@ struct WaitingTests {
         #expect(server.log.count("connection") == 1)
     }
 
-    @Test("Many requests share one thread, which ends when no request waits") func manyWhoWaitShare() throws {
+    @Test("Many requests share one thread, which ends when no request waits") func sharedThread() throws {
         let server = try silentServer()
         let reader = AnswerReader(idleLimit: .zero)
         let pool = ConnectionPool(server.address)
@@ -153,11 +153,11 @@ struct WaitingTests {
                 if case .failure(.cancelled(outcome: .notDone)) = result { log.add("cancelled") }
             }
         }
-        #expect(server.log.wait(for: "asked", times: 100))
+        #expect(server.log.wait(for: "request", times: 100))
         #expect(reader.isRunning)
         for poll in polls { poll.cancel() }
         #expect(log.wait(for: "cancelled", times: 100))
-        #expect(server.log.wait(for: "left", times: 100))
+        #expect(server.log.wait(for: "closed", times: 100))
         while reader.isRunning { sched_yield() }
         // The next request starts another thread.
         let late = LongPoll(Request(.get, RequestTarget("v1")), pool, by: .now, reader: reader)
@@ -168,26 +168,26 @@ struct WaitingTests {
         while reader.isRunning { sched_yield() }
     }
 
-    @Test("An idle connection is closed after its idle timeout") func idleConnectionClosedAfter() throws {
+    @Test("An idle connection is closed after its idle timeout") func idleTimeout() throws {
         let server = try ScriptedServer { _, peer, log in
             while peer.readRequest() != nil { peer.send(ScriptedServer.service) }
-            log.add("left")
+            log.add("closed")
         }
         let client = DaemonClient(
             ConnectionPool(server.address, idleLimit: .milliseconds(10)), timeout: .seconds(10))
         _ = try client.blocking.send(.service)
-        #expect(server.log.wait(for: "left"))
+        #expect(server.log.wait(for: "closed"))
         #expect(client.pool.idleCount == 0)
         _ = try client.blocking.send(.service)
-        #expect(server.log.wait(for: "left", times: 2))
+        #expect(server.log.wait(for: "closed", times: 2))
     }
 
-    @Test("A thousand released clients leave no connection and no thread") func thousandClientsCameWent()
+    @Test("A thousand released clients leave no connection and no thread") func releasedClients()
         async throws
     {
         let server = try ScriptedServer { _, peer, log in
             while peer.readRequest() != nil { peer.send(ScriptedServer.service) }
-            log.add("left")
+            log.add("closed")
         }
         let reader = AnswerReader(idleLimit: .zero)
         for number in 0..<1000 {
@@ -198,7 +198,7 @@ struct WaitingTests {
                 _ = try await client.send(.service)
             }
         }
-        #expect(await server.log.waits(for: "left", times: 1000))
+        #expect(await server.log.waits(for: "closed", times: 1000))
         #expect(server.log.count("connection") == 1000)
         while reader.isRunning { await Task.yield() }
     }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import SettingsHTTP
 
-/// Connecting to servers that refuse, drop packets or have a full backlog.
+/// Tests of connecting to servers that refuse, drop packets or have a full backlog.
 @Suite(.ownThread)
 struct ConnectingTests {
     private func serve(_ socket: ListeningSocket, as name: String, port: UInt16) throws -> ScriptedServer {
@@ -16,31 +16,32 @@ struct ConnectingTests {
         }
     }
 
-    @Test("A host whose first address refuses is reached by its second") func hostWhoseFirstAddress() async throws {
+    @Test("A host whose first address refuses is reached at its second address") func firstAddressRefuses() async throws
+    {
         let socket = try ListeningSocket(.ipv6(0), backlog: 128)
         let server = try serve(socket, as: "localhost", port: socket.port)
         #expect(try server.client().blocking.send(.service).name == "settingsd")
         #expect(try await server.client().send(.service).name == "settingsd")
     }
 
-    @Test("A host whose first address drops packets is reached by its second")
-    func hostWhoseFirstAddressSwallows() async throws {
-        let (hole, socket) = try ListeningSocket.pair(backlog: 0)
-        try #require(hole.fill())
+    @Test("A host whose first address drops packets is reached at its second address")
+    func firstAddressDropsPackets() async throws {
+        let (fullSocket, socket) = try ListeningSocket.pair(backlog: 0)
+        try #require(fullSocket.fill())
         let server = try serve(socket, as: "localhost", port: socket.port)
         #expect(try server.client(timeout: .seconds(20)).blocking.send(.service).name == "settingsd")
         #expect(try await server.client(timeout: .seconds(20)).send(.service).name == "settingsd")
     }
 
-    @Test("A host with a single address gets the whole connect timeout") func onlyAddressThereGets() throws {
-        let hole = try ListeningSocket(.ipv4(0), backlog: 0)
-        try #require(hole.fill())
-        let client = DaemonClient(try hole.address(), timeout: .milliseconds(300)).blocking
+    @Test("A host with a single address gets the whole connect timeout") func singleAddress() throws {
+        let fullSocket = try ListeningSocket(.ipv4(0), backlog: 0)
+        try #require(fullSocket.fill())
+        let client = DaemonClient(try fullSocket.address(), timeout: .milliseconds(300)).blocking
         let error = #expect(throws: SettingsError.self) { try client.send(.service) }
         #expect(error?.description.hasSuffix("the daemon did not answer in time") ?? false)
     }
 
-    @Test("A client waits for a Unix domain socket whose backlog is full") func unixDomainSocketFull() async throws {
+    @Test("A client waits for a Unix domain socket whose backlog is full") func fullBacklogOfUnixSocket() async throws {
         let socket = try ListeningSocket(backlog: 0)
         try #require(socket.fill())
         let client = DaemonClient(try socket.address(), timeout: .milliseconds(50))
@@ -54,14 +55,14 @@ struct ConnectingTests {
         #expect(server.log.count("connection") >= 2)
     }
 
-    @Test("A socket that is connected to itself counts as refused") func socketConnectedItselfHas() throws {
-        // The kernel can choose the destination port as the source port, which happens to clients while the daemon is
-        // away.
+    @Test("A socket that is connected to itself counts as refused") func selfConnection() throws {
+        // While the daemon does not run, the kernel can choose the destination port of a client as its source port.
+        // Then the socket connects to itself.
         let port = try ListeningSocket(.ipv4(0), backlog: 1).port
         let address = try #require(HostAddresses.fixed(of: ServerAddress("http://127.0.0.1:\(port)"))?.first)
         let socket = try Socket(for: address)
-        let place = RawAddress.ipv4(port)
-        try #require(place.withSocketAddress { bind(socket.descriptor, $0, $1) } == 0)
+        let localAddress = RawAddress.ipv4(port)
+        try #require(localAddress.withSocketAddress { bind(socket.descriptor, $0, $1) } == 0)
         var result = socket.connect(to: address)
         if case .inProgress = result { result = socket.connectionState() }
         guard case .failed(code: ECONNREFUSED) = result else {

@@ -9,14 +9,14 @@ import Testing
 
 @testable import SettingsHTTP
 
-/// The lookup of host names, with a resolver that the test controls.
+/// Tests of the lookup of host names, with a resolver that the test controls.
 @Suite(.ownThread)
 struct HostAddressesTests {
     private let log = EventLog()
 
     /// A TCP server, and a connection pool that has to look up the name of the server.
     private func served(
-        cacheTime: Duration = .seconds(1000), slowly gate: DispatchSemaphore? = nil
+        cacheTime: Duration = .seconds(1000), waitingFor gate: DispatchSemaphore? = nil
     ) throws -> (ScriptedServer, ConnectionPool) {
         let socket = try ListeningSocket(.ipv4(0), backlog: 128)
         let address = try ServerAddress("http://settings.example:\(socket.port)")
@@ -25,15 +25,15 @@ struct HostAddressesTests {
         }
         let found = try #require(HostAddresses.fixed(of: socket.address()))
         let host = HostAddresses(fixed: nil, cacheTime: cacheTime) { [log] in
-            log.add("asked")
+            log.add("lookup")
             gate?.patientWait()
             return .success(found)
         }
         return (server, ConnectionPool(address, host: host))
     }
 
-    @Test("A known host name leads to the server for blocking and async requests, with one lookup")
-    func nameKnownLeadsServer()
+    @Test("Several blocking and async requests to one host name need one lookup")
+    func oneLookup()
         async throws
     {
         let (server, pool) = try served()
@@ -42,46 +42,47 @@ struct HostAddressesTests {
             #expect(try client.blocking.send(.service).name == "settingsd")
             #expect(try await client.send(.service).name == "settingsd")
         }
-        #expect(log.count("asked") == 1)
+        #expect(log.count("lookup") == 1)
         #expect(server.log.count("connection") == 6)
     }
 
-    @Test("A cached lookup expires") func whatWasFoundAsked() async throws {
+    @Test("A cached lookup expires") func expiredLookup() async throws {
         let (server, pool) = try served(cacheTime: .zero)
         let client = DaemonClient(pool, timeout: .seconds(20))
         _ = try client.blocking.send(.service)
         _ = try await client.send(.service)
-        #expect(log.count("asked") == 2 && server.log.count("connection") == 2)
+        #expect(log.count("lookup") == 2 && server.log.count("connection") == 2)
     }
 
-    @Test("Concurrent requests share one lookup") func manyWhoAskOnce() throws {
+    @Test("Concurrent requests share one lookup") func concurrentLookups() throws {
         let gate = DispatchSemaphore(value: 0)
-        let (server, pool) = try served(slowly: gate)
+        let (server, pool) = try served(waitingFor: gate)
         for _ in 0..<20 {
             let poll = LongPoll(Request(.get, RequestTarget("v1")), pool, by: .now + .seconds(60))
             poll.start { [log] result in if case .success = result { log.add("answer") } }
         }
-        #expect(log.wait(for: "asked"))
+        #expect(log.wait(for: "lookup"))
         gate.signal()
         #expect(log.wait(for: "answer", times: 20))
         // Later requests used the cache.
-        #expect(log.count("asked") == 1 && server.log.count("connection") == 20)
+        #expect(log.count("lookup") == 1 && server.log.count("connection") == 20)
     }
 
     @Test("A lookup that starts right after the end of another lookup uses the result of the other lookup")
-    func foundMeanwhile() throws {
+    func resultOfOtherLookup() throws {
         let found = try #require(HostAddresses.fixed(of: ServerAddress("http://127.0.0.1")))
         let host = HostAddresses(fixed: nil, cacheTime: .seconds(1000)) { [log] in
-            log.add("asked")
+            log.add("lookup")
             return .success(found)
         }
         _ = host.lookUp()
         host.lookUp { [log] result in if case .success(found) = result { log.add("found") } }
         #expect(log.wait(for: "found"))
-        #expect(log.count("asked") == 1)
+        #expect(log.count("lookup") == 1)
     }
 
-    @Test("A lookup that ends after the deadline of a blocking request sends nothing") func lookUpComesToo() throws {
+    @Test("A lookup that ends after the deadline of a blocking request sends nothing") func lookupAfterDeadline() throws
+    {
         let (server, pool) = try served()
         let error = #expect(throws: SettingsError.self) {
             try pool.exchange(Request(.delete, RequestTarget("v1", "suites", "app")), by: .now)
@@ -90,7 +91,7 @@ struct HostAddressesTests {
         #expect(server.log.count("connection") == 0)
     }
 
-    @Test("The client first tries the last address that worked, until no address works") func addressWorkedLastFirst()
+    @Test("The client tries the last working address first, until no address works") func lastWorkingAddress()
         throws
     {
         let addresses = try ["http://127.0.0.1", "http://[::1]", "http://127.0.0.2"].map {
@@ -110,15 +111,15 @@ struct HostAddressesTests {
         }
     }
 
-    @Test("The cache does not keep a failed lookup") func failureNotKept() {
+    @Test("The cache does not keep a failed lookup") func failedLookup() {
         let host = HostAddresses(fixed: nil) { [log] in
-            log.add("asked")
+            log.add("lookup")
             return Result { () throws(ResolveError) in try SocketAddress.resolve("x", port: 1, isNumeric: true) }
         }
         for _ in 0..<2 {
-            if case .success = host.lookUp() { Issue.record("found") }
+            if case .success = host.lookUp() { Issue.record("the lookup of an invalid address succeeded") }
             #expect(host.known == nil)
         }
-        #expect(log.count("asked") == 2)
+        #expect(log.count("lookup") == 2)
     }
 }

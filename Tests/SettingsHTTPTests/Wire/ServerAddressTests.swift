@@ -5,7 +5,7 @@ import Testing
 
 @testable import SettingsHTTP
 
-/// From the text of an address to the destination of a socket.
+/// Tests of parsing addresses, and of addresses that need no resolver.
 @Suite(.ownThread)
 struct ServerAddressTests {
     @Test(
@@ -23,7 +23,7 @@ struct ServerAddressTests {
             ("unix:///run/settingsd.sock", .unix(path: "/run/settingsd.sock"), "localhost"),
             ("unix:/run/with space:7070", .unix(path: "/run/with space:7070"), "localhost"),
         ] as [(String, ServerAddress.Kind, String)])
-    func addressReadWrittenSo(
+    func validAddress(
         text: String, kind: ServerAddress.Kind, host: String
     ) throws {
         let address = try ServerAddress(text)
@@ -52,13 +52,13 @@ struct ServerAddressTests {
             ("unix:/", "the path must begin with /"), ("unix:/a\0b", "the path must begin with /"),
             ("unix:/" + String(repeating: "x", count: 107), "the path has 108 bytes, more than 107"),
         ])
-    func whatNoAddressRefused(text: String, reason: String) {
+    func malformedAddress(text: String, reason: String) {
         let error = #expect(throws: ServerAddressError.self) { try ServerAddress(text) }
         #expect(error?.reason.contains(reason) ?? false, "\(error?.description ?? "")")
         #expect(error?.description.hasPrefix("\(text): ") ?? false)
     }
 
-    @Test("Numeric addresses and localhost need no resolver") func numericAddressesThisMachine()
+    @Test("Numeric addresses and localhost need no resolver") func addressesWithoutLookup()
         throws
     {
         for (text, count) in [
@@ -69,7 +69,8 @@ struct ServerAddressTests {
         #expect(HostAddresses.fixed(of: try ServerAddress("http://settings.invalid")) == nil)
     }
 
-    @Test("The environment determines the address of the daemon, or no address") func environmentSaysWhereDaemon()
+    @Test("An environment variable determines the address of the daemon; without a value, the default address is used")
+    func addressOfEnvironment()
         throws
     {
         #expect(try ServerAddress.from(variable: nil).description == "http://127.0.0.1:7070")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import SettingsHTTP
 
-/// Requests over TLS.
+/// Tests of requests over TLS.
 @Suite(.ownThread)
 struct TLSSessionTests {
     init() throws {

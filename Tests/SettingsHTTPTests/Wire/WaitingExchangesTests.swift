@@ -7,11 +7,11 @@ import Testing
 
 @testable import SettingsHTTP
 
-/// Waiting for many concurrent requests.
+/// Tests of waiting for many concurrent requests.
 @Suite(.ownThread)
 struct WaitingExchangesTests {
     @Test("Requests beyond the limit of descriptors wait without a descriptor and without processor time")
-    func moreRequestsThanProgram() async {
+    func moreRequestsThanDescriptors() async {
         await #expect(processExitsWith: .success) {
             var limit = rlimit()
             let files = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
@@ -26,7 +26,7 @@ struct WaitingExchangesTests {
                 let span = AnswerReader.TimeSpan(start: begin + .seconds(900), deadline: begin + .seconds(1000))
                 waiting.add(UInt64(id), exchange, span) { _ in }
             }
-            // A poll that the kernel refuses returns immediately.
+            // If the kernel refused the poll because of too many descriptors, `wait` would return immediately.
             waiting.wait(beside: waker.descriptor, until: begin + .milliseconds(50)) { _, _, _ in exit(3) }
             exit(ContinuousClock.now >= begin + .milliseconds(50) ? EXIT_SUCCESS : EXIT_FAILURE)
         }

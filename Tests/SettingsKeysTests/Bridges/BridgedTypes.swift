@@ -1,6 +1,7 @@
 import SettingsKeys
 
-// Types of every kind that conform without code.
+// Types that conform to `DefaultsSerializable` without code of their own, because they have a raw value or conform to
+// `Codable`.
 
 enum Fruit: String, CaseIterable, DefaultsSerializable, DefaultsDictionaryKey {
     case apple, pear
@@ -22,7 +23,7 @@ struct Meters: RawRepresentable, DefaultsSerializable, Equatable {
     let rawValue: Double
 }
 
-/// Both raw and Codable. The raw value has precedence.
+/// Has a raw value and conforms to `Codable`. The bridge uses the raw value.
 enum Tagged: String, Codable, DefaultsSerializable {
     case plain
 }

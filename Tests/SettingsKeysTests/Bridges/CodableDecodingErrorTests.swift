@@ -68,7 +68,7 @@ struct CodableDecodingErrorTests {
         #expect(try wrong.outcome() == wrong.error)
     }
 
-    static let wordsOfSwift: [Case] = [
+    static let standardTypeCases: [Case] = [
         Case(Typed.self, #"{"numbers":{"one":1}}"#, "at /numbers/one: "),
         Case(Typed.self, #"{"theme":"red"}"#, "at /theme: "),
         Case(Typed.self, #"{"shape":{}}"#, "at /shape: "),
@@ -80,8 +80,8 @@ struct CodableDecodingErrorTests {
 
     @Test(
         "If a standard type refuses a value, the error has the path and the text of the standard type",
-        arguments: wordsOfSwift)
-    func refusesInSwiftsWords(wrong: Case) throws {
+        arguments: standardTypeCases)
+    func standardTypeRefusals(wrong: Case) throws {
         let error = try wrong.outcome()
         #expect(error.hasPrefix(wrong.error))
         #expect(error.utf8.count > wrong.error.utf8.count + 10)
@@ -100,18 +100,18 @@ struct CodableDecodingErrorTests {
         let description: String
     }
 
-    /// Throws the error that its text names.
-    struct Fussy: Decodable {
+    /// A type whose decoding throws the error that the decoded string names.
+    struct ThrowingString: Decodable {
         init(from decoder: any Decoder) throws {
             let container = try decoder.singleValueContainer()
-            let none = DecodingError.Context(codingPath: [], debugDescription: "has no place")
+            let withoutPath = DecodingError.Context(codingPath: [], debugDescription: "has no coding path")
             switch try container.decode(String.self) {
             case "own": throw Broken(description: "is broken")
             case "bridge": throw BridgeError(at: JSONPointer(["inner"]), "is broken")
             case "corrupted": throw DecodingError.dataCorruptedError(in: container, debugDescription: "is not wanted")
-            case "placeless": throw DecodingError.dataCorrupted(none)
-            case "mismatch": throw DecodingError.typeMismatch(Int.self, none)
-            case "key": throw DecodingError.keyNotFound(AnyKey("k"), none)
+            case "pathless": throw DecodingError.dataCorrupted(withoutPath)
+            case "mismatch": throw DecodingError.typeMismatch(Int.self, withoutPath)
+            case "key": throw DecodingError.keyNotFound(AnyKey("k"), withoutPath)
             case "silent":
                 throw DecodingError.dataCorrupted(.init(codingPath: container.codingPath, debugDescription: ""))
             default: break
@@ -124,12 +124,12 @@ struct CodableDecodingErrorTests {
         arguments: [
             ("own", "at /list/1: is broken"), ("bridge", "at /list/1/inner: is broken"),
             ("corrupted", "at /list/1: is not wanted"),
-            ("placeless", "at /list/1: has no place"), ("mismatch", "at /list/1: has no place"),
+            ("pathless", "at /list/1: has no coding path"), ("mismatch", "at /list/1: has no coding path"),
             ("key", #"at /list/1: is missing the member "k""#),
             ("silent", "at /list/1: was refused for an unknown reason"),
         ])
-    func ownErrors(way: String, error: String) throws {
-        #expect(try refusal([String: [Fussy]].self, #"{"list":["fine","\#(way)"]}"#) == error)
+    func ownErrors(name: String, error: String) throws {
+        #expect(try refusal([String: [ThrowingString]].self, #"{"list":["fine","\#(name)"]}"#) == error)
     }
 
     @Test("The path of a caught error does not appear in the next error")
@@ -137,10 +137,10 @@ struct CodableDecodingErrorTests {
         struct Lenient: Decodable {
             init(from decoder: any Decoder) throws {
                 var container = try decoder.unkeyedContainer()
-                do { _ = try container.decode(Fussy.self) } catch is Broken {}
+                do { _ = try container.decode(ThrowingString.self) } catch is Broken {}
                 do { _ = try container.decode(Int.self) } catch is DecodingError {}
                 _ = try container.decode(String.self)
-                _ = try container.decode(Fussy.self)
+                _ = try container.decode(ThrowingString.self)
             }
         }
         #expect(try refusal([Lenient].self, #"[["own","own"]]"#) == "at /0/1: is broken")

@@ -48,7 +48,7 @@ struct CodableDepthTests {
         #expect(try refusal([Shell].self, "[null]") == "at /0: " + Self.tooDeep)
     }
 
-    @Test("Nested containers without end are an error")
+    @Test("100,000 nested containers are an error")
     func containers() {
         let script = Script { encoder in
             var container = encoder.unkeyedContainer()
@@ -65,7 +65,7 @@ struct CodableDepthTests {
         #expect(refusal(of: parents).hasSuffix("/super/super: " + Self.tooDeep))
     }
 
-    @Test("The levels of JSON inside a value count together with the levels around it")
+    @Test("The levels of a JSONValue inside a value are added to the levels around the JSONValue")
     func json() throws {
         #expect(try encoded([chain(JSONValue.maximumDepth - 1)]) == [chain(JSONValue.maximumDepth - 1)])
         #expect(refusal(of: [chain(JSONValue.maximumDepth)]) == "at /0: " + Self.tooDeep)

@@ -57,7 +57,7 @@ struct CodableEncodingErrorTests {
             _ = parent.unkeyedContainer()
             _ = parent.container(keyedBy: AnyKey.self)
         },
-        Case("what follows after the mistake", "is encoded both as an object and as an array") { encoder in
+        Case("every call after the first error throws", "is encoded both as an object and as an array") { encoder in
             var keyed = encoder.container(keyedBy: AnyKey.self)
             var unkeyed = encoder.unkeyedContainer()
             var nested = unkeyed.nestedUnkeyedContainer()
@@ -67,11 +67,11 @@ struct CodableEncodingErrorTests {
             #expect(throws: EncodingError.self) { try keyed.encodeNil(forKey: "a") }
             #expect(throws: EncodingError.self) { try object.encode(true, forKey: "a") }
         },
-        Case("the type's own error", "at /a/0: is broken") { encoder in
+        Case("an error that the type throws", "at /a/0: is broken") { encoder in
             var container = encoder.container(keyedBy: AnyKey.self)
             try container.encode([Script { _ in throw Broken(description: "is broken") }], forKey: "a")
         },
-        Case("the type's own EncodingError", "at /a/b: is not wanted") { encoder in
+        Case("an EncodingError that the type throws", "at /a/b: is not wanted") { encoder in
             var container = encoder.container(keyedBy: AnyKey.self)
             let script = Script { encoder in
                 let path: [any CodingKey] = encoder.codingPath + [AnyKey("b")]
@@ -86,7 +86,7 @@ struct CodableEncodingErrorTests {
                     throw EncodingError.invalidValue(1, .init(codingPath: [], debugDescription: "is not wanted"))
                 })
         },
-        Case("an EncodingError with nothing but a cause", "at /0: is broken") { encoder in
+        Case("an EncodingError without a description but with an underlying error", "at /0: is broken") { encoder in
             var container = encoder.unkeyedContainer()
             try container.encode(
                 Script {
@@ -95,7 +95,7 @@ struct CodableEncodingErrorTests {
                         1, .init(codingPath: $0.codingPath, debugDescription: "", underlyingError: cause))
                 })
         },
-        Case("a BridgeError of the type's own", "at /0/x: is broken") { encoder in
+        Case("a BridgeError that the type throws", "at /0/x: is broken") { encoder in
             var container = encoder.unkeyedContainer()
             try container.encode(Script { _ in throw BridgeError(at: JSONPointer(["x"]), "is broken") })
         },
@@ -123,7 +123,7 @@ struct CodableEncodingErrorTests {
         },
     ]
 
-    @Test("Encoding mistakes of a type are errors with their path", arguments: cases)
+    @Test("A type that encodes itself incorrectly gets an error with the path", arguments: cases)
     func errors(mistake: Case) {
         #expect(refusal(of: Script(run: mistake.run)) == mistake.error)
     }

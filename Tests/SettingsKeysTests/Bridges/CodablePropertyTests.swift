@@ -104,7 +104,7 @@ struct CodablePropertyTests {
     @Test(
         "JSON of another shape decodes to a value or throws, and never traps", arguments: 1...300 as ClosedRange<UInt64>
     )
-    func disturbed(seed: UInt64) throws {
+    func otherShape(seed: UInt64) throws {
         var parts = RandomParts(generator: SeededGenerator(seed: seed))
         guard var members = try encoded(parts.account()).object else { return }
         for member in members where Int.random(in: 0..<6, using: &parts.generator) == 0 {
@@ -117,7 +117,7 @@ struct CodablePropertyTests {
         } catch let error as BridgeError {
             #expect(!error.reason.isEmpty)
             let isInside = json[error.pointer] != nil
-            #expect(isInside, "\(error) is at no location of the JSON")
+            #expect(isInside, "The pointer of the error does not exist in the JSON: \(error)")
         }
     }
 
@@ -125,8 +125,8 @@ struct CodablePropertyTests {
     func likeFoundation(seed: UInt64) throws {
         var parts = RandomParts(generator: SeededGenerator(seed: seed))
         let shapes = parts.list { $0.shape() }
-        let theirs = try JSONValue(parsing: Array(JSONEncoder().encode(shapes)))
-        #expect(try encoded(shapes).isMathematicallyEqual(to: theirs))
-        #expect(try ValueDecoder.decode([Shape].self, from: theirs, allowsNonFinite: false) == shapes)
+        let foundationJSON = try JSONValue(parsing: Array(JSONEncoder().encode(shapes)))
+        #expect(try encoded(shapes).isMathematicallyEqual(to: foundationJSON))
+        #expect(try ValueDecoder.decode([Shape].self, from: foundationJSON, allowsNonFinite: false) == shapes)
     }
 }

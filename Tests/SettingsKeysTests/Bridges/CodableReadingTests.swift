@@ -80,7 +80,7 @@ struct CodableReadingTests {
     }
 
     @Test("A type can read one decoder through several containers")
-    func again() throws {
+    func severalContainers() throws {
         let decoder = try decoder(#"{"a":1}"#)
         #expect(decoder.userInfo.isEmpty)
         #expect(try [String: Int](from: decoder) == ["a": 1])

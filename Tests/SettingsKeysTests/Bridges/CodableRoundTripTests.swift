@@ -30,7 +30,7 @@ struct CodableRoundTripTests {
         #expect(try afterRoundTrip(shape) == shape)
     }
 
-    @Test("A superclass in its own member or in the same object is restored with its subclass")
+    @Test("A class is equal after a round trip, with its superclass in a separate member or in the same object")
     func inheritance() throws {
         let dog = Dog(name: "Rex", tricks: ["sit"])
         #expect(try encoded(dog) == ["tricks": ["sit"], "super": ["name": "Rex"]])
@@ -112,7 +112,7 @@ struct CodableRoundTripTests {
         #expect(try afterRoundTrip(Double?(value))?.bitPattern == value.bitPattern)
     }
 
-    @Test("Floats are written with their own shortest digits at every position")
+    @Test("A Float is written with the fewest digits that identify the Float, also in arrays and dictionaries")
     func floats() throws {
         struct Holder: Codable, Equatable {
             var value: Float

@@ -18,7 +18,7 @@ struct CodableShapeTests {
     }
 
     static let cases = [
-        Case("nothing is an empty object", "{}") { _ in },
+        Case("without a call, the value is an empty object", "{}") { _ in },
         Case("an empty keyed container", "{}") { _ = $0.container(keyedBy: AnyKey.self) },
         Case("an empty unkeyed container", "[]") { _ = $0.unkeyedContainer() },
         Case("a single value container that stays empty", "{}") { _ = $0.singleValueContainer() },
@@ -46,7 +46,7 @@ struct CodableShapeTests {
             try second.encode(2)
             try first.encode(3)
         },
-        Case("the last value of a name", #"{"a":"new","b":1}"#) { encoder in
+        Case("the last of two values with one name", #"{"a":"new","b":1}"#) { encoder in
             var container = encoder.container(keyedBy: AnyKey.self)
             try container.encode(0, forKey: "a")
             try container.encode(1, forKey: "b")
@@ -66,25 +66,25 @@ struct CodableShapeTests {
             try list.encode(true)
             _ = list.nestedContainer(keyedBy: AnyKey.self)
         },
-        Case("a nested container asked for twice goes on", #"{"n":{"x":1,"y":2}}"#) { encoder in
+        Case("a nested container that is requested twice keeps its members", #"{"n":{"x":1,"y":2}}"#) { encoder in
             var container = encoder.container(keyedBy: AnyKey.self)
             var first = container.nestedContainer(keyedBy: AnyKey.self, forKey: "n")
             try first.encode(1, forKey: "x")
             var second = container.nestedContainer(keyedBy: AnyKey.self, forKey: "n")
             try second.encode(2, forKey: "y")
         },
-        Case("a value instead of a nested container", #"{"n":5}"#) { encoder in
+        Case("a value that replaces a nested container", #"{"n":5}"#) { encoder in
             var container = encoder.container(keyedBy: AnyKey.self)
             var nested = container.nestedContainer(keyedBy: AnyKey.self, forKey: "n")
             try nested.encode(1, forKey: "x")
             try container.encode(5, forKey: "n")
         },
-        Case("a nested container instead of a value", #"{"n":[]}"#) { encoder in
+        Case("a nested container that replaces a value", #"{"n":[]}"#) { encoder in
             var container = encoder.container(keyedBy: AnyKey.self)
             try container.encode(5, forKey: "n")
             _ = container.nestedUnkeyedContainer(forKey: "n")
         },
-        Case("elements before and after nested ones", #"[1,[2],{"a":3},null,4]"#) { encoder in
+        Case("elements before and after nested containers", #"[1,[2],{"a":3},null,4]"#) { encoder in
             var container = encoder.unkeyedContainer()
             try container.encode(1)
             var list = container.nestedUnkeyedContainer()
@@ -95,7 +95,10 @@ struct CodableShapeTests {
             try object.encode(3, forKey: "a")
             guard container.count == 5 else { throw CancellationError() }
         },
-        Case("encoders for superclasses, also of other names", #"{"super":{"x":1,"y":2},"base":[1],"empty":{}}"#) {
+        Case(
+            "encoders for superclasses, also with other keys than super",
+            #"{"super":{"x":1,"y":2},"base":[1],"empty":{}}"#
+        ) {
             encoder in
             var container = encoder.container(keyedBy: AnyKey.self)
             try Point(x: 1, y: 2).encode(to: container.superEncoder())
@@ -108,7 +111,7 @@ struct CodableShapeTests {
             try container.encode(7)
             try Point(x: 1, y: 2).encode(to: parent)
         },
-        Case("a value encoded instead of another", #"{"x":1,"y":2}"#) { encoder in
+        Case("an object in a single value container", #"{"x":1,"y":2}"#) { encoder in
             var container = encoder.singleValueContainer()
             try container.encode(Point(x: 1, y: 2))
         },
@@ -158,12 +161,12 @@ struct CodableShapeTests {
             var empty: [String: Int] = [:]
             var animal = Dog(name: "Rex", tricks: ["sit", "roll"])
         }
-        let theirs = try JSONValue(parsing: Array(JSONEncoder().encode(Plain())))
-        let ours = try encoded(Plain())
-        #expect(ours.isMathematicallyEqual(to: theirs))
-        let back = try ValueDecoder.decode(Plain.self, from: theirs, allowsNonFinite: false)
-        #expect(try encoded(back) == ours)
-        #expect(try encoded(JSONDecoder().decode(Plain.self, from: Data(ours.bytes()))) == ours)
+        let foundationJSON = try JSONValue(parsing: Array(JSONEncoder().encode(Plain())))
+        let bridgeJSON = try encoded(Plain())
+        #expect(bridgeJSON.isMathematicallyEqual(to: foundationJSON))
+        let back = try ValueDecoder.decode(Plain.self, from: foundationJSON, allowsNonFinite: false)
+        #expect(try encoded(back) == bridgeJSON)
+        #expect(try encoded(JSONDecoder().decode(Plain.self, from: Data(bridgeJSON.bytes()))) == bridgeJSON)
     }
 }
 

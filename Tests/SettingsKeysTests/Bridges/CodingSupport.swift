@@ -17,7 +17,7 @@ func afterRoundTrip<Value: Codable>(_ value: Value, allowsNonFinite: Bool = fals
     try decoded(Value.self, encoded(value, allowsNonFinite: allowsNonFinite).text(), allowsNonFinite: allowsNonFinite)
 }
 
-/// The error of decoding, as `/path reason`, or the decoded value if there was no error.
+/// The description of the decoding error, such as `at /path: reason`, or the decoded value if there was no error.
 func refusal<Value: Decodable>(_ type: Value.Type, _ text: String, allowsNonFinite: Bool = false) throws -> String {
     let json = try JSONValue(parsing: text)
     do {
@@ -27,7 +27,7 @@ func refusal<Value: Decodable>(_ type: Value.Type, _ text: String, allowsNonFini
     }
 }
 
-/// The error of encoding, as `/path reason`, or the JSON if there was no error.
+/// The description of the encoding error, such as `at /path: reason`, or the JSON if there was no error.
 func refusal<Value: Encodable>(of value: Value, allowsNonFinite: Bool = false) -> String {
     do {
         return "encoded: \(try encoded(value, allowsNonFinite: allowsNonFinite))"
@@ -36,7 +36,7 @@ func refusal<Value: Encodable>(of value: Value, allowsNonFinite: Bool = false) -
     }
 }
 
-/// Encodes itself with a closure.
+/// A value that a closure encodes.
 struct Script: Encodable {
     let run: (any Encoder) throws -> Void
 

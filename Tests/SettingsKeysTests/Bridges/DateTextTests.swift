@@ -42,7 +42,7 @@ struct DateTextTests {
             seconds: -Double.greatestFiniteMagnitude, text: "2001-01-01T00:00:00Z-1.7976931348623157e+308s"),
     ]
 
-    @Test("A known instant has its known text in both directions", arguments: instants)
+    @Test("An instant is written as its text, and the text is read as the instant", arguments: instants)
     func knownInstant(_ instant: Instant) {
         let date = Date(timeIntervalSinceReferenceDate: instant.seconds)
         #expect(DateText.text(for: date) == instant.text)
@@ -75,7 +75,7 @@ struct DateTextTests {
     }
 
     @Test(
-        "Any other text is not an instant",
+        "Text of another form is not an instant",
         arguments: [
             "", "2001-01-01", "2001-01-01T00:00:00", "2001-01-01 00:00:00Z", "2001-02-29T00:00:00Z",
             " 2001-01-01T00:00:00Z",
@@ -112,7 +112,7 @@ struct DateTextTests {
         #expect(DateText.date(from: text)?.timeIntervalSinceReferenceDate == -0.5)
     }
 
-    @Test("The extended pattern matches the extended texts and no other text")
+    @Test("The extended pattern matches the texts of instants outside of the years 0000 to 9999, and no other text")
     func extendedPattern() throws {
         let pattern = try Regex(DateText.extendedPattern)
         for text in Self.instants.map(\.text) {
@@ -154,7 +154,7 @@ struct InstantRoundTripTests {
         Kind(name: "subnormal", count: 1_000) { Double(bitPattern: $0.next() & 0x800F_FFFF_FFFF_FFFF) },
     ]
 
-    @Test("Every finite instant survives its text", arguments: kinds)
+    @Test("Every finite instant is equal after writing and reading its text", arguments: kinds)
     func roundTrip(_ kind: Kind) throws {
         let seed = UInt64.random(in: .min ... .max)
         var generator = SeededGenerator(seed: seed)
@@ -164,7 +164,7 @@ struct InstantRoundTripTests {
         }
     }
 
-    @Test("Instants at the bounds survive their text")
+    @Test("Instants near bounds are equal after writing and reading their texts")
     func edges() throws {
         var edges: [Double] = [
             .leastNonzeroMagnitude, .leastNormalMagnitude, .greatestFiniteMagnitude, .ulpOfOne, 0x1p52, 0x1p53, 0x1p54,

@@ -4,6 +4,8 @@ import Testing
 
 @testable import SettingsKeys
 
+/// Tests of types with their own JSON form inside of `Codable` types. A type with its own form conforms to
+/// `StandardForm`.
 struct OwnFormInCodableTests {
     struct Holder: Codable, Equatable {
         var one: Hexadecimal
@@ -19,7 +21,9 @@ struct OwnFormInCodableTests {
         map: ["a": Hexadecimal(value: 10)], keyed: [Hexadecimal(value: 3): Hexadecimal(value: 4)],
         set: [Hexadecimal(value: 5)])
 
-    @Test("Values with their own form keep it as members, optionals, elements, values and keys")
+    @Test(
+        "Values with their own form keep this form as members, optionals, elements, and values and keys of dictionaries"
+    )
     func everywhere() throws {
         let json: JSONValue = [
             "one": "0x1", "maybe": "0x2", "list": ["0xff", .null], "map": ["a": "0xa"], "keyed": ["0x3", "0x4"],
@@ -31,7 +35,7 @@ struct OwnFormInCodableTests {
         #expect(try afterRoundTrip(Hexadecimal(value: 7)) == Hexadecimal(value: 7))
     }
 
-    @Test("Values with their own form keep it in nested and single value containers")
+    @Test("Values with their own form keep this form in nested containers and in single value containers")
     func containers() throws {
         let script = Script { encoder in
             var container = encoder.container(keyedBy: AnyKey.self)
@@ -75,8 +79,8 @@ struct OwnFormInCodableTests {
         #expect(try refusal([Data].self, #"["?"]"#) == "at /0: must be Base64 text with its padding")
     }
 
-    @Test("An error inside a value with its own form has the path inside of the value")
-    func innerPlace() throws {
+    @Test("The path of an error includes the location inside a value with its own form")
+    func pathInsideValue() throws {
         struct Pair: StandardForm, Codable {
             struct Bridge: DefaultsBridge {
                 func encode(_ value: Pair) throws(BridgeError) -> JSONValue {

@@ -84,7 +84,7 @@ final class Dog: Animal {
     }
 }
 
-/// Shares one object with its superclass.
+/// Encodes its members and the members of its superclass in one object.
 final class Cat: Animal {
     var lives: Int
 
@@ -144,7 +144,7 @@ final class Chain: Codable {
     }
 }
 
-/// A recursive type without a level of JSON for each level in Swift: each value is encoded instead of the value around
+/// A recursive type without levels of JSON: a value is encoded as its inner value, without an object or array around
 /// it.
 final class Shell: Codable {
     var inner: Shell?

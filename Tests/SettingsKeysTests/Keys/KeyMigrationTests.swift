@@ -1,7 +1,7 @@
 import SettingsKeys
 import Testing
 
-/// Values that an earlier version of the program stored as another type.
+/// Tests of values that an earlier version of the program stored as another type.
 struct KeyMigrationTests {
     private struct Unsuitable: Error, CustomStringConvertible {
         var description: String { "the text is not a number" }

@@ -1,7 +1,7 @@
 import SettingsKeys
 import Testing
 
-/// The comparison of the rules of two keys.
+/// Tests of the comparison of the rules of two keys.
 struct KeyRulesTests {
     /// Two encodings of é that are equal as Swift strings.
     private let composed = "\u{E9}"

@@ -1,7 +1,7 @@
 import SettingsKeys
 import Testing
 
-/// A stored object that lacks members of the type because an older program stored it.
+/// Tests of a stored object that lacks members of the type because an older program stored the object.
 struct MissingMemberTests {
     struct Proxy: Codable, Equatable, DefaultsSerializable {
         var host = "localhost"
@@ -31,11 +31,11 @@ struct MissingMemberTests {
     }
 
     @Test func `A missing member gets the value of the member in the key's default`() throws {
-        let own = Account(retries: 7)
-        #expect(try decode(whole(without: "retries"), default: own).retries == 7)
-        #expect(try decode(whole(without: "retries"), default: own).name == "radek")
-        #expect(try decode(whole(without: "proxy"), default: own).proxy == Proxy())
-        #expect(try decode([:], default: own) == own)
+        let customDefault = Account(retries: 7)
+        #expect(try decode(whole(without: "retries"), default: customDefault).retries == 7)
+        #expect(try decode(whole(without: "retries"), default: customDefault).name == "radek")
+        #expect(try decode(whole(without: "proxy"), default: customDefault).proxy == Proxy())
+        #expect(try decode([:], default: customDefault) == customDefault)
     }
 
     @Test func `A missing member of a nested object gets the value of the member in the key's default`() throws {
@@ -52,10 +52,10 @@ struct MissingMemberTests {
     }
 
     @Test func `A missing optional member stays nil, also if the default has a value for the member`() throws {
-        let own = Account(note: "default", backup: Proxy())
-        let read = try decode(whole(without: "retries"), default: own)
+        let customDefault = Account(note: "default", backup: Proxy())
+        let read = try decode(whole(without: "retries"), default: customDefault)
         #expect(read.note == nil && read.backup == nil)
-        #expect(try decode([:], default: own) == Account(note: nil, backup: nil))
+        #expect(try decode([:], default: customDefault) == Account(note: nil, backup: nil))
     }
 
     @Test func `A dictionary gets no entries of the default`() throws {
@@ -65,14 +65,14 @@ struct MissingMemberTests {
         #expect(error?.description == #"servers at /b: is missing the member "port""#)
     }
 
-    @Test func `An element of an array is not filled in`() throws {
+    @Test func `A missing member of an array element is an error`() throws {
         var stored = whole.object ?? [:]
         stored["mirrors"] = [["host": "h"]]
         let error = #expect(throws: InvalidValue.self) { try decode(.object(stored)) }
         #expect(error?.description == #"account at /mirrors/0: is missing the member "port""#)
     }
 
-    @Test func `A member of the wrong type is an error, with and without a missing member beside it`() throws {
+    @Test func `A member of the wrong type is an error, also if another member is missing`() throws {
         for name in ["retries", "none"] {
             var stored = whole(without: name).object ?? [:]
             stored["name"] = 1

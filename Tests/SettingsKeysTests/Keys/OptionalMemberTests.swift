@@ -1,7 +1,7 @@
 import SettingsKeys
 import Testing
 
-/// The members that the module adds to standard types must not hide the members of a program's types.
+/// Tests that the members that SettingsKeys adds to standard types do not hide the members of a program's types.
 struct OptionalMemberTests {
     enum Mode: String, CaseIterable, DefaultsSerializable {
         case unset, limit

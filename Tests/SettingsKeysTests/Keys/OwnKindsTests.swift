@@ -1,7 +1,7 @@
 import SettingsKeys
 import Testing
 
-/// Types of a program that take part in limits and dictionaries.
+/// Tests of a program's own types as values with limits and as dictionary keys.
 struct OwnKindsTests {
     struct Percent: RawRepresentable, NumericSetting {
         var rawValue: Double

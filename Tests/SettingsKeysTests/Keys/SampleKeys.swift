@@ -1,6 +1,6 @@
 import SettingsKeys
 
-/// A key store with every spelling of keys. It is separate from the ready-made store, which other tests extend.
+/// A key store with every kind of key. It is separate from `DefaultsKeys`, which other tests extend.
 struct SampleKeys: DefaultsKeyStore {
     var username: DefaultsKey<String?> { .init("username") }
     var nickname: DefaultsKey<String?> { .init("nickname", defaultValue: "anonymous") }

@@ -67,7 +67,7 @@ struct SchemaComparisonTests {
     }
 
     /// Keys, documents with another meaning, and the sentences that report the differences.
-    static let others: [(any AnyDefaultsKey, JSONValue, [String])] = [
+    static let differing: [(any AnyDefaultsKey, JSONValue, [String])] = [
         (
             DefaultsKey<Double>("player.volume", defaultValue: 0.5, in: 0...1),
             ["type": "number", "minimum": 0, "maximum": 2, "default": 0.5],
@@ -132,24 +132,24 @@ struct SchemaComparisonTests {
         ),
     ]
 
-    @Test("Each difference is a sentence that names the key", arguments: Self.others.indices)
+    @Test("Each difference is reported as a sentence that begins with the key", arguments: Self.differing.indices)
     func sentences(_ index: Int) throws {
-        let (key, document, sentences) = Self.others[index]
+        let (key, document, sentences) = Self.differing[index]
         func differences(_ key: some AnyDefaultsKey) throws -> [SchemaDifference] {
             try self.differences(key, document)
         }
         #expect(try differences(key).map(\.sentence) == sentences)
     }
 
-    @Test("Another type has the aspect type, and another type of an element has the aspect limits")
+    @Test("A different type has the aspect type, and a different type of elements has the aspect limits")
     func aspects() throws {
         let type = try differences(DefaultsKey<Int>("k", defaultValue: 0), ["type": "string", "default": "x"])
         #expect(type.map(\.aspect) == [.type, .defaultValue] && type.map(\.key) == ["k", "k"])
         let inside = try differences(DefaultsKey<[Int]?>("k"), ["type": "array", "items": ["type": "string"]])
-        #expect(inside.map(\.aspect) == [.limits], "an empty array is one for both")
+        #expect(inside.map(\.aspect) == [.limits], "both types allow the empty array")
     }
 
-    @Test("A type without rules for its values does not differ from a schema with rules")
+    @Test("A key whose type has no rules for its values does not differ from a schema with rules")
     func silentTypes() throws {
         let window = DefaultsKey<Window?>("k")
         #expect(try differences(window, ["type": "object", "required": ["title"]]) == [])
@@ -170,7 +170,9 @@ struct SchemaComparisonTests {
                 "token: the key is a secret for the program, but not for the server",
             ])
         #expect(try self.differences(key, ["type": "string", "default": "hunter2", "writeOnly": true]) == [])
-        #expect(try self.differences(key, ["type": "string", "writeOnly": true]) == [], "the default is hidden")
+        #expect(
+            try self.differences(key, ["type": "string", "writeOnly": true]) == [],
+            "the schema may hide the default of a secret")
     }
 
     @Test("A key that the schema does not allow is reported with the nearest name")

@@ -1,7 +1,8 @@
 import SettingsKeys
 import Testing
 
-/// Elements of arrays and sets that a newer program stored and that the type of this program does not have.
+/// Tests of elements in stored arrays and sets that a newer program stored and that the type of this program does not
+/// have.
 struct UnknownElementTests {
     enum Feature: String, CaseIterable, DefaultsSerializable {
         case search, voice, mail
@@ -21,7 +22,7 @@ struct UnknownElementTests {
         #expect(try KeyCodec(optionalSet).decode(["holograms", 3, "mail"]) == [.mail])
     }
 
-    @Test func `The schema of a key that drops unknown elements is that of a strict key`() throws {
+    @Test func `A key that drops unknown elements has the same schema as a key that refuses them`() throws {
         let strict = try KeyCodec(DefaultsKey<[Feature]>("features", defaultValue: []))
         #expect(try KeyCodec(list).schema.document == strict.schema.document)
         #expect(!list.hasSameRules(as: DefaultsKey<[Feature]>("features", defaultValue: [])))
@@ -38,9 +39,9 @@ struct UnknownElementTests {
         func kept(_ new: JSONValue?) -> JSONValue? {
             codec.keepingUnknownElements(of: ["search", "holograms", "mail"], in: new)
         }
-        // Elements added at the end follow what is stored.
+        // If elements are only added at the end, the stored elements keep their order.
         #expect(kept(["search", "mail", "voice"]) == ["search", "holograms", "mail", "voice"])
-        // After any other change the unknown elements stand at the end.
+        // After any other change, the unknown elements are at the end.
         #expect(kept(["mail"]) == ["mail", "holograms"])
         #expect(kept([]) == ["holograms"])
         // A removal of the setting removes everything.

@@ -6,8 +6,8 @@ import Testing
 struct DateTimeTests {
     static let dates: [FormatCase] = [
         .good("an ordinary day", "2026-11-20"),
-        .good("the first day there is", "0000-01-01"),
-        .good("the last day there is", "9999-12-31"),
+        .good("the first supported day", "0000-01-01"),
+        .good("the last supported day", "9999-12-31"),
         .good("a leap day", "2024-02-29"),
         .good("a leap day in a year divisible by 400", "2000-02-29"),
         .good("a leap day in the year 0", "0000-02-29"),
@@ -18,16 +18,16 @@ struct DateTimeTests {
         .bad("day 0", "2026-11-00"),
         .bad("month 0", "2026-00-20"),
         .bad("month 13", "2026-13-20"),
-        .bad("nothing", ""),
-        .bad("cut short", "2026-11-2"),
+        .bad("an empty text", ""),
+        .bad("a missing digit", "2026-11-2"),
         .bad("a digit too many", "2026-11-200"),
         .bad("five digits for the year", "12026-11-20"),
         .bad("a sign", "-2026-11-20"),
         .bad("slashes", "2026/11/20"),
         .bad("Arabic-Indic digits", "٢٠٢٦-11-20"),
         .bad("full-width digits", "２０２６-11-20"),
-        .bad("a space behind", "2026-11-20 "),
-        .bad("a time behind", "2026-11-20T10:00:00Z"),
+        .bad("a space at the end", "2026-11-20 "),
+        .bad("a time after the date", "2026-11-20T10:00:00Z"),
     ]
 
     static let times: [FormatCase] = [
@@ -40,8 +40,8 @@ struct DateTimeTests {
         .good("an unknown offset", "10:00:00-00:00"),
         .good("a leap second", "23:59:60Z"),
         .good("a leap second with a fraction", "23:59:60.999Z"),
-        .good("a leap second seen from the east", "05:44:60+05:45"),
-        .good("a leap second seen from the west", "18:59:60-05:00"),
+        .good("a leap second in a time zone east of UTC", "05:44:60+05:45"),
+        .good("a leap second in a time zone west of UTC", "18:59:60-05:00"),
         .bad("a leap second at noon", "12:00:60Z"),
         .bad("a leap second at local midnight", "23:59:60+05:45"),
         .bad("second 61", "23:59:61Z"),
@@ -50,16 +50,16 @@ struct DateTimeTests {
         .bad("no offset", "10:00:00"),
         .bad("no seconds", "10:00Z"),
         .bad("a point without digits", "10:00:00.Z"),
-        .bad("a comma for a point", "10:00:00,5Z"),
+        .bad("a comma instead of a point", "10:00:00,5Z"),
         .bad("offset hour 24", "10:00:00+24:00"),
         .bad("offset minute 60", "10:00:00+01:60"),
         .bad("an offset without colon", "10:00:00+0100"),
         .bad("an offset of hours only", "10:00:00+01"),
-        .bad("a minus sign of typographers", "10:00:00−01:00"),
+        .bad("the character U+2212 as minus sign", "10:00:00−01:00"),
         .bad("Devanagari digits", "१०:00:00Z"),
         .bad("single digits", "1:0:0Z"),
-        .bad("nothing", ""),
-        .bad("a newline behind", "10:00:00Z\n"),
+        .bad("an empty text", ""),
+        .bad("a newline at the end", "10:00:00Z\n"),
     ]
 
     static let dateTimes: [FormatCase] = [
@@ -68,10 +68,10 @@ struct DateTimeTests {
         .good("milliseconds and an offset", "2026-11-20T10:00:00.123+01:00"),
         .good("a leap second", "2016-12-31T23:59:60Z"),
         .good("a leap second on a day that had none", "2026-11-20T23:59:60Z"),
-        .good("a leap second on the next day's morning", "2017-01-01T08:59:60+09:00"),
+        .good("a leap second in a time zone where it is the next morning", "2017-01-01T08:59:60+09:00"),
         .bad("a leap second in the wrong minute", "2016-12-31T23:58:60Z"),
         .bad("midnight as hour 24", "2026-11-20T24:00:00Z"),
-        .bad("no day like it", "2026-02-29T10:00:00Z"),
+        .bad("a day that does not exist", "2026-02-29T10:00:00Z"),
         .bad("a space in between", "2026-11-20 10:00:00Z"),
         .bad("a date alone", "2026-11-20"),
         .bad("a date and a T", "2026-11-20T"),
@@ -79,8 +79,8 @@ struct DateTimeTests {
         .bad("no offset", "2026-11-20T10:00:00"),
         .bad("two offsets", "2026-11-20T10:00:00Z+01:00"),
         .bad("Persian digits", "۲۰۲۶-11-20T10:00:00Z"),
-        .bad("a zero byte behind", "2026-11-20T10:00:00Z\0"),
-        .bad("nothing", ""),
+        .bad("a zero byte at the end", "2026-11-20T10:00:00Z\0"),
+        .bad("an empty text", ""),
     ]
 
     @Test("A date follows RFC 3339", arguments: dates)

@@ -13,7 +13,7 @@ struct StringFormatTests {
         #expect(StringFormat(rawValue: "idn-email") == nil)
     }
 
-    @Test("The example in an expectation is accepted by its own format", arguments: StringFormat.allCases)
+    @Test("Each format accepts the example in the text of its expectation", arguments: StringFormat.allCases)
     func examples(_ format: StringFormat) throws {
         let words = format.expectation.split(separator: " ")
         let example = try #require(words.last)
@@ -21,7 +21,7 @@ struct StringFormatTests {
     }
 
     @Test(
-        "Each format refuses unusual texts that it does not allow",
+        "Each format refuses unusual texts, except the texts that are valid in the format",
         arguments: StringFormat.allCases.filter { $0 != .regex })
     func oddTexts(_ format: StringFormat) {
         let texts = [
@@ -29,10 +29,10 @@ struct StringFormatTests {
             "xn--", "~",
         ]
         let accepted = texts.filter(format.accepts)
-        let isFine: [StringFormat: [String]] = [
+        let validTexts: [StringFormat: [String]] = [
             .hostname: ["T", "P"], .uriReference: ["-", ".", "@", "T", "P", "xn--", "~"],
         ]
-        #expect(accepted == isFine[format, default: []])
+        #expect(accepted == validTexts[format, default: []])
     }
 
     /// A validator that takes quadratic time would need hours for texts of this size.
@@ -102,8 +102,8 @@ struct UUIDTests {
         .bad("a URN", "urn:uuid:123e4567-e89b-12d3-a456-426614174000"),
         .bad("a letter beyond f", "123g4567-e89b-12d3-a456-426614174000"),
         .bad("a Gujarati digit", "૧23e4567-e89b-12d3-a456-426614174000"),
-        .bad("nothing", ""),
-        .bad("a newline behind", "123e4567-e89b-12d3-a456-426614174000\n"),
+        .bad("an empty text", ""),
+        .bad("a newline at the end", "123e4567-e89b-12d3-a456-426614174000\n"),
     ]
 
     @Test("A UUID has five groups of hexadecimal digits", arguments: cases)
@@ -157,22 +157,22 @@ struct DurationTests {
         .good("zero", "PT0S"),
         .good("leading zeros", "P007D"),
         .good("lower-case letters", "p1dt2h"),
-        .bad("nothing", ""),
+        .bad("an empty text", ""),
         .bad("a P alone", "P"),
         .bad("a T alone", "T1H"),
         .bad("P and T alone", "PT"),
-        .bad("a T with nothing behind", "P1DT"),
-        .bad("days skipped months", "P1Y1D"),
-        .bad("seconds skipped minutes", "PT1H1S"),
+        .bad("a T with nothing after it", "P1DT"),
+        .bad("days directly after years", "P1Y1D"),
+        .bad("seconds directly after hours", "PT1H1S"),
         .bad("days before months", "P1D1M"),
         .bad("seconds before hours", "PT1S1H"),
         .bad("years twice", "P1Y1Y"),
         .bad("weeks with days", "P1W1D"),
         .bad("weeks with hours", "P1WT1H"),
-        .bad("weeks behind years", "P1Y1W"),
-        .bad("weeks behind T", "PT1W"),
+        .bad("weeks after years", "P1Y1W"),
+        .bad("weeks after T", "PT1W"),
         .bad("hours without T", "P1H"),
-        .bad("days behind T", "PT1D"),
+        .bad("days after T", "PT1D"),
         .bad("a second T", "PT1HT1M"),
         .bad("a fraction", "PT1.5S"),
         .bad("a negative duration", "-P1D"),
@@ -181,7 +181,7 @@ struct DurationTests {
         .bad("Thai digits", "P๑D"),
         .bad("the alternative form", "P0001-01-01T00:00:00"),
         .bad("a space in front", " P1D"),
-        .bad("a newline behind", "P1D\n"),
+        .bad("a newline at the end", "P1D\n"),
     ]
 
     @Test("A duration follows RFC 3339", arguments: cases)

@@ -28,7 +28,9 @@ struct JSONEqualityTests {
         Pair("0.0 and -0.0", 0.0, -0.0, equal: false, mathematically: true),
         Pair("0 and -0.0", 0, -0.0, equal: false, mathematically: true),
         Pair("0 and the least double", 0, .double(.leastNonzeroMagnitude), equal: false, mathematically: false),
-        Pair("2⁵³ and 2⁵³", 9_007_199_254_740_992, 9_007_199_254_740_992.0, equal: false, mathematically: true),
+        Pair(
+            "2⁵³ as an integer and as a double", 9_007_199_254_740_992, 9_007_199_254_740_992.0, equal: false,
+            mathematically: true),
         Pair("2⁵³ + 1 and 2⁵³", 9_007_199_254_740_993, 9_007_199_254_740_992.0, equal: false, mathematically: false),
         Pair(
             "2⁵³ + 1 and 2⁵³ + 2", 9_007_199_254_740_993, 9_007_199_254_740_994.0, equal: false, mathematically: false),
@@ -47,7 +49,7 @@ struct JSONEqualityTests {
         Pair("true and false", true, false, equal: false, mathematically: false),
         Pair("true and 1", true, 1, equal: false, mathematically: false),
         Pair("false and 0.0", false, 0.0, equal: false, mathematically: false),
-        Pair("1 and its text", 1, "1", equal: false, mathematically: false),
+        Pair("a number and the string of its digits", 1, "1", equal: false, mathematically: false),
         Pair("one text twice", "a", "a", equal: true, mathematically: true),
         Pair("two letter cases", "a", "A", equal: false, mathematically: false),
         Pair("a text and a longer one", "a", "ab", equal: false, mathematically: false),
@@ -65,7 +67,7 @@ struct JSONEqualityTests {
         Pair("members in another order", ["a": 1, "b": 2], ["b": 2, "a": 1], equal: true, mathematically: true),
         Pair("members exchanged", ["a": 1, "b": 2], ["a": 2, "b": 1], equal: false, mathematically: false),
         Pair("a member more", ["a": 1], ["a": 1, "b": 2], equal: false, mathematically: false),
-        Pair("a member of null and none", ["a": .null], [:], equal: false, mathematically: false),
+        Pair("a null member and no member", ["a": .null], [:], equal: false, mathematically: false),
         Pair("another name", ["a": 1], ["b": 1], equal: false, mathematically: false),
         Pair(
             "some of the names", ["a": 1, "b": 1, "c": 1], ["b": 1, "a": 1, "d": 1], equal: false, mathematically: false
@@ -81,7 +83,9 @@ struct JSONEqualityTests {
         Pair("nested, another number", ["a": [["x": 1]]], ["a": [["x": 1.5]]], equal: false, mathematically: false),
     ]
 
-    @Test("Both equalities are symmetric", arguments: numbers + kinds + containers)
+    @Test(
+        "Both kinds of equality have the expected result in both directions, and equal values have equal hashes",
+        arguments: numbers + kinds + containers)
     func equality(_ pair: Pair) {
         #expect((pair.left == pair.right) == pair.isEqual)
         #expect((pair.right == pair.left) == pair.isEqual)
@@ -143,7 +147,7 @@ struct JSONEqualityTests {
         }
     }
 
-    @Test("A set of mathematical values finds a number of the other kind")
+    @Test("A set of MathematicalJSON values finds an integer by an equal double, and a double by an equal integer")
     func mathematicalSet() {
         let set: Set<MathematicalJSON> = [
             MathematicalJSON(1), MathematicalJSON([0, ["a": 2.0]]), MathematicalJSON(1.0),
@@ -194,10 +198,10 @@ struct JSONOrderTests {
         for left in values {
             if left.precedesCanonically(left) { return false }
             for right in values {
-                let ways = [
+                let relations = [
                     left.precedesCanonically(right), right.precedesCanonically(left), left == right,
                 ]
-                guard ways.filter(\.self).count == 1 else { return false }
+                guard relations.filter(\.self).count == 1 else { return false }
                 for third in values where left.precedesCanonically(right) && !right.isPreceded(by: third) {
                     guard left.precedesCanonically(third) else { return false }
                 }

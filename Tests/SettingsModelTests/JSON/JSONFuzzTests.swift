@@ -2,7 +2,8 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// For any bytes, parsing returns a value or an error. The text of a returned value parses to an equal value.
+/// Tests that parsing any bytes returns a value or an error, and that the text of a returned value parses to an equal
+/// value.
 @Suite(.ownThread)
 struct JSONFuzzTests {
     private static let styles: [JSONWriter.Style] = [.compact, .pretty, .canonical, .canonicalPretty]
@@ -11,7 +12,7 @@ struct JSONFuzzTests {
     func randomBytes() {
         for var generator in FuzzBudget.generators() {
             let bytes = (0..<generator.below(64)).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
-            guard Self.holds(bytes, generator.seed) else { return }
+            guard Self.satisfiesInvariants(bytes, generator.seed) else { return }
         }
     }
 
@@ -25,7 +26,7 @@ struct JSONFuzzTests {
         ]
         for var generator in FuzzBudget.generators() {
             let text = (0..<generator.below(12)).map { _ in generator.pick(tokens) }.joined()
-            guard Self.holds(Array(text.utf8), generator.seed) else { return }
+            guard Self.satisfiesInvariants(Array(text.utf8), generator.seed) else { return }
         }
     }
 
@@ -34,7 +35,7 @@ struct JSONFuzzTests {
         for var generator in FuzzBudget.generators() {
             var bytes = Self.document(&generator)
             for _ in 0...generator.below(4) { Self.mutate(&bytes, &generator) }
-            guard Self.holds(bytes, generator.seed) else { return }
+            guard Self.satisfiesInvariants(bytes, generator.seed) else { return }
         }
     }
 
@@ -44,22 +45,23 @@ struct JSONFuzzTests {
             let (first, second) = (Self.document(&generator), Self.document(&generator))
             let head = first.prefix(generator.below(first.count + 1))
             let tail = second.suffix(generator.below(second.count + 1))
-            guard Self.holds(Array(head + tail), generator.seed), Self.holds(Array(head), generator.seed),
-                Self.holds(Array(tail), generator.seed)
+            guard Self.satisfiesInvariants(Array(head + tail), generator.seed),
+                Self.satisfiesInvariants(Array(head), generator.seed),
+                Self.satisfiesInvariants(Array(tail), generator.seed)
             else { return }
         }
     }
 
-    @Test("Random documents read back equal and in order")
+    @Test("Random documents are equal and in the same order after writing and reading")
     func intactDocuments() throws {
         for generator in FuzzBudget.generators(share: 0.3) {
             var random = RandomJSON(generator)
             let value = random.value(levels: 4)
             let bytes = value.bytes()
             guard try JSONValue(parsing: bytes) == value, try JSONValue(parsing: bytes).bytes() == bytes,
-                Self.holds(bytes, generator.seed)
+                Self.satisfiesInvariants(bytes, generator.seed)
             else {
-                Issue.record("seed \(generator.seed): \(value) was not read back")
+                Issue.record("seed \(generator.seed): \(value) is not equal after writing and reading")
                 return
             }
         }
@@ -72,8 +74,9 @@ struct JSONFuzzTests {
     }
 
     private static func mutate(_ bytes: inout [UInt8], _ generator: inout SeededGenerator) {
-        let telling = Array("{}[]\",:\\u0e-. \n".utf8) + [0x00, 0x1F, 0x80, 0xC3, 0xED, 0xEF, 0xFF]
-        let byte = generator.chance(oneIn: 4) ? UInt8(truncatingIfNeeded: generator.next()) : generator.pick(telling)
+        let significantBytes = Array("{}[]\",:\\u0e-. \n".utf8) + [0x00, 0x1F, 0x80, 0xC3, 0xED, 0xEF, 0xFF]
+        let byte =
+            generator.chance(oneIn: 4) ? UInt8(truncatingIfNeeded: generator.next()) : generator.pick(significantBytes)
         let position = generator.below(bytes.count + 1)
         switch generator.below(4) {
         case 0: bytes.insert(byte, at: position)
@@ -85,29 +88,34 @@ struct JSONFuzzTests {
     }
 
     /// Checks the properties that hold for any bytes, and records the first violated property.
-    private static func holds(_ bytes: [UInt8], _ seed: UInt64) -> Bool {
-        func broken(_ promise: String) -> Bool {
+    private static func satisfiesInvariants(_ bytes: [UInt8], _ seed: UInt64) -> Bool {
+        func broken(_ invariant: String) -> Bool {
             Issue.record(
-                "seed \(seed): \(promise): \(bytes) = \(String(decoding: bytes, as: UTF8.self).debugDescription)")
+                "seed \(seed): violated: \(invariant): \(bytes) = \(String(decoding: bytes, as: UTF8.self).debugDescription)"
+            )
             return false
         }
         let text = String(validating: bytes, as: UTF8.self)
         do throws(JSONParseError) {
             let value = try JSONValue(parsing: bytes)
-            guard let text, try JSONValue(parsing: text) == value else { return broken("bytes and text agree") }
+            guard let text, try JSONValue(parsing: text) == value else {
+                return broken("the bytes and the text parse to equal values")
+            }
             for style in styles {
                 guard try JSONValue(parsing: value.bytes(style: style)) == value else {
-                    return broken("a value reads back equal from \(style)")
+                    return broken("the value is equal after writing in the layout \(style) and reading")
                 }
             }
         } catch {
             guard (0...bytes.count).contains(error.offset), error.line >= 1, error.column >= 1, !error.reason.isEmpty
             else {
-                return broken("an error names a place")
+                return broken("an error has an offset in the text, a line, a column and a reason")
             }
-            if let text, parseFailure(of: text) != error { return broken("bytes and text are refused alike") }
+            if let text, parseFailure(of: text) != error {
+                return broken("the bytes and the text are refused with the same error")
+            }
             if text == nil, error.reason != "the bytes are not valid UTF-8" {
-                return broken("what is no text is refused as such")
+                return broken("bytes that are not UTF-8 are refused with this reason")
             }
         }
         return true

@@ -2,7 +2,7 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// Documents of a size for which an algorithm that is not linear would not end in time.
+/// Tests of documents that are so large that an algorithm with more than linear time would not end in time.
 @Suite(.ownThread)
 struct JSONLargeDocumentTests {
     private static let million = 1_000_000
@@ -43,7 +43,7 @@ struct JSONLargeDocumentTests {
         #expect(value == .string(String(repeating: meaning, count: count)))
     }
 
-    @Test("A string of a million control characters is written and read back")
+    @Test("A string of 250,000 control characters, which are written as escapes, is equal after writing and reading")
     func controlCharacters() throws {
         let value = JSONValue.string(String(repeating: "\u{1}", count: Self.million / 4))
         #expect(try expectLinearTime { try JSONValue(parsing: value.bytes()) } == value)
@@ -72,16 +72,19 @@ struct JSONLargeDocumentTests {
         LongNumber("integer digits", "1" + zeros(million), nil),
         LongNumber("integer digits, all nine", String(repeating: "9", count: million), nil),
         LongNumber("integer digits and a fraction", "1" + zeros(million) + ".0", nil),
-        LongNumber("integer digits and an exponent of their size", "1" + zeros(million) + "e-1000000", .double(1)),
+        LongNumber(
+            "integer digits and an exponent of the opposite size", "1" + zeros(million) + "e-1000000", .double(1)),
         LongNumber("integer digits and a larger exponent", "1" + zeros(million) + "e-1000010", .double(1e-10)),
         LongNumber("fraction digits", "0." + String(repeating: "3", count: million), .double(1.0 / 3)),
         LongNumber("fraction zeros", "1." + zeros(million), .double(1)),
         LongNumber(
-            "a half and one far behind it", "9007199254740993." + zeros(million) + "1", .double(9_007_199_254_740_994)),
+            "a number between two doubles, and a digit far after the point", "9007199254740993." + zeros(million) + "1",
+            .double(9_007_199_254_740_994)),
         LongNumber("a one after zeros", "0." + zeros(million) + "1", .double(0)),
         LongNumber("a negative one after zeros", "-0." + zeros(million) + "1", .double(-0.0)),
         LongNumber(
-            "a one after zeros that an exponent brings back", "0." + zeros(million - 1) + "1e1000000", .double(1)),
+            "a one after zeros, with an exponent that shifts it to 1", "0." + zeros(million - 1) + "1e1000000",
+            .double(1)),
         LongNumber("an exponent beyond a million", "0." + zeros(million - 1) + "1e1000010", .double(1e10)),
         LongNumber("an exponent far beyond a million", "0." + zeros(million - 1) + "1e1000400", nil),
         LongNumber("exponent digits", "1e" + String(repeating: "9", count: million), nil),
@@ -118,7 +121,7 @@ struct JSONLargeDocumentTests {
         #expect((error.line, error.column) == (2, 1))
     }
 
-    @Test("A thousand settings of all types read back equal in each layout")
+    @Test("A thousand settings of all types are equal after writing and reading in each layout")
     func manySettings() throws {
         var random = RandomJSON(SeededGenerator(seed: FuzzBudget.firstSeed))
         var object = JSONObject()

@@ -61,7 +61,7 @@ struct JSONNumberParsingTests {
         }
     }
 
-    @Test("Random bits of finite doubles are written and read back")
+    @Test("Finite doubles of random bits have the same bits after writing and reading")
     func doubleBits() throws {
         var random = RandomJSON(SeededGenerator(seed: FuzzBudget.firstSeed))
         for _ in 0..<50_000 {
@@ -74,7 +74,7 @@ struct JSONNumberParsingTests {
         }
     }
 
-    @Test("Doubles next to powers of two and ten are written and read back")
+    @Test("Doubles next to powers of two and of ten are equal after writing and reading")
     func doubleNeighbours() throws {
         let powersOfTwo = (-1074...1023).map { Double(sign: .plus, exponent: $0, significand: 1) }
         let powersOfTen = (-323...308).compactMap { Double("1e\($0)") }
@@ -82,7 +82,7 @@ struct JSONNumberParsingTests {
             for double in [power, power.nextUp, power.nextDown, -power] where double.isFinite {
                 let value = JSONValue.double(double)
                 guard try JSONValue(parsing: value.bytes()) == value else {
-                    Issue.record("\(double) was not read back")
+                    Issue.record("\(double) is not equal after writing and reading")
                     return
                 }
             }
@@ -93,8 +93,8 @@ struct JSONNumberParsingTests {
         if case .double(let double) = value { double } else { nil }
     }
 
-    /// A number with a fraction, an exponent or both. It is often near the limits within which one operation on two
-    /// exact doubles gives the result.
+    /// A number with a fraction, an exponent or both. It is often near the limits of the fast method of the
+    /// parser, which computes the result with one operation on two exact doubles.
     private static func decimalText(_ generator: inout SeededGenerator) -> String {
         var text = generator.chance(oneIn: 4) ? "-" : ""
         switch generator.below(4) {

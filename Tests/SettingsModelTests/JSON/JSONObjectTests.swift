@@ -22,7 +22,8 @@ struct JSONObjectTests {
         #expect(Array(object.names) == [])
     }
 
-    @Test("The last of two members with one name in a literal has its value at the index of the first")
+    @Test(
+        "If a literal has two members with one name, the object has the last value at the position of the first member")
     func literal() {
         let object: JSONObject = ["a": 1, "b": 2, "a": 3]
         #expect(JSONValue.object(object).text() == #"{"a":3,"b":2}"#)
@@ -38,7 +39,7 @@ struct JSONObjectTests {
     }
 
     @Test
-    func `A member may be null; assigning nil removes it`() {
+    func `A member can be null, and assigning nil removes the member`() {
         var object: JSONObject = ["a": .null]
         #expect(object["a"] == .some(.null))
         object["a"] = .some(.null)
@@ -98,7 +99,7 @@ struct JSONObjectTests {
     }
 }
 
-/// Compares random operations on an object with the same operations on an array of pairs.
+/// Tests that compare random operations on an object with the same operations on an array of pairs.
 @Suite(.ownThread)
 struct JSONObjectModelTests {
     private typealias Pair = (name: String, value: JSONValue)
@@ -143,7 +144,7 @@ struct JSONObjectModelTests {
             return "mapValues"
         case 2..<12:
             let isNew = object.append(JSONObject.Member(name: name, value: value))
-            if isNew != (position == nil) { return "append that answered \(isNew)" }
+            if isNew != (position == nil) { return "append that returned \(isNew)" }
             if position == nil { model.append((name, value)) }
             return "append \(name.debugDescription)"
         case 12..<30 where !isGrowing, 12..<16:

@@ -2,7 +2,7 @@ import SettingsModel
 import Testing
 
 struct JSONValueTests {
-    @Test("A literal has the value of its kind")
+    @Test("A Swift literal becomes the JSON value of its type")
     func literals() {
         let value: JSONValue = [.null, true, 1, 1.0, "text", [], [:]]
         #expect(
@@ -24,7 +24,7 @@ struct JSONValueTests {
         #expect(values.map { $0["a"] } == [nil, nil, nil, nil, nil, nil, 1])
     }
 
-    @Test("An integer beyond 2⁵³ is the nearest double as a number, and itself as an integer")
+    @Test("For an integer beyond 2⁵³, number is the nearest double, and integer is exact")
     func largeIntegers() {
         #expect(JSONValue.integer(9_007_199_254_740_993).number == 9_007_199_254_740_992)
         #expect(JSONValue.integer(.max).number == 0x1p63)
@@ -139,7 +139,7 @@ struct JSONParserAcceptanceTests {
     }
 
     @Test("The maximum depth of the caller applies")
-    func ownDepth() throws {
+    func depthOfCaller() throws {
         #expect(try JSONValue(parsing: "1", maximumDepth: 0) == 1)
         #expect(try JSONValue(parsing: "[1]", maximumDepth: 1) == [1])
         #expect(throws: JSONParseError.self) { try JSONValue(parsing: "[1]", maximumDepth: 0) }

@@ -13,28 +13,28 @@ struct JSONParserBytesTests {
     }
 
     static let invalid: [InvalidUTF8] = [
-        InvalidUTF8("a continuation alone", [0x80]),
-        InvalidUTF8("the last continuation alone", [0xBF]),
+        InvalidUTF8("a continuation byte alone", [0x80]),
+        InvalidUTF8("the last continuation byte alone", [0xBF]),
         InvalidUTF8("an overlong NUL", [0xC0, 0x80]),
         InvalidUTF8("an overlong slash in two bytes", [0xC0, 0xAF]),
-        InvalidUTF8("the last overlong in two bytes", [0xC1, 0xBF]),
+        InvalidUTF8("the last overlong form of two bytes", [0xC1, 0xBF]),
         InvalidUTF8("an overlong slash in three bytes", [0xE0, 0x80, 0xAF]),
-        InvalidUTF8("the last overlong in three bytes", [0xE0, 0x9F, 0xBF]),
+        InvalidUTF8("the last overlong form of three bytes", [0xE0, 0x9F, 0xBF]),
         InvalidUTF8("an overlong slash in four bytes", [0xF0, 0x80, 0x80, 0xAF]),
-        InvalidUTF8("the last overlong in four bytes", [0xF0, 0x8F, 0xBF, 0xBF]),
+        InvalidUTF8("the last overlong form of four bytes", [0xF0, 0x8F, 0xBF, 0xBF]),
         InvalidUTF8("the first surrogate", [0xED, 0xA0, 0x80]),
         InvalidUTF8("the last surrogate", [0xED, 0xBF, 0xBF]),
         InvalidUTF8("a surrogate pair", [0xED, 0xA0, 0xBD, 0xED, 0xB8, 0x80]),
-        InvalidUTF8("the first beyond U+10FFFF", [0xF4, 0x90, 0x80, 0x80]),
-        InvalidUTF8("far beyond U+10FFFF", [0xF7, 0xBF, 0xBF, 0xBF]),
+        InvalidUTF8("the first code point beyond U+10FFFF", [0xF4, 0x90, 0x80, 0x80]),
+        InvalidUTF8("the last form of four bytes", [0xF7, 0xBF, 0xBF, 0xBF]),
         InvalidUTF8("five bytes", [0xF8, 0x88, 0x80, 0x80, 0x80]),
         InvalidUTF8("six bytes", [0xFC, 0x84, 0x80, 0x80, 0x80, 0x80]),
         InvalidUTF8("0xFE", [0xFE]),
         InvalidUTF8("0xFF", [0xFF]),
-        InvalidUTF8("a two-byte scalar cut", [0xC3]),
-        InvalidUTF8("a three-byte scalar cut after one", [0xE2]),
-        InvalidUTF8("a three-byte scalar cut after two", [0xE2, 0x82]),
-        InvalidUTF8("a four-byte scalar cut after three", [0xF0, 0x9F, 0x98]),
+        InvalidUTF8("the first byte of a two-byte scalar", [0xC3]),
+        InvalidUTF8("the first byte of a three-byte scalar", [0xE2]),
+        InvalidUTF8("two bytes of a three-byte scalar", [0xE2, 0x82]),
+        InvalidUTF8("three bytes of a four-byte scalar", [0xF0, 0x9F, 0x98]),
         InvalidUTF8("Latin-1", [0xE9, 0x74]),
         InvalidUTF8("UTF-16 byte order mark", [0xFF, 0xFE]),
     ]
@@ -43,7 +43,7 @@ struct JSONParserBytesTests {
     func `Invalid UTF-8 is refused in a string, in a name, outside of both and at the end`(_ invalid: InvalidUTF8)
         throws
     {
-        let places: [(before: String, after: String, line: Int, column: Int)] = [
+        let contexts: [(before: String, after: String, line: Int, column: Int)] = [
             ("\"", "\"", 1, 2),
             ("{\"\u{E9}\":1,\n\"\u{20AC}", "\":2}", 2, 3),
             ("[1,", "]", 1, 4),
@@ -51,12 +51,12 @@ struct JSONParserBytesTests {
             ("\"\u{1F600}", "", 1, 3),
             ("1 ", "", 1, 3),
         ]
-        for place in places {
-            let bytes = Array(place.before.utf8) + invalid.bytes + Array(place.after.utf8)
+        for context in contexts {
+            let bytes = Array(context.before.utf8) + invalid.bytes + Array(context.after.utf8)
             let error = try #require(parseFailure(of: bytes))
             #expect(error.reason == "the bytes are not valid UTF-8")
-            #expect((error.line, error.column) == (place.line, place.column))
-            #expect(error.offset == place.before.utf8.count)
+            #expect((error.line, error.column) == (context.line, context.column))
+            #expect(error.offset == context.before.utf8.count)
         }
     }
 

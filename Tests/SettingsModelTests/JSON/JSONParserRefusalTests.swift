@@ -20,14 +20,14 @@ struct JSONParserRefusalTests {
     }
 
     static let values: [Refused] = [
-        Refused("nothing", "", column: 1, "expected a value, found the end of the text"),
+        Refused("an empty text", "", column: 1, "expected a value, found the end of the text"),
         Refused("only spaces", "   ", column: 4, "expected a value, found the end of the text"),
         Refused("only line breaks", "\n\r\n\t", line: 3, column: 2, "expected a value, found the end of the text"),
         Refused("a byte order mark", "\u{FEFF}1", column: 1, "byte order mark"),
         Refused("only a byte order mark", "\u{FEFF}", column: 1, "byte order mark"),
         Refused("a byte order mark after a space", " \u{FEFF}1", column: 2, "expected a value"),
-        Refused("half a word", "tru", column: 1, "did you mean true?"),
-        Refused("half a word with a bracket", "[fals]", column: 2, "did you mean false?"),
+        Refused("an incomplete literal", "tru", column: 1, "did you mean true?"),
+        Refused("an incomplete literal before a bracket", "[fals]", column: 2, "did you mean false?"),
         Refused("a capital letter", "True", column: 1, "found 'T'"),
         Refused("capitals", "[NULL]", column: 2, "found 'N'"),
         Refused("a wrong letter", "nul1", column: 1, "did you mean null?"),
@@ -42,16 +42,19 @@ struct JSONParserRefusalTests {
         Refused("a hash comment", "1 # one", column: 3, "expected the end of the text after the value, found '#'"),
         Refused("a non-breaking space", "\u{A0}1", column: 1, "expected a value, found '\u{A0}'"),
         Refused("a form feed between values", "[1,\u{C}2]", column: 4, "control character U+000C"),
-        Refused("a vertical tab before", "\u{B}1", column: 1, "control character U+000B"),
+        Refused("a vertical tab before the value", "\u{B}1", column: 1, "control character U+000B"),
         Refused("NUL", "\u{0}", column: 1, "control character U+0000"),
         Refused("NUL after the value", "1\u{0}", column: 2, "expected the end of the text after the value"),
         Refused("two values", "1 2", column: 3, "expected the end of the text after the value, found '2'"),
         Refused(
             "two values in lines", "{}\n{}", line: 2, column: 1,
             "expected the end of the text after the value, found '{'"),
-        Refused("a bracket too many", "[]]", column: 3, "expected the end of the text after the value, found ']'"),
-        Refused("a word that goes on", "nulll", column: 5, "expected the end of the text after the value, found 'l'"),
-        Refused("a bare word", "é", column: 1, "found 'é'"),
+        Refused(
+            "one more closing bracket", "[]]", column: 3, "expected the end of the text after the value, found ']'"),
+        Refused(
+            "a literal with one more letter", "nulll", column: 5,
+            "expected the end of the text after the value, found 'l'"),
+        Refused("a letter without quotation marks", "é", column: 1, "found 'é'"),
     ]
 
     static let containers: [Refused] = [
@@ -83,17 +86,21 @@ struct JSONParserRefusalTests {
         Refused("no comma between members", #"{"a":1 "b":2}"#, column: 8, "expected ',' or '}' after the member"),
         Refused("an object closed as an array", #"{"a":1]"#, column: 7, "expected ',' or '}' after the member"),
         Refused("an error in line 3", "{\n  \"é\": 1,\n  \"€😀\": x\n}", line: 3, column: 9, "found 'x'"),
-        Refused("a carriage return is no line", "[\r\n\r1,\r x]", line: 2, column: 6, "found 'x'"),
+        Refused("a carriage return alone does not begin a line", "[\r\n\r1,\r x]", line: 2, column: 6, "found 'x'"),
     ]
 
     static let duplicates: [Refused] = [
         Refused("a name twice", #"{"a":1,"a":1}"#, column: 8, #"the name "a" occurs twice"#),
-        Refused("not next to each other", #"{"a":1,"b":2,"a":3}"#, column: 14, #"the name "a" occurs twice"#),
-        Refused("one of them escaped", #"{"a":1,"\u0061":1}"#, column: 8, #"the name "a" occurs twice"#),
-        Refused("escaped in two ways", #"{"\n":1,"\u000A":1}"#, column: 9, #"the name "\n" occurs twice"#),
-        Refused("a slash with and without", #"{"/":1,"\/":1}"#, column: 8, #"the name "/" occurs twice"#),
-        Refused("a pair and the scalar", #"{"😀":1,"\uD83D\uDE00":1}"#, column: 8, "occurs twice"),
-        Refused("digits in two cases", #"{"\u00e9":1,"\u00E9":1}"#, column: 13, "occurs twice"),
+        Refused(
+            "a name twice, with another name in between", #"{"a":1,"b":2,"a":3}"#, column: 14,
+            #"the name "a" occurs twice"#),
+        Refused("a name and its escaped form", #"{"a":1,"\u0061":1}"#, column: 8, #"the name "a" occurs twice"#),
+        Refused(
+            "a name with two different escapes", #"{"\n":1,"\u000A":1}"#, column: 9, #"the name "\n" occurs twice"#),
+        Refused("a slash and an escaped slash", #"{"/":1,"\/":1}"#, column: 8, #"the name "/" occurs twice"#),
+        Refused("a scalar and its surrogate pair", #"{"😀":1,"\uD83D\uDE00":1}"#, column: 8, "occurs twice"),
+        Refused(
+            "an escape with digits in upper and lower case", #"{"\u00e9":1,"\u00E9":1}"#, column: 13, "occurs twice"),
         Refused("the empty name", #"{"":1,"":2}"#, column: 7, #"the name "" occurs twice"#),
         Refused(
             "in an inner object", "[{\"a\":{\n\"b\":1,\"b\":2}}]", line: 2, column: 7, #"the name "b" occurs twice"#),
@@ -162,7 +169,9 @@ enum JSONRefusedTokens {
         Refused("an escaped é", #""\é""#, column: 3, "after the backslash, found 'é'"),
         Refused("no digits", #""\u""#, column: 4, #"four hexadecimal digits after \u, found '"'"#),
         Refused("three digits", #""\u004""#, column: 7, #"four hexadecimal digits after \u, found '"'"#),
-        Refused("a digit that is none", #""\u00g0""#, column: 6, #"four hexadecimal digits after \u, found 'g'"#),
+        Refused(
+            "a letter that is not a hexadecimal digit", #""\u00g0""#, column: 6,
+            #"four hexadecimal digits after \u, found 'g'"#),
         Refused("a sign among the digits", #""\u+041""#, column: 4, #"four hexadecimal digits after \u, found '+'"#),
         Refused("braces", #""\u{41}""#, column: 4, #"four hexadecimal digits after \u, found '{'"#),
         Refused("the end among the digits", #""\u00"#, column: 6, #"four hexadecimal digits after \u, found the end"#),
@@ -182,7 +191,7 @@ enum JSONRefusedTokens {
         Refused("the halves exchanged", #""\uDE00\uD83D""#, column: 2, "surrogate pair"),
         Refused("a second half after a pair", #""\uD83D\uDE00\uDE00""#, column: 14, "surrogate pair"),
         Refused("a first half in a name", #"{"\uDBFF":1}"#, column: 3, "surrogate pair"),
-        Refused("the second half broken off", #""\uD83D\uDE"#, column: 12, "four hexadecimal digits"),
+        Refused("an incomplete second half", #""\uD83D\uDE"#, column: 12, "four hexadecimal digits"),
         Refused("the first half at the end", #""\uD83D"#, column: 2, "surrogate pair"),
     ]
 
@@ -198,7 +207,7 @@ enum JSONRefusedTokens {
         Refused("a leading zero before a fraction", "00.5", column: 1, "leading zeros"),
         Refused("a fraction alone", ".5", column: 1, "expected a value, found '.'"),
         Refused("a fraction after the sign", "-.5", column: 2, "expected a digit after '-', found '.'"),
-        Refused("a point alone", "1.", column: 3, "after the decimal point, found the end"),
+        Refused("a decimal point without digits", "1.", column: 3, "after the decimal point, found the end"),
         Refused("a point before an exponent", "1.e5", column: 3, "after the decimal point, found 'e'"),
         Refused("a point before a comma", "[1.,2]", column: 4, "after the decimal point, found ','"),
         Refused("two points", "1.2.3", column: 4, "expected the end of the text after the value, found '.'"),

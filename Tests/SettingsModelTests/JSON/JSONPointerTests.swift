@@ -23,7 +23,7 @@ struct JSONPointerTests {
     }
 
     @Test(
-        "A pointer has the tokens of its text and the text of its tokens",
+        "A text is parsed to its tokens, and the tokens are written as the text",
         arguments: [
             ("", []), ("/", [""]), ("//", ["", ""]), ("/a/", ["a", ""]), ("/~01", ["~1"]), ("/~10", ["/0"]),
             ("/~1~0", ["/~"]),
@@ -47,7 +47,7 @@ struct JSONPointerTests {
         #expect(JSONPointer(text) == nil)
     }
 
-    @Test("Random tokens read back from their text")
+    @Test("A pointer of random tokens is equal after it is written and parsed")
     func roundTrip() {
         for generator in FuzzBudget.generators(share: 0.5) {
             var random = RandomJSON(generator)
@@ -64,7 +64,7 @@ struct JSONPointerTests {
     }
 
     @Test("Each location of a random value is found by its pointer")
-    func places() {
+    func locations() {
         for generator in FuzzBudget.generators(share: 0.1) {
             var random = RandomJSON(generator)
             let value = random.value(levels: 3)
@@ -107,7 +107,7 @@ struct JSONPointerTests {
             "/foo/",
             "/foo/bar", "/none", "/foo/0/0", "/foo/0/", "//x", "/a", "/a/b",
         ])
-    func nowhere(text: String) throws {
+    func missingLocations(text: String) throws {
         #expect(Self.document[try #require(JSONPointer(text))] == nil)
     }
 

@@ -13,7 +13,7 @@ struct JSONParserUnicodeTests {
     }
 
     @Test(
-        "Each scalar reads back equal",
+        "Each scalar is equal after writing and reading",
         arguments: [0...0xFFFF, 0x10000...0x7FFFF, 0x80000...0x10FFFF] as [ClosedRange<UInt32>])
     func roundTrip(range: ClosedRange<UInt32>) throws {
         let value = JSONValue.string(Self.string(Self.scalars(range)))
@@ -47,7 +47,7 @@ struct JSONParserUnicodeTests {
     }
 }
 
-/// Swift's `==` treats both strings as equal. In JSON they are different.
+/// Tests of two Unicode forms of é. They are equal for `==` of Swift strings, but they are different strings in JSON.
 struct JSONUnicodeNamesTests {
     private static let composed = "\u{E9}"
     private static let decomposed = "e\u{301}"
@@ -69,7 +69,8 @@ struct JSONUnicodeNamesTests {
     }
 
     @Test(
-        "No Unicode form finds, replaces or removes the other, in small and in indexed objects", arguments: [0, 40])
+        "A name in one Unicode form does not find, replace or remove the other form, in small and in indexed objects",
+        arguments: [0, 40])
     func lookups(others: Int) {
         var object = JSONObject()
         for number in 0..<others { object["other \(number)"] = .integer(Int64(number)) }
@@ -86,7 +87,7 @@ struct JSONUnicodeNamesTests {
         #expect(object.count == others + 1)
     }
 
-    @Test("Two Unicode forms are unequal for both equalities")
+    @Test("Two Unicode forms are unequal, also mathematically")
     func values() {
         let (left, right) = (JSONValue.string(Self.composed), JSONValue.string(Self.decomposed))
         #expect(left != right)
@@ -121,13 +122,13 @@ struct JSONUnicodeNamesTests {
 
 struct JSONStringScanTests {
     @Test("A control character, an escape and the end are found at each position of a string")
-    func everyPlace() throws {
+    func everyPosition() throws {
         for length in 0..<40 {
-            for place in 0...length {
-                // Bytes whose value or position is next to a byte that ends the scan. The fast test of eight bytes
-                // reports them by mistake.
-                let before = String(repeating: "!\u{7F}]#", count: 10).prefix(place)
-                let after = String(repeating: "[ é~", count: 10).prefix(length - place)
+            for position in 0...length {
+                // Bytes whose value or position is next to a byte that ends the scan. The fast test of
+                // eight bytes can report these bytes by mistake.
+                let before = String(repeating: "!\u{7F}]#", count: 10).prefix(position)
+                let after = String(repeating: "[ é~", count: 10).prefix(length - position)
                 #expect(try JSONValue(parsing: "\"\(before)\(after)\"").string == "\(before)\(after)")
                 #expect(try JSONValue(parsing: "\"\(before)\\n\(after)\"").string == "\(before)\n\(after)")
                 #expect(throws: JSONParseError.self) { try JSONValue(parsing: "\"\(before)\u{1F}\(after)\"") }

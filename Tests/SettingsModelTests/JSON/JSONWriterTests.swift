@@ -69,7 +69,7 @@ struct JSONWriterTests {
         #expect(value.text(style: .canonicalPretty) == expected)
     }
 
-    @Test("A bare value is written alone in each layout")
+    @Test("Null and empty containers are written the same in each layout")
     func bareValues() {
         for style in [JSONWriter.Style.compact, .pretty, .canonical, .canonicalPretty] {
             #expect(JSONValue.null.text(style: style) == "null")
@@ -119,7 +119,7 @@ struct JSONWriterTests {
     }
 
     @Test(
-        "A double is written with the fewest digits that read back as a double",
+        "A double is written as a double, with the fewest digits that are parsed as the same value",
         arguments: [
             (0.0, "0.0"), (-0.0, "-0.0"), (1.0, "1.0"), (0.1, "0.1"), (0.1 + 0.2, "0.30000000000000004"),
             (1e16, "1e+16"),
@@ -191,7 +191,7 @@ struct JSONWriterPiecesTests {
     }
 
     @Test
-    func `A value written in pieces has the bytes of the whole`() {
+    func `A value that is written in pieces has the same bytes as the value that is written at once`() {
         for generator in FuzzBudget.generators(share: 0.1) {
             var random = RandomJSON(generator)
             let value = random.value(levels: 4)

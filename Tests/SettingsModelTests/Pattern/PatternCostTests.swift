@@ -5,6 +5,7 @@ import Testing
 
 @Suite(.ownThread)
 struct PatternCostTests {
+    /// A pattern, a text, whether they match, and the maximum number of steps for each scalar of the text.
     struct Case: Sendable, CustomTestStringConvertible {
         let source: String
         let text: @Sendable () -> String
@@ -93,8 +94,8 @@ struct PatternCostTests {
         #expect(pattern.matches(text, budget: &budget) == nil)
         #expect(budget == 0)
         #expect(pattern.matches(text, budget: &budget) == nil)
-        var debt = -5
-        #expect(pattern.matches("", budget: &debt) == nil)
+        var negativeBudget = -5
+        #expect(pattern.matches("", budget: &negativeBudget) == nil)
     }
 
     @Test
@@ -111,7 +112,7 @@ struct PatternCostTests {
     }
 
     @Test
-    func `Paths without a match cost steps`() throws {
+    func `Alternatives that do not match cost steps, too`() throws {
         var budget = Int.max
         let guarded = try Pattern(Array(repeating: #"\ba"#, count: 500).joined(separator: "|"))
         #expect(guarded.matches(String(repeating: "-", count: 100), budget: &budget) == false)

@@ -11,12 +11,12 @@ struct PatternFuzzTests {
         var compared = 0
         for round in 0..<600 {
             let sample = SamplePattern.random(depth: 4, using: &generator)
-            let place = "seed \(seed), round \(round): \(sample.source)"
+            let context = "seed \(seed), round \(round): \(sample.source)"
             let pattern: Pattern
             do {
                 pattern = try Pattern(sample.source)
             } catch {
-                Issue.record("\(place) was refused \(error)")
+                Issue.record("\(context) was refused: \(error)")
                 continue
             }
             for _ in 0..<6 {
@@ -25,7 +25,7 @@ struct PatternFuzzTests {
                 }
                 guard let expected = BacktrackingOracle.matches(sample, text) else { continue }
                 var budget = 1_000_000
-                #expect(pattern.matches(String(text), budget: &budget) == expected, "\(place) on \(String(text))")
+                #expect(pattern.matches(String(text), budget: &budget) == expected, "\(context) on \(String(text))")
                 compared += 1
             }
         }
@@ -33,7 +33,7 @@ struct PatternFuzzTests {
     }
 
     @Test("Random strings of pattern characters are compiled or refused, and never cost more than their size allows")
-    func survivesGarbage() {
+    func randomSources() {
         let seed: UInt64 = 2026
         let pieces = [
             "(", ")", "(?:", "(?<n>", "(?<", "(?=", "(?!", "(?<=", "(?i:", "(?", "[", "]", "[^", "-", "{", "}", "{2}",
@@ -64,7 +64,7 @@ struct PatternFuzzTests {
                 #expect(isSyntax == (error.kind != .syntax), "seed \(seed), round \(round): \(source)")
             }
         }
-        #expect(compiled > 500, "seed \(seed): too few patterns were right")
+        #expect(compiled > 500, "seed \(seed): too few of the random patterns were valid")
     }
 }
 
@@ -110,7 +110,7 @@ indirect enum SamplePattern {
 }
 
 extension SamplePattern {
-    /// Terms over the letters a and b, so that about half of all random texts match.
+    /// A random pattern of the letters a and b, so that about half of all random texts match.
     static func random(depth: Int, using generator: inout SeededGenerator) -> SamplePattern {
         switch Int.random(in: 0..<(depth > 0 ? 12 : 6), using: &generator) {
         case 0...2: return .literal("ab".randomElement(using: &generator) ?? "a")
@@ -142,26 +142,28 @@ extension SamplePattern {
     }
 }
 
-/// Matches by backtracking, as the specification describes it: tries one alternative after another until one reaches
-/// the end of the pattern.
+/// Matches by backtracking, as ECMA-262 describes matching: tries one alternative after the other, until an alternative
+/// reaches the end of the pattern.
 struct BacktrackingOracle {
     private let text: [Character]
-    private var fuel: Int
+    /// The number of steps that are left.
+    private var remainingSteps: Int
 
-    /// Returns nil if backtracking would take too long, which is why the tested code does not use it.
-    static func matches(_ pattern: SamplePattern, _ text: [Character], fuel: Int = 20_000) -> Bool? {
-        var oracle = BacktrackingOracle(text: text, fuel: fuel)
+    /// Returns nil if backtracking takes `remainingSteps` steps or more. The tested code does not use backtracking,
+    /// because it can take exponential time.
+    static func matches(_ pattern: SamplePattern, _ text: [Character], remainingSteps: Int = 20_000) -> Bool? {
+        var oracle = BacktrackingOracle(text: text, remainingSteps: remainingSteps)
         let isMatch = (0...text.count).contains { start in
             oracle.match(pattern, at: start) { _, _ in true }
         }
-        return oracle.fuel > 0 ? isMatch : nil
+        return oracle.remainingSteps > 0 ? isMatch : nil
     }
 
     private typealias Continuation = (inout BacktrackingOracle, Int) -> Bool
 
     private mutating func match(_ pattern: SamplePattern, at index: Int, then next: Continuation) -> Bool {
-        fuel -= 1
-        guard fuel > 0 else { return false }
+        remainingSteps -= 1
+        guard remainingSteps > 0 else { return false }
         switch pattern {
         case .literal(let character):
             return index < text.count && text[index] == character && next(&self, index + 1)

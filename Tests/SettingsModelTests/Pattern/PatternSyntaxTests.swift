@@ -169,7 +169,7 @@ struct PatternSyntaxTests {
         #expect(pattern.matches("abcdx", budget: &budget) != nil)
     }
 
-    @Test("An error has the fault and the remedy")
+    @Test("An error says what is wrong and what to write instead")
     func advice() throws {
         let escape = try #require(throws: PatternError.self) { try Pattern(#"^\S+\Z"#) }
         #expect(escape.description == #"at offset 4: \Z is not an escape in ECMA-262; use $ for the end of the text"#)

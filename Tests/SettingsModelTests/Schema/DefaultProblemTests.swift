@@ -10,29 +10,30 @@ struct DefaultProblemTests {
     }
 
     @Test(
-        "A default that its own schema refuses is refused",
+        "A default that the schema of its key does not allow is refused",
         arguments: [
             keys(
-                "own limit", #"{"a": {"maximum": 1, "default": 2}}"#,
+                "a limit of the key", #"{"a": {"maximum": 1, "default": 2}}"#,
                 Problem("/properties/a/default", "default", "default must be at most 1 (got 2)")),
             keys(
                 "part of the default", #"{"a": {"items": {"type": "string"}, "default": ["x", 1]}}"#,
                 Problem("/properties/a/default", "default", "at /1: must be a string")),
             keys(
-                "below the key", #"{"a": {"properties": {"b": {"type": "string", "default": 1}}}}"#,
+                "a default of a member", #"{"a": {"properties": {"b": {"type": "string", "default": 1}}}}"#,
                 Problem("/properties/a/properties/b/default", "default", "must be a string")),
             keys(
-                "what the own $ref demands", ##"{"a": {"$ref": "#/properties/b", "default": 9}, "b": {"maximum": 5}}"##,
+                "a rule of the referenced schema",
+                ##"{"a": {"$ref": "#/properties/b", "default": 9}, "b": {"maximum": 5}}"##,
                 Problem("/properties/a/default", "default", "must be at most 5 (got 9)")),
             keys(
-                "a default taken along $ref that the key itself refuses",
+                "a default of the referenced schema that the key refuses",
                 ##"{"a": {"$ref": "#/properties/b", "maximum": 5}, "b": {"default": 9}}"##,
                 Problem("/properties/a", "default", "must be at most 5 (got 9)")),
             keys(
                 "in a definition", #"{"a": {"$defs": {"d": {"type": "string", "default": 1}}}}"#,
                 Problem("/properties/a/$defs/d/default", "default", "must be a string")),
             keys(
-                "a key that admits nothing", #"{"a": {"not": {}, "default": 1}}"#,
+                "a key that allows no value", #"{"a": {"not": {}, "default": 1}}"#,
                 Problem("/properties/a/default", "default", "must not match the schema of the keyword not")),
         ])
     func invalidDefault(sample: BadSchema) throws {
@@ -51,7 +52,7 @@ struct DefaultProblemTests {
         ).checkAsSuite()
     }
 
-    @Test("A default that is valid after normalization is the key's default in the normalized form")
+    @Test("A default that is valid after normalization becomes the key's default in the normalized form")
     func integralDefault() throws {
         let schema = try Schema([
             "additionalProperties": false, "properties": ["a": ["type": "integer", "default": 3.0]],
@@ -71,7 +72,7 @@ struct DefaultProblemTests {
                 """#,
                 Problem("", "required", "the defaults break a rule of the suite: certificate: is required")),
             BadSchema(
-                "dependence",
+                "a dependent required key",
                 #"""
                 {"additionalProperties": true, "properties": {"a": {"default": 1}}, "dependentRequired": {"a": ["b"]}}
                 """#,
@@ -84,7 +85,7 @@ struct DefaultProblemTests {
                 """#,
                 Problem("", "maxProperties", "must have at most 1 member (got 2)")),
             BadSchema(
-                "one key by a rule of all",
+                "a rule for one key in allOf",
                 #"""
                 {"additionalProperties": true, "properties": {"a": {"default": 1}},
                  "allOf": [{"properties": {"a": {"minimum": 2}}}]}
@@ -109,7 +110,7 @@ struct DefaultProblemTests {
         "The requirements for the schema of a suite are checked",
         arguments: [
             BadSchema(
-                "silence about other keys", #"{"properties": {}}"#,
+                "no additionalProperties", #"{"properties": {}}"#,
                 Problem("", "additionalProperties", "additionalProperties is missing at the top level")),
             BadSchema(
                 "another type", #"{"type": "array", "additionalProperties": false}"#,
@@ -120,7 +121,7 @@ struct DefaultProblemTests {
             BadSchema("true", "true", Problem("", "schema", "must be an object (got a boolean)")),
             BadSchema("null", "null", Problem("", "schema", "must be an object (got null)")),
             BadSchema(
-                "all at once", #"{"maxmum": 1, "type": "string", "properties": {"a": {"type": 1}}}"#,
+                "several problems", #"{"maxmum": 1, "type": "string", "properties": {"a": {"type": 1}}}"#,
                 Problem("", "additionalProperties", "is missing at the top level"),
                 Problem("/maxmum", "maxmum", "maximum", isUnsupported: true),
                 Problem("/type", "type", "must be \"object\" at the top level"),

@@ -6,8 +6,8 @@ import Testing
 
 @Suite(.ownThread)
 struct HostileSchemaTests {
-    /// Finds the violations with a hundredth of the budget of steps. If the hundredth ends in time, the whole budget
-    /// ends within a hundred times that time. The tests use less because debug builds are slow.
+    /// Finds the violations with a budget of `steps`, and expects that this takes at most linear time. The default is
+    /// less than `SchemaValidator.maximumSteps`, because debug builds are slow.
     private static func expectBounded(
         _ schema: KeySchema, _ value: JSONValue, steps: Int = 200_000,
         sourceLocation: SourceLocation = #_sourceLocation
@@ -22,7 +22,7 @@ struct HostileSchemaTests {
     private static let tooComplex =
         "checking the value against the schema takes too long; store a smaller value, or simplify the schema"
 
-    /// Definitions that each refer several times to the next definition by a keyword.
+    /// A schema of definitions, each of which refers `width` times to the next definition in a keyword such as `allOf`.
     private static func bomb(_ keyword: String, levels: Int, width: Int, end: JSONValue) throws -> KeySchema {
         var definitions: JSONObject = ["d\(levels)": end]
         for level in 0..<levels {
@@ -40,7 +40,7 @@ struct HostileSchemaTests {
     }
 
     @Test("An exponential schema accepts or refuses a value if the first alternatives decide")
-    func cheapWays() throws {
+    func decidedByFirstAlternatives() throws {
         #expect(try Self.bomb("anyOf", levels: 20, width: 3, end: true).allows(1))
         #expect(!(try Self.bomb("allOf", levels: 20, width: 3, end: false).allows(1)))
     }
@@ -66,7 +66,7 @@ struct HostileSchemaTests {
         #expect(!Self.expectBounded(schema, .array(Array(repeating: 2, count: 2_000))).isEmpty)
     }
 
-    @Test("Many unknown members beside many known ones are named in bounded time")
+    @Test("Many unknown members of an object whose schema has many members are reported in bounded time")
     func manySuggestions() throws {
         let known = (0..<5_000).map { JSONObject.Member(name: "member-number-\($0)", value: true) }
         let unknown = (0..<5_000).map { JSONObject.Member(name: "member-numbre-\($0)", value: true) }
@@ -78,9 +78,11 @@ struct HostileSchemaTests {
         // Only some of the many names are compared, so the test does not check which similar name is suggested.
         #expect(
             violations.first?.detail.hasPrefix("the schema has no such member; did you mean member-number-") ?? false)
-        let quiet = try KeySchema(["contains": ["$ref": "#/$defs/closed"], "$defs": ["closed": schema.document]])
+        let schemaWithoutMessages = try KeySchema([
+            "contains": ["$ref": "#/$defs/closed"], "$defs": ["closed": schema.document],
+        ])
         let elements = Array(repeating: JSONValue.object(["member-numbre-1": 1]), count: 5_000)
-        #expect(Self.expectBounded(quiet, .array(elements)).map(\.keyword) == ["contains"])
+        #expect(Self.expectBounded(schemaWithoutMessages, .array(elements)).map(\.keyword) == ["contains"])
     }
 
     @Test
@@ -112,7 +114,7 @@ struct HostileSchemaTests {
         #expect(Self.expectBounded(schema, text).map(\.detail) == [Self.tooComplex])
     }
 
-    @Test("Large arrays of different elements are found unique, and one repetition is found")
+    @Test("uniqueItems accepts a large array of different elements, and finds one repetition")
     func uniqueItems() throws {
         let schema = try KeySchema(["uniqueItems": true])
         var elements = (0..<200_000).map { JSONValue.integer(Int64($0)) }
@@ -127,9 +129,9 @@ struct HostileSchemaTests {
     }
 
     @Test(
-        "Patterns that need exponential backtracking end on long strings",
+        "Patterns that need exponential backtracking are checked on long strings in bounded time",
         arguments: ["(a+)+$", "(a|aa)+$", "^(([a-z])+.)+[A-Z]([a-z])+$", "(.*a){20}c", "((a{0,10}){0,10}){0,10}b"])
-    func deadlyPattern(pattern: String) throws {
+    func exponentialPattern(pattern: String) throws {
         let schema = try KeySchema(["pattern": .string(pattern)])
         let text = JSONValue.string(String(repeating: "a", count: 20_000) + "!")
         let violations = Self.expectBounded(schema, text, steps: 2_000_000)
@@ -195,7 +197,7 @@ struct HostileSchemaTests {
         }
     }
 
-    @Test("A deep document is compiled on a small stack, and a long one in bounded time")
+    @Test("A deep schema document is compiled on a small stack, and a long document in bounded time")
     func largeDocuments() throws {
         let depth = JSONValue.maximumDepth - 1
         let deep = String(repeating: "{\"items\":", count: depth) + "{}" + String(repeating: "}", count: depth)
@@ -230,7 +232,8 @@ private enum SmallStack {
         return result
     }
 
-    /// One thread writes the value before it signals; the other thread reads it after the signal.
+    /// Thread-safe, because one thread writes the value before it signals, and the other thread reads it after the
+    /// signal.
     private final class Box<Result>: @unchecked Sendable {
         var result: Result?
     }

@@ -10,7 +10,7 @@ struct KeywordProblemTests {
     }
 
     @Test(
-        "An unknown keyword is refused by name, with what to write instead",
+        "An unknown keyword is refused by name, and the message says what to write instead",
         arguments: [
             unknown("maxmum", "maxmum is not a supported keyword; did you mean maximum?"),
             unknown("Type", "did you mean type?"),
@@ -36,7 +36,7 @@ struct KeywordProblemTests {
         try sample.check()
     }
 
-    @Test("A keyword that resembles none gets no suggestion")
+    @Test("An unknown keyword that resembles no keyword gets no suggestion")
     func noSuggestion() throws {
         let problem = try #require(BadSchema.problems(of: ["wholly-different": 1]).first)
         #expect(problem.detail == "wholly-different is not a supported keyword")
@@ -49,7 +49,7 @@ struct KeywordProblemTests {
     }
 
     /// The requirement of each keyword, and values that violate it.
-    static let wrongKinds: [(keyword: SchemaKeyword, demand: String, values: String)] =
+    static let wrongKinds: [(keyword: SchemaKeyword, requirement: String, values: String)] =
         [.comment, .title, .description, .pattern, .format, .contentEncoding, .reference].map {
             ($0, "must be a string (got ", #"[null, true, 1, 1.5, [], {}]"#)
         }
@@ -81,14 +81,14 @@ struct KeywordProblemTests {
             (.schema, "must be \"https://json-schema.org/draft/2020-12/schema\" (got ", #"[1, null, "x"]"#),
         ]
 
-    @Test("A keyword refuses each value of another kind", arguments: wrongKinds.indices)
+    @Test("A keyword refuses each value of a wrong kind", arguments: wrongKinds.indices)
     func wrongKind(row: Int) throws {
-        let (keyword, demand, values) = Self.wrongKinds[row]
+        let (keyword, requirement, values) = Self.wrongKinds[row]
         for value in try #require(JSONValue(parsing: values).array) {
             let problems = BadSchema.problems(of: .object([keyword.rawValue: value]))
             #expect(problems.count == 1, "\(keyword) \(value)")
             #expect(problems.first?.pointer == [keyword.rawValue], "\(keyword) \(value)")
-            #expect(problems.first?.detail.contains(demand) ?? false, "\(keyword) \(value): \(problems)")
+            #expect(problems.first?.detail.contains(requirement) ?? false, "\(keyword) \(value): \(problems)")
         }
     }
 
@@ -103,18 +103,18 @@ struct KeywordProblemTests {
         arguments: [
             BadSchema("no type", #"{"type": []}"#, Problem("/type", "type", "must name at least one type")),
             BadSchema(
-                "a type that is none", #"{"type": "strng"}"#, Problem("/type", "type", "did you mean string?")),
+                "an unknown type", #"{"type": "strng"}"#, Problem("/type", "type", "did you mean string?")),
             BadSchema(
                 "one type twice", #"{"type": ["null", "null"]}"#, Problem("/type", "type", "names null twice")),
             BadSchema(
-                "a step of zero", #"{"multipleOf": 0.0}"#, Problem("/multipleOf", "multipleOf", "greater than 0")),
+                "a multipleOf of zero", #"{"multipleOf": 0.0}"#, Problem("/multipleOf", "multipleOf", "greater than 0")),
             BadSchema(
-                "a step below zero", #"{"multipleOf": -1}"#, Problem("/multipleOf", "multipleOf", "greater than 0")),
+                "a negative multipleOf", #"{"multipleOf": -1}"#, Problem("/multipleOf", "multipleOf", "greater than 0")),
             BadSchema(
                 "an unclosed group", #"{"pattern": "ab(c"}"#,
                 Problem("/pattern", "pattern", "\"ab(c\" cannot be used: ")),
             BadSchema(
-                "a superfluous bracket", #"{"pattern": "éa)"}"#, Problem("/pattern", "pattern", "(at character 3)")),
+                "a bracket without a group", #"{"pattern": "éa)"}"#, Problem("/pattern", "pattern", "(at character 3)")),
             BadSchema(
                 "look-ahead", #"{"pattern": "a(?=b)"}"#,
                 Problem("/pattern", "pattern", "(at character 2)", isUnsupported: true)),
@@ -125,29 +125,29 @@ struct KeywordProblemTests {
                 "a pattern too large", #"{"pattern": "(a{99}){99}"}"#,
                 Problem("/pattern", "pattern", "more than 4000 states", isUnsupported: true)),
             BadSchema(
-                "a bad name pattern", #"{"patternProperties": {"a/[": true}}"#,
+                "an invalid pattern for names", #"{"patternProperties": {"a/[": true}}"#,
                 Problem("/patternProperties/a~1[", "patternProperties", "cannot be used: ")),
             BadSchema(
                 "an unknown format", #"{"format": "datetime"}"#,
                 Problem("/format", "format", "is not a supported format; did you mean date-time?", isUnsupported: true)),
             BadSchema(
-                "a foreign format", #"{"format": "credit-card-number"}"#,
+                "a format without a similar name", #"{"format": "credit-card-number"}"#,
                 Problem("/format", "format", "\"credit-card-number\" is not a supported format", isUnsupported: true)),
             BadSchema(
-                "another encoding", #"{"contentEncoding": "base32"}"#,
+                "an unsupported encoding", #"{"contentEncoding": "base32"}"#,
                 Problem("/contentEncoding", "contentEncoding", "must be base64 (got base32)", isUnsupported: true)),
             BadSchema(
-                "names of one name that are none", #"{"dependentRequired": {"a": ["b"], "c/d": ["b", "b"]}}"#,
+                "a repeated name in dependentRequired", #"{"dependentRequired": {"a": ["b"], "c/d": ["b", "b"]}}"#,
                 Problem("/dependentRequired/c~1d", "dependentRequired", "distinct strings for c/d")),
             BadSchema(
                 "another dialect", #"{"$schema": "http://json-schema.org/draft-07/schema#"}"#,
                 Problem("/$schema", "$schema", "must be \"\(Schema.dialect)\"", isUnsupported: true)),
             BadSchema(
-                "a dialect further in", #"{"not": {"$schema": "\#(Schema.dialect)"}}"#,
+                "a dialect in a subschema", #"{"not": {"$schema": "\#(Schema.dialect)"}}"#,
                 Problem("/not/$schema", "$schema", "only at the top", isUnsupported: true)),
-            BadSchema("no schema at all", "[]", Problem("", "schema", "(got an array)")),
+            BadSchema("an array instead of a schema", "[]", Problem("", "schema", "(got an array)")),
             BadSchema(
-                "a schema in a definition that nobody uses", #"{"$defs": {"a": {"items": {"minimum": "1"}}}}"#,
+                "an invalid schema in an unused definition", #"{"$defs": {"a": {"items": {"minimum": "1"}}}}"#,
                 Problem("/$defs/a/items/minimum", "minimum", "must be a number")),
         ])
     func wrongValue(sample: BadSchema) throws {
@@ -193,7 +193,7 @@ struct KeywordProblemTests {
     func description() {
         do {
             _ = try KeySchema(["minimum": "1", "a/b": 2])
-            Issue.record("the schema was taken")
+            Issue.record("the invalid schema was accepted")
         } catch {
             let lines = [
                 "/minimum: minimum must be a number (got \"1\")", "/a~1b: a/b is not a supported keyword",

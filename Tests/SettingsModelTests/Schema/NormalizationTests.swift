@@ -43,7 +43,7 @@ struct NormalizationTests {
         Case("allOf", #"{"allOf": [true, \#(integer)]}"#, "1.0", "1"),
         Case("number and integer in one allOf", #"{"type": "number", "allOf": [\#(integer)]}"#, "1.0", "1"),
         Case(
-            "all routes together",
+            "properties, allOf, $ref, items and additionalProperties together",
             ##"""
             {"properties": {"list": {"allOf": [{"$ref": "#/$defs/list"}]}},
              "$defs": {"list": {"items": {"additionalProperties": {"$ref": "#/$defs/i"}}}, "i": {"type": "integer"}}}
@@ -74,11 +74,11 @@ struct NormalizationTests {
         ("dependentSchemas", #"{"dependentSchemas": {"a": {"properties": {"a": \#(integer)}}}}"#, #"{"a": 1.0}"#),
         ("const and enum", #"{"const": 1, "enum": [1]}"#, "1.0"),
         ("an unused definition", #"{"$defs": {"a": \#(integer)}}"#, "1.0"),
-        ("another kind", integer, #"["a", null, true, {"b": 1.0}]"#),
+        ("values that are not numbers", integer, #"["a", null, true, {"b": 1.0}]"#),
     ].map { Case($0.0, $0.1, $0.2, $0.2) }
 
-    @Test("An integral double becomes an integer by each rule of the schema", arguments: changed)
-    func changes(sample: Case) throws {
+    @Test("An integral double becomes an integer if a keyword of the schema requires an integer", arguments: changed)
+    func changedValues(sample: Case) throws {
         let schema = try KeySchema(JSONValue(parsing: sample.schema))
         let normalized = schema.normalized(try JSONValue(parsing: sample.value))
         #expect(normalized == (try JSONValue(parsing: sample.normalized)))
@@ -86,7 +86,7 @@ struct NormalizationTests {
     }
 
     @Test("Any other value is returned unchanged", arguments: kept)
-    func keeps(sample: Case) throws {
+    func unchangedValues(sample: Case) throws {
         let schema = try KeySchema(JSONValue(parsing: sample.schema))
         let value = try JSONValue(parsing: sample.value)
         #expect(schema.normalized(value) == value)

@@ -47,7 +47,7 @@ struct NumberRuleTests {
     }
 
     @Test(
-        "multipleOf uses the decimals as they are written",
+        "multipleOf compares the written decimal numbers, not the nearest doubles",
         arguments: [
             ("0.3", "0.1", true), ("0.35", "0.1", false), ("19.99", "0.01", true), ("19.999", "0.01", false),
             ("1e308", "0.123456789", false), ("12391239123", "1e-8", true), ("1e308", "1e-308", true),
@@ -74,12 +74,13 @@ struct NumberRuleTests {
         var multiples = 0
         for round in 0..<150 {
             let step = Decimal.random(using: &generator)
-            let value = round.isMultiple(of: 2) ? step.timesSmall(using: &generator) : Decimal.random(using: &generator)
+            let value =
+                round.isMultiple(of: 2) ? step.timesSmallFactor(using: &generator) : Decimal.random(using: &generator)
             let expected = value.isMultiple(of: step)
             let schema = try KeySchema(["multipleOf": JSONValue(parsing: step.text)])
-            let place = "seed \(seed), round \(round): \(value.text) of \(step.text)"
-            #expect(schema.allows(try JSONValue(parsing: value.text)) == expected, "\(place)")
-            #expect(schema.allows(try JSONValue(parsing: "-" + value.text)) == expected, "\(place)")
+            let context = "seed \(seed), round \(round): \(value.text) of \(step.text)"
+            #expect(schema.allows(try JSONValue(parsing: value.text)) == expected, "\(context)")
+            #expect(schema.allows(try JSONValue(parsing: "-" + value.text)) == expected, "\(context)")
             if expected { multiples += 1 }
         }
         #expect(multiples > 50, "seed \(seed)")
@@ -103,18 +104,19 @@ struct NumberRuleTests {
             let right = BigNatural(double.significandBits).timesPowerOfTwo(max(0, double.unitExponent + 60))
             guard double == 0 || double.unitExponent >= -60 else { continue }
             let isLess = left.isLess(than: right)
-            let place = "seed \(seed), round \(round): \(integer) and \(double)"
+            let context = "seed \(seed), round \(round): \(integer) and \(double)"
             let limit = try KeySchema(["exclusiveMaximum": .double(double)])
-            #expect(limit.allows(.integer(integer)) == isLess, "\(place)")
-            #expect(try KeySchema(["maximum": .integer(integer)]).allows(.double(double)) == !isLess, "\(place)")
+            #expect(limit.allows(.integer(integer)) == isLess, "\(context)")
+            #expect(try KeySchema(["maximum": .integer(integer)]).allows(.double(double)) == !isLess, "\(context)")
             let negative = try KeySchema(["exclusiveMinimum": .double(-double)])
-            #expect(negative.allows(.integer(-integer)) == isLess, "\(place)")
-            #expect(try KeySchema(["const": .integer(integer)]).allows(.double(double)) == (left == right), "\(place)")
+            #expect(negative.allows(.integer(-integer)) == isLess, "\(context)")
+            #expect(
+                try KeySchema(["const": .integer(integer)]).allows(.double(double)) == (left == right), "\(context)")
         }
     }
 }
 
-/// A number of digits times a power of ten. A double can represent the digits.
+/// A decimal number: an integer of digits times a power of ten. A double can represent the integer exactly.
 private struct Decimal {
     let digits: UInt64
     let exponent: Int
@@ -124,25 +126,25 @@ private struct Decimal {
     }
 
     static func random(using generator: inout SeededGenerator) -> Decimal {
-        let most: UInt64 = generator.pick([9, 99, 9_999, 999_999_999, 999_999_999_999])
+        let largestDigits: UInt64 = generator.pick([9, 99, 9_999, 999_999_999, 999_999_999_999])
         let exponent = generator.chance(oneIn: 4) ? generator.below(540) - 270 : generator.below(40) - 20
-        return Decimal(digits: UInt64.random(in: 1...most, using: &generator), exponent: exponent)
+        return Decimal(digits: UInt64.random(in: 1...largestDigits, using: &generator), exponent: exponent)
     }
 
-    func timesSmall(using generator: inout SeededGenerator) -> Decimal {
+    func timesSmallFactor(using generator: inout SeededGenerator) -> Decimal {
         let product = Decimal(digits: digits * UInt64.random(in: 1...999, using: &generator), exponent: exponent)
         return generator.chance(oneIn: 3) ? Decimal(digits: product.digits, exponent: min(280, exponent + 5)) : product
     }
 
     func isMultiple(of step: Decimal) -> Bool {
-        let least = min(exponent, step.exponent)
-        return BigNatural(digits).timesPowerOfTen(exponent - least)
-            .isMultiple(of: BigNatural(step.digits).timesPowerOfTen(step.exponent - least))
+        let smallerExponent = min(exponent, step.exponent)
+        return BigNatural(digits).timesPowerOfTen(exponent - smallerExponent)
+            .isMultiple(of: BigNatural(step.digits).timesPowerOfTen(step.exponent - smallerExponent))
     }
 }
 
 extension Double {
-    /// The 53 bits of a normal number, which are multiplied by two to the power of ``unitExponent``.
+    /// The 53 bits of a normal number. The number is these bits times two to the power of `unitExponent`.
     fileprivate var significandBits: UInt64 {
         self == 0 ? 0 : significandBitPattern | 1 << 52
     }
@@ -191,13 +193,13 @@ struct BigNatural: Equatable {
 
     /// True if this number is a multiple of the divisor, by long division.
     func isMultiple(of divisor: BigNatural) -> Bool {
-        var rest = BigNatural(0)
+        var remainder = BigNatural(0)
         for digit in digits.reversed() {
-            rest.digits.insert(digit, at: 0)
-            rest.trim()
-            while !rest.isLess(than: divisor) { rest.subtract(divisor) }
+            remainder.digits.insert(digit, at: 0)
+            remainder.trim()
+            while !remainder.isLess(than: divisor) { remainder.subtract(divisor) }
         }
-        return rest.isZero
+        return remainder.isZero
     }
 
     func isLess(than other: BigNatural) -> Bool {

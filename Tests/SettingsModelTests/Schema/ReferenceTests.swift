@@ -13,7 +13,7 @@ struct ReferenceTests {
     }
 
     @Test(
-        "A reference to a missing location is refused",
+        "A reference that does not lead to a schema of the document is refused",
         arguments: [
             reference("missing definition", "#/$defs/b", "which the document does not contain", isUnsupported: false),
             reference("missing element", "#/allOf/0", "which the document does not contain", isUnsupported: false),
@@ -24,15 +24,16 @@ struct ReferenceTests {
                 isUnsupported: true),
             reference(
                 "a URL", "https://example.com/a", "a reference must stay within the document", isUnsupported: true),
-            reference("nothing", "", "a reference must stay within the document", isUnsupported: true),
+            reference("an empty reference", "", "a reference must stay within the document", isUnsupported: true),
             reference("an anchor", "#a", "must be a JSON pointer after '#'", isUnsupported: true),
-            reference("a bad escape", "#/$defs/a~2", "must be a JSON pointer", isUnsupported: true),
+            reference(
+                "an invalid escape of a JSON pointer", "#/$defs/a~2", "must be a JSON pointer", isUnsupported: true),
             reference("a percent sign alone", "#/$defs/%", "must be a JSON pointer", isUnsupported: true),
-            reference("half a percent code", "#/$defs/%6", "must be a JSON pointer", isUnsupported: true),
+            reference("an incomplete percent code", "#/$defs/%6", "must be a JSON pointer", isUnsupported: true),
             reference("letters in a percent code", "#/$defs/%zz", "must be a JSON pointer", isUnsupported: true),
             reference("bytes that are no UTF-8", "#/$defs/%C3", "must be a JSON pointer", isUnsupported: true),
         ])
-    func nowhere(sample: BadSchema) throws {
+    func refusedReferences(sample: BadSchema) throws {
         try sample.check()
     }
 
@@ -60,7 +61,7 @@ struct ReferenceTests {
             ##"{"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"not": {"anyOf": [{"$ref": "#/$defs/a"}]}}}}"##,
             ##"{"$defs": {"a": {"allOf": [{"$ref": "#/$defs/a/allOf/0"}]}}}"##,
         ])
-    func circle(text: String) throws {
+    func cycle(text: String) throws {
         let problems = BadSchema.problems(of: try JSONValue(parsing: text))
         #expect(problems.count == 1, "\(problems)")
         #expect(problems.first?.detail.contains("in an endless cycle") ?? false, "\(problems)")
@@ -68,7 +69,7 @@ struct ReferenceTests {
     }
 
     @Test(
-        "A schema that refers to itself for a part of the value ends with the value",
+        "A schema that refers to itself for a part of the value applies to each level of the value",
         arguments: [
             (##"{"type": "array", "items": {"$ref": "#"}}"##, "[[], [[]]]", "[[], [[], 1]]", "/1/1"),
             (##"{"type": "array", "prefixItems": [{"$ref": "#"}]}"##, "[[[], 1], 2]", "[[5]]", "/0/0"),
@@ -100,7 +101,7 @@ struct ReferenceTests {
         return ["$ref": "#/$defs/d0", "$defs": .object(definitions)]
     }
 
-    @Test("A chain of references is accepted up to its limit and refused beyond")
+    @Test("A chain of references is accepted up to the limit of its length, and a longer chain is refused")
     func longChain() throws {
         let schema = try KeySchema(Self.chain(of: 62))
         #expect(schema.allows(1))
@@ -138,8 +139,8 @@ struct ReferenceTests {
         #expect(schema.violations(of: ["x": 2]).map(\.keyword) == ["const"])
     }
 
-    @Test("A reference can name each schema of the document, and only in the same Unicode form")
-    func places() throws {
+    @Test("A reference can name any schema of the document, in exactly the Unicode form of the name")
+    func unicodeForms() throws {
         let schema = try KeySchema([
             "properties": ["a": ["maximum": 3], "b": ["$ref": "#/properties/a"], "c": ["$ref": "#/$defs/e\u{301}"]],
             "$defs": ["é": false, "e\u{301}": true],

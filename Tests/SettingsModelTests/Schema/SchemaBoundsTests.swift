@@ -25,7 +25,7 @@ struct SchemaBoundsTests {
         }
     }
 
-    @Test("A stored schema keeps working with a Unicode property that a new one may not have")
+    @Test("A stored schema with a Unicode property that new schemas cannot have still validates values")
     func formerProperty() throws {
         let document: JSONValue = [
             "additionalProperties": false, "properties": ["name": ["pattern": #"^\p{Emoji}x$"#]],
@@ -47,7 +47,7 @@ struct SchemaBoundsTests {
         #expect(error?.problems.first?.detail == "a schema may nest at most 128 levels deep")
     }
 
-    @Test("A message contains nothing of the default of a secret that a reference declares")
+    @Test("A message does not contain the default of a key that is a secret through a reference")
     func secretDefault() throws {
         let error = #expect(throws: SchemaError.self) {
             try Schema([
@@ -59,13 +59,13 @@ struct SchemaBoundsTests {
         #expect(error?.description.contains("hunter2") == false)
     }
 
-    @Test("A violation of a writeOnly schema, direct or by reference, contains nothing of the value")
+    @Test("A violation of a writeOnly schema, direct or through a reference, does not contain the value")
     func secretValue() throws {
-        let own = try KeySchema(["writeOnly": true, "const": "x"])
-        let referred = try KeySchema([
+        let direct = try KeySchema(["writeOnly": true, "const": "x"])
+        let throughReference = try KeySchema([
             "$ref": "#/$defs/secret", "$defs": ["secret": ["writeOnly": true]], "maxLength": 3,
         ])
-        for schema in [own, referred] {
+        for schema in [direct, throughReference] {
             let violations = schema.violations(of: "hunter2")
             #expect(violations.count == 1)
             #expect(!violations.contains { "\($0)".contains("hunter2") })
@@ -141,7 +141,7 @@ struct ViolationLengthTests {
         )
     }
 
-    @Test("Long names in a name rule are not repeated in the reason")
+    @Test("A violation of propertyNames does not contain a long name")
     func longName() throws {
         let schema = try KeySchema(["propertyNames": ["enum": ["a"]], "additionalProperties": false])
         let member = JSONObject.Member(name: String(repeating: "q", count: 3_000), value: 1)

@@ -6,7 +6,7 @@ import Testing
 @Suite(.ownThread)
 struct SchemaFuzzTests {
     @Test(arguments: UInt64(1)...12)
-    func `Random values are allowed by random schemas exactly where the plain rules allow them`(seed: UInt64) throws {
+    func `Random schemas allow exactly the random values that a simple validator allows`(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         var allowed = 0
         var compared = 0
@@ -16,12 +16,12 @@ struct SchemaFuzzTests {
             for _ in 0..<8 {
                 let value = SampleSchema.value(depth: 3, using: &generator)
                 let expected = PlainValidator.allows(value, document)
-                let place = "seed \(seed), round \(round): \(value) under \(document)"
+                let context = "seed \(seed), round \(round): \(value) under \(document)"
                 let violations = schema.violations(of: value)
-                #expect(schema.allows(value) == expected, "\(place)")
-                #expect(violations.isEmpty == expected, "\(place)")
-                #expect(violations.allSatisfy { value[$0.pointer] != nil }, "\(place)")
-                #expect(schema.allows(schema.normalized(value)) == expected, "\(place)")
+                #expect(schema.allows(value) == expected, "\(context)")
+                #expect(violations.isEmpty == expected, "\(context)")
+                #expect(violations.allSatisfy { value[$0.pointer] != nil }, "\(context)")
+                #expect(schema.allows(schema.normalized(value)) == expected, "\(context)")
                 allowed += expected ? 1 : 0
                 compared += 1
             }
@@ -53,7 +53,8 @@ struct SchemaFuzzTests {
     }
 
     @Test(
-        "Mathematically equal values have one hash and are found equal as the plain rules say", arguments: UInt64(1)...4
+        "Mathematical equality agrees with a simple comparison, and equal values have the same hash",
+        arguments: UInt64(1)...4
     )
     func equality(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
@@ -147,7 +148,7 @@ enum PlainValidator {
     }
 }
 
-/// Random schemas of a small grammar, and random values of which many are valid.
+/// Random schemas with the keywords that `PlainValidator` supports, and random values, many of which are valid.
 enum SampleSchema {
     static func random(depth: Int, using generator: inout SeededGenerator) -> JSONValue {
         if generator.chance(oneIn: 14) { return .bool(generator.chance(oneIn: 2)) }

@@ -73,7 +73,7 @@ struct SecretTests {
         return try Schema(.object(document))
     }
 
-    @Test("A violation of any keyword contains nothing of a secret, for each way to declare a secret", arguments: cases)
+    @Test("A violation of any keyword does not contain the secret, for each way to declare a secret", arguments: cases)
     func nothingLeaks(sample: Case) throws {
         var generator = SeededGenerator(seed: 7)
         for route in Self.routes {
@@ -122,7 +122,9 @@ struct SecretTests {
         Case(#"{"maxProperties": 1}"#, #""§""#),
     ]
 
-    @Test("A violated rule of the suite about a secret names only its key", arguments: suiteRules)
+    @Test(
+        "A violation of a rule of the suite names the key of a secret, but does not contain the value",
+        arguments: suiteRules)
     func suiteRule(sample: Case) throws {
         var generator = SeededGenerator(seed: 8)
         var document: JSONObject = [
@@ -147,7 +149,7 @@ struct SecretTests {
         }
     }
 
-    @Test("Violations of another key by the same rule contain its value")
+    @Test("A violation of the same rule by a key that is not a secret contains the value")
     func openKey() throws {
         let schema = try Schema([
             "additionalProperties": false, "properties": ["password": ["writeOnly": true], "name": [:]],
@@ -175,7 +177,7 @@ struct SecretTests {
     }
 }
 
-/// A number that the test can find wherever a message repeats it.
+/// A random number as a secret. A test can find the digits in a message that contains the secret.
 private struct Secret {
     let digits: String
 
@@ -183,7 +185,7 @@ private struct Secret {
         Secret(digits: String(Int.random(in: 1_000_000_000_000...8_999_999_999_999, using: &generator)))
     }
 
-    /// The value of a template.
+    /// The value of a template, in which the digits replace each `§`.
     func value(_ template: String) throws -> JSONValue {
         try JSONValue(
             parsing: template.split(separator: "§", omittingEmptySubsequences: false).joined(separator: digits))

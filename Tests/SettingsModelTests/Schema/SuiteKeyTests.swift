@@ -25,7 +25,7 @@ struct SuiteKeyTests {
                     """##))
     }
 
-    @Test("Listed keys come in the order of their names' bytes")
+    @Test("Listed keys are ordered by the bytes of their names")
     func order() throws {
         let names = try Self.schema().keys.map(\.name)
         #expect(
@@ -45,7 +45,7 @@ struct SuiteKeyTests {
         #expect(schema.key("Zoom")?.document["type"] == "string")
     }
 
-    @Test("The default of a key is in its own schema or along its references")
+    @Test("The default of a key comes from its own schema or from a referenced schema")
     func defaults() throws {
         let schema = try Self.schema()
         let defaults = schema.keys.map { "\($0.name) \($0.defaultValue?.text() ?? "-")" }
@@ -103,7 +103,7 @@ struct SuiteKeyTests {
     }
 
     @Test(
-        "readOnly locks a key, and writeOnly makes a secret, on the key and along $ref and allOf only",
+        "readOnly locks a key, and writeOnly makes it a secret, in its own schema and through $ref and allOf only",
         arguments: [
             (#"{"readOnly": true}"#, true, false),
             (#"{"writeOnly": true}"#, false, true),
@@ -116,7 +116,7 @@ struct SuiteKeyTests {
             (##"{"properties": {"a": {"$ref": "#/$defs/locked"}}}"##, false, false),
             (##"{"items": {"$ref": "#/$defs/locked"}}"##, false, false),
         ])
-    func marks(text: String, isLocked: Bool, isSecret: Bool) throws {
+    func locksAndSecrets(text: String, isLocked: Bool, isSecret: Bool) throws {
         let schema = try Schema([
             "additionalProperties": false, "properties": ["k": try JSONValue(parsing: text)],
             "$defs": ["both": ["readOnly": true, "writeOnly": true], "locked": ["readOnly": true]],
@@ -126,7 +126,7 @@ struct SuiteKeyTests {
         #expect(key.isSecret == isSecret)
     }
 
-    @Test("The names nearest to an unknown one are suggested")
+    @Test("The names that are most similar to an unknown name are suggested")
     func suggestions() throws {
         let schema = try Self.schema()
         #expect(schema.suggestions(for: "player.volum") == ["player.volume"])
@@ -155,7 +155,7 @@ struct SchemaEqualityTests {
         #expect(again.keys.map(\.name) == schema.keys.map(\.name))
     }
 
-    @Test("The order of members is ignored, and the order of elements and the kind of a number count")
+    @Test("Equality of schemas ignores the order of members, but not the order of elements and the kind of a number")
     func order() throws {
         let one = try Schema(["additionalProperties": false, "properties": ["a": ["enum": [1, 2]], "b": [:]]])
         let same = try Schema(["properties": ["b": [:], "a": ["enum": [1, 2]]], "additionalProperties": false])

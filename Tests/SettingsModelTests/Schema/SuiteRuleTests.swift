@@ -3,7 +3,8 @@ import Testing
 @testable import SettingsModel
 
 struct SuiteRuleTests {
-    static func encrypted() throws -> Schema {
+    /// The schema of a suite that requires a certificate if TLS is on.
+    static func schemaWithTLS() throws -> Schema {
         try Schema(
             JSONValue(
                 parsing: #"""
@@ -14,9 +15,9 @@ struct SuiteRuleTests {
                     """#))
     }
 
-    @Test("dependentRequired refuses a suite and names the missing key")
+    @Test("A suite that satisfies if but not then is refused, and the violation names the missing key")
     func certificate() throws {
-        let schema = try Self.encrypted()
+        let schema = try Self.schemaWithTLS()
         #expect(schema.hasSuiteRules)
         #expect(schema.suiteViolations(of: ["tls": false]).isEmpty)
         #expect(schema.suiteViolations(of: ["tls": true, "certificate": "x"]).isEmpty)
@@ -28,15 +29,15 @@ struct SuiteRuleTests {
     }
 
     @Test
-    func `A commit is refused for new violations, not for old ones`() throws {
-        let schema = try Self.encrypted()
+    func `A commit is refused for new violations, but not for violations that existed before`() throws {
+        let schema = try Self.schemaWithTLS()
         let broken: JSONObject = ["tls": true, "port": 80]
         #expect(schema.newSuiteViolations(before: ["tls": false], after: broken).map(\.key) == ["certificate"])
         #expect(schema.newSuiteViolations(before: broken, after: ["tls": true, "port": 81]).isEmpty)
         #expect(schema.newSuiteViolations(before: broken, after: ["tls": false]).isEmpty)
     }
 
-    @Test("A rule that another number violated before is no new violation")
+    @Test("A rule that was violated before with another number is not a new violation")
     func otherNumber() throws {
         let schema = try Schema(["additionalProperties": true, "maxProperties": 1])
         #expect(schema.newSuiteViolations(before: ["a": 1, "b": 1], after: ["a": 1, "b": 1, "c": 1]).isEmpty)
@@ -46,7 +47,7 @@ struct SuiteRuleTests {
     }
 
     @Test("A violation at another key, with another name or of another rule is new")
-    func otherBreach() throws {
+    func newViolations() throws {
         let schema = try Schema([
             "additionalProperties": true, "required": ["x", "y"],
             "allOf": [["additionalProperties": ["maximum": 1]], ["properties": ["a": ["maximum": 1]]]],
@@ -65,7 +66,7 @@ struct SuiteRuleTests {
         #expect(new.first?.key?.utf8.count == 3)
     }
 
-    @Test("An invalid stored value counts for the rules of the suite")
+    @Test("The rules of the suite also apply to invalid stored values")
     func invalidStored() throws {
         let schema = try Schema([
             "additionalProperties": false, "properties": ["a": ["type": "integer", "default": 1], "b": [:]],
@@ -91,7 +92,7 @@ struct SuiteRuleTests {
     }
 
     @Test(
-        "Each keyword at the top is a rule of the suite",
+        "Each keyword at the top level of the schema is a rule of the suite",
         arguments: [
             (#"{"required": ["z"]}"#, "z", "required"),
             (#"{"dependentRequired": {"a": ["z"]}}"#, "z", "dependentRequired"),

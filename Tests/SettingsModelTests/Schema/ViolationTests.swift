@@ -158,16 +158,16 @@ struct ViolationTests {
     func everyKeyword() throws {
         let all = Self.scalars + Self.containers + Self.combinations
         let used = Set(try all.flatMap { JSONValue.names(in: try JSONValue(parsing: $0.schema)) })
-        let silent: Set<SchemaKeyword> = [
+        let keywordsWithoutViolation: Set<SchemaKeyword> = [
             .schema, .comment, .default, .title, .description, .examples, .deprecated, .readOnly, .writeOnly,
         ]
-        for keyword in SchemaKeyword.allCases where !silent.contains(keyword) {
+        for keyword in SchemaKeyword.allCases where !keywordsWithoutViolation.contains(keyword) {
             #expect(used.contains(keyword.rawValue), "\(keyword)")
         }
     }
 
     @Test(
-        "A value of another kind satisfies a rule",
+        "A rule for one kind of values allows values of all other kinds",
         arguments: [
             #"{"minimum": 5, "maximum": 1, "exclusiveMinimum": 5, "exclusiveMaximum": 1, "multipleOf": 7}"#,
             #"{"minLength": 5, "maxLength": 0, "pattern": "x", "format": "ipv4", "contentEncoding": "base64"}"#,
@@ -177,8 +177,9 @@ struct ViolationTests {
         ])
     func otherKinds(text: String) throws {
         let schema = try KeySchema(JSONValue(parsing: text))
-        let own: JSONValue = schema.document["minimum"] != nil ? "x" : 1
-        for value: JSONValue in [.null, true, own] where schema.document["minLength"] == nil || value.string == nil {
+        let valueOfOtherKind: JSONValue = schema.document["minimum"] != nil ? "x" : 1
+        for value: JSONValue in [.null, true, valueOfOtherKind]
+        where schema.document["minLength"] == nil || value.string == nil {
             #expect(schema.allows(value), "\(text) on \(value)")
         }
     }
@@ -241,7 +242,7 @@ struct ViolationCase: Sendable, CustomTestStringConvertible {
     let value: String
     let violations: [Violation]
 
-    /// Makes a case that is named after the first violated keyword.
+    /// Creates a case whose name is the first violated keyword and the value.
     init(_ schema: String, _ value: String, _ violations: Violation...) {
         name = "\(violations.first?.keyword ?? "") of \(value)"
         self.schema = schema
@@ -260,7 +261,7 @@ struct ViolationCase: Sendable, CustomTestStringConvertible {
 }
 
 extension Violation {
-    /// Makes a violation from the text of its pointer.
+    /// Creates a violation with the pointer as text.
     init(
         at pointer: String = "", _ keyword: String, _ detail: String, _ expected: JSONValue? = nil,
         was actual: JSONValue? = nil

@@ -1,5 +1,5 @@
-/// A document with every kind of value, every escape, and characters of each length in UTF-8. Tests change it and cut
-/// it.
+/// A document with every kind of value, every escape, and characters of each length in UTF-8. Tests change
+/// bytes of the document, or cut the document off.
 enum SampleDocument {
     static let text = #"""
         {

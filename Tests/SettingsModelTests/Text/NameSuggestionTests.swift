@@ -29,7 +29,7 @@ struct NameSuggestionTests {
         #expect(NameSuggestion.nearest(to: "abcd", among: names) == ["abc", "abcd1", "abcde"])
     }
 
-    @Test("Names whose last part is near follow names that are near as a whole")
+    @Test("Names whose last part is similar come after names that are similar as a whole")
     func lastPart() {
         let names = ["a.volumes", "b.volume", "volumf", "c.volume", "a.volume.b", "x.volumes.volumes"]
         #expect(NameSuggestion.nearest(to: "volume", among: names) == ["volumf", "b.volume", "c.volume"])
@@ -37,7 +37,7 @@ struct NameSuggestionTests {
         #expect(NameSuggestion.nearest(to: "on", among: ["a.of", "b.on"]) == ["b.on"])
     }
 
-    @Test("A name longer than any key is not compared with anything")
+    @Test("A name that is longer than any key can be is not compared with other names")
     func longName() {
         let long = String(repeating: "a", count: 100_000)
         #expect(NameSuggestion.nearest(to: long, among: [long]) == [])
@@ -62,7 +62,7 @@ struct NameSuggestionTests {
         #expect(count < 3_000)
     }
 
-    @Test("All names of a usual suite are compared, with a spelling error at any position")
+    @Test("The search among 400 ordered names finds the same names as the comparison with all names")
     func few() {
         let names = (100..<500).map { "\($0 * 7 % 1000).section.setting\($0)" }.sorted { $0.precedesInBytes($1) }
         for name in names {
@@ -104,12 +104,12 @@ struct NameSuggestionTests {
     private static func mistyped(_ name: [UInt8], _ generator: inout SeededGenerator) -> [UInt8] {
         var name = name
         for _ in 0..<generator.below(2 + name.count * 2 / 3) {
-            let place = generator.below(name.count + 1)
+            let position = generator.below(name.count + 1)
             switch generator.below(4) {
-            case 0: name.insert(UInt8(97 + generator.below(3)), at: place)
-            case 1 where place < name.count: name.remove(at: place)
-            case 2 where place < name.count: name[place] = UInt8(97 + generator.below(3))
-            case 3 where place + 1 < name.count: name.swapAt(place, place + 1)
+            case 0: name.insert(UInt8(97 + generator.below(3)), at: position)
+            case 1 where position < name.count: name.remove(at: position)
+            case 2 where position < name.count: name[position] = UInt8(97 + generator.below(3))
+            case 3 where position + 1 < name.count: name.swapAt(position, position + 1)
             default: break
             }
         }

@@ -56,7 +56,9 @@ struct UTF8TextTests {
         #expect(text.hasBytePrefix(prefix) == expected)
     }
 
-    @Test("As keys of a dictionary, two Unicode forms are distinct, and one form is equal however it was created")
+    @Test(
+        "As dictionary keys, two Unicode forms are distinct, and equal bytes are equal keys, however the string was created"
+    )
     func keys() {
         var dictionary: [UTF8Text: Int] = [UTF8Text("\u{E9}"): 1, UTF8Text("e\u{301}"): 2]
         #expect(dictionary.count == 2)
@@ -67,7 +69,7 @@ struct UTF8TextTests {
         #expect(dictionary[UTF8Text("e\u{301}")] == 3)
     }
 
-    @Test("Two texts in one hasher are distinct by their boundary")
+    @Test("The hash of two texts depends on the boundary between the texts")
     func hashBoundaries() {
         func hash(_ texts: [String]) -> Int {
             var hasher = Hasher()

@@ -9,7 +9,8 @@ import TestSupport
 
 @testable import SettingsWeb
 
-/// The HTTP API over a store without files, with one event loop. The test can block the schedulers of background work.
+/// A server of the HTTP API over a store without files, with one event loop. The test can block the parsing of large
+/// bodies and the event loop.
 final class APIServer {
     let store: Store
     private let server: HTTPServer
@@ -50,7 +51,7 @@ final class APIServer {
     }
 
     deinit {
-        letGo()
+        unblockParsing()
         if !isStopped { server.stop(within: 0) {} }
     }
 
@@ -73,6 +74,7 @@ final class APIServer {
         }
     }
 
+    /// Makes the event loop compare its deadlines with the clock now, because a clock of a test starts no timer.
     func checkDeadlines() {
         server.checkDeadlines()
     }
@@ -93,13 +95,14 @@ final class APIServer {
         isBlocked = true
     }
 
-    func letGo() {
+    /// Continues the parsing of large bodies. Does nothing if it is not blocked.
+    func unblockParsing() {
         guard isBlocked else { return }
         isBlocked = false
         gate.signal()
     }
 
-    /// Begins to stop, with a time limit in seconds. Calls `completion` at the end.
+    /// Begins to stop the server, with a time limit in seconds. Calls `completion` when the server has stopped.
     func stop(within seconds: UInt64, completion: @escaping @Sendable () -> Void) {
         isStopped = true
         server.stop(within: seconds * TransportLimits.second, completion: completion)
@@ -107,15 +110,15 @@ final class APIServer {
 
     /// Runs the body while the event loop is blocked.
     func whileLoopIsBlocked(_ body: () throws -> Void) rethrows {
-        let (isBlocked, letGo) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let (isBlocked, isOver) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         for loop in server.loops {
             loop.run {
                 isBlocked.signal()
-                letGo.patientWait()
+                isOver.patientWait()
             }
         }
         isBlocked.patientWait()
-        defer { letGo.signal() }
+        defer { isOver.signal() }
         try body()
     }
 

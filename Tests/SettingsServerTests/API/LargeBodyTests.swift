@@ -27,7 +27,7 @@ struct LargeBodyTests {
         "GET /v1/suites/\(path) HTTP/1.1\r\nHost: localhost\r\n\r\n"
     }
 
-    /// The number of keys of a suite whose answer is rendered in the background.
+    /// The number of keys with which the answer to a read of the suite is rendered in the background.
     static let longCount = Int(Cost.loopLimit.microseconds / Cost.renderedUnit.microseconds) / 4 + 1
 
     static let schema =
@@ -46,7 +46,7 @@ struct LargeBodyTests {
         try writer.send(Self.put(target, body))
         for _ in 0..<3 { #expect(try other.exchange(Self.get("app")).status == 404) }
         #expect(try other.exchange(Self.put("other/keys/a", "1")).status == 201)
-        server.letGo()
+        server.unblockParsing()
         #expect(try writer.readResponse().status < 300)
         #expect(try other.exchange(Self.get("app")).status == 200)
     }
@@ -63,7 +63,7 @@ struct LargeBodyTests {
         #expect(try client.readResponse().status == 201)
         server.settle()
         #expect(server.store.state.revision == Revision(1))
-        server.letGo()
+        server.unblockParsing()
         for _ in 0..<3 { #expect(try client.readResponse().status == 200) }
         #expect(try client.readResponse().text == Self.long.dropFirst().dropLast())
         #expect(try client.readResponse().status == 200)
@@ -91,7 +91,7 @@ struct LargeBodyTests {
         let stopped = DispatchSemaphore(value: 0)
         server.stop(within: 60) { stopped.signal() }
         server.settle()
-        server.letGo()
+        server.unblockParsing()
         #expect(try client.readResponse().status == 201)
         client.close()
         #expect(stopped.wait(timeout: .now() + .seconds(Deadline.patience)) == .success)
@@ -104,7 +104,7 @@ struct LargeBodyTests {
     private static let megabyte = "\"" + String(repeating: "a", count: 1_000_000) + "\""
 
     @Test(
-        "While bodies of a client use all their memory, large bodies are refused and small bodies accepted"
+        "While the bodies of a client use all memory that they may use, large bodies are refused and small bodies accepted"
     )
     func waitingBytes() throws {
         let time = ManualClock()
@@ -119,14 +119,14 @@ struct LargeBodyTests {
         // The kernel accepts only this many bytes for a connection that the daemon does not read.
         try late.send(String(Self.put("app/keys/late", Self.megabyte).prefix(100_000)))
         #expect(try server.connect().exchange(Self.put("app/keys/small", "1")).status == 201)
-        #expect(!late.hasNews(within: 100))
+        #expect(!late.isReadable(within: 100))
         time.advance(seconds: 11)
         server.checkDeadlines()
         let refused = try late.readResponse()
         #expect(
             refused.status == 503 && refused.text.contains("\"overloaded\"") && refused.text.contains("\"not_done\""))
         #expect(refused.field("Retry-After") != nil)
-        server.letGo()
+        server.unblockParsing()
         for client in waiting { #expect(try client.readResponse().status == 201) }
         let other = try server.connect()
         #expect(try other.exchange(Self.put("app/keys/late", Self.megabyte)).status == 201)
@@ -152,13 +152,13 @@ struct LargeBodyTests {
         let other = try server.connect()
         try other.send(Self.put("other/keys/k", Self.megabyte, "X-Forwarded-For: 192.0.2.2\r\n"))
         try server.awaitWork(Self.admittedCount + 1)
-        server.letGo()
+        server.unblockParsing()
         #expect(try JSONValue(parsing: other.readResponse().text)["revision"] == 2)
         try further.send(String(request.dropFirst(100_000)))
         for client in many + [further] { #expect(try client.readResponse().status == 201) }
     }
 
-    @Test("A large write whose connection closes before it is parsed is not done")
+    @Test("A large write whose connection closes before its body is parsed has no effect")
     func gone() throws {
         let server = try APIServer()
         server.blockParsing()
@@ -170,7 +170,7 @@ struct LargeBodyTests {
         leaving.reset()
         // These requests run on the same event loop, so all work posted before them is done.
         for _ in 0..<2 { #expect(try server.connect().exchange(Self.get("app")).status == 404) }
-        server.letGo()
+        server.unblockParsing()
         #expect(try staying.readResponse().status == 201)
         #expect(server.store.state.revision == Revision(1))
     }

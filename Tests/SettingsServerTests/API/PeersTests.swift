@@ -8,19 +8,22 @@ import Testing
 
 @testable import SettingsStorage
 
-/// The test plays the other daemons of a cluster: it reports the end of the shared log, and the names of the daemons.
+/// Fresh reads: a request with `Settings-Fresh: true` waits until the daemon has the newest commits of all daemons that
+/// share its log. The test reports the end of the log in the role of the other daemons.
 @Suite(.ownThread)
 struct PeersTests {
-    /// The other daemons. They answer a question when the test calls `tell`.
+    /// The other daemons. The daemon under test asks them for the end of the log, and the test answers with
+    /// `reportEndOfLog`.
     private final class Others: Sendable {
-        private let asked = Mutex<[@Sendable (Cursor?) -> Void]>([])
+        private let questions = Mutex<[@Sendable (Cursor?) -> Void]>([])
 
-        func ask(_ completion: @escaping @Sendable (Cursor?) -> Void) { asked.withLock { $0.append(completion) } }
+        func ask(_ completion: @escaping @Sendable (Cursor?) -> Void) { questions.withLock { $0.append(completion) } }
 
-        var count: Int { asked.withLock { $0.count } }
+        var questionCount: Int { questions.withLock { $0.count } }
 
-        func tell(_ end: Cursor?) {
-            for completion in asked.withLock({ $0 }) { completion(end) }
+        /// Answers all questions; nil if the end of the log is unknown.
+        func reportEndOfLog(_ end: Cursor?) {
+            for completion in questions.withLock({ $0 }) { completion(end) }
         }
 
         var peers: Peers {
@@ -48,10 +51,10 @@ struct PeersTests {
         let server = try APIServer(peers: others.peers)
         let (reader, writer) = (try server.connect(), try server.connect())
         try reader.send(request("GET /v1/suites/app/keys/a", "Settings-Fresh: true"))
-        try eventually { others.count == 1 }
-        others.tell(try cursor(2))
+        try eventually { others.questionCount == 1 }
+        others.reportEndOfLog(try cursor(2))
         for value in 1...2 {
-            #expect(!reader.hasNews)
+            #expect(!reader.isReadable)
             try writer.send(request("PUT /v1/suites/app/keys/a", body: "\(value)"))
             #expect(try writer.readResponse().status < 300)
         }
@@ -65,9 +68,9 @@ struct PeersTests {
         let server = try APIServer(peers: others.peers)
         let client = try server.connect()
         try client.send(request("GET /v1/suites", "Settings-Fresh: true", "Settings-At-Least: e0.0"))
-        try eventually { others.count == 1 }
-        #expect(!client.hasNews)
-        others.tell(try cursor(0))
+        try eventually { others.questionCount == 1 }
+        #expect(!client.isReadable)
+        others.reportEndOfLog(try cursor(0))
         #expect(try client.readResponse().status == 200)
     }
 
@@ -77,14 +80,14 @@ struct PeersTests {
         let server = try APIServer(peers: others.peers)
         let client = try server.connect()
         try client.send(request("GET /v1/suites", "Settings-Fresh: true"))
-        try eventually { others.count == 1 }
-        others.tell(nil)
+        try eventually { others.questionCount == 1 }
+        others.reportEndOfLog(nil)
         let answer = try client.readResponse()
         #expect(answer.status == 503)
         #expect(try json(answer)["code"] == "behind")
         #expect(try json(answer)["cursor"] == "e0.0")
         // A late answer of the other daemons finds no waiting request.
-        others.tell(try cursor(0))
+        others.reportEndOfLog(try cursor(0))
         try client.send(request("GET /v1/cluster"))
         #expect(try json(client.readResponse()) == ["daemons": 3, "cursor": "e0.7"])
     }

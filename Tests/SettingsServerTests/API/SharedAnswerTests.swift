@@ -11,7 +11,7 @@ import Testing
 struct SharedAnswerTests {
     static let targets = ["?at=1", "/keys?at=1", "/history?key=a", "/diff?from=1"]
 
-    @Test("Callers with the same request for a past state share one answer", arguments: targets)
+    @Test("Requests with the same path and query for a past state share one rendered answer", arguments: targets)
     func shared(target: String) throws {
         let server = try APIServer()
         let first = try server.connect()
@@ -21,7 +21,7 @@ struct SharedAnswerTests {
         }
         let gate = DispatchSemaphore(value: 0)
         server.rendering.submit(WorkScheduler.Work { _ in gate.patientWait() })
-        // When the job runs, no job is queued.
+        // Waits until the job runs: a running job does not count as queued.
         try server.awaitWork(0)
         let paths = [target, target, "/diff?from=0"]
         let clients = try paths.map { path in
@@ -39,7 +39,7 @@ struct SharedAnswerTests {
     }
 
     @Test(
-        "An answer that waits for rendering retains no dropped commit, and shows the state at its rendering")
+        "An answer that waits for rendering does not retain evicted commits, and shows the state when it is rendered")
     func keepsNothing() throws {
         var limits = History.Limits()
         (limits.bytes, limits.suiteCommits) = (4 << 20, 0)

@@ -8,12 +8,13 @@ import Testing
 @testable import HTTPServer
 @testable import SettingsWeb
 
-/// Compares the index of topics with a plain list of watchers.
+/// Compares the index of topics with a plain list of watchers. A topic has all watchers with the same subject.
 @Suite(.ownThread)
 struct TopicIndexTests {
-    private struct Filed {
+    private struct IndexedWatcher {
         let ticket: Ticket
         let topic: Topic
+        /// The position of the watcher in the list of the topic.
         var position: Int
     }
 
@@ -27,9 +28,9 @@ struct TopicIndexTests {
         let prefixes = (0..<random.below(3)).map { _ in random.pick(Self.texts + [""]) }
         let filter = KeyFilter(keys: keys, prefixes: prefixes)
         let suites = try (0...random.below(2)).map { _ in try SuiteName(random.pick(Self.suites)) }
-        let families = (0..<random.below(3)).map { _ in random.pick(["", "a", "app", "n", "zzz"]) }
+        let suitePrefixes = (0..<random.below(3)).map { _ in random.pick(["", "a", "app", "n", "zzz"]) }
         return random.chance(oneIn: 2)
-            ? WatchSubject(suites[0], filter) : WatchSubject(suites, prefixes: families, filter)
+            ? WatchSubject(suites[0], filter) : WatchSubject(suites, prefixes: suitePrefixes, filter)
     }
 
     private func commit(_ random: inout SeededGenerator) throws -> Commit {
@@ -51,34 +52,34 @@ struct TopicIndexTests {
     func model(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         var index = TopicIndex(MemoryBudget(limit: 1 << 20))
-        var filed: [Filed] = []
+        var watchers: [IndexedWatcher] = []
         for number in 0..<600 {
-            if filed.isEmpty || random.chance(oneIn: number < 400 ? 3 : 8) == false {
+            if watchers.isEmpty || random.chance(oneIn: number < 400 ? 3 : 8) == false {
                 let ticket = Ticket(slot: UInt32(number), generation: 1, number: 1)
                 let (topic, position) = try index.add(ticket, try subject(&random))
-                filed.append(Filed(ticket: ticket, topic: topic, position: position))
+                watchers.append(IndexedWatcher(ticket: ticket, topic: topic, position: position))
             } else {
-                let gone = filed.remove(at: random.below(filed.count))
-                if let moved = index.remove(gone.topic, gone.position) {
-                    let position = try #require(filed.firstIndex { $0.ticket == moved })
-                    #expect(filed[position].topic === gone.topic)
-                    filed[position].position = gone.position
+                let removed = watchers.remove(at: random.below(watchers.count))
+                if let moved = index.remove(removed.topic, removed.position) {
+                    let position = try #require(watchers.firstIndex { $0.ticket == moved })
+                    #expect(watchers[position].topic === removed.topic)
+                    watchers[position].position = removed.position
                 }
             }
             let commit = try commit(&random)
             var found: [ObjectIdentifier: Topic] = [:]
             index.collectTopics(matching: 0..<commit.changes.count, of: commit, into: &found)
             let woken = found.values.flatMap(\.members)
-            let wanted = filed.filter { $0.topic.subject.matches(commit) }.map(\.ticket)
+            let wanted = watchers.filter { $0.topic.subject.matches(commit) }.map(\.ticket)
             #expect(woken.count == wanted.count && Set(woken) == Set(wanted), "seed \(seed), step \(number)")
         }
-        for position in filed.indices.reversed() {
-            let last = filed[position]
+        for position in watchers.indices.reversed() {
+            let last = watchers[position]
             if let moved = index.remove(last.topic, last.position) {
-                let other = try #require(filed.firstIndex { $0.ticket == moved })
-                filed[other].position = last.position
+                let other = try #require(watchers.firstIndex { $0.ticket == moved })
+                watchers[other].position = last.position
             }
-            filed.removeLast()
+            watchers.removeLast()
         }
         #expect(Array(index.allTopics).isEmpty)
     }

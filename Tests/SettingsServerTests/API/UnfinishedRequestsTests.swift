@@ -51,7 +51,7 @@ struct UnfinishedRequestsTests {
         #expect(requests.ids.isEmpty)
     }
 
-    @Test("The durations omit only requests that wait for an event")
+    @Test("Of two requests, only the request that waits for an event is left out of the metric of durations")
     func waits() {
         var requests = UnfinishedRequests()
         requests.insert(first, .serverOperation, from: current(first))

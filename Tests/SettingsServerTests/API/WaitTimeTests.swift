@@ -16,7 +16,8 @@ struct WaitTimeTests {
         "GET /v1/suites/app/observe\(query) HTTP/1.1\r\nHost: localhost\r\n\(fields)\r\n"
     }
 
-    private func served() throws -> APIServer {
+    /// A server with the setting `a` in the suite `app`.
+    private func serverWithSetting() throws -> APIServer {
         let server = try APIServer(clock: time.clock)
         let writer = try server.connect()
         #expect(try writer.exchange(LargeBodyTests.put("app/keys/a", "1")).status == 201)
@@ -33,12 +34,12 @@ struct WaitTimeTests {
     }
 
     @Test(
-        "A long wait ends in its last tenth, and a short wait at its end",
+        "A wait of ten seconds or more ends at a random time in its last tenth, and a shorter wait at its end",
         arguments: [
             (1, 1), (5, 5), (9, 9), (10, 9), (20, 18), (300, 270),
         ])
     func spread(seconds: UInt64, earliest: UInt64) throws {
-        let server = try served()
+        let server = try serverWithSetting()
         let clients = try (0..<40).map { _ in
             let client = try server.connect()
             try client.send(observe("?since=1&wait=\(seconds)"))
@@ -65,7 +66,7 @@ struct WaitTimeTests {
 
     @Test("A request without `wait` waits for 30 seconds")
     func usual() throws {
-        let server = try served()
+        let server = try serverWithSetting()
         let client = try server.connect()
         try client.send(observe("?since=1"))
         try server.awaitWatchers(1)
@@ -78,7 +79,7 @@ struct WaitTimeTests {
 
     @Test("A keep-alive advances the cursor of a stream of a missing suite")
     func missing() throws {
-        let server = try served()
+        let server = try serverWithSetting()
         let request = observe("", "Accept: text/event-stream\r\n").replacing("/app/", with: "/zz/")
         let stream = try EventStreamReader(server.connect(), Array(request.utf8))
         #expect(try stream.event()?.type == "missing")
@@ -91,9 +92,9 @@ struct WaitTimeTests {
         #expect(String(decoding: stream.received[length...], as: UTF8.self) == "id: e0.2\n\n")
     }
 
-    @Test("A stream without events gets its cursor every 15 seconds")
+    @Test("A stream without events gets its new cursor every 15 seconds")
     func keepAlive() throws {
-        let server = try served()
+        let server = try serverWithSetting()
         let client = try server.connect()
         let stream = try EventStreamReader(client, Array(observe("?key=a", "Accept: text/event-stream\r\n").utf8))
         #expect(try stream.event()?.type == "state")
@@ -105,7 +106,7 @@ struct WaitTimeTests {
             #expect(try writer.exchange(LargeBodyTests.put("app/keys/b", "\(round)")).status < 300)
             let length = stream.received.count
             advance(server, to: now + 14_900_000_000, from: &now)
-            #expect(!client.hasNews)
+            #expect(!client.isReadable)
             advance(server, to: now + 200_000_000, from: &now)
             try stream.read { $0.lastEventID == "e0.\(1 + round)" }
             #expect(String(decoding: stream.received[length...], as: UTF8.self) == "id: e0.\(1 + round)\n\n")
@@ -118,7 +119,7 @@ struct WaitTimeTests {
 
     @Test("An event postpones the next keep-alive")
     func silence() throws {
-        let server = try served()
+        let server = try serverWithSetting()
         let client = try server.connect()
         let stream = try EventStreamReader(client, Array(observe("", "Accept: text/event-stream\r\n").utf8))
         #expect(try stream.event()?.type == "state")
@@ -126,15 +127,15 @@ struct WaitTimeTests {
         var now: UInt64 = 0
         for round in 1...5 {
             advance(server, to: UInt64(round) * 14_000_000_000, from: &now)
-            #expect(!client.hasNews)
+            #expect(!client.isReadable)
             #expect(try writer.exchange(LargeBodyTests.put("app/keys/a", "\(round + 1)")).status == 200)
             #expect(try stream.event()?.type == "commit")
         }
     }
 
-    @Test("A keep-alive with a waiting event sends only the event")
+    @Test("If an event is ready when a keep-alive is due, the stream sends only the event")
     func eventInstead() throws {
-        let server = try served()
+        let server = try serverWithSetting()
         let stream = try EventStreamReader(
             server.connect(), Array(observe("?key=a", "Accept: text/event-stream\r\n").utf8))
         #expect(try stream.event()?.type == "state")
@@ -163,7 +164,7 @@ struct WaitTimeTests {
             ("?wait=20", "If-None-Match: *\r\n", 304), ("/observe?since=1&wait=20&key=zz", "", 200),
         ])
     func reading(path: String, fields: String, status: Int) throws {
-        let server = try served()
+        let server = try serverWithSetting()
         let client = try server.connect()
         try client.send("GET /v1/suites/app\(path) HTTP/1.1\r\nHost: localhost\r\n\(fields)\r\n")
         try server.awaitWatchers(1)

@@ -78,7 +78,7 @@ struct WorkSchedulerTests {
         #expect(!scheduler.isFull(for: client("a")))
     }
 
-    @Test("Work waits for memory, and later work does not use this memory")
+    @Test("Work waits for memory, and later work that needs less memory waits behind it")
     func memory() throws {
         let scheduler = scheduler()
         let other = budget.charge(300)
@@ -104,7 +104,7 @@ struct WorkSchedulerTests {
         #expect(log.wait(for: "b"))
     }
 
-    @Test("Work that exceeds the memory budget is refused at once, unless it must be done")
+    @Test("Work that exceeds the memory budget is refused at once, unless the work is mandatory")
     func tooLarge() {
         let scheduler = scheduler()
         let other = budget.charge(600)

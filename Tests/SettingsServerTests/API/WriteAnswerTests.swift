@@ -14,7 +14,7 @@ struct WriteAnswerTests {
         server = try APIServer(log: log)
         client = try server.connect()
         try client.send(LargeBodyTests.put("app/keys/a", "1"))
-        log.letGo()
+        log.releaseFlush()
         #expect(try client.readResponse().status == 201)
         log.awaitFlush()
     }
@@ -27,10 +27,10 @@ struct WriteAnswerTests {
         try other.send(LargeBodyTests.put("app/keys/a", "3"))
         // A read after the answer sees the durable commit.
         #expect(try server.connect().exchange(LargeBodyTests.get("app/keys/a?raw")).text == "1")
-        #expect(!client.hasNews && !other.hasNews)
-        log.letGo()
+        #expect(!client.isReadable && !other.isReadable)
+        log.releaseFlush()
         #expect(try client.readResponse().text.contains(#""value":2,"#))
-        log.letGo()
+        log.releaseFlush()
         let answer = try other.readResponse()
         #expect(answer.status == 200 && answer.text.contains(#""value":3,"#) && answer.text.contains(#""revision":3,"#))
     }
@@ -41,13 +41,13 @@ struct WriteAnswerTests {
     func failure(outcome: CommitLogError.Outcome) throws {
         log.failNext(outcome, .full)
         try client.send(LargeBodyTests.put("app/keys/a", "2"))
-        log.letGo()
+        log.releaseFlush()
         let refusal = try client.readResponse()
         #expect(refusal.status == (outcome == .unknown ? 503 : 507))
         #expect(!refusal.text.contains("value"))
         #expect(try client.exchange(LargeBodyTests.get("app/keys/a?raw")).text == "1")
         try client.send(LargeBodyTests.put("app/keys/a", "4"))
-        log.letGo()
+        log.releaseFlush()
         #expect(try client.readResponse().text.contains(#""value":4,"#))
     }
 }

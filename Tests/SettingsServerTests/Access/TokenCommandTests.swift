@@ -54,7 +54,7 @@ struct TokenCommandTests {
         #expect(try ask(daemon.port, text) == 401)
         daemon.process.signal(SIGTERM)
         let end = try daemon.process.end()
-        #expect(!end.errors.contains(text), "a token stands in the log")
+        #expect(!end.errors.contains(text), "the log contains the token")
     }
 
     private func list() throws -> [String: JSONValue] {
@@ -101,7 +101,7 @@ struct TokenCommandTests {
         (["create", "a", "--log", "debug"], 64, "does not apply to this command"),
     ]
 
-    @Test("An error of `token` is one line with a remedy", arguments: mistakes)
+    @Test("A wrong use of `settingsd token` prints an error with a remedy", arguments: mistakes)
     func mistake(words: [String], code: Int32, hint: String) throws {
         let end = try ChildProcess.run(["token"] + words + ["--access.tokens", file, "--data", data])
         #expect(end.code == code, "\(end.errors)")
@@ -109,7 +109,7 @@ struct TokenCommandTests {
         #expect(end.output == "")
     }
 
-    @Test("Without a token file, `token` says how to name a file")
+    @Test("Without the option of the token file, `settingsd token` names the option")
     func unnamed() throws {
         #expect(try ChildProcess.run(["token", "list"]).errors.contains("--access.tokens FILE"))
     }

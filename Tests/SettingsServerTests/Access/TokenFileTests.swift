@@ -90,7 +90,7 @@ struct TokenFileTests {
         #expect { try TokenFile(at: path, acceptsAnyOwnerForRoot: true) } throws: { "\($0)".contains("chmod 600") }
     }
 
-    @Test("A token file of more than 4 MiB is refused unread, and so is a change that would exceed 4 MiB")
+    @Test("A token file of more than 4 MiB is not read, and a change that would exceed 4 MiB is refused")
     func length() throws {
         _ = try create("a")
         let grants = try (0..<4096).map { try Grant("\(String(repeating: "a", count: 60))\($0):read") }
@@ -129,7 +129,7 @@ struct TokenFileTests {
     }
 
     @Test(
-        "If the directory's owner replaces the draft by a link, the command of root changes no other file",
+        "If the directory's owner replaces the temporary file by a link, the command of root changes no other file",
         .enabled(if: getuid() == 0))
     func exchangedDraft() throws {
         let victim = try directory.file("victim", "of root")
@@ -194,7 +194,7 @@ struct TokenFileTests {
         #expect(owner == 1, "a command of root leaves the file to its owner")
     }
 
-    @Test("An abandoned draft is replaced, and the draft of a running command is kept")
+    @Test("The temporary file of a killed command is replaced, and the temporary file of a running command is kept")
     func leftover() throws {
         _ = try directory.file("tokens.json.new", "{")
         #expect(chmod(path + ".new", 0o666) == 0)

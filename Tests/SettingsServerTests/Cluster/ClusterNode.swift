@@ -18,10 +18,10 @@ final class ClusterNode: Sendable {
     /// - Parameters:
     ///   - directory: the directory for the local copy of the state.
     ///   - patience: the maximum duration of a write in seconds.
-    ///   - said: receives the messages of the log.
+    ///   - messages: receives the messages of the log.
     init(
         _ endpoints: [String], in directory: TemporaryDirectory, patience: UInt64 = 10,
-        said: EventLog? = nil, _ adapt: (inout EtcdLog.Options) -> Void = { _ in }
+        messages: EventLog? = nil, _ adapt: (inout EtcdLog.Options) -> Void = { _ in }
     ) throws {
         var etcd = EtcdOptions()
         etcd.endpoints = endpoints.compactMap { EtcdEndpoint($0) }
@@ -31,7 +31,7 @@ final class ClusterNode: Sendable {
         self.directory = directory
         let (state, log) = try EtcdLog.open(
             DataDirectory(directory.path), options: options, limits: History.Limits(),
-            log: Log(level: .info, clock: { Timestamp(milliseconds: 1000) }, write: { said?.add($0) }),
+            log: Log(level: .info, clock: { Timestamp(milliseconds: 1000) }, write: { messages?.add($0) }),
             clock: MonotonicClock.system.now)
         var limits = WriteLimits()
         limits.queueTimeout = patience * 1_000_000_000
@@ -48,14 +48,14 @@ final class ClusterNode: Sendable {
         }
     }
 
-    /// Makes a write, and waits for its result.
+    /// Sends a write to the store, and waits for its result.
     func write(
         _ action: Transaction.Operation.Action, to key: String, guards: [WriteGuard] = [],
         as requestKey: String? = nil
     ) throws -> WriteResult {
         let replies = CollectedResults()
-        let now = try submit(action, to: key, guards: guards, as: requestKey, replies)
-        return try #require(now ?? replies.wait(for: 1)[1])
+        let immediateResult = try submit(action, to: key, guards: guards, as: requestKey, replies)
+        return try #require(immediateResult ?? replies.wait(for: 1)[1])
     }
 
     /// Queues a write. Returns its result if the store refuses it at once.
@@ -80,7 +80,7 @@ final class ClusterNode: Sendable {
         done.patientWait()
     }
 
-    /// A text that requests to etcd contain if and only if they write.
+    /// A text that a request to etcd contains if and only if the request writes.
     static let put = #""success":[{"request_put""#
 
     /// The stored value of a key in the published state of this daemon.

@@ -3,6 +3,7 @@ import Testing
 
 @testable import SettingsCluster
 
+/// The encoding of calls as JSON, which etcd's HTTP gateway accepts, and the decoding of its answers.
 @Suite
 struct EtcdCallTests {
     private func body(_ write: (inout JSONWriter) -> Void) -> String {
@@ -37,7 +38,7 @@ struct EtcdCallTests {
             success: [.put("k", Array("v".utf8)), .put("l", [], lease: 77), .delete("a"), .delete("a", to: "b")],
             failure: [
                 .range(EtcdRange(key: "k")), .range(EtcdRange(key: "a", end: "b", limit: 16)),
-                .range(EtcdRange(key: "a", end: "b", hasKeysOnly: true)),
+                .range(EtcdRange(key: "a", end: "b", omitsValues: true)),
             ])
         let expected =
             #"{"compare":[{"key":"aGVhZA==","result":"EQUAL","target":"VALUE","value":"MQ=="},"#
@@ -63,7 +64,7 @@ struct EtcdCallTests {
 
     private let read = EtcdTransaction(success: [.range(EtcdRange(key: "a")), .range(EtcdRange(key: "b"))])
 
-    @Test("An answer with omitted zeros is decoded")
+    @Test("An answer that omits members with empty values is decoded")
     func answer() throws {
         let json = try JSONValue(
             parsing: #"""
@@ -78,7 +79,7 @@ struct EtcdCallTests {
     }
 
     @Test(
-        "An answer of another form is refused",
+        "An answer without the expected members is refused",
         arguments: [
             #"{}"#, #"{"header":{"cluster_id":"1"},"succeeded":true}"#,
             #"{"header":{"cluster_id":"1","revision":"9"},"succeeded":true,"responses":[{"response_range":{}},{"response_range":{}}]}"#,

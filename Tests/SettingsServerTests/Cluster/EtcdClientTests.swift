@@ -5,7 +5,7 @@ import Testing
 
 @testable import SettingsCluster
 
-/// The client with a member of etcd from the Debian package.
+/// The daemon's client of etcd, with members of etcd from the Debian package.
 @Suite(.ownThread)
 struct EtcdClientTests {
     private static func client(_ endpoints: [String]) -> EtcdClient {
@@ -14,7 +14,7 @@ struct EtcdClientTests {
         return EtcdClient(options)
     }
 
-    private func soon() -> ContinuousClock.Instant { .now + .seconds(Deadline.patience) }
+    private func deadline() -> ContinuousClock.Instant { .now + .seconds(Deadline.patience) }
 
     private let bytes: [UInt8] = (0...255).map { $0 }
 
@@ -25,20 +25,20 @@ struct EtcdClientTests {
         let first = EtcdTransaction(
             conditions: [EtcdTransaction.Condition(key: "k")], success: [.put("k", bytes)],
             failure: [.range(EtcdRange(key: "k")), .range(EtcdRange(key: "x", end: "z"))])
-        #expect(try client.call(first, by: soon()).hasSucceeded)
-        let second = try client.call(first, by: soon())
+        #expect(try client.call(first, by: deadline()).hasSucceeded)
+        let second = try client.call(first, by: deadline())
         #expect(!second.hasSucceeded)
         #expect(second.ranges == [[EtcdPair(key: "k", value: bytes)], []])
 
         let third = EtcdTransaction(
             conditions: [EtcdTransaction.Condition(key: "k", value: bytes)],
             success: [.put("x1", [1]), .put("x2", []), .delete("k")])
-        #expect(try client.call(third, by: soon()).hasSucceeded)
-        #expect(try !client.call(third, by: soon()).hasSucceeded)
-        let rest = try client.call(first, by: soon())
-        #expect(rest.hasSucceeded, "the key is gone")
+        #expect(try client.call(third, by: deadline()).hasSucceeded)
+        #expect(try !client.call(third, by: deadline()).hasSucceeded)
+        let rest = try client.call(first, by: deadline())
+        #expect(rest.hasSucceeded, "the third transaction deleted the key")
         let range = EtcdRange(key: "x", end: "z", limit: 2)
-        let all = try client.call(EtcdTransaction(success: [.range(range)]), by: soon())
+        let all = try client.call(EtcdTransaction(success: [.range(range)]), by: deadline())
         #expect(all.ranges == [[EtcdPair(key: "x1", value: [1]), EtcdPair(key: "x2", value: [])]])
     }
 
@@ -47,29 +47,31 @@ struct EtcdClientTests {
         let etcd = try EtcdCluster()
         var client = Self.client(etcd.endpoints)
         let large = [UInt8](repeating: 7, count: LogKeys.partSize)
-        _ = try client.call(EtcdTransaction(success: [.put("k", large)]), by: soon())
+        _ = try client.call(EtcdTransaction(success: [.put("k", large)]), by: deadline())
         let read = EtcdTransaction(success: [.range(EtcdRange(key: "k"))])
-        #expect(try client.call(read, by: soon()).ranges[0].first?.value == large)
+        #expect(try client.call(read, by: deadline()).ranges[0].first?.value == large)
         let refusal = #expect(throws: EtcdError.self) {
-            _ = try client.call(EtcdTransaction(success: [.put("k", large + large)]), by: soon())
+            _ = try client.call(EtcdTransaction(success: [.put("k", large + large)]), by: deadline())
         }
         #expect(refusal?.outcome == .noEffect)
-        #expect(try client.call(read, by: soon()).ranges[0].first?.value == large, "the connection goes on")
+        #expect(
+            try client.call(read, by: deadline()).ranges[0].first?.value == large,
+            "the client can still use the connection")
     }
 
     @Test("A watch returns all values from a revision on, in order and of any size")
     func watch() throws {
         let etcd = try EtcdCluster()
         var client = Self.client(etcd.endpoints)
-        let revision = try client.call(EtcdTransaction(success: [.put("a/0", [0])]), by: soon()).header.revision
-        var watch = try client.watch(EtcdWatchRequest(key: "a/", end: "a0", revision: revision + 1), by: soon())
+        let revision = try client.call(EtcdTransaction(success: [.put("a/0", [0])]), by: deadline()).header.revision
+        var watch = try client.watch(EtcdWatchRequest(key: "a/", end: "a0", revision: revision + 1), by: deadline())
         let values: [[UInt8]] = [[1], .init(repeating: 2, count: LogKeys.partSize), [], [3, 10, 4]]
         for (number, value) in values.enumerated() {
-            _ = try client.call(EtcdTransaction(success: [.put("a/\(number)", value), .put("b", [])]), by: soon())
+            _ = try client.call(EtcdTransaction(success: [.put("a/\(number)", value), .put("b", [])]), by: deadline())
         }
         var found: [[UInt8]] = []
         while found.count < values.count {
-            for message in try watch.next(by: soon(), waker: -1) {
+            for message in try watch.next(by: deadline(), waker: -1) {
                 guard case .puts(let pairs) = message else { continue }
                 found += pairs.map(\.value)
             }
@@ -78,7 +80,7 @@ struct EtcdClientTests {
         #expect(found == values)
     }
 
-    @Test("A call tries another member if a member is away, and has no effect if no member accepts it")
+    @Test("A call tries another member if a member does not run, and has no effect if no member runs")
     func members() throws {
         let etcd = try EtcdCluster()
         // After the kill, no program listens on the port of the member.
@@ -87,7 +89,7 @@ struct EtcdClientTests {
         let put = EtcdTransaction(success: [.put("k", [1])])
         for _ in 0..<8 {
             var client = Self.client(away.endpoints + etcd.endpoints)
-            #expect(try client.call(put, by: soon()).hasSucceeded)
+            #expect(try client.call(put, by: deadline()).hasSucceeded)
         }
         var client = Self.client(away.endpoints)
         let error = #expect(throws: EtcdError.self) {
@@ -97,7 +99,7 @@ struct EtcdClientTests {
         #expect(error?.cause == .memberFailed)
     }
 
-    @Test("The client finds the leading member, and its successor after it ends")
+    @Test("The client finds the leading member, and after the end of this member the next leading member")
     func leaders() throws {
         let etcd = try EtcdCluster(members: 3)
         var client = Self.client(etcd.endpoints)
@@ -109,15 +111,17 @@ struct EtcdClientTests {
                 return leader != nil
             }
             let found = try #require(leader)
-            #expect(client.findLeader(in: found.term + 1000) == nil, "a member that led in an earlier term is none")
+            #expect(
+                client.findLeader(in: found.term + 1000) == nil,
+                "a member that led in an earlier term is not the leader")
             client.prefer(found)
-            #expect(try client.call(EtcdLeadership(), by: soon()).term >= found.term)
+            #expect(try client.call(EtcdLeadership(), by: deadline()).term >= found.term)
             let isElsewhere = client.prefer(found)
-            #expect(!isElsewhere, "once each time that it was found")
+            #expect(!isElsewhere, "a second call with the same leader must have no effect")
             term = found.term + 1
             try etcd.kill(try #require(etcd.endpoints.firstIndex(of: found.endpoint.description)))
             // Two members are left. The answer of one member is sufficient.
-            #expect(throws: Never.self) { try client.call(EtcdLeadership(), isRepeatable: true, by: soon()) }
+            #expect(throws: Never.self) { try client.call(EtcdLeadership(), isRepeatable: true, by: deadline()) }
         }
     }
 
@@ -126,7 +130,7 @@ struct EtcdClientTests {
         let etcd = try EtcdCluster()
         var client = Self.client(etcd.endpoints)
         let put = EtcdTransaction(success: [.put("k", [1])])
-        _ = try client.call(put, by: soon())
+        _ = try client.call(put, by: deadline())
         etcd.signal(0, SIGSTOP)
         defer { etcd.signal(0, SIGCONT) }
         let error = #expect(throws: EtcdError.self) {

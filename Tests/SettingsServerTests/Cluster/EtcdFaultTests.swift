@@ -14,12 +14,12 @@ import Testing
 struct EtcdFaultTests {
     /// One writer for each daemon. A writer writes one key after another, and records the outcome of each write.
     private final class Writers: Sendable {
-        enum Fate: Equatable {
+        enum Outcome: Equatable {
             case acknowledged, refused, unknown
         }
 
         private let nodes: [ClusterNode]
-        private let fates = Mutex<[String: Fate]>([:])
+        private let outcomes = Mutex<[String: Outcome]>([:])
         /// The daemon number, the start and the end of each acknowledged write.
         private let times = Mutex<[(daemon: Int, start: ContinuousClock.Instant, end: ContinuousClock.Instant)]>([])
         private let isOver = Atomic(false)
@@ -41,8 +41,9 @@ struct EtcdFaultTests {
                     let start = ContinuousClock.now
                     let problem = try nodes[number].write(.set(.integer(Int64(round))), to: key).problem
                     if problem == nil { times.withLock { $0.append((number, start, .now)) } }
-                    let fate: Fate = problem == nil ? .acknowledged : problem?.outcome == .unknown ? .unknown : .refused
-                    fates.withLock { $0[key] = fate }
+                    let outcome: Outcome =
+                        problem == nil ? .acknowledged : problem?.outcome == .unknown ? .unknown : .refused
+                    outcomes.withLock { $0[key] = outcome }
                 } catch {
                     Issue.record("\(error)")
                     return
@@ -51,11 +52,11 @@ struct EtcdFaultTests {
         }
 
         private func acknowledged(by number: Int) -> Int {
-            fates.withLock { $0.count { $0.key.hasPrefix("\(number)-") && $0.value == .acknowledged } }
+            outcomes.withLock { $0.count { $0.key.hasPrefix("\(number)-") && $0.value == .acknowledged } }
         }
 
-        /// Waits until every daemon has acknowledged further writes.
-        func progress() throws {
+        /// Waits until every daemon has acknowledged three more writes.
+        func awaitProgress() throws {
             let before = nodes.indices.map { acknowledged(by: $0) }
             for number in nodes.indices { try eventually { acknowledged(by: number) >= before[number] + 3 } }
         }
@@ -73,10 +74,10 @@ struct EtcdFaultTests {
             return zip(ends, ends.dropFirst()).map { $1 - $0 }.max() ?? .zero
         }
 
-        /// Waits until a daemon fails to acknowledge a write.
-        func failure() throws {
-            let before = fates.withLock { $0.values.count { $0 != .acknowledged } }
-            try eventually { fates.withLock { $0.values.count { $0 != .acknowledged } } > before }
+        /// Waits until a daemon does not acknowledge a write.
+        func awaitFailure() throws {
+            let before = outcomes.withLock { $0.values.count { $0 != .acknowledged } }
+            try eventually { outcomes.withLock { $0.values.count { $0 != .acknowledged } } > before }
         }
 
         /// Stops the writers, and compares the state of every daemon with the acknowledged writes.
@@ -89,9 +90,9 @@ struct EtcdFaultTests {
             for node in nodes { try eventually { node.store.state.revision == end } }
             for node in nodes { #expect(node.description == nodes[0].description) }
             let app = try #require(nodes[0].store.state.suite(try SuiteName("app")))
-            for (key, fate) in fates.withLock({ $0 }) where fate != .unknown {
-                let isThere = app.record(try KeyName(key)).stored != nil
-                #expect(isThere == (fate == .acknowledged), "\(key) was \(fate)")
+            for (key, outcome) in outcomes.withLock({ $0 }) where outcome != .unknown {
+                let isStored = app.record(try KeyName(key)).stored != nil
+                #expect(isStored == (outcome == .acknowledged), "the write of \(key) was \(outcome)")
             }
             let revisions = nodes[0].store.state.history.all.map(\.revision)
             #expect(revisions == revisions.sorted() && Set(revisions).count == revisions.count)
@@ -105,32 +106,32 @@ struct EtcdFaultTests {
             try ClusterNode(etcd.endpoints, in: TemporaryDirectory()) { $0.flushTimeout = .seconds(2) }
         }
         let writers = Writers(nodes)
-        try writers.progress()
+        try writers.awaitProgress()
         for member in 0..<3 {
             try etcd.kill(member)
-            try writers.progress()
+            try writers.awaitProgress()
             try etcd.start(member)
-            try writers.progress()
+            try writers.awaitProgress()
         }
         etcd.signal(0, SIGSTOP)
-        try writers.progress()
+        try writers.awaitProgress()
         etcd.signal(0, SIGCONT)
         try etcd.kill(1)
         try etcd.kill(2)
-        try writers.failure()
+        try writers.awaitFailure()
         try etcd.start(1)
         try etcd.start(2)
-        try writers.progress()
+        try writers.awaitProgress()
         try writers.check()
     }
 
-    @Test("A daemon finds the leading member, and its successor after it ends")
+    @Test("A daemon finds the leading member, and after the end of this member the next leading member")
     func leaders() throws {
         let etcd = try EtcdCluster(members: 3)
-        let said = EventLog()
-        let node = try ClusterNode(etcd.endpoints, in: TemporaryDirectory(), said: said)
+        let messages = EventLog()
+        let node = try ClusterNode(etcd.endpoints, in: TemporaryDirectory(), messages: messages)
         func leader() -> Int? {
-            let line = said.all.last { $0.contains("leads etcd") }
+            let line = messages.all.last { $0.contains("leads etcd") }
             return etcd.endpoints.firstIndex { line?.contains($0) ?? false }
         }
         try eventually { leader() != nil }
@@ -141,7 +142,7 @@ struct EtcdFaultTests {
         #expect(try node.write(.set(2), to: "a").problem == nil)
     }
 
-    @Test("A write whose answers are lost is decided by the watch")
+    @Test("If etcd's answers to a write are lost, the daemon learns the outcome from its watch of the log")
     func lostAnswers() throws {
         let etcd = try EtcdCluster()
         let proxy = try TCPProxy(to: etcd.ports[0])
@@ -161,14 +162,14 @@ struct EtcdFaultTests {
         let etcd = try EtcdCluster()
         let proxy = try TCPProxy(to: etcd.ports[0])
         defer { proxy.stop() }
-        let behind = try ClusterNode(["http://127.0.0.1:\(proxy.port)"], in: TemporaryDirectory())
+        let proxied = try ClusterNode(["http://127.0.0.1:\(proxy.port)"], in: TemporaryDirectory())
         let direct = try ClusterNode(etcd.endpoints, in: TemporaryDirectory())
-        let writers = Writers([behind, direct])
-        try writers.progress()
+        let writers = Writers([proxied, direct])
+        try writers.awaitProgress()
         proxy.set(.delaying(milliseconds: 100))
-        try writers.progress()
+        try writers.awaitProgress()
         proxy.set(.passing)
-        try writers.progress()
+        try writers.awaitProgress()
         try writers.check()
     }
 
@@ -177,39 +178,39 @@ struct EtcdFaultTests {
         let etcd = try EtcdCluster()
         let proxy = try TCPProxy(to: etcd.ports[0])
         defer { proxy.stop() }
-        let behind = try ClusterNode(["http://127.0.0.1:\(proxy.port)"], in: TemporaryDirectory())
+        let proxied = try ClusterNode(["http://127.0.0.1:\(proxy.port)"], in: TemporaryDirectory())
         let (one, other) = (
             try ClusterNode(etcd.endpoints, in: TemporaryDirectory()),
             try ClusterNode(etcd.endpoints, in: TemporaryDirectory())
         )
-        let writers = Writers([behind, one, other, one, other])
-        try writers.progress()
+        let writers = Writers([proxied, one, other, one, other])
+        try writers.awaitProgress()
         let start = ContinuousClock.now
         proxy.set(.delaying(milliseconds: 100))
-        try writers.progress()
+        try writers.awaitProgress()
         let (gap, write) = (writers.longestGapOfOthers(after: start), writers.slowestWrite(of: 0, after: start))
-        #expect(gap * 2 < write, "nothing for \(gap), the slow write took \(write)")
+        #expect(gap * 2 < write, "the other daemons acknowledged no write for \(gap); the slow write took \(write)")
         proxy.set(.passing)
         try writers.check()
     }
 
-    @Test("A connection to etcd that loses answers or breaks repeats no write")
+    @Test("If a connection to etcd loses answers or breaks, no write takes effect twice")
     func ways() throws {
         let etcd = try EtcdCluster()
         let proxy = try TCPProxy(to: etcd.ports[0])
         defer { proxy.stop() }
-        let behind = try ClusterNode(["http://127.0.0.1:\(proxy.port)"], in: TemporaryDirectory()) {
+        let proxied = try ClusterNode(["http://127.0.0.1:\(proxy.port)"], in: TemporaryDirectory()) {
             $0.flushTimeout = .milliseconds(500)
         }
         let direct = try ClusterNode(etcd.endpoints, in: TemporaryDirectory())
-        let writers = Writers([behind, direct])
+        let writers = Writers([proxied, direct])
         for mode in [TCPProxy.Mode.losingAnswers, .cut, .losingAnswers] {
-            try writers.progress()
+            try writers.awaitProgress()
             proxy.set(mode)
-            try writers.failure()
+            try writers.awaitFailure()
             proxy.set(.passing)
         }
-        try writers.progress()
+        try writers.awaitProgress()
         try writers.check()
     }
 }

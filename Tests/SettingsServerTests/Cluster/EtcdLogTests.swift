@@ -29,8 +29,8 @@ struct EtcdLogTests {
         try ClusterNode(etcd.endpoints, in: directories[number], adapt)
     }
 
-    /// Makes a daemon with a short time limit for writes, which knows the value 1 of `a`. Another daemon has written
-    /// this value, because the short limit may be too short for any write on a busy machine.
+    /// Makes a daemon with a time limit of 300 ms for a flush, whose state has the value 1 of `a`. Another daemon has
+    /// written this value, because on a busy machine no write may succeed within the limit.
     private func hastyNode(patience: UInt64 = 10) throws -> ClusterNode {
         #expect(try node(2).write(.set(1), to: "a").problem == nil)
         let node = try ClusterNode(etcd.endpoints, in: directories[0], patience: patience) {
@@ -46,7 +46,7 @@ struct EtcdLogTests {
         return EtcdClient(options)
     }
 
-    private func soon() -> ContinuousClock.Instant { .now + .seconds(Deadline.patience) }
+    private func deadline() -> ContinuousClock.Instant { .now + .seconds(Deadline.patience) }
 
     @Test("Concurrent daemons end with the same state, which contains each acknowledged write once")
     func atOnce() throws {
@@ -70,17 +70,19 @@ struct EtcdLogTests {
         #expect(nodes[0].description == nodes[2].description)
     }
 
-    @Test("A write is decided on the newest state of another daemon")
+    @Test("A daemon decides a write on the newest commits of another daemon")
     func decidedAnew() throws {
         let (one, other) = (try node(0), try node(1))
         #expect(try one.write(.set(1), to: "a").problem == nil)
         #expect(try other.write(.set(2), to: "a", guards: [.isAbsent]).problem?.code == .preconditionFailed)
         #expect(try other.write(.set(1), to: "a").setting?.changed == false)
         #expect(try one.write(.set(2), to: "a", as: "k1").setting?.changed == true)
-        #expect(try other.write(.set(1), to: "a", as: "k2").setting?.changed == true, "it is 2 by now")
+        #expect(
+            try other.write(.set(1), to: "a", as: "k2").setting?.changed == true, "the other daemon has set the value 2"
+        )
         #expect(try one.write(.set(1), to: "a", guards: [.exists]).setting?.changed == false)
         let again = try other.write(.set(2), to: "a", as: "k1")
-        #expect(again.setting?.revision == Revision(2), "the first answer again: \(again)")
+        #expect(again.setting?.revision == Revision(2), "the repeated request must get the first answer: \(again)")
         try eventually { one.store.state.cursor == other.store.state.cursor }
         #expect(one.description == other.description)
     }
@@ -115,11 +117,12 @@ struct EtcdLogTests {
         try etcd.kill(0)
         let stale = try node(0)
         #expect(stale.description == second.description)
-        #expect(stale.log.staleness != nil && stale.log.health != nil, "from the start on")
+        #expect(stale.log.staleness != nil, "the daemon must report the outage since its start")
+        #expect(stale.log.writeFailureReason != nil, "the daemon must report the outage since its start")
         #expect(try stale.write(.set(3), to: "a").problem?.outcome == .notDone)
         try etcd.start(0)
         try eventually { try stale.write(.set(4), to: "a").problem == nil }
-        try eventually { stale.log.staleness == nil && stale.log.health == nil }
+        try eventually { stale.log.staleness == nil && stale.log.writeFailureReason == nil }
         try eventually { try second.value("a") == 4 }
     }
 
@@ -151,7 +154,7 @@ struct EtcdLogTests {
         #expect(try one.write(.change(.add(.integer(1))), to: "a", as: "k").problem?.outcome == .unknown)
         let replies = CollectedResults()
         #expect(try one.submit(.change(.add(.integer(1))), to: "a", as: "k", replies) == nil)
-        #expect(try one.write(.set(3), to: "b").problem?.outcome == .notDone, "it has another key")
+        #expect(try one.write(.set(3), to: "b").problem?.outcome == .notDone, "the write has another request key")
         #expect(replies.order.isEmpty)
         etcd.signal(0, SIGCONT)
         try eventually {
@@ -163,7 +166,7 @@ struct EtcdLogTests {
         #expect(try one.value("a") == 2)
         etcd.signal(0, SIGSTOP)
         let again = try one.write(.change(.add(.integer(1))), to: "a", as: "k")
-        #expect(again.setting?.revision == Revision(2), "what is known needs no etcd: \(again)")
+        #expect(again.setting?.revision == Revision(2), "the daemon must answer a known outcome without etcd: \(again)")
         etcd.signal(0, SIGCONT)
     }
 
@@ -183,20 +186,20 @@ struct EtcdLogTests {
         #expect(problem.code == .storageFailed && problem.outcome == .unknown, "\(problem)")
     }
 
-    @Test("A log that was restored to an earlier end continues in a new epoch")
+    @Test("A log in etcd that was restored to an earlier state continues in a new epoch")
     func restored() throws {
         let (one, other) = (try node(0), try node(1))
         #expect(try one.write(.set(1), to: "a").problem == nil)
         var client = makeClient()
         let read = EtcdTransaction(success: [.range(EtcdRange(key: keys.head))])
-        let head = try #require(try client.call(read, by: soon()).ranges[0].first?.value)
+        let head = try #require(try client.call(read, by: deadline()).ranges[0].first?.value)
         for value in 2...5 { #expect(try one.write(.set(.integer(Int64(value))), to: "a").problem == nil) }
         try eventually { try other.value("a") == 5 }
         let (epoch, revision) = (one.store.state.epoch, one.store.state.revision)
         let restore = EtcdTransaction(success: [
             .put(keys.head, head), .delete(keys.batch(try LogHead(head).batch + 1), to: keys.batchesEnd),
         ])
-        _ = try client.call(restore, by: soon())
+        _ = try client.call(restore, by: deadline())
         try eventually { one.store.state.epoch != epoch && other.store.state.epoch == one.store.state.epoch }
         #expect(one.store.state.revision.number >= revision.number + 1_000_000_000)
         #expect(try one.value("a") == 1)
@@ -210,7 +213,7 @@ struct EtcdLogTests {
         let one = try node(0) { $0.snapshotLogBytes = 2000 }
         var client = makeClient()
         let read = EtcdTransaction(success: [
-            .range(EtcdRange(key: keys.batch(LogHead.firstBatch), end: keys.batchesEnd, limit: 1, hasKeysOnly: true))
+            .range(EtcdRange(key: keys.batch(LogHead.firstBatch), end: keys.batchesEnd, limit: 1, omitsValues: true))
         ])
         var value: Int64 = 0
         #expect(try one.write(.set(0), to: "a").problem == nil)
@@ -221,7 +224,7 @@ struct EtcdLogTests {
             value += 1
             #expect(try one.write(.set(.integer(value)), to: "a").problem == nil)
             one.store.performMaintenance()
-            return try client.call(read, by: soon()).ranges[0].first?.key != keys.batch(LogHead.firstBatch)
+            return try client.call(read, by: deadline()).ranges[0].first?.key != keys.batch(LogHead.firstBatch)
         }
         let other = try node(1)
         #expect(try other.value("a") == .integer(value))
@@ -258,15 +261,15 @@ struct EtcdLogTests {
         var client = makeClient()
         var (lastBatch, epochs) = (LogHead.firstBatch - 1, 0)
         while true {
-            let found = try client.readLog(after: lastBatch, self.keys, by: soon())
+            let found = try client.readLog(after: lastBatch, self.keys, by: deadline())
             epochs += found.entries.count { $0.head.beginsEpoch }
             guard let last = found.entries.last else { break }
             lastBatch = last.head.batch
         }
-        #expect(epochs == 2, "the first, and one more, whichever daemon began it")
+        #expect(epochs == 2, "the log must have its first epoch, and one new epoch that any of the daemons began")
     }
 
-    @Test("A damaged copy is set aside, and the state is read from etcd")
+    @Test("A damaged local copy is set aside, and the daemon reads the state from etcd")
     func damagedCopies() throws {
         var last: ClusterNode? = try node(0)
         #expect(try last?.write(.set(1), to: "a").problem == nil)
@@ -282,10 +285,10 @@ struct EtcdLogTests {
             #expect(try LogCache.check(DataDirectory(path))?.isSound == true)
             try bytes.write(to: url)
             #expect(try LogCache.check(DataDirectory(path))?.isSound == false)
-            let said = EventLog()
-            last = try ClusterNode(etcd.endpoints, in: directories[0], said: said)
+            let messages = EventLog()
+            last = try ClusterNode(etcd.endpoints, in: directories[0], messages: messages)
             #expect(last?.description == before)
-            #expect(said.all.contains { $0.contains("set aside") }, "\(said.all)")
+            #expect(messages.all.contains { $0.contains("set aside") }, "\(messages.all)")
             #expect(try last?.write(.set(1), to: "a").problem == nil)
             last = nil
             #expect(try FileManager.default.contentsOfDirectory(atPath: path).count > names.count)

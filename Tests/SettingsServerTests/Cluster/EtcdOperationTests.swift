@@ -11,7 +11,8 @@ import Testing
 /// Operations that an administrator performs on etcd while a daemon uses it.
 @Suite(.ownThread)
 struct EtcdOperationTests {
-    private func done(_ etcd: EtcdCluster, _ path: String, _ body: String) throws {
+    /// Calls etcd, and requires the status 200.
+    private func requireSuccess(_ etcd: EtcdCluster, _ path: String, _ body: String) throws {
         let answer = try etcd.call(path, body)
         try #require(answer.status == 200, "\(path): \(answer.text)")
     }
@@ -24,12 +25,12 @@ struct EtcdOperationTests {
         let permission = #"{"permType":"READWRITE","key":"c2V0dGluZ3NkLw==","range_end":"c2V0dGluZ3NkMA=="}"#
         try etcd.awaitStart()
         for name in ["root", "daemon"] {
-            try done(etcd, "auth/user/add", #"{"name":"\#(name)","password":"pass:word"}"#)
-            try done(etcd, "auth/role/add", #"{"name":"\#(name)"}"#)
-            try done(etcd, "auth/user/grant", #"{"user":"\#(name)","role":"\#(name)"}"#)
+            try requireSuccess(etcd, "auth/user/add", #"{"name":"\#(name)","password":"pass:word"}"#)
+            try requireSuccess(etcd, "auth/role/add", #"{"name":"\#(name)"}"#)
+            try requireSuccess(etcd, "auth/user/grant", #"{"user":"\#(name)","role":"\#(name)"}"#)
         }
-        try done(etcd, "auth/role/grant", #"{"name":"daemon","perm":\#(permission)}"#)
-        try done(etcd, "auth/enable", "{}")
+        try requireSuccess(etcd, "auth/role/grant", #"{"name":"daemon","perm":\#(permission)}"#)
+        try requireSuccess(etcd, "auth/enable", "{}")
         let file = try directory.file("password", "daemon:pass:word\n")
         #expect(chmod(file, 0o600) == 0)
         let node = try ClusterNode(etcd.endpoints, in: TemporaryDirectory()) { $0.etcd.passwordFile = file }
@@ -37,7 +38,7 @@ struct EtcdOperationTests {
         try etcd.kill(0)
         try etcd.start(0)
         try eventually { try node.write(.set(2), to: "a").problem == nil }
-        try eventually { node.log.health == nil && node.log.staleness == nil }
+        try eventually { node.log.writeFailureReason == nil && node.log.staleness == nil }
     }
 
     @Test("Without space in etcd, writes return 507 and have no effect, and reads continue")
@@ -54,30 +55,31 @@ struct EtcdOperationTests {
         }
         #expect(problem?.code == .insufficientStorage && problem?.outcome == .notDone, "\(String(describing: problem))")
         #expect(try node.value("a")?.string?.hasPrefix("\(last - 1)x") ?? false)
-        // A refused condition only reads etcd. Reads and lease renewals succeed without space, so their success must not
-        // end the refusal of writes.
+        // A write with a false condition only reads etcd. Reads and lease renewals succeed without space, so their
+        // success must not end the refusal of writes.
         #expect(try node.write(.set(.string("small")), to: "b", guards: [.exists]).problem?.code == .preconditionFailed)
         for _ in 0..<3 {
             node.performMaintenance()
-            #expect(node.log.health?.contains("space") ?? false)
+            #expect(node.log.writeFailureReason?.contains("space") ?? false)
         }
 
         let status = try JSONValue(parsing: etcd.call("maintenance/status", "{}").body)
         let revision = try #require(status["header"]?["revision"]?.string)
-        try done(etcd, "kv/compaction", #"{"revision":"\#(revision)","physical":true}"#)
-        try done(etcd, "maintenance/defragment", "{}")
+        try requireSuccess(etcd, "kv/compaction", #"{"revision":"\#(revision)","physical":true}"#)
+        try requireSuccess(etcd, "maintenance/defragment", "{}")
         let alarms = try JSONValue(parsing: etcd.call("maintenance/alarm", #"{"action":"GET"}"#).body)
         let member = try #require(alarms["alarms"]?.array?.first?["memberID"]?.string)
-        try done(etcd, "maintenance/alarm", #"{"action":"DEACTIVATE","memberID":"\#(member)","alarm":"NOSPACE"}"#)
+        try requireSuccess(
+            etcd, "maintenance/alarm", #"{"action":"DEACTIVATE","memberID":"\#(member)","alarm":"NOSPACE"}"#)
         try eventually {
             node.performMaintenance()
-            return node.log.health == nil
+            return node.log.writeFailureReason == nil
         }
         #expect(try node.write(.set(1), to: "a").problem == nil)
     }
 
     @Test
-    func `A refusal for lack of space after the write took effect counts as done`() throws {
+    func `A write that took effect counts as done although etcd's answer was a refusal for lack of space`() throws {
         let etcd = try EtcdCluster()
         try etcd.awaitStart()
         let proxy = try TCPProxy(to: etcd.ports[0])
@@ -97,16 +99,16 @@ struct EtcdOperationTests {
         let (first, second) = (try EtcdCluster(), try EtcdCluster())
         let proxy = try TCPProxy(to: first.ports[0])
         defer { proxy.stop() }
-        let said = EventLog()
+        let messages = EventLog()
         let node = try ClusterNode(
-            ["http://127.0.0.1:\(proxy.port)"], in: TemporaryDirectory(), said: said)
+            ["http://127.0.0.1:\(proxy.port)"], in: TemporaryDirectory(), messages: messages)
         let other = try ClusterNode(second.endpoints, in: TemporaryDirectory())
         #expect(try node.write(.set(1), to: "a").problem == nil)
         #expect(try other.write(.set(2), to: "a").problem == nil)
-        proxy.lead(to: second.ports[0])
+        proxy.redirect(to: second.ports[0])
         try eventually { try node.value("a") == 2 }
         #expect(node.store.state.cursor == other.store.state.cursor)
-        #expect(said.all.contains { $0.contains("etcd is now cluster") }, "\(said.all)")
+        #expect(messages.all.contains { $0.contains("etcd is now cluster") }, "\(messages.all)")
         try eventually { try node.write(.set(3), to: "a").problem == nil }
         try eventually { try other.value("a") == 3 }
     }

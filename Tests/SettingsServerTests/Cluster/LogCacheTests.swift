@@ -7,12 +7,12 @@ import Testing
 @testable import SettingsCluster
 
 struct LogCacheTests {
-    @Test("A directory without a copy is reused, also for another log, and nothing is set aside")
+    @Test("A data directory without a copy of the log is used also for another log, and no file is set aside")
     func withoutCopy() throws {
         let folder = try TemporaryDirectory()
         let directory = DataDirectory(folder.path)
-        let said = EventLog()
-        let log = Log(level: .info, clock: { Timestamp(milliseconds: 1000) }, write: { said.add($0) })
+        let messages = EventLog()
+        let log = Log(level: .info, clock: { Timestamp(milliseconds: 1000) }, write: { messages.add($0) })
         for prefix in ["one", "one", "two"] {
             let (cache, found) = try LogCache.open(directory, prefix: prefix, limits: History.Limits(), log: log)
             #expect(found == nil)
@@ -20,6 +20,6 @@ struct LogCacheTests {
             let check = try #require(try LogCache.check(directory))
             #expect(check.isSound && check.lines == ["this directory contains no copy of the data in etcd yet"])
         }
-        #expect(said.all.isEmpty, "\(said.all)")
+        #expect(messages.all.isEmpty, "\(messages.all)")
     }
 }

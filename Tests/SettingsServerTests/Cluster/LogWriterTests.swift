@@ -8,7 +8,9 @@ import Testing
 
 @testable import SettingsCluster
 
-/// The keys of daemons in etcd outside of the log: claims, and the parts of large batches.
+/// The keys of daemons in etcd outside of the log: claims, parts of large batches, snapshots and their lock. A daemon
+/// whose transactions were overtaken repeatedly puts the key *claim*, so that other daemons let it write the next
+/// batch.
 @Suite(.ownThread)
 struct LogWriterTests {
     private let etcd: EtcdCluster
@@ -32,7 +34,7 @@ struct LogWriterTests {
             at: Timestamp(milliseconds: 1000))
         state = staged.state
         var client = makeClient()
-        try client.beginLog(LogEntry(first, lines: []), keys, by: soon())
+        try client.beginLog(LogEntry(first, lines: []), keys, by: deadline())
     }
 
     private func makeClient() -> EtcdClient {
@@ -41,16 +43,16 @@ struct LogWriterTests {
         return EtcdClient(options)
     }
 
-    private func soon() -> ContinuousClock.Instant { .now + .seconds(Deadline.patience) }
+    private func deadline() -> ContinuousClock.Instant { .now + .seconds(Deadline.patience) }
 
     private func writer() -> LogWriter {
         LogWriter(makeClient(), keys, daemon: "me", LogInbox(applied: first, lastContact: .now))
     }
 
     /// Returns the keys in a range.
-    private func found(_ client: inout EtcdClient, from key: String, to end: String? = nil) throws -> [String] {
-        let range = EtcdRange(key: key, end: end, hasKeysOnly: true)
-        return try client.call(EtcdTransaction(success: [.range(range)]), by: soon()).ranges[0].map(\.key)
+    private func existingKeys(_ client: inout EtcdClient, from key: String, to end: String? = nil) throws -> [String] {
+        let range = EtcdRange(key: key, end: end, omitsValues: true)
+        return try client.call(EtcdTransaction(success: [.range(range)]), by: deadline()).ranges[0].map(\.key)
     }
 
     private func entry(after end: LogHead, bytes: Int = 10) throws -> LogEntry {
@@ -61,48 +63,48 @@ struct LogWriterTests {
 
     private func isDone(_ outcome: LogWriter.Outcome) -> Bool { if case .done = outcome { true } else { false } }
 
-    @Test("A claim whose answer was lost delays no write of its own daemon")
+    @Test("If the answer to a claim was lost, the claim does not delay the next write of its daemon")
     func lostClaim() throws {
         var (client, writer) = (makeClient(), writer())
-        _ = try client.call(EtcdTransaction(success: [.put(keys.claim, Array("me".utf8))]), by: soon())
-        #expect(isDone(writer.write(try entry(after: first), after: first, by: soon())))
-        #expect(try found(&client, from: keys.claim).isEmpty)
+        _ = try client.call(EtcdTransaction(success: [.put(keys.claim, Array("me".utf8))]), by: deadline())
+        #expect(isDone(writer.write(try entry(after: first), after: first, by: deadline())))
+        #expect(try existingKeys(&client, from: keys.claim).isEmpty)
     }
 
-    @Test("A claim whose daemon writes no batch is revoked by the next batch of another daemon")
+    @Test("If a daemon makes a claim and writes no batch, the next batch of another daemon deletes the claim")
     func revoked() throws {
         var (client, writer) = (makeClient(), writer())
         // The claim has no lease, so it ends only if a daemon deletes it.
-        _ = try client.call(EtcdTransaction(success: [.put(keys.claim, Array("other".utf8))]), by: soon())
-        #expect(isDone(writer.write(try entry(after: first), after: first, by: soon())))
-        #expect(try found(&client, from: keys.claim).isEmpty)
+        _ = try client.call(EtcdTransaction(success: [.put(keys.claim, Array("other".utf8))]), by: deadline())
+        #expect(isDone(writer.write(try entry(after: first), after: first, by: deadline())))
+        #expect(try existingKeys(&client, from: keys.claim).isEmpty)
     }
 
-    @Test("A claim is released when no write waits")
+    @Test("A daemon deletes its claim when no write waits")
     func givenBack() throws {
         var (client, writer) = (makeClient(), writer())
         let other = try entry(after: first)
-        #expect(isDone(writer.write(other, after: first, by: soon())))
+        #expect(isDone(writer.write(other, after: first, by: deadline())))
         // The entry follows an outdated end of the log, so each attempt is overtaken.
-        for _ in 0..<6 { #expect(!isDone(writer.write(try entry(after: first), after: first, by: soon()))) }
-        #expect(try found(&client, from: keys.claim) == [keys.claim])
-        #expect(isDone(writer.write(JournalBatch(), after: other.head, by: soon())))
-        #expect(try found(&client, from: keys.claim).isEmpty)
+        for _ in 0..<6 { #expect(!isDone(writer.write(try entry(after: first), after: first, by: deadline()))) }
+        #expect(try existingKeys(&client, from: keys.claim) == [keys.claim])
+        #expect(isDone(writer.write(JournalBatch(), after: other.head, by: deadline())))
+        #expect(try existingKeys(&client, from: keys.claim).isEmpty)
     }
 
-    @Test("A claim that expires before its write is renewed")
+    @Test("If a claim expires before the daemon could write, the daemon makes the claim again")
     func madeAgain() throws {
         var (client, writer) = (makeClient(), writer())
-        #expect(isDone(writer.write(try entry(after: first), after: first, by: soon())))
-        func lose(_ count: Int) throws {
-            for _ in 0..<count { #expect(!isDone(writer.write(try entry(after: first), after: first, by: soon()))) }
+        #expect(isDone(writer.write(try entry(after: first), after: first, by: deadline())))
+        func attemptOutdatedWrites(_ count: Int) throws {
+            for _ in 0..<count { #expect(!isDone(writer.write(try entry(after: first), after: first, by: deadline()))) }
         }
-        try lose(6)
+        try attemptOutdatedWrites(6)
         // Deletes the claim, as etcd does when a lease expires.
-        _ = try client.call(EtcdTransaction(success: [.delete(keys.claim)]), by: soon())
+        _ = try client.call(EtcdTransaction(success: [.delete(keys.claim)]), by: deadline())
         try eventually {
-            try lose(1)
-            return try found(&client, from: keys.claim) == [keys.claim]
+            try attemptOutdatedWrites(1)
+            return try existingKeys(&client, from: keys.claim) == [keys.claim]
         }
     }
 
@@ -110,18 +112,18 @@ struct LogWriterTests {
     func lostParts() throws {
         var (client, writer) = (makeClient(), writer())
         let other = try entry(after: first)
-        #expect(isDone(writer.write(other, after: first, by: soon())))
+        #expect(isDone(writer.write(other, after: first, by: deadline())))
         let large = try entry(after: first, bytes: LogKeys.partSize + 1)
-        #expect(!isDone(writer.write(large, after: first, by: soon())))
+        #expect(!isDone(writer.write(large, after: first, by: deadline())))
         let all = (from: "settingsd/test/parts/", to: "settingsd/test/parts0")
-        #expect(try found(&client, from: all.from, to: all.to).isEmpty)
+        #expect(try existingKeys(&client, from: all.from, to: all.to).isEmpty)
         let next = try entry(after: other.head, bytes: LogKeys.partSize + 1)
-        #expect(isDone(writer.write(next, after: other.head, by: soon())))
-        #expect(try found(&client, from: all.from, to: all.to).count == 2)
+        #expect(isDone(writer.write(next, after: other.head, by: deadline())))
+        #expect(try existingKeys(&client, from: all.from, to: all.to).count == 2)
     }
 
     private func snapshotKeys(_ client: inout EtcdClient) throws -> [String] {
-        try found(&client, from: "settingsd/test/snapshots/", to: "settingsd/test/snapshots0")
+        try existingKeys(&client, from: "settingsd/test/snapshots/", to: "settingsd/test/snapshots0")
     }
 
     @Test("Only one daemon at a time puts a snapshot, and a daemon that lost the lock changes nothing")
@@ -130,24 +132,24 @@ struct LogWriterTests {
         var lock = try #require(try SnapshotLock(&client, keys))
         #expect(try SnapshotLock(&client, keys) == nil)
         // Deletes the lock, as etcd does when a lease expires.
-        _ = try client.call(EtcdTransaction(success: [.delete(keys.snapshotLock)]), by: soon())
+        _ = try client.call(EtcdTransaction(success: [.delete(keys.snapshotLock)]), by: deadline())
         var next = try #require(try SnapshotLock(&client, keys))
         let error = #expect(throws: EtcdError.self) {
             try lock.putSnapshot(
                 state, at: first, replacing: nil, in: DataDirectory(directory.path), isCancelled: { false }, &client)
         }
         #expect(error?.description.contains("another daemon") ?? false)
-        lock.release(keeping: nil, &client, by: soon())
+        lock.release(keeping: nil, &client, by: deadline())
         try next.putSnapshot(
             state, at: first, replacing: nil, in: DataDirectory(directory.path), isCancelled: { false }, &client)
-        next.release(keeping: nil, &client, by: soon())
-        let pointer = try #require(try client.readSnapshotPointer(keys, by: soon()))
+        next.release(keeping: nil, &client, by: deadline())
+        let pointer = try #require(try client.readSnapshotPointer(keys, by: deadline()))
         #expect(try snapshotKeys(&client).count == pointer.parts)
         let limits = History.Limits()
         let read = try client.readSnapshot(
-            pointer, keys, limits: limits, in: DataDirectory(directory.path), by: soon())
+            pointer, keys, limits: limits, in: DataDirectory(directory.path), by: deadline())
         #expect(read.revision == state.revision)
-        #expect(try SnapshotLock(&client, keys) != nil, "the lock is released")
+        #expect(try SnapshotLock(&client, keys) != nil, "the lock must be free after its release")
     }
 
     @Test("The parts of an interrupted snapshot are deleted by its daemon or by the next owner of the lock")
@@ -164,11 +166,11 @@ struct LogWriterTests {
                 }, &client)
         }
         #expect(try snapshotKeys(&client).count == 1)
-        lock.release(keeping: nil, &client, by: soon())
+        lock.release(keeping: nil, &client, by: deadline())
         #expect(try snapshotKeys(&client).isEmpty)
 
-        let left = keys.snapshotPart(0, of: "killed")
-        _ = try client.call(EtcdTransaction(success: [.put(left, [1])]), by: soon())
+        let leftPart = keys.snapshotPart(0, of: "killed")
+        _ = try client.call(EtcdTransaction(success: [.put(leftPart, [1])]), by: deadline())
         var next = try #require(try SnapshotLock(&client, keys))
         #expect(throws: EtcdError.self) {
             try next.putSnapshot(

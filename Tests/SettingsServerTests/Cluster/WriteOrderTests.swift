@@ -3,11 +3,11 @@ import Testing
 
 @testable import SettingsCluster
 
+/// The order in which daemons write if all of them have writes: by their identifiers, as in a ring.
 @Suite struct WriteOrderTests {
     private static let start = ContinuousClock.now
 
-    /// Returns the order of a daemon that has seen a batch of another daemon each millisecond, and whose own batch
-    /// takes 2 ms.
+    /// Returns the `WriteOrder` of a daemon that has seen one batch of the writers each millisecond.
     private func order(of daemon: String, after writers: [String]) throws -> WriteOrder {
         var order = WriteOrder(of: daemon)
         let epoch = try #require(Epoch("aaaaaaaa"))
@@ -25,7 +25,7 @@ import Testing
             ("a", ["a", "b", "c"], 0),
             ("x", ["a", "b"], 0), ("0", ["a", "b"], 0), ("ab", ["a", "b"], 5), ("x", ["b", "a"], 5),
         ] as [(String, [String], Int)])
-    func `The daemon after the last writer is next, and other daemons wait for each daemon between`(
+    func `The daemon after the last writer writes at once, and other daemons wait for each daemon in between`(
         daemon: String, writers: [String], milliseconds: Int
     ) throws {
         var order = try order(of: daemon, after: writers)

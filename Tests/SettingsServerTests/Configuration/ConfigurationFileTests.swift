@@ -58,7 +58,7 @@ struct ConfigurationFileTests {
                     maximumTargetLength: 200, maximumHeadLength: 300, maximumFieldCount: 9, maximumBodyLength: 4096))
         #expect(limits.headTime == TransportLimits.second)
         #expect(limits.bodyTime == 2 * TransportLimits.second)
-        #expect(limits.bodyProgress == 3)
+        #expect(limits.bodyProgressBytes == 3)
         #expect(limits.idleTime == 4 * TransportLimits.second)
         #expect(limits.sendTimeout == 5 * TransportLimits.second)
         #expect(limits.sendBufferBytes == 6000)
@@ -74,7 +74,7 @@ struct ConfigurationFileTests {
     }
 
     @Test
-    func `A configuration reads back equal`() throws {
+    func `A configuration that is written as JSON and read again is equal`() throws {
         var configuration = Configuration()
         configuration.data = "/srv/settings"
         configuration.loops = 2
@@ -119,7 +119,7 @@ struct ConfigurationFileTests {
         #expect(try read(configuration.document.text()).socketMode == mode)
     }
 
-    @Test("The value 0 of `loops` means one loop per core") func loops0StandsOne() throws {
+    @Test("The value 0 of `loops` means the default number of event loops") func zeroLoops() throws {
         #expect(try read(#"{"loops":0}"#).loops == nil)
     }
 

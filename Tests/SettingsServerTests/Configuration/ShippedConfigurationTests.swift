@@ -11,7 +11,7 @@ struct ShippedConfigurationTests {
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
     @Test
-    func `The shipped file has every option but access with its default, in the order of the options`() throws {
+    func `The shipped file has every option except access with its default, in the order of the option table`() throws {
         let text = try String(contentsOf: Self.root.appending(path: "config/settingsd.json"), encoding: .utf8)
         var options = try #require(Configuration().document.object)
         options["access"] = nil
@@ -52,7 +52,7 @@ struct ShippedConfigurationTests {
     }
 
     @Test
-    func `The unit does not repeat a start that ended with an error that a restart does not correct`() throws {
+    func `The systemd unit does not repeat a start that ended with an error that a restart does not correct`() throws {
         let unit = try String(contentsOf: Self.root.appending(path: "config/settingsd.service"), encoding: .utf8)
         let codes = [ExitCode.usage, .damagedData, .cannotWrite, .configuration].map { "\($0.rawValue)" }
         #expect(unit.contains("\nRestartPreventExitStatus=\(codes.joined(separator: " "))\n"))

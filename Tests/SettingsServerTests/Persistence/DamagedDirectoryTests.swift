@@ -42,7 +42,7 @@ struct DamagedDirectoryTests {
             let error = #expect(throws: RecoveryError.self) { _ = try folder.open(damage.durability) }
             #expect(error?.kind == kind)
             for word in words { #expect(error?.description.contains(word) ?? false, "\(error?.description ?? "")") }
-            #expect(try folder.contents() == before, "a start that refuses changes nothing")
+            #expect(try folder.contents() == before, "a refused start must change nothing")
         }
     }
 
@@ -68,19 +68,19 @@ struct DamagedDirectoryTests {
             return
         }
         let plan = try DirectoryRepair(folder.directory, apply: false, newEpoch: folder.newEpoch)
-        #expect(plan.outcome == (damage.kept == nil ? .nothingToDo : .wouldRepair), "\(plan.lines)")
-        #expect(try folder.contents() == before, "what is only said is not done")
+        #expect(plan.outcome == (damage.keptRevision == nil ? .nothingToDo : .wouldRepair), "\(plan.lines)")
+        #expect(try folder.contents() == before, "a repair that is not applied must change nothing")
         let repair = try DirectoryRepair(folder.directory, apply: true, newEpoch: folder.newEpoch)
-        guard let kept = damage.kept else {
+        guard let keptRevision = damage.keptRevision else {
             #expect(repair.outcome == .nothingToDo)
             return
         }
         #expect(repair.outcome == .repaired)
-        let left = Set(try folder.contents().values)
-        for (name, content) in before { #expect(left.contains(content), "\(name) is gone") }
+        let contents = Set(try folder.contents().values)
+        for (name, content) in before { #expect(contents.contains(content), "no file has the content of \(name)") }
         #expect(try DirectoryCheck(folder.directory).verdict == .sound)
         let (recovered, _) = try folder.open(damage.durability)
-        #expect(StateDescription(recovered.state).content == states[kept].map { StateDescription($0).content })
+        #expect(StateDescription(recovered.state).content == states[keptRevision].map { StateDescription($0).content })
         #expect(recovered.state.revision.number >= Recovery.epochRevisionGap + 8)
         #expect(recovered.state.epoch != states[12]?.epoch && recovered.notes.isEmpty, "\(recovered.notes)")
         let again = try DirectoryRepair(folder.directory, apply: false, newEpoch: folder.newEpoch)
@@ -104,13 +104,13 @@ struct DamagedDirectoryTests {
 
     @Test(
         "An inaccessible directory is refused, and neither check nor repair creates a directory",
-        arguments: ["below", "missing"])
-    func inaccessible(_ what: String) throws {
+        arguments: ["below a file", "missing"])
+    func inaccessible(_ location: String) throws {
         let folder = DataFolder()
         let temporary = try TemporaryDirectory()
-        let path = try temporary.file("file", "") + (what == "below" ? "/data" : "-missing")
+        let path = try temporary.file("file", "") + (location == "missing" ? "-missing" : "/data")
         let directory = DataDirectory(path)
-        if what == "below" {
+        if location != "missing" {
             let error = #expect(throws: RecoveryError.self) {
                 _ = try LocalLog.open(
                     directory, options: LocalLog.Options(durability: .always), limits: History.Limits(),

@@ -70,7 +70,7 @@ final class DataFolder {
             log.stage(RetainedCommit(commit), after: state.revision)
             try state.apply(commit)
             try log.flush()
-            log.published(state)
+            log.recordPublication(of: state)
             states[revision.number] = state
             if number == 4 || number == 8 {
                 clock.advance(nanoseconds: Self.interval)

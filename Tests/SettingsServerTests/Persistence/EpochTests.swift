@@ -29,7 +29,7 @@ struct EpochTests {
     }
 
     @Test(
-        "An unclean end that may have lost commits begins an epoch, with any durability at the next start",
+        "A start after an unclean end that may have lost commits begins an epoch, with any durability of the start",
         arguments: cases)
     func starts(_ table: Case) throws {
         let folder = DataFolder()
@@ -39,12 +39,13 @@ struct EpochTests {
             #expect(recovered.beganEpoch == table.beginsEpoch)
             if table.beginsEpoch {
                 #expect(recovered.state.epoch != last.epoch)
+                // With durability `snapshot`, the four commits after the last snapshot are lost.
                 #expect(recovered.state.revision.number >= last.revision.number - 4 + 1_000_000_000)
             } else {
                 #expect(StateDescription(recovered.state) == StateDescription(last))
             }
         }
-        // The second daemon was killed at once.
+        // The log of the second start was released without a clean stop, as after a kill.
         let (again, _) = try folder.open(.always)
         #expect(again.beganEpoch == (table.after != .always))
     }

@@ -6,7 +6,8 @@ import SettingsStorage
 import TestSupport
 import Testing
 
-/// Makes each call of the file system fail, in each way. Then simulates a crash or a power loss, and starts again.
+/// Makes each call of the file system fail with each kind of fault. Then simulates a crash or a power loss, and starts
+/// again.
 @Suite(.ownThread)
 struct FaultTests {
     static let faults: [SimulatedDisk.Fault] = [.error(EIO), .errorsFromHere(ENOSPC), .shortWrite, .powerLoss]
@@ -15,18 +16,19 @@ struct FaultTests {
     struct Case: CustomTestStringConvertible, Sendable {
         var durability: Durability
         var seed: UInt64
-        /// True for a history so short that the log cannot read acknowledged commits from it again.
-        var isForgetful = false
+        /// True for a history of two commits, so that the log cannot read all acknowledged commits from the history
+        /// again.
+        var hasShortHistory = false
         /// True to keep past files.
         var keepsPast = false
 
         var testDescription: String {
-            "\(durability.rawValue)\(isForgetful ? ", short history" : "")\(keepsPast ? ", past files" : ""), seed \(seed)"
+            "\(durability.rawValue)\(hasShortHistory ? ", short history" : "")\(keepsPast ? ", past files" : ""), seed \(seed)"
         }
 
         var setup: LogHarness.Setup {
             var setup = LogHarness.Setup(durability: durability)
-            if isForgetful { setup.history.commits = 2 }
+            if hasShortHistory { setup.history.commits = 2 }
             if keepsPast {
                 (setup.history.commits, setup.history.suiteCommits, setup.history.age) = (4, 1, 1 << 50)
                 setup.steps = 8
@@ -36,24 +38,24 @@ struct FaultTests {
     }
 
     static let cases: [Case] = [
-        Case(durability: .always, seed: 1), Case(durability: .always, seed: 2, isForgetful: true),
-        Case(durability: .interval, seed: 3), Case(durability: .interval, seed: 4, isForgetful: true),
+        Case(durability: .always, seed: 1), Case(durability: .always, seed: 2, hasShortHistory: true),
+        Case(durability: .interval, seed: 3), Case(durability: .interval, seed: 4, hasShortHistory: true),
         Case(durability: .snapshot, seed: 5), Case(durability: .always, seed: 6, keepsPast: true),
         Case(durability: .interval, seed: 7, keepsPast: true),
     ]
 
     /// Runs the case with each fault at each call. With past files, whose comparison is slow, a call gets only every
     /// second fault.
-    private func sweep(
+    private func runWithEachFault(
         _ run: Case, _ faults: [SimulatedDisk.Fault] = Self.faults,
         _ check: (LogHarness, String, SimulatedDisk.Survival) throws -> Void
     ) throws {
-        let dry = try LogHarness(SimulatedDisk(), run.setup, seed: run.seed)
-        try dry.run()
-        #expect(dry.isStopped)
-        #expect(!run.keepsPast || dry.disk.names.contains { $0.hasPrefix("past-") })
+        let faultless = try LogHarness(SimulatedDisk(), run.setup, seed: run.seed)
+        try faultless.run()
+        #expect(faultless.isStopped)
+        #expect(!run.keepsPast || faultless.disk.names.contains { $0.hasPrefix("past-") })
         for (number, fault) in faults.enumerated() {
-            for call in 0..<dry.disk.calls where !run.keepsPast || (call + number).isMultiple(of: 2) {
+            for call in 0..<faultless.disk.calls where !run.keepsPast || (call + number).isMultiple(of: 2) {
                 let harness = try LogHarness(SimulatedDisk(), run.setup, seed: run.seed)
                 harness.disk.plan(fault, at: call)
                 try harness.run()
@@ -64,10 +66,10 @@ struct FaultTests {
     }
 
     @Test(
-        "Acknowledged writes survive a crash as the durability promises, and no commit is partial",
+        "Acknowledged writes survive a crash as the durability promises, and each commit survives entirely or not at all",
         arguments: cases)
     func crash(_ run: Case) throws {
-        try sweep(run) { harness, title, survival in
+        try runWithEachFault(run) { harness, title, survival in
             try crash(harness, survival, title, promised: run.durability)
             for _ in 0..<2 { try harness.step() }
             try crash(harness, .everything, title + ", then", promised: run.durability)
@@ -79,9 +81,11 @@ struct FaultTests {
 
     @Test("After a fault ends, writes succeed again, and the next start loses nothing", arguments: cases)
     func heals(_ run: Case) throws {
-        try sweep(run, Self.faults.dropLast()) { harness, title, _ in
+        try runWithEachFault(run, Self.faults.dropLast()) { harness, title, _ in
             guard harness.log != nil, !harness.isStopped, !harness.disk.isDown, !harness.wasClosed else { return }
-            #expect(try harness.worksAgain(), "\(title): \(harness.log?.health ?? "healthy, but the write failed")")
+            #expect(
+                try harness.worksAgain(),
+                "\(title): \(harness.log?.writeFailureReason ?? "healthy, but the write failed")")
             try harness.close()
             let before = try #require(harness.last)
             harness.crash(.syncedOnly, seed: run.seed)
@@ -108,12 +112,12 @@ struct FaultTests {
             }
             return harness
         }
-        let dry = try crashed()
-        let before = dry.disk.calls
-        try dry.open()
-        let expected = try #require(dry.last)
+        let faultless = try crashed()
+        let before = faultless.disk.calls
+        try faultless.open()
+        let expected = try #require(faultless.last)
         for (number, fault) in Self.faults.enumerated() {
-            for call in before..<dry.disk.calls {
+            for call in before..<faultless.disk.calls {
                 let title = "seed 9, \(durability.rawValue), \(fault) at call \(call)"
                 let harness = try crashed()
                 harness.disk.plan(fault, at: call)
@@ -136,13 +140,13 @@ struct FaultTests {
     @Test("A start after a failed sync ignores unsynced data or makes it durable")
     func failedSync() throws {
         let setup = LogHarness.Setup()
-        let dry = try LogHarness(SimulatedDisk(), setup, seed: 6)
-        try dry.run()
+        let faultless = try LogHarness(SimulatedDisk(), setup, seed: 6)
+        try faultless.run()
         var unknown = 0
-        for call in 0..<dry.disk.calls {
+        for call in 0..<faultless.disk.calls {
             let harness = try LogHarness(SimulatedDisk(), setup, seed: 6)
             harness.disk.plan(.error(EIO), at: call)
-            try harness.run(whileUnknown: false)
+            try harness.run(endsWhenUnknown: true)
             guard !harness.possible.isEmpty else { continue }
             unknown += 1
             let title = "seed 6, call \(call)"
@@ -199,7 +203,7 @@ struct FaultTests {
             if keepsPast { try expectPast(harness, acknowledged, title) }
             return
         }
-        // No commit was ever written, so the directory still counts as new.
+        // Without a commit in it, the directory counts as new, and a start begins an epoch.
         if before.revision == .zero && found.revision == .zero { return }
         #expect(durability != .always, "\(title): a new epoch")
         #expect(found.epoch != before.epoch && found.revision > before.revision, "\(title): \(found.cursor)")

@@ -44,7 +44,8 @@ struct HistoryRecoveryTests {
             return kept
         }
 
-        /// Checks that the history has every commit that it claims to have, and that it keeps its limits.
+        /// Checks that the history has every commit after its oldest available revision, and does not exceed its
+        /// limits.
         func expectSound(_ state: State, _ context: Comment) throws {
             let history = state.history
             try #require(history.count <= state.limits.commits && history.size <= state.limits.bytes, context)
@@ -91,14 +92,14 @@ struct HistoryRecoveryTests {
         for var random in FuzzBudget.generators(share: 0.005) {
             let limits = Self.limits(&random)
             var run = try Run(seed: random.seed, limits)
-            var again = run.state
+            var reread = run.state
             for number in 1...150 {
                 let context: Comment = "seed \(random.seed), commit \(number)"
                 let kept = try run.next()
-                try again.apply(kept.commit)
-                try #require(StateDescription(again) == StateDescription(run.state), context)
-                try run.expectSound(again, context)
-                if random.chance(oneIn: 15) { again = try Self.reread(again, limits: limits) }
+                try reread.apply(kept.commit)
+                try #require(StateDescription(reread) == StateDescription(run.state), context)
+                try run.expectSound(reread, context)
+                if random.chance(oneIn: 15) { reread = try Self.reread(reread, limits: limits) }
             }
         }
     }
@@ -114,16 +115,16 @@ struct HistoryRecoveryTests {
             (limits.suiteCommits, limits.suiteBytes) = (110 + random.below(40), 1 << 20)
             limits.newestPercent = 50
             var run = try Run(seed: random.seed, limits)
-            var again = run.state
+            var reread = run.state
             for number in 1...1_500 {
                 let context: Comment = "seed \(random.seed), commit \(number)"
-                try again.apply(try run.next().commit)
+                try reread.apply(try run.next().commit)
                 guard number > 1_000, random.chance(oneIn: 13) else { continue }
-                try #require(StateDescription(again) == StateDescription(run.state), context)
-                try run.expectSound(again, context)
-                again = try Self.reread(again, limits: limits)
-                try #require(StateDescription(again) == StateDescription(run.state), context)
-                var short = again
+                try #require(StateDescription(reread) == StateDescription(run.state), context)
+                try run.expectSound(reread, context)
+                reread = try Self.reread(reread, limits: limits)
+                try #require(StateDescription(reread) == StateDescription(run.state), context)
+                var short = reread
                 short.setHistoryLimits(Self.limits(&random))
                 try run.expectSound(short, context)
             }
@@ -152,7 +153,7 @@ struct HistoryRecoveryTests {
         }
     }
 
-    @Test("A recovery from a snapshot and the journal restores the history, with any last snapshot", arguments: 1...8)
+    @Test("A recovery from the last snapshot and the journal restores the history", arguments: 1...8)
     func crashes(seed: Int) throws {
         var setup = LogHarness.Setup(journalBytes: 2_500, suites: Self.suites)
         setup.history.commits = 14

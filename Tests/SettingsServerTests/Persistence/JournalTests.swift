@@ -34,7 +34,7 @@ struct JournalTests {
         }
     }
 
-    @Test("Lines are read completely, with any division into reads")
+    @Test("Lines are read completely with each size of the read buffer")
     func lines() throws {
         let disk = SimulatedDisk()
         let texts = ["", "a", "bb", String(repeating: "c", count: 100), "", "dd"]

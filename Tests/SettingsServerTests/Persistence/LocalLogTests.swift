@@ -17,29 +17,32 @@ struct LocalLogTests {
         return harness
     }
 
-    private func large(_ durability: Durability = .always) -> LogHarness.Setup {
+    /// Options with which no journal becomes so long that the log makes a snapshot.
+    private func withLargeJournal(_ durability: Durability = .always) -> LogHarness.Setup {
         LogHarness.Setup(durability: durability, journalBytes: 1 << 30)
     }
 
-    @Test("A full disk refuses writes as not done, is logged, and accepts writes when space is available")
+    @Test("On a full disk, writes are refused as not done and the health names the cause; with space, writes succeed")
     func full() throws {
-        let harness = try harness(large())
+        let harness = try harness(withLargeJournal())
         try harness.step()
         let before = harness.last
         harness.disk.fail(.write, with: ENOSPC)
         for _ in 0..<3 {
             try harness.step()
             harness.performMaintenance()
-            #expect(harness.log?.health?.contains("No space left") == true, "ready although each write is refused")
+            #expect(
+                harness.log?.writeFailureReason?.contains("No space left") == true,
+                "the health must name the full disk while writes are refused")
         }
         #expect(harness.possible.isEmpty)
         #expect(harness.last?.revision == before?.revision)
         harness.disk.fail(.write, with: nil)
         harness.performMaintenance()
-        #expect(harness.log?.health == nil, "a write would be taken")
+        #expect(harness.log?.writeFailureReason == nil, "the log accepts writes again")
         try harness.step()
         #expect(harness.last?.revision != before?.revision)
-        #expect(harness.log?.health == nil)
+        #expect(harness.log?.writeFailureReason == nil)
         try expectSame(harness)
     }
 
@@ -59,7 +62,7 @@ struct LocalLogTests {
             Unwritable(code: EROFS, calls: [.write, .preallocate, .truncate, .rename, .remove]),
         ], Durability.allCases)
     func startsUnwritable(_ disk: Unwritable, _ durability: Durability) throws {
-        let harness = try harness(large(durability))
+        let harness = try harness(withLargeJournal(durability))
         for _ in 0..<3 { try harness.step() }
         try harness.close()
         let before = try #require(harness.last)
@@ -69,14 +72,16 @@ struct LocalLogTests {
             try harness.open()
             try expect(harness, before)
             let reason = FileError(.write, "", code: disk.code).reason
-            #expect(harness.log?.health?.contains(reason) == true, "\(harness.log?.health ?? "ready")")
+            #expect(
+                harness.log?.writeFailureReason?.contains(reason) == true,
+                "\(harness.log?.writeFailureReason ?? "ready")")
             harness.performMaintenance()
             try harness.step()
             try expect(harness, before)
             #expect(harness.possible.isEmpty)
             if closes { try harness.close() }
         }
-        #expect(try harness.worksAgain(), "\(harness.log?.health ?? "the write failed")")
+        #expect(try harness.worksAgain(), "\(harness.log?.writeFailureReason ?? "the write failed")")
         let after = try #require(harness.last)
         try harness.close()
         harness.crash(.syncedOnly, seed: 0)
@@ -86,17 +91,17 @@ struct LocalLogTests {
 
     @Test("After a failed sync, the file is never written again, and its unsynced content is ignored")
     func failedSync() throws {
-        let harness = try harness(large())
+        let harness = try harness(withLargeJournal())
         try harness.step()
         let before = try #require(harness.published.last)
         harness.disk.fail(.syncData, with: EIO)
         try harness.step()
         harness.disk.fail(.syncData, with: nil)
         #expect(!harness.possible.isEmpty)
-        #expect(harness.log?.health != nil)
+        #expect(harness.log?.writeFailureReason != nil)
         let journal = try #require(harness.disk.content("journal-0.jsonl"))
         harness.performMaintenance()
-        #expect(harness.log?.health == nil)
+        #expect(harness.log?.writeFailureReason == nil)
         #expect(harness.disk.content("journal-0.jsonl") == journal)
         #expect(harness.disk.names.contains("journal-\(before.revision).jsonl"))
         harness.crash(.everything, seed: 0)
@@ -104,7 +109,7 @@ struct LocalLogTests {
         try expect(harness, before)
     }
 
-    @Test("Large values that are replaced during a snapshot are charged until the snapshot ends")
+    @Test("Values that are replaced during a snapshot count against the memory budget until the snapshot ends")
     func replacedValues() throws {
         let charged = Atomic(0)
         var options = LocalLog.Options(durability: .always)
@@ -124,17 +129,17 @@ struct LocalLogTests {
 
     @Test("A failed snapshot is retried later and has no other effect")
     func failedSnapshot() throws {
-        let harness = try harness(large())
+        let harness = try harness(withLargeJournal())
         try harness.step()
         harness.disk.fail(.writeBack, with: EIO)
         harness.disk.fail(.rename, with: ENOSPC)
         harness.performMaintenance(after: 400_000_000_000)
-        // The new journal may exist although its rename failed. The log writes nothing until a journal is certainly in
-        // place.
+        // The new journal may exist although its rename failed. The log appends no commit until it has a journal that
+        // certainly exists.
         harness.disk.fail(.rename, with: nil)
         harness.disk.fail(.writeBack, with: nil)
         try harness.step()
-        #expect(harness.log?.health == nil)
+        #expect(harness.log?.writeFailureReason == nil)
         #expect(!harness.disk.names.contains { $0.hasPrefix("snapshot") })
         harness.performMaintenance(after: 1_000_000_000)
         #expect(!harness.disk.names.contains { $0.hasPrefix("snapshot") })
@@ -146,7 +151,7 @@ struct LocalLogTests {
 
     @Test("The last two snapshots and the journals since the older snapshot are kept")
     func outdated() throws {
-        let harness = try harness(large())
+        let harness = try harness(withLargeJournal())
         for _ in 0..<5 {
             try harness.step()
             harness.performMaintenance(after: 400_000_000_000)
@@ -159,7 +164,7 @@ struct LocalLogTests {
 
     @Test("No snapshot is written while nothing changes")
     func idle() throws {
-        let harness = try harness(large())
+        let harness = try harness(withLargeJournal())
         try harness.step()
         harness.performMaintenance(after: 400_000_000_000)
         let names = harness.disk.names

@@ -55,6 +55,7 @@ final class LogHarness {
         state = State(epoch: try #require(Epoch("none")))
     }
 
+    /// A log that writes no messages.
     static let quiet = Log(level: .error, clock: { Timestamp(milliseconds: 0) }, write: { _ in })
 
     /// Opens the directory, as a starting daemon does.
@@ -75,7 +76,7 @@ final class LogHarness {
         issued = state.revision
         isStopped = false
         wasClosed = false
-        note(state)
+        recordPublished(state)
         possible = []
     }
 
@@ -84,11 +85,12 @@ final class LogHarness {
         return Epoch("epoch\(epochs)x\(disk.calls)") ?? state.epoch
     }
 
-    private func note(_ state: State) {
+    private func recordPublished(_ state: State) {
         published.append(state)
         acknowledged.append(state)
     }
 
+    /// The newest published state.
     var last: State? { published.last }
 
     /// Decides, flushes and publishes a batch. If the flush fails, handles the failure as the write path does.
@@ -109,14 +111,14 @@ final class LogHarness {
         do throws(CommitLogError) {
             try log.flush()
             state = staged
-            log.published(staged)
+            log.recordPublication(of: staged)
             acknowledged += between
             published.append(staged)
             possible = []
             for commit in batch {
                 let name = "\(state.epoch).\(commit.revision)"
                 let text = commit.jsonText()
-                #expect(known[name] == nil, "revision \(name) was given out twice")
+                #expect(known[name] == nil, "revision \(name) was used twice")
                 known[name] = text
             }
         } catch {
@@ -142,9 +144,12 @@ final class LogHarness {
         log?.performMaintenance()
     }
 
-    /// Runs from the start to a clean stop, or to the first failure. Without `goesOn`, ends when the outcome of a batch
-    /// is unknown.
-    func run(whileUnknown goesOn: Bool = true, closes: Bool = true) throws {
+    /// Runs from the start to a clean stop, or to a power loss.
+    ///
+    /// - Parameters:
+    ///   - endsWhenUnknown: True to end when the outcome of a batch is unknown.
+    ///   - closes: False to end without a clean stop.
+    func run(endsWhenUnknown: Bool = false, closes: Bool = true) throws {
         do {
             try open()
         } catch {
@@ -152,7 +157,7 @@ final class LogHarness {
         }
         for _ in 0..<setup.steps where !disk.isDown {
             try step()
-            if !goesOn && !possible.isEmpty { return }
+            if endsWhenUnknown && !possible.isEmpty { return }
         }
         guard closes, !disk.isFailing else { return }
         do throws(FileError) {
@@ -175,7 +180,7 @@ final class LogHarness {
         performMaintenance(after: 200_000_000_000)
         let count = published.count
         try step()
-        return published.count == count + 1 && log?.health == nil
+        return published.count == count + 1 && log?.writeFailureReason == nil
     }
 
     /// Simulates a crash: determines which data survives for the next start.

@@ -41,8 +41,8 @@ struct PastFilesTests {
             get throws { PastView(try #require(harness.log?.pastFiles), try #require(harness.last)) }
         }
 
-        /// Everything that a read of a suite shows, except the origins, which are not always known. Keys without a
-        /// value that the schema lists may or may not have a record.
+        /// Everything that a client can read of a suite, except the origins of values, which past files do not always
+        /// contain. Omits keys without a value: such a key may or may not have a record if the schema lists the key.
         static func lines(_ suite: Suite?) -> [String] {
             guard let suite else { return ["none"] }
             var lines = ["revision \(suite.revision)", suite.schema?.schema.document.text() ?? "no schema"]
@@ -84,7 +84,8 @@ struct PastFilesTests {
         return limits
     }
 
-    @Test("Past suites at each revision and instant are equal across stops, crashes and snapshots", arguments: 1...6)
+    @Test(
+        "Suites read at each past revision and instant are equal across stops, crashes and snapshots", arguments: 1...6)
     func revisions(seed: Int) throws {
         var run = try Run(seed: UInt64(seed))
         for life in 0..<4 {
@@ -134,7 +135,7 @@ struct PastFilesTests {
             let suite = try SuiteName(run.random.pick(Self.names))
             let isForced = run.random.chance(oneIn: 2)
             for command in [
-                WriteRequest.Command.undo(UndoRequest(revision, isForced: isForced), of: nil, onConflict: .keep),
+                WriteCommand.undo(UndoRequest(revision, isForced: isForced), of: nil, onConflict: .keep),
                 .undo(UndoRequest(revision, isForced: isForced), of: suite, onConflict: .keep),
                 .restore(suite, RestoreRequest(to: .revision(revision)), skipsConflicts: false),
             ] {
@@ -214,7 +215,7 @@ struct PastFilesTests {
         }
     }
 
-    @Test("Past files are removed by age, and earlier states are gone")
+    @Test("Past files that exceed the maximum age are removed, and reading their states is refused as history gone")
     func age() throws {
         var run = try Run(seed: 8) { $0.history.age = 15_000 }
         for _ in 0..<80 { try run.step() }
@@ -228,13 +229,14 @@ struct PastFilesTests {
         let view = try run.view
         for name in try Self.names.map({ try SuiteName($0) }) {
             for kept in run.reference.history.all {
-                let floor = min(oldest.from, view.state.oldestAvailable(of: name))
+                let oldestReadable = min(oldest.from, view.state.oldestAvailable(of: name))
                 do throws(Problem) {
                     let found = try view.suite(name, at: kept.revision)
-                    #expect(kept.revision >= floor)
+                    #expect(kept.revision >= oldestReadable)
                     #expect(try Run.lines(found) == Run.lines(run.reference.recentPast.suite(name, at: kept.revision)))
                 } catch {
-                    #expect(error.code == .historyGone && error.oldest == floor && kept.revision < floor)
+                    #expect(
+                        error.code == .historyGone && error.oldest == oldestReadable && kept.revision < oldestReadable)
                 }
             }
             #expect(try view.history(Self.historyQuery(name, by: nil, before: nil, limit: 1)).oldest <= oldest.from)
@@ -259,7 +261,9 @@ struct PastFilesTests {
         #expect(run.harness.disk.names.filter { $0.hasPrefix("past-") }.count == past.list.count)
     }
 
-    @Test("Commits that wait for a past file are charged, and a short stop loses none of them")
+    @Test(
+        "Commits that wait for a past file count against the memory budget, and a stop without time for the file loses no commit"
+    )
     func waiting() throws {
         var run = try Run(seed: 12) { $0.journalBytes = 1 << 20 }
         for _ in 0..<10 { try run.step() }
@@ -279,7 +283,7 @@ struct PastFilesTests {
         #expect(run.harness.pastCharge.bytes.withLock(\.self) == 0)
     }
 
-    @Test("A delayed past file loses no commits")
+    @Test("If past files cannot be written for a while, no commit is lost")
     func lag() throws {
         var run = try Run(seed: 13) { $0.journalBytes = 1 << 20 }
         for _ in 0..<10 { try run.step() }
@@ -358,7 +362,7 @@ struct PastFilesTests {
 }
 
 extension SuiteDifference {
-    /// Compares origins only if both are known.
+    /// The difference without the origins of changes, which are not always known.
     fileprivate var withoutOrigins: SuiteDifference {
         var copy = self
         for index in copy.changes.indices { copy.changes[index].origin = nil }

@@ -7,11 +7,11 @@ import TestSupport
 struct RandomCommits {
     var random: SeededGenerator
     var suites = ["app", "editor", "net"]
-    /// The time of the system clock. It may go backwards. The times of commits only go backwards if the clock jumps
-    /// far.
+    /// The time of the system clock in milliseconds. It may go backwards. The time of a commit is earlier than the time
+    /// of the last commit only if the clock was set back by more than a minute.
     var clock: Int64 = 1_760_000_000_000
 
-    /// True if some commits create, move and end pending actions.
+    /// True if some commits create, extend and end pending actions.
     let hasDeadlines: Bool
 
     init(seed: UInt64, hasDeadlines: Bool = true) {
@@ -19,6 +19,7 @@ struct RandomCommits {
         random = SeededGenerator(seed: seed)
     }
 
+    /// Returns true with a probability in percent.
     mutating func chance(_ percent: Int) -> Bool {
         random.below(100) < percent
     }
@@ -39,7 +40,7 @@ struct RandomCommits {
             if hasDeadlines, chance(15) { request.deadlines = deadlines() }
             if hasDeadlines, chance(25), let entry = state.pending.byDeadline.first {
                 let id = entry.action.id
-                request.command =
+                request.task =
                     chance(50)
                     ? .carryOut(id, deadline: entry.action.deadline)
                     : .pending(id, random.pick([.confirm, .revert, .cancel, .extend(.after(milliseconds: 500_000))]))
@@ -62,7 +63,7 @@ struct RandomCommits {
         return WriteRequest.Deadlines(confirm: until == nil ? 60_000 : nil, until: until, effective: nil)
     }
 
-    private mutating func command(_ revision: Revision) throws -> WriteRequest.Command {
+    private mutating func command(_ revision: Revision) throws -> WriteCommand {
         let suite = try SuiteName(random.pick(suites))
         switch random.below(20) {
         case 0: return .dropSuite(suite)

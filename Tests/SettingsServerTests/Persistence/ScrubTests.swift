@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A scrub of a directory on a simulated disk that has damaged bytes.
+/// A scrub reads all files of a data directory to detect damaged bytes.
 @Suite(.ownThread)
 struct ScrubTests {
     private let folder = DataFolder()
@@ -30,7 +30,7 @@ struct ScrubTests {
 
     private var files: [String] { folder.names.filter { $0.hasPrefix("journal-") || $0.hasPrefix("snapshot-") } }
 
-    @Test("A scrub counts intact files and reports none, before and after a start")
+    @Test("A scrub of intact files counts them and reports no damage, before and after a start")
     func sound() throws {
         #expect(try scrub() == [])
         #expect(metrics.contents.scrubbedFiles == files.count && files.count >= 4)
@@ -83,7 +83,7 @@ struct ScrubTests {
         }
     }
 
-    @Test("A scrub reports a journal without its last line, and no journal with an unfinished commit")
+    @Test("A scrub reports a journal without its last line, but not a journal with an unfinished commit at its end")
     func short() throws {
         let newest = try #require(files.last { $0.hasPrefix("journal-") })
         let sound = try folder.read(newest)
@@ -101,7 +101,9 @@ struct ScrubTests {
     func abandoned() throws {
         let pace = ReadPace(bytesPerSecond: 1)
         pace.stop()
-        let log = Log(level: .warning, clock: { Timestamp(milliseconds: 0) }) { _ in Issue.record("it logs") }
+        let log = Log(level: .warning, clock: { Timestamp(milliseconds: 0) }) { _ in
+            Issue.record("a cancelled scrub logged a message")
+        }
         Scrub(folder.directory, pace: pace, metrics, log) { .zero }.run()
         #expect(metrics.contents.scrubTime == nil)
     }

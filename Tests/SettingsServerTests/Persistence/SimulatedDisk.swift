@@ -19,9 +19,10 @@ final class SimulatedDisk: FileSystem {
         case powerLoss
     }
 
-    /// The data that survives.
+    /// The data that survives a restart.
     enum Survival: CaseIterable {
-        /// All data, as after the end of the process only. Data that was not synced is still not synced.
+        /// All data, as after a crash of the process without a power loss. Data that was not synced is still not
+        /// synced.
         case everything
         /// Only synced data.
         case syncedOnly
@@ -36,7 +37,7 @@ final class SimulatedDisk: FileSystem {
     /// True after a power loss.
     var isDown: Bool { storage.withLock { $0.isDown } }
     /// True if all calls fail from now on.
-    var isFailing: Bool { storage.withLock { $0.failingAll != nil } }
+    var isFailing: Bool { storage.withLock { $0.errorOfAllCalls != nil } }
     /// The file names in the directory, sorted.
     var names: [String] { storage.withLock { $0.names.keys.sorted() } }
 
@@ -45,7 +46,7 @@ final class SimulatedDisk: FileSystem {
         storage.withLock { $0.faults[call] = fault }
     }
 
-    /// Makes every call of a kind fail with a code. Nil ends this.
+    /// Makes every call of a kind fail with an error code. With nil, calls of this kind succeed again.
     func fail(_ call: FileError.Call, with code: Int32?) {
         storage.withLock { $0.failing[call] = code }
     }
@@ -55,8 +56,8 @@ final class SimulatedDisk: FileSystem {
         storage.withLock { storage in
             storage.faults = [:]
             storage.failing = [:]
-            storage.failingAll = nil
-            storage.writesShort = false
+            storage.errorOfAllCalls = nil
+            storage.isNextWriteShort = false
         }
     }
 
@@ -119,8 +120,8 @@ final class SimulatedDisk: FileSystem {
         let bytes = bytes.withUnsafeBufferPointer { Array($0) }
         var count = bytes.count
         try storage.call(.write, path) { storage in
-            if storage.writesShort {
-                storage.writesShort = false
+            if storage.isNextWriteShort {
+                storage.isNextWriteShort = false
                 count = bytes.count / 2
             }
             storage.change(descriptor, .write(offset: offset, bytes: Array(bytes[..<count])))

@@ -26,22 +26,29 @@ struct SimulatedStorage: Sendable {
         var doubtful: [Change] = []
     }
 
+    /// The files by inode number.
     var files: [Int: File] = [:]
+    /// The inode numbers by file name.
     var names: [String: Int] = [:]
     var durableNames: [String: Int] = [:]
     var pendingNames: [NameChange] = []
+    /// The inode numbers of open files by descriptor.
     var descriptors: [Int32: Int] = [:]
+    /// The descriptors that hold the lock of a file, by inode number.
     var locks: [Int: Int32] = [:]
+    /// The number of calls so far.
     var calls = 0
+    /// The planned faults by the number of the call.
     var faults: [Int: SimulatedDisk.Fault] = [:]
+    /// The error codes of the kinds of calls that fail.
     var failing: [FileError.Call: Int32] = [:]
-    var failingAll: Int32?
+    var errorOfAllCalls: Int32?
     var isDown = false
-    var writesShort = false
+    var isNextWriteShort = false
     private var next = 1
 
-    /// The unit in bytes in which unsynced data is lost: a sector.
-    private static let piece = 512
+    /// The size of a sector in bytes. A power loss keeps or loses each sector of unsynced data as a whole.
+    private static let sectorSize = 512
 
     /// Counts a call. Returns the error code if it fails.
     mutating func begin(_ call: FileError.Call) -> Int32? {
@@ -49,17 +56,17 @@ struct SimulatedStorage: Sendable {
         defer { calls += 1 }
         switch faults[calls] {
         case .error(let code)?: return code
-        case .errorsFromHere(let code)?: failingAll = code
+        case .errorsFromHere(let code)?: errorOfAllCalls = code
         case .powerLoss?:
             isDown = true
             return EIO
         case .shortWrite?:
             guard call == .write else { break }
-            writesShort = true
+            isNextWriteShort = true
             faults[calls + 1] = .error(ENOSPC)
         case nil: break
         }
-        return failingAll ?? failing[call]
+        return errorOfAllCalls ?? failing[call]
     }
 
     func file(_ descriptor: Int32) -> File {
@@ -147,8 +154,8 @@ struct SimulatedStorage: Sendable {
         isDown = false
         faults = [:]
         failing = [:]
-        failingAll = nil
-        writesShort = false
+        errorOfAllCalls = nil
+        isNextWriteShort = false
         descriptors = [:]
         locks = [:]
         switch survival {
@@ -191,7 +198,7 @@ struct SimulatedStorage: Sendable {
         }
     }
 
-    /// Applies a random part of a write. The file may get its new length although data is missing. A lost piece keeps
+    /// Applies a random part of a write. The file may get its new length although data is missing. A lost sector keeps
     /// its older content, and loses later writes, too.
     private static func applySome(
         _ change: Change, to content: inout [UInt8], _ lost: inout Set<Int>, _ random: inout SeededGenerator
@@ -203,9 +210,9 @@ struct SimulatedStorage: Sendable {
         let isLost = Bool.random(using: &random)
         var position = offset
         while position < offset + bytes.count {
-            let end = min((position / piece + 1) * piece, offset + bytes.count)
-            if isLost || Int.random(in: 0..<4, using: &random) == 0 { lost.insert(position / piece) }
-            if !lost.contains(position / piece) {
+            let end = min((position / sectorSize + 1) * sectorSize, offset + bytes.count)
+            if isLost || Int.random(in: 0..<4, using: &random) == 0 { lost.insert(position / sectorSize) }
+            if !lost.contains(position / sectorSize) {
                 apply(.write(offset: position, bytes: Array(bytes[(position - offset)..<(end - offset)])), to: &content)
             }
             position = end

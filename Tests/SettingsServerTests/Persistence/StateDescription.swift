@@ -4,7 +4,7 @@ import SettingsModel
 
 /// A complete state as lines of text that can be compared.
 struct StateDescription: Hashable, CustomStringConvertible {
-    /// The epoch, the revision and the limits of the history.
+    /// The epoch, the revision and the time of the last commit.
     let position: [String]
     /// The stored values and schemas.
     let content: [String]

@@ -39,7 +39,7 @@ struct ArgumentsTests {
         #expect(try Self.options(line).configuration().data == path)
     }
 
-    @Test("The option `listen` can be repeated") func mayListenSeveralPlaces() throws {
+    @Test("The option `listen` can be repeated") func repeatedListen() throws {
         let configuration = try Self.options("--listen 127.0.0.1:1 --listen=[::1]:2 --listen unix:/run/s")
             .configuration()
         #expect(

@@ -16,6 +16,7 @@ struct LifecycleTests {
         return (daemon.process, daemon.port)
     }
 
+    /// Returns a request with CR LF at the end of each line.
     private func request(_ text: String) -> String {
         text.split(separator: "\n", omittingEmptySubsequences: false).joined(separator: "\r\n")
     }
@@ -59,7 +60,7 @@ struct LifecycleTests {
 
     @Test(arguments: [SIGTERM, SIGINT])
     func `A signal during the start is not lost`(number: Int32) throws {
-        // Many connections at the same time, so that the threads of each daemon compete for the processors.
+        // Starts many daemons at the same time, so that their threads compete for the processors.
         let directory = try TemporaryDirectory()
         let codes = EventLog()
         for thread in 0..<8 {

@@ -18,7 +18,7 @@ struct LineWriterTests {
         /// - Parameter flags: the flags of the write end.
         init(flags: Int32 = 0) throws {
             var ends: [Int32] = [-1, -1]
-            try ChildProcess.whileNoneStarts {
+            try ChildProcess.whileNoChildStarts {
                 try #require(pipe(&ends) == 0)
                 for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
             }

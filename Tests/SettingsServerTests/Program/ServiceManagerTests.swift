@@ -43,7 +43,7 @@ struct ServiceManagerTests {
         #expect(try process.end().code == 0)
     }
 
-    @Test("The daemon reports a reload with its time, and its end with the result")
+    @Test("The daemon reports the start of a reload with its time, and the end of the reload with the result")
     func reload() throws {
         let file = try directory.file("settingsd.json", "{}")
         let socket = try NotifySocket(in: directory)
@@ -83,7 +83,7 @@ struct ServiceManagerTests {
     func watchdog() throws {
         let socket = try NotifySocket(in: directory)
         let process = try start(socket, environment: ["WATCHDOG_USEC=200000"])
-        for _ in 0..<4 { #expect(try socket.next("WATCHDOG=1") == ["WATCHDOG=1"]) }
+        for _ in 0..<4 { #expect(try socket.next(withFirstLine: "WATCHDOG=1") == ["WATCHDOG=1"]) }
         process.signal(SIGTERM)
         #expect(try process.end().code == 0)
     }

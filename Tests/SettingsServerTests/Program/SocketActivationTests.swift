@@ -28,7 +28,7 @@ struct SocketActivationTests {
         return client
     }
 
-    @Test("Sockets of the service manager replace the option `listen`, and keep clients across a restart")
+    @Test("Sockets of the service manager replace the option `listen`, and their waiting connections survive a restart")
     func handedOver() throws {
         let path = directory.path + "/socket"
         let port = try Listener(.resolve("127.0.0.1", port: 0)[0])

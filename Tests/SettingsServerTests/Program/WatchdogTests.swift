@@ -10,27 +10,28 @@ import Testing
 
 @Suite(.ownThread)
 struct WatchdogTests {
-    private let fed = EventLog()
-    private let said = EventLog()
+    private let feedings = EventLog()
+    private let logLines = EventLog()
 
     private func watchdog(_ parts: [Watchdog.Part]) -> Watchdog {
-        let log = Log(level: .info, clock: { Timestamp.now() }, write: { [said] in said.add($0) })
-        return Watchdog(parts, log) { [fed] in fed.add("fed") }
+        let log = Log(level: .info, clock: { Timestamp.now() }, write: { [logLines] in logLines.add($0) })
+        return Watchdog(parts, log) { [feedings] in feedings.add("feedings") }
     }
 
-    private func expectReport(_ watchdog: Watchdog, _ name: String, letGo: () -> Void) throws {
-        let count = fed.count("fed")
+    /// Expects that the watchdog reports a blocked part and is not fed, and that it is fed again after `unblock`.
+    private func expectReport(_ watchdog: Watchdog, _ name: String, unblock: () -> Void) throws {
+        let count = feedings.count("feedings")
         try eventually {
             watchdog.tick()
-            return said.all.contains { $0.contains("\(name) made no progress") }
+            return logLines.all.contains { $0.contains("\(name) made no progress") }
         }
         for _ in 0..<100 { watchdog.tick() }
-        // An iteration that began before the loop was blocked counts once.
-        #expect(fed.count("fed") <= count + 1)
-        letGo()
+        // A check of the parts that began before the part was blocked may still feed the watchdog once.
+        #expect(feedings.count("feedings") <= count + 1)
+        unblock()
         try eventually {
             watchdog.tick()
-            return fed.count("fed") > count + 2
+            return feedings.count("feedings") > count + 2
         }
     }
 
@@ -43,12 +44,12 @@ struct WatchdogTests {
         ])
         try eventually {
             watchdog.tick()
-            return fed.count("fed") > 2
+            return feedings.count("feedings") > 2
         }
         let results = CollectedResults()
         #expect(store.enqueue(WriteID(low: 1), try .put("a", 1), for: results) == nil)
         log.awaitFlush()
-        try expectReport(watchdog, "the commit stage") { log.letGo() }
+        try expectReport(watchdog, "the commit stage") { log.releaseFlush() }
         #expect(results.wait(for: 1).count == 1)
     }
 
@@ -58,7 +59,7 @@ struct WatchdogTests {
         let watchdog = watchdog(parts)
         try eventually {
             watchdog.tick()
-            return fed.count("fed") > 2
+            return feedings.count("feedings") > 2
         }
         let gate = DispatchSemaphore(value: 0)
         let isBlocked = DispatchSemaphore(value: 0)

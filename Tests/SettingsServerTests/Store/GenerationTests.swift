@@ -8,7 +8,7 @@ import Testing
 
 @testable import SettingsStorage
 
-/// Writes that are decided while the log flushes earlier writes.
+/// Writes that are decided while the log flushes earlier writes. If this flush fails, the writes are refused, too.
 @Suite(.ownThread)
 struct GenerationTests {
     private let run: ScriptedStore
@@ -31,10 +31,10 @@ struct GenerationTests {
     @Test("Writes that are decided during a flush share the next flush, and are answered after it")
     func ahead() throws {
         try decideAhead()
-        run.log.letGo()
+        run.log.releaseFlush()
         #expect(run.results.wait(for: 1).keys.sorted() == [1])
         #expect(run.store.state.revision.number == 1)
-        run.log.letGo()
+        run.log.releaseFlush()
         let results = run.results.wait(for: 4)
         #expect(run.results.order == [1, 2, 3, 4, 5])
         #expect(results[2]?.setting?.previous?.value == 1)
@@ -51,7 +51,7 @@ struct GenerationTests {
     {
         run.log.failNext(outcome, .full)
         try decideAhead()
-        run.log.letGo()
+        run.log.releaseFlush()
         let results = run.results.wait(for: 5)
         #expect(results[1]?.problem?.outcome == (outcome == .unknown ? .unknown : .notDone))
         for id in 2...5 {
@@ -60,7 +60,7 @@ struct GenerationTests {
         #expect(run.store.state.revision == .zero && run.log.published.isEmpty)
 
         // The next write is decided on the published state, gets an unused revision, and is not recognised as a repeat.
-        run.log.letGo()
+        run.log.releaseFlush()
         run.enqueue(try run.write(6, "a", 2, requestKey: "two"))
         let next = try #require(run.results.wait(for: 1)[6]?.setting)
         #expect(next.previous?.source == .unset && !next.isReplayed && next.revision.number > 3)
@@ -75,14 +75,14 @@ struct GenerationTests {
         try decideAhead()
         run.enqueue(try run.write(6, "a", 1, requestKey: "one"))
         run.awaitDecisions()
-        run.log.letGo()
+        run.log.releaseFlush()
         let results = run.results.wait(for: 6)
         #expect(results[1]?.problem?.outcome == (outcome == .unknown ? .unknown : .notDone))
         #expect(results[6]?.problem?.outcome == results[1]?.problem?.outcome)
         #expect(results[5]?.problem?.outcome == .notDone)
     }
 
-    /// Queues another write while it receives a refusal, which is as early as any client can.
+    /// Queues another write while it receives a refusal. No client can send its next write earlier.
     private final class EagerReceiver: WriteReceiver {
         private let results: CollectedResults
         private let refused: Int
@@ -111,7 +111,7 @@ struct GenerationTests {
             }
             #expect(store.enqueue(WriteID(2 * round), first, for: receiver) == nil)
             let found = results.wait(for: 2)
-            #expect(found[2 * round]?.problem != nil, "every other flush fails")
+            #expect(found[2 * round]?.problem != nil, "the log makes every second flush fail")
             try #require(found[2 * round + 1]?.setting?.changed == true, "round \(round)")
         }
     }

@@ -17,6 +17,7 @@ struct PendingActionRunnerTests {
         let store: Store
         let results = CollectedResults()
         let time = ManualClock()
+        /// The wall clock in milliseconds.
         let wall = Atomic<Int64>(1_760_000_000_000)
         let runner: PendingActionRunner
 
@@ -45,12 +46,12 @@ struct PendingActionRunnerTests {
             #expect(results.wait(for: 1)[id]?.isSuccess ?? false)
         }
 
-        func moveWall(seconds: Int64) { wall.add(seconds * 1000, ordering: .sequentiallyConsistent) }
+        func advanceWallClock(seconds: Int64) { wall.add(seconds * 1000, ordering: .sequentiallyConsistent) }
 
         var kinds: [PendingAction.Kind] { store.state.pending.byDeadline.map(\.action.kind) }
 
-        /// Returns when the runner has compared the deadlines with the clocks.
-        func check() {
+        /// Makes the runner compare the deadlines with the clocks, and waits until it has done so.
+        func awaitRunnerCheck() {
             runner.published()
             runner.awaitCheck()
         }
@@ -71,16 +72,16 @@ struct PendingActionRunnerTests {
         try run.write(1, "a", 1, Self.confirm(60))
         try run.write(2, "b", 1, Self.until(60))
         // The wall clock is set forward: only the other action is due.
-        run.moveWall(seconds: 3600)
-        run.check()
+        run.advanceWallClock(seconds: 3600)
+        run.awaitRunnerCheck()
         try eventually { run.kinds == [.confirm] }
-        // The wall clock is set back: neither fires nor delays the confirmation.
-        run.moveWall(seconds: -7200)
+        // The wall clock is set back, which neither makes the confirmation due nor delays it.
+        run.advanceWallClock(seconds: -7200)
         run.time.advance(seconds: 59)
-        run.check()
+        run.awaitRunnerCheck()
         #expect(run.kinds == [.confirm])
         run.time.advance(seconds: 1)
-        run.check()
+        run.awaitRunnerCheck()
         try eventually { run.kinds == [] }
         #expect(run.store.state.suite(try SuiteName("app"))?.setting(try KeyName("a")).source == .unset)
         // The runner counts an action after its commit is published.
@@ -98,16 +99,16 @@ struct PendingActionRunnerTests {
         second.runner.start(waitingAtMost: 10)
         #expect(second.kinds == [.confirm])
         second.time.advance(seconds: 9)
-        second.check()
+        second.awaitRunnerCheck()
         #expect(second.kinds == [.confirm])
         second.time.advance(seconds: 1)
-        second.check()
+        second.awaitRunnerCheck()
         try eventually { second.kinds == [] }
         // The wall clock was set back by a day while the daemon was down.
         let third = try Run(state, wall: 1_760_000_000_000 - 86_400_000)
         third.runner.start(waitingAtMost: 10)
         third.time.advance(seconds: 60)
-        third.check()
+        third.awaitRunnerCheck()
         try eventually { third.kinds == [] }
         // The deadline passed while the daemon was down: the start carries out the action.
         let fourth = try Run(state, wall: 1_760_000_060_000)
@@ -121,13 +122,13 @@ struct PendingActionRunnerTests {
         run.runner.start(waitingAtMost: 10)
         try run.write(1, "a", 1, Self.until(60))
         run.log.failNext(.notDone, .full)
-        run.moveWall(seconds: 60)
-        run.check()
+        run.advanceWallClock(seconds: 60)
+        run.awaitRunnerCheck()
         try eventually { run.runner.counts.failedAttempts == 1 }
-        run.check()
+        run.awaitRunnerCheck()
         #expect(run.kinds == [.until])
         run.time.advance(seconds: 1)
-        run.check()
+        run.awaitRunnerCheck()
         try eventually { run.kinds == [] }
         try eventually { run.runner.counts.carriedOut == 1 }
         #expect(run.runner.counts.failedAttempts == 1)
@@ -135,7 +136,7 @@ struct PendingActionRunnerTests {
         #expect(events.count == 2)
     }
 
-    @Test("Another daemon may carry out an action first: the own write then does nothing")
+    @Test("If another daemon carries out an action first, the write of this daemon has no effect")
     func overtaken() throws {
         let log = ScriptedLog(isShared: true)
         let run = try Run(log: log)
@@ -147,8 +148,8 @@ struct PendingActionRunnerTests {
             time: action.deadline)
         log.addForeign(try #require(decision.commit))
         log.failNext(.overtaken, .failed)
-        run.moveWall(seconds: 60)
-        run.check()
+        run.advanceWallClock(seconds: 60)
+        run.awaitRunnerCheck()
         try eventually { run.kinds == [] }
         run.runner.awaitCheck()
         #expect(run.runner.counts.carriedOut == 0)

@@ -36,17 +36,17 @@ struct SharedLogTests {
         run.enqueue(try run.write(1, "a", 1, guards: [.exists]))
         run.log.awaitFlush()
         #expect(run.results.order.isEmpty)
-        run.log.letGo()
+        run.log.releaseFlush()
         #expect(run.results.wait(for: 1)[1]?.problem?.code == .preconditionFailed)
     }
 
     @Test
-    func `No write is decided ahead of a flush`() throws {
-        try run.occupy()
+    func `With a shared log, no write is decided while a flush runs`() throws {
+        try run.blockCommitStage()
         run.enqueue(try run.write(2, "a", 1), try run.write(3, "a", 2))
-        run.log.letGo()
+        run.log.releaseFlush()
         #expect(run.results.wait(for: 1).keys.sorted() == [1])
-        run.log.letGo()
+        run.log.releaseFlush()
         #expect(run.results.wait(for: 2).count == 3)
         #expect(run.log.flushes.map(\.count) == [1, 2])
     }
@@ -59,11 +59,11 @@ struct SharedLogTests {
         run.log.awaitFlush()
         run.log.addForeign(try foreign(.put("a", 0, requestKey: "k"), on: run.store.state, at: 7))
         run.log.failNext(.overtaken, .contended)
-        run.log.letGo()
+        run.log.releaseFlush()
         run.log.awaitFlush()
         #expect(run.results.order.isEmpty)
         #expect(run.store.state.revision == Revision(7), "the commit of the other daemon is published")
-        run.log.letGo()
+        run.log.releaseFlush()
         let results = run.results.wait(for: 3)
         #expect(results[1]?.problem?.code == .preconditionFailed)
         #expect(results[2]?.setting?.previous?.value == 0)
@@ -78,7 +78,7 @@ struct SharedLogTests {
         #expect(run.store.state.revision == Revision(3))
         run.log.addForeign(try foreign(.put("b", 1), on: run.store.state, at: 4))
         performMaintenance()
-        run.log.letGo()
+        run.log.releaseFlush()
         run.enqueue(try run.write(1, "a", 2))
         #expect(run.results.wait(for: 1)[1]?.setting?.previous?.value == 1)
         #expect(run.log.predecessors.map(\.number) == [4])
@@ -87,28 +87,28 @@ struct SharedLogTests {
     @Test("A write is refused at its deadline if other daemons always commit first")
     func timeout() throws {
         let start = run.time.clock.now()
-        try run.occupy()
+        try run.blockCommitStage()
         run.enqueue(try run.write(2, "a", 1))
         run.time.advance(nanoseconds: 800_000_000)
-        run.log.letGo()
+        run.log.releaseFlush()
         run.log.awaitFlush()
         run.time.advance(nanoseconds: 150_000_000)
         run.log.failNext(.overtaken, .contended)
-        run.log.letGo()
+        run.log.releaseFlush()
         let problem = try #require(run.results.wait(for: 2)[2]?.problem)
         #expect(problem.code == .overloaded && problem.outcome == .notDone)
         #expect(run.log.deadlines == [start + 1_000_000_000, start + 1_000_000_000])
     }
 
-    @Test("All writes of an overtaken batch are decided again, also with lower limits")
+    @Test("All writes of an overtaken batch are decided again, also if the limit of a batch was lowered meanwhile")
     func narrowerBounds() throws {
-        try run.occupy()
+        try run.blockCommitStage()
         run.enqueue(try run.write(2, "b", 1), try run.write(3, "c", 1), try run.write(4, "d", 1))
-        run.log.letGo()
+        run.log.releaseFlush()
         run.log.awaitFlush()
         run.store.limits.batchCount = 1
         run.log.failNext(.overtaken, .contended)
-        for _ in 1...4 { run.log.letGo() }
+        for _ in 1...4 { run.log.releaseFlush() }
         #expect(run.results.wait(for: 4).values.allSatisfy { $0.problem == nil })
         #expect(run.results.order == [1, 2, 3, 4])
     }
@@ -117,22 +117,22 @@ struct SharedLogTests {
     func doubt() throws {
         run.log.failNext(.unknown, .failed)
         run.enqueue(try run.write(1, "a", 1, requestKey: "k"))
-        run.log.letGo()
+        run.log.releaseFlush()
         #expect(run.results.wait(for: 1)[1]?.problem?.outcome == .unknown)
-        run.log.setUnsettled(true)
+        run.log.setHasUnresolvedBatch(true)
         run.enqueue(try run.write(2, "a", 1, requestKey: "k"))
         performMaintenance()
         #expect(run.results.order == [1])
 
         run.log.failNext(.notDone, .failed)
-        run.log.letGo()
+        run.log.releaseFlush()
         run.enqueue(try run.write(3, "b", 1))
-        #expect(run.results.wait(for: 1)[3]?.problem?.outcome == .notDone, "it has no key")
+        #expect(run.results.wait(for: 1)[3]?.problem?.outcome == .notDone, "the write has no request key")
 
         // The commit with the unknown outcome was stored.
         run.log.addForeign(try foreign(.put("a", 1, requestKey: "k"), on: run.store.state, at: 1))
-        run.log.setUnsettled(false)
-        run.log.letGo()
+        run.log.setHasUnresolvedBatch(false)
+        run.log.releaseFlush()
         performMaintenance()
         #expect(run.results.wait(for: 1)[2]?.setting?.isReplayed == true)
     }
@@ -141,9 +141,9 @@ struct SharedLogTests {
     func `A repeat is answered as unknown if the outcome of the first request stays unknown`() throws {
         run.log.failNext(.unknown, .failed)
         run.enqueue(try run.write(1, "a", 1, requestKey: "k"))
-        run.log.letGo()
+        run.log.releaseFlush()
         _ = run.results.wait(for: 1)
-        run.log.setUnsettled(true)
+        run.log.setHasUnresolvedBatch(true)
         run.enqueue(try run.write(2, "a", 1, requestKey: "k"))
         performMaintenance()
         run.time.advance(seconds: 1)

@@ -26,8 +26,9 @@ struct UnknownOutcomeTests {
         return (Store(recovered.state, log: log) { Timestamp(milliseconds: 1000) }, log)
     }
 
-    private func end(
-        of action: Transaction.Operation.Action, _ key: String, guards: [WriteGuard] = [], on store: Store
+    /// Writes a setting, and waits for the result.
+    private func write(
+        _ action: Transaction.Operation.Action, _ key: String, guards: [WriteGuard] = [], on store: Store
     ) throws -> WriteResult? {
         var request = WriteRequest(
             .setting(Transaction.Operation(suite: try SuiteName("app"), key: try KeyName(key), action)))
@@ -41,32 +42,32 @@ struct UnknownOutcomeTests {
     func inDoubt() throws {
         do {
             let (store, log) = try start()
-            #expect(try end(of: .set(1), "a", on: store)?.setting?.changed == true)
+            #expect(try write(.set(1), "a", on: store)?.setting?.changed == true)
             for call in [FileError.Call.syncData, .sync, .truncate] { disk.fail(call, with: EIO) }
-            #expect(try end(of: .set(1), "k", on: store)?.problem?.outcome == .unknown)
+            #expect(try write(.set(1), "k", on: store)?.problem?.outcome == .unknown)
             let answers = [
-                "a removal": try end(of: .delete, "k", on: store),
-                "the same value again": try end(of: .set(1), "a", on: store),
-                "a refusal": try end(of: .set(2), "k", guards: [.exists], on: store),
-                "a write": try end(of: .set(2), "b", on: store),
+                "a removal": try write(.delete, "k", on: store),
+                "the same value again": try write(.set(1), "a", on: store),
+                "a refusal": try write(.set(2), "k", guards: [.exists], on: store),
+                "a write": try write(.set(2), "b", on: store),
             ]
             for (name, answer) in answers {
                 #expect(answer?.problem?.code == .storageFailed, "\(name)")
                 #expect(answer?.problem?.outcome == .notDone, "\(name)")
             }
-            #expect(log.health != nil)
+            #expect(log.writeFailureReason != nil)
         }
         // The process is killed, and the data that the sync should have written is on disk.
         disk.restart(.everything, seed: 0)
         let (store, _) = try start()
-        #expect(try end(of: .delete, "k", on: store)?.setting?.changed == true, "it came back")
+        #expect(try write(.delete, "k", on: store)?.setting?.changed == true, "the start must restore the commit")
 
         disk.fail(.syncData, with: EIO)
-        #expect(try end(of: .set(3), "k", on: store)?.problem?.outcome == .unknown)
+        #expect(try write(.set(3), "k", on: store)?.problem?.outcome == .unknown)
         disk.fail(.syncData, with: nil)
-        let removal = try end(of: .delete, "k", on: store)
-        #expect(removal?.setting?.changed == false, "another journal says that it is not there")
+        let removal = try write(.delete, "k", on: store)
+        #expect(removal?.setting?.changed == false, "the log has begun a new journal without the commit")
         disk.restart(.everything, seed: 0)
-        #expect(try end(of: .delete, "k", on: start().store)?.setting?.changed == false)
+        #expect(try write(.delete, "k", on: start().store)?.setting?.changed == false)
     }
 }

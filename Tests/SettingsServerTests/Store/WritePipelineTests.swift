@@ -45,8 +45,8 @@ struct ScriptedStore {
         isDone.patientWait()
     }
 
-    /// Makes the commit stage flush write 1, and blocks the flush.
-    func occupy() throws {
+    /// Makes the commit stage flush write 1. The flush is blocked until `log.releaseFlush()`.
+    func blockCommitStage() throws {
         enqueue(try write(1, "first", 1))
         log.awaitFlush()
     }
@@ -54,17 +54,18 @@ struct ScriptedStore {
 
 @Suite(.ownThread)
 struct WritePipelineTests {
-    @Test("The writes that arrive during a flush share the next flush, and are not visible before")
+    @Test("The writes that arrive during a flush share the next flush, and are not visible before its end")
     func groupCommit() throws {
         let run = try ScriptedStore()
-        try run.occupy()
+        try run.blockCommitStage()
         for id in 2...9 { run.enqueue(try run.write(id, "k\(id)", 1)) }
-        // The first slice may have begun before all eight writes were queued. The second slice has the remaining writes.
+        // The first slice may have begun before all eight writes were queued. The second slice has the remaining
+        // writes.
         for _ in 1...2 { run.awaitDecisions() }
         #expect(run.store.state.revision == .zero)
-        run.log.letGo()
+        run.log.releaseFlush()
         #expect(run.results.wait(for: 1)[1]?.setting?.changed == true)
-        run.log.letGo()
+        run.log.releaseFlush()
         #expect(run.results.wait(for: 8).count == 9)
         #expect(run.log.flushes.map(\.count) == [1, 8])
         #expect(run.store.state.revision == Revision(9))
@@ -77,20 +78,20 @@ struct WritePipelineTests {
         run.enqueue(
             try run.write(1, "a", 1), try run.write(2, "a", 1), try run.write(3, "b", 2, guards: [.exists]),
             try run.write(4, "c", 3))
-        run.log.letGo()
+        run.log.releaseFlush()
         let results = run.results.wait(for: 4)
         #expect(results[1]?.problem?.code == .storageFailed)
         #expect(results[1]?.problem?.outcome == .unknown)
-        #expect(results[2]?.problem?.outcome == .notDone, "'nothing changed' depends on a commit that is gone")
-        #expect(results[3]?.problem?.outcome == .notDone, "so does the refusal")
+        #expect(results[2]?.problem?.outcome == .notDone, "the answer 'nothing changed' depends on a lost commit")
+        #expect(results[3]?.problem?.outcome == .notDone, "the refusal depends on a lost commit")
         #expect(results[4]?.problem?.outcome == .unknown)
         #expect(run.store.state.revision == .zero)
         #expect(run.log.published.isEmpty)
 
         run.enqueue(try run.write(5, "a", 7))
-        run.log.letGo()
+        run.log.releaseFlush()
         let next = try #require(run.results.wait(for: 1)[5]?.setting)
-        #expect(next.revision > Revision(2) ?? .zero, "1 and 2 are burned")
+        #expect(next.revision > Revision(2) ?? .zero, "the revisions 1 and 2 must not be used again")
         #expect(next.previous?.source == .unset)
         #expect(run.log.predecessors == [.zero], "the next commit follows the last published commit")
     }
@@ -100,7 +101,7 @@ struct WritePipelineTests {
         let run = try ScriptedStore()
         run.log.failNext(.notDone, .full)
         run.enqueue(try run.write(1, "a", 1, guards: [.exists]), try run.write(2, "a", 1))
-        run.log.letGo()
+        run.log.releaseFlush()
         let results = run.results.wait(for: 2)
         #expect(results[1]?.problem?.code == .preconditionFailed)
         #expect(results[2]?.problem?.code == .insufficientStorage)
@@ -111,7 +112,7 @@ struct WritePipelineTests {
         let run = try ScriptedStore()
         run.log.failNext(.notDone, .full)
         run.enqueue(try run.write(1, "a", 1))
-        run.log.letGo()
+        run.log.releaseFlush()
         let problem = try #require(run.results.wait(for: 1)[1]?.problem)
         #expect(problem.status == 507)
         #expect(problem.code == .insufficientStorage)
@@ -124,11 +125,11 @@ struct WritePipelineTests {
         let run = try ScriptedStore()
         run.log.failNext(.notDone, .failed)
         run.enqueue(try run.write(1, "a", 1, requestKey: "k"))
-        run.log.letGo()
+        run.log.releaseFlush()
         #expect(run.results.wait(for: 1)[1]?.problem != nil)
 
         run.enqueue(try run.write(2, "a", 1, requestKey: "k"), try run.write(3, "a", 1, requestKey: "k"))
-        run.log.letGo()
+        run.log.releaseFlush()
         let results = run.results.wait(for: 2)
         #expect(results[2]?.setting?.isReplayed == false)
         #expect(results[3]?.setting?.isReplayed == true)
@@ -140,7 +141,7 @@ struct WritePipelineTests {
 
         run.log.failNext(.notDone, .failed)
         run.enqueue(try run.write(5, "b", 1), try run.write(6, "a", 1, requestKey: "k"))
-        run.log.letGo()
+        run.log.releaseFlush()
         #expect(run.results.wait(for: 2)[6]?.setting?.isReplayed == true, "the first commit is durable")
     }
 
@@ -165,7 +166,9 @@ struct WritePipelineTests {
         let writes = try (0..<400).map { try run.write($0, "a", .integer(Int64($0))) }
         DispatchQueue.concurrentPerform(iterations: 8) { [store = run.store] thread in
             for number in stride(from: thread, to: writes.count, by: 8) {
-                if !store.enqueue([writes[number]]).isEmpty { Issue.record("no room for \(number)") }
+                if !store.enqueue([writes[number]]).isEmpty {
+                    Issue.record("the queue has no room for write \(number)")
+                }
             }
         }
         #expect(run.results.wait(for: 400).count == 400)
@@ -180,13 +183,13 @@ struct WritePipelineTests {
             $0.queueTimeout = 1_000_000_000
             $0.batchCount = 1
         }
-        try run.occupy()
+        try run.blockCommitStage()
         run.enqueue(try run.write(2, "a", 1), try run.write(3, "b", 1))
         run.awaitDecisions()
-        // Write 2 is decided while the flush runs. Write 3 is queued.
+        // Write 2 is decided while the flush of write 1 runs. Write 3 is queued.
         run.time.advance(seconds: 2)
-        run.log.letGo()
-        run.log.letGo()
+        run.log.releaseFlush()
+        run.log.releaseFlush()
         let results = run.results.wait(for: 3)
         #expect(results[2]?.problem == nil)
         let problem = try #require(results[3]?.problem)
@@ -196,9 +199,9 @@ struct WritePipelineTests {
     @Test("A batch has at most the configured number of writes")
     func bounds() throws {
         let run = try ScriptedStore { $0.batchCount = 2 }
-        try run.occupy()
+        try run.blockCommitStage()
         for id in 2...7 { run.enqueue(try run.write(id, "a", .integer(Int64(id)))) }
-        for _ in 1...7 { run.log.letGo() }
+        for _ in 1...7 { run.log.releaseFlush() }
         #expect(run.results.wait(for: 7)[7]?.setting?.changed == true)
         #expect(run.results.order == Array(1...7) && run.log.flushes.allSatisfy { $0.count <= 2 })
     }
@@ -209,25 +212,25 @@ struct WritePipelineTests {
             $0.waitingBytes = 250
             $0.batchCount = 1
         }
-        try run.occupy()
+        try run.blockCommitStage()
         // One further write is decided while the flush runs. Two writes fill the queue.
         run.enqueue(try run.write(2, "a", 1))
         run.awaitDecisions()
         run.enqueue(try run.write(3, "b", 1), try run.write(4, "c", 1))
         let refused = try #require(run.store.enqueue([try run.write(5, "d", 1)]).first)
         #expect(refused.id.number == 5 && refused.problem?.code == .overloaded && refused.problem?.outcome == .notDone)
-        for _ in 1...4 { run.log.letGo() }
+        for _ in 1...4 { run.log.releaseFlush() }
         #expect(run.results.wait(for: 4).count == 4)
     }
 
     @Test("Cheap writes go before a costly write, and a stopping store refuses costly writes")
     func costlyWrites() throws {
         let run = try ScriptedStore { $0.batchCount = 1 }
-        try run.occupy()
+        try run.blockCommitStage()
         run.enqueue(
             try run.write(2, "ahead", 1), try run.write(3, "long", 1, estimatedTime: 50_000_000),
             try run.write(4, "a", 1), try run.write(5, "b", 1))
-        for _ in 1...5 { run.log.letGo() }
+        for _ in 1...5 { run.log.releaseFlush() }
         #expect(run.results.wait(for: 5).count == 5)
         #expect(run.results.order == [1, 2, 4, 5, 3])
         for _ in 2...5 { run.log.awaitFlush() }
@@ -238,7 +241,7 @@ struct WritePipelineTests {
         run.awaitDecisions()
         run.store.refuseCostlyWrites()
         run.enqueue(try run.write(7, "long", 2, estimatedTime: 50_000_000), try run.write(8, "a", 2))
-        for _ in 1...3 { run.log.letGo() }
+        for _ in 1...3 { run.log.releaseFlush() }
         let results = run.results.wait(for: 4)
         #expect(results[7]?.problem?.code == .shuttingDown && results[7]?.problem?.outcome == .notDone)
         #expect(results[8]?.problem == nil)
@@ -247,13 +250,13 @@ struct WritePipelineTests {
     @Test("The store is busy if its queued writes take long, not if there are many")
     func busy() throws {
         let run = try ScriptedStore { $0.batchCount = 1 }
-        try run.occupy()
+        try run.blockCommitStage()
         #expect(!run.store.isBusy)
         for id in 2...100 { run.enqueue(try run.write(id, "k\(id)", 1)) }
         #expect(!run.store.isBusy)
         run.enqueue(try run.write(101, "long", 1, estimatedTime: 70_000_000))
         #expect(run.store.isBusy)
-        for _ in 1...101 { run.log.letGo() }
+        for _ in 1...101 { run.log.releaseFlush() }
         #expect(run.results.wait(for: 101).count == 101)
         try eventually { !run.store.isBusy }
     }
@@ -261,25 +264,25 @@ struct WritePipelineTests {
     @Test("The idle handler is called when each write has its result")
     func idle() throws {
         let run = try ScriptedStore()
-        try run.occupy()
+        try run.blockCommitStage()
         run.enqueue(try run.write(2, "a", 1))
         let (revisions, isCalled) = (EventLog(), DispatchSemaphore(value: 0))
         run.store.whenIdle { state in
             revisions.add("\(state.revision)")
             isCalled.signal()
         }
-        run.log.letGo()
-        run.log.letGo()
+        run.log.releaseFlush()
+        run.log.releaseFlush()
         isCalled.patientWait()
         #expect(revisions.all == ["2"])
         #expect(run.results.order == [1, 2])
     }
 
-    @Test("A write whose values take long to check is done")
+    @Test("A write whose values take long to validate is accepted")
     func costlyChecks() throws {
         let suite = try SuiteName("app")
         var state = State(epoch: try #require(Epoch("e0")))
-        // At each letter, every state of the pattern remains possible.
+        // The regular expression is costly: at each letter, every state of its automaton remains possible.
         let document: JSONValue = ["additionalProperties": ["pattern": "^(?:a{0,30}){50}b?$"], "type": "object"]
         let request = WriteRequest(.setSchema(suite, try Schema(document), onConflict: .refuse))
         let decision = try state.decide(
@@ -295,7 +298,7 @@ struct WritePipelineTests {
             Transaction.Operation(suite: suite, key: try KeyName($0.name), .set($0.value))
         }
         let text = JSONValue.string(String(repeating: "a", count: 120))
-        let commands: [WriteRequest.Command] = [
+        let commands: [WriteCommand] = [
             .setting(Transaction.Operation(suite: suite, key: try KeyName("k"), .set(text))),
             .mergeSuite(suite, map(60)), .replaceSuite(suite, map(61)), .transaction(Transaction(do: operations)),
         ]

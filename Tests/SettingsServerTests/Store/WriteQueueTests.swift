@@ -34,21 +34,27 @@ struct WriteQueueTests {
     @Test(
         "Writes leave the queue in the order of their callers, their cost and their arrival",
         arguments: [
-            ("nothing is queued", "-", "none"),
-            ("first come, first served", "a1 a2 a3 - - - -", "1 2 3 none"),
-            ("callers take turns", "a1 a2 a3 b4 c5 - - - - -", "1 4 5 2 3"),
-            ("writes without a caller share a place", "_1 _2 b3 - - -", "1 3 2"),
-            ("a caller that comes later waits for one write of each", "a1 a2 - b3 - -", "1 2 3"),
-            ("a costly write goes if no cheap write waits", "a1:5 -", "1"),
-            ("cheap writes of the caller go first", "a1:5 a2 a3 - - -", "2 3 1"),
-            ("cheap writes of others go first", "a1:5 b2 b3 - - -", "2 3 1"),
-            ("for twenty times the estimated time", "a1:5 b2 b3 +99 - +1 - -", "2 1 3"),
-            ("for a second at most", "a1:500 b2 b3 +999 - +1 - -", "2 1 3"),
-            ("for twenty times the measured time of the last", "a1:1 a2:1 +20 - =5 b3 b4 +99 - +1 - -", "1 3 2 4"),
-            ("costly writes of callers take turns", "a1:5 a2:5 a3:5 b4:5 c5:5 - - - - -", "1 4 5 2 3"),
-            ("costly writes that are due together are spaced", "a1:5 a2:5 +100 - =5 b3 - +100 b4 - -", "1 3 2 4"),
+            ("an empty queue returns no write", "-", "none"),
+            ("writes of one caller leave in the order of their arrival", "a1 a2 a3 - - - -", "1 2 3 none"),
+            ("writes of several callers leave round-robin", "a1 a2 a3 b4 c5 - - - - -", "1 4 5 2 3"),
+            ("all writes without a caller count as one caller", "_1 _2 b3 - - -", "1 3 2"),
+            ("a new caller waits for one write of each waiting caller", "a1 a2 - b3 - -", "1 2 3"),
+            ("a costly write leaves if no cheap write waits", "a1:5 -", "1"),
+            ("later cheap writes of the caller leave before a costly write", "a1:5 a2 a3 - - -", "2 3 1"),
+            ("later cheap writes of other callers leave before a costly write", "a1:5 b2 b3 - - -", "2 3 1"),
+            ("a costly write waits at most twenty times its estimated time", "a1:5 b2 b3 +99 - +1 - -", "2 1 3"),
+            ("a costly write waits at most a second", "a1:500 b2 b3 +999 - +1 - -", "2 1 3"),
+            (
+                "a costly write waits twenty times the measured time of the last costly write",
+                "a1:1 a2:1 +20 - =5 b3 b4 +99 - +1 - -", "1 3 2 4"
+            ),
+            ("costly writes of several callers leave round-robin", "a1:5 a2:5 a3:5 b4:5 c5:5 - - - - -", "1 4 5 2 3"),
+            (
+                "between two costly writes that are due at the same time, cheap writes leave",
+                "a1:5 a2:5 +100 - =5 b3 - +100 b4 - -", "1 3 2 4"
+            ),
         ])
-    func order(_ rule: String, steps: String, slice: String) throws {
+    func order(_ rule: String, steps: String, expected: String) throws {
         let tested = Queue()
         var now: UInt64 = 1_000_000_000
         var order: [String] = []
@@ -69,7 +75,7 @@ struct WriteQueueTests {
             case nil: break
             }
         }
-        #expect(order.joined(separator: " ") == slice, "\(rule)")
+        #expect(order.joined(separator: " ") == expected, "\(rule)")
     }
 
     @Test("A slice has as many writes as fit, and costly writes only if no cheap write waits or one is due")
@@ -83,7 +89,8 @@ struct WriteQueueTests {
             tested.removeSlice(atMost: 9, bytes: 1, now: 0, Self.limits).map(\.id.number) == [5],
             "one write always fits")
         #expect(
-            tested.removeSlice(atMost: 9, bytes: .max, now: 0, Self.limits).map(\.id.number) == [6, 7], "16 of 20 ms")
+            tested.removeSlice(atMost: 9, bytes: .max, now: 0, Self.limits).map(\.id.number) == [6, 7],
+            "two costly writes take 16 ms of the 20 ms of a slice")
         #expect(tested.append(try write(10, of: nil), within: .max))
         #expect(tested.removeSlice(atMost: 9, bytes: .max, now: 160_000_000, Self.limits).map(\.id.number) == [8, 10])
         #expect(tested.removeSlice(atMost: 9, bytes: .max, now: 160_000_000, Self.limits).map(\.id.number) == [9])
@@ -121,9 +128,11 @@ struct WriteQueueTests {
     func bounds() throws {
         let tested = Queue()
         let (one, other) = (ClientKey.caller("one"), ClientKey.caller("other"))
-        for id in 1...6 { #expect(tested.append(try write(id, of: one), within: 1000), "it is alone") }
+        for id in 1...6 { #expect(tested.append(try write(id, of: one), within: 1000), "no other caller waits") }
         #expect(tested.append(try write(7, of: other), within: 1000))
-        #expect(!tested.append(try write(8, of: one), within: 1000), "it has more than half")
+        #expect(
+            !tested.append(try write(8, of: one), within: 1000),
+            "the writes of the caller take more than half of the bytes")
         for id in 9...10 { #expect(tested.append(try write(id, of: other), within: 1000)) }
         #expect(!tested.append(try write(11, of: other, size: 200), within: 1000), "the queue is full")
         #expect(tested.append(try write(12, of: nil), within: 1000))

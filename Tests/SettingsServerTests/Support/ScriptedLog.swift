@@ -6,8 +6,8 @@ import SettingsStorage
 import Synchronization
 import TestSupport
 
-/// A commit log that a test controls: it blocks flushes until `letGo` is called, makes flushes fail, and has commits of
-/// other daemons.
+/// A commit log that a test controls: it blocks flushes until `releaseFlush` is called, makes flushes fail, and has
+/// commits of other daemons.
 final class ScriptedLog: CommitLog {
     private struct Contents {
         var staged: [(commit: Commit, predecessor: Revision)] = []
@@ -15,8 +15,11 @@ final class ScriptedLog: CommitLog {
         var failures: [CommitLogError] = []
         var published: [Revision] = []
         var deadlines: [UInt64] = []
+        /// True if the outcome of the last commits is unknown, so that the next batch needs a flush even without
+        /// commits.
         var isInDoubt = false
-        var isUnsettled = false
+        /// The result of the requirement `CommitLog.hasUnresolvedBatch`.
+        var hasUnresolvedBatch = false
         /// Commits of other daemons that the store has not applied yet.
         var foreign: [Commit] = []
     }
@@ -28,17 +31,18 @@ final class ScriptedLog: CommitLog {
     private let isShared: Bool
 
     /// - Parameters:
-    ///   - isGated: true if each flush waits for ``letGo()``.
+    ///   - isGated: true if each flush waits for ``releaseFlush()``.
     ///   - isShared: true if other daemons add commits.
-    ///   - failsEach: `n` makes every nth flush fail, with alternating outcomes; nil makes only the flushes of
-    /// ``failNext`` fail.
+    ///   - failsEach: `n` makes every nth flush fail, with alternating outcomes; nil makes only the flushes fail that
+    ///     ``failNext(_:_:)`` requested.
     init(isGated: Bool = false, isShared: Bool = false, failsEach: Int? = nil) {
         self.failsEach = failsEach
         self.isShared = isShared
         gate = isGated ? DispatchSemaphore(value: 0) : nil
     }
 
-    func letGo() {
+    /// Lets one blocked flush continue, or the next flush if none is blocked.
+    func releaseFlush() {
         gate?.signal()
     }
 
@@ -49,7 +53,7 @@ final class ScriptedLog: CommitLog {
 
     /// Makes the next flush fail.
     func failNext(_ outcome: CommitLogError.Outcome, _ cause: CommitLogError.Cause) {
-        contents.withLock { $0.failures.append(CommitLogError(outcome, cause, "as the test wants")) }
+        contents.withLock { $0.failures.append(CommitLogError(outcome, cause, "the test requested this failure")) }
     }
 
     /// Adds a commit of another daemon.
@@ -57,8 +61,9 @@ final class ScriptedLog: CommitLog {
         contents.withLock { $0.foreign.append(commit) }
     }
 
-    func setUnsettled(_ isUnsettled: Bool) {
-        contents.withLock { $0.isUnsettled = isUnsettled }
+    /// True makes it unknown whether an earlier flush stored its commits.
+    func setHasUnresolvedBatch(_ hasUnresolvedBatch: Bool) {
+        contents.withLock { $0.hasUnresolvedBatch = hasUnresolvedBatch }
     }
 
     /// The commits of each successful flush.
@@ -73,7 +78,7 @@ final class ScriptedLog: CommitLog {
 
     var requiresFlush: Bool { isShared || contents.withLock { $0.isInDoubt } }
     var maximumBatchesInFlight: Int { isShared ? 1 : 2 }
-    var isUnsettled: Bool { contents.withLock { $0.isUnsettled } }
+    var hasUnresolvedBatch: Bool { contents.withLock { $0.hasUnresolvedBatch } }
 
     func stage(_ commit: RetainedCommit, after predecessor: Revision) {
         contents.withLock { $0.staged.append((commit.commit, predecessor)) }
@@ -89,7 +94,7 @@ final class ScriptedLog: CommitLog {
             var failure: CommitLogError?
             if let failsEach, contents.deadlines.count % failsEach == 0 {
                 let isUnknown = contents.deadlines.count % (2 * failsEach) == 0
-                failure = CommitLogError(isUnknown ? .unknown : .notDone, .failed, "as the test wants")
+                failure = CommitLogError(isUnknown ? .unknown : .notDone, .failed, "the test requested this failure")
             } else if !contents.failures.isEmpty {
                 failure = contents.failures.removeFirst()
             } else {
@@ -114,7 +119,7 @@ final class ScriptedLog: CommitLog {
 
     func performMaintenance() {}
 
-    func published(_ state: State) {
+    func recordPublication(of state: State) {
         contents.withLock { $0.published.append(state.revision) }
     }
 }

@@ -7,7 +7,7 @@ struct ConnectionTests {
     @Test(arguments: [
         ("Connection: close", get("/a", "Connection: close")),
         ("HTTP/1.0", "GET /a HTTP/1.0\r\n\r\n"),
-        ("the handler's wish", get("/last")),
+        ("an answer of the handler that closes the connection", get("/last")),
     ])
     func `The connection closes after an answer`(reason: String, request: String) throws {
         let server = try TestServer()
@@ -72,7 +72,7 @@ struct ConnectionTests {
         let server = try TestServer()
         let client = try server.connect()
         try client.send(get("/later") + get("/after"))
-        #expect(server.script.log.wait(for: "not yet"))
+        #expect(server.script.log.wait(for: "postponed /after"))
         client.endSending()
         #expect(server.script.log.wait(for: "half-closed"))
         server.script.answer("/later")
@@ -128,8 +128,9 @@ struct ConnectionTests {
     }
 
     @Test(arguments: [
-        ("bad request", "GET /a b HTTP/1.1\r\n\r\n", 400), ("version", "GET /a HTTP/3.0\r\n\r\n", 505),
-        ("body", "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999\r\n\r\n", 413),
+        ("malformed request line", "GET /a b HTTP/1.1\r\n\r\n", 400),
+        ("unknown version", "GET /a HTTP/3.0\r\n\r\n", 505),
+        ("too large body", "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999\r\n\r\n", 413),
     ])
     func `Bytes that are not a request get an error, and the connection closes`(
         name: String, request: String, status: Int

@@ -46,7 +46,7 @@ struct HTTPServerTests {
     }
 
     @Test
-    func `A shortage that lets in one connection at a time is logged once`() throws {
+    func `A shortage of descriptors is logged once, even if single connections are accepted during it`() throws {
         let free = Atomic(0)
         let server = try TestServer(accept: { listener in
             guard free.load(ordering: .sequentiallyConsistent) > 0 else {
@@ -70,17 +70,17 @@ struct HTTPServerTests {
         #expect(server.script.log.all.filter { !$0.hasPrefix("handled") } == ["paused", "resumed"])
     }
 
-    @Test("A blocked loop gets no further connections, and connections that are reset meanwhile cost nothing")
-    func busyLoopGetsNoMore() throws {
+    @Test("A blocked loop gets at most 128 connections, and connections that are reset meanwhile do not reach a loop")
+    func blockedLoop() throws {
         let accepted = Atomic(0)
-        let lost = Atomic(0)
+        let aborted = Atomic(0)
         let server = try TestServer(accept: { listener in
             switch listener.accept() {
             case .connection(let socket, let peer):
                 accepted.add(1, ordering: .sequentiallyConsistent)
                 return .connection(socket, peer: peer)
             case .aborted:
-                lost.add(1, ordering: .sequentiallyConsistent)
+                aborted.add(1, ordering: .sequentiallyConsistent)
                 return .aborted
             case let other: return other
             }
@@ -99,7 +99,7 @@ struct HTTPServerTests {
         for client in clients[160...] { client.reset() }
         gate.signal()
         for client in clients[..<160] { #expect(try client.readResponse().status == 200) }
-        try eventually { lost.load(ordering: .sequentiallyConsistent) == 40 }
+        try eventually { aborted.load(ordering: .sequentiallyConsistent) == 40 }
         #expect(accepted.load(ordering: .sequentiallyConsistent) == 160)
     }
 
@@ -107,23 +107,25 @@ struct HTTPServerTests {
     func `Half-closed connections are served after live connections`() throws {
         let server = try TestServer()
         let gate = server.blockLoop()
-        let ended = try (0..<20).map { _ in
+        let halfClosed = try (0..<20).map { _ in
             let client = try server.connect()
-            try client.send(get("/ended"))
+            try client.send(get("/half-closed"))
             client.endSending()
             return client
         }
         let open = try server.connect()
         try open.send(get("/open"))
-        try eventually { server.server.loops[0].arrivalCount == 21 && (ended + [open]).allSatisfy(\.isAllAcknowledged) }
+        try eventually {
+            server.server.loops[0].arrivalCount == 21 && (halfClosed + [open]).allSatisfy(\.isAllAcknowledged)
+        }
         // A connection is counted just before it is passed to the loop.
         let hasRun = DispatchSemaphore(value: 0)
         server.server.runOnAcceptorQueue { hasRun.signal() }
         hasRun.patientWait()
         gate.signal()
         #expect(try open.readResponse().text == "GET /open ")
-        for client in ended {
-            #expect(try client.readResponse().text == "GET /ended ")
+        for client in halfClosed {
+            #expect(try client.readResponse().text == "GET /half-closed ")
             #expect(try client.readUntilClose().isEmpty)
         }
         #expect(server.script.log.all.first == "handled /open")
@@ -132,18 +134,18 @@ struct HTTPServerTests {
     @Test
     func `The number of waiting half-closed connections has a limit`() throws {
         let server = try TestServer()
-        let ended = try (0..<600).map { _ in
+        let halfClosed = try (0..<600).map { _ in
             let client = try server.connect()
             #expect(try client.exchange(get("/a")).status == 200)
             return client
         }
         let gate = server.blockLoop()
-        for client in ended {
+        for client in halfClosed {
             try client.send(get("/slow"))
             client.endSending()
         }
         gate.signal()
-        let answered = ended.count { (try? $0.readResponse().text) == "GET /slow " }
+        let answered = halfClosed.count { (try? $0.readResponse().text) == "GET /slow " }
         // The loop serves some connections before all connections have arrived.
         #expect((512..<580).contains(answered))
         #expect(try server.connect().exchange(get("/b")).status == 200)

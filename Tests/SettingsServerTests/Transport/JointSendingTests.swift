@@ -7,14 +7,15 @@ import Testing
 
 @testable import HTTPServer
 
-/// Hundreds of answers in one iteration of the event loop.
+/// Joint sends: the event loop sends the answers of hundreds of connections in one iteration, with several threads
+/// (`ParallelSend`).
 @Suite(.ownThread)
 struct JointSendingTests {
     private static let count = 2 * ParallelSend.minimumConnections
 
     /// The kinds of exchanges, which differ in the request and the answer.
     private enum Kind: Int, CaseIterable {
-        case plain, head, closing, old, oldThatStays, followed
+        case plain, head, closing, http10, http10KeepAlive, followedByRequest
 
         func request(_ number: Int) -> String {
             let path = "/later\(number)"
@@ -22,17 +23,18 @@ struct JointSendingTests {
             case .plain: get(path)
             case .head: "HEAD \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n"
             case .closing: get(path, "Connection: close")
-            case .old: "GET \(path) HTTP/1.0\r\n\r\n"
-            case .oldThatStays: "GET \(path) HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"
-            case .followed: get(path) + get("/next")
+            case .http10: "GET \(path) HTTP/1.0\r\n\r\n"
+            case .http10KeepAlive: "GET \(path) HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"
+            case .followedByRequest: get(path) + get("/next")
             }
         }
 
+        /// The expected field `Connection` of the answer.
         var connection: String? {
             switch self {
-            case .plain, .head, .followed: nil
-            case .closing, .old: "close"
-            case .oldThatStays: "keep-alive"
+            case .plain, .head, .followedByRequest: nil
+            case .closing, .http10: "close"
+            case .http10KeepAlive: "keep-alive"
             }
         }
     }
@@ -78,9 +80,9 @@ struct JointSendingTests {
             #expect(response.field("Content-Length") == String(text.utf8.count))
             #expect(response.field("Connection") == kind.connection)
             switch kind {
-            case .closing, .old: #expect(try client.readUntilClose().isEmpty)
-            case .followed: #expect(try client.readResponse().text == "GET /next ")
-            case .plain, .head, .oldThatStays: #expect(try client.exchange(get("/b")).text == "GET /b ")
+            case .closing, .http10: #expect(try client.readUntilClose().isEmpty)
+            case .followedByRequest: #expect(try client.readResponse().text == "GET /next ")
+            case .plain, .head, .http10KeepAlive: #expect(try client.exchange(get("/b")).text == "GET /b ")
             }
         }
     }
@@ -89,18 +91,18 @@ struct JointSendingTests {
     func `Closed connections do not affect a joint send`() throws {
         let server = try TestServer()
         let (clients, exchanges) = try connect(server)
-        let gone = Set(stride(from: 0, to: Self.count, by: 3))
+        let disconnected = Set(stride(from: 0, to: Self.count, by: 3))
         // The peer disconnects at this moment. The loop has not been notified when it sends.
-        let (waiting, goOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let (waiting, mayContinue) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         exchanges[0].loop.run {
             waiting.signal()
-            goOn.patientWait()
+            mayContinue.patientWait()
             for exchange in exchanges { exchange.loop.respond(exchange.ticket, Script.response("here")) }
         }
         waiting.patientWait()
-        for number in gone { clients[number].reset() }
-        goOn.signal()
-        for (number, client) in clients.enumerated() where !gone.contains(number) {
+        for number in disconnected { clients[number].reset() }
+        mayContinue.signal()
+        for (number, client) in clients.enumerated() where !disconnected.contains(number) {
             #expect(try client.readResponse().text == "here")
         }
         #expect(try server.connect().exchange(get("/b")).text == "GET /b ")

@@ -51,7 +51,7 @@ struct MemoryBudgetTests {
         #expect(budget.isShort)
     }
 
-    @Test("Another limit applies to later reservations")
+    @Test("A changed limit applies to later reservations")
     func renewal() {
         let budget = MemoryBudget(limit: 800)
         let reservation = budget.reserve(600)

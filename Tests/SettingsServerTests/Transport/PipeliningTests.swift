@@ -6,7 +6,7 @@ import Testing
 @Suite(.ownThread)
 struct PipeliningTests {
     @Test
-    func `Requests are parsed with any division of their bytes`() throws {
+    func `Requests are parsed wherever their bytes are split into two sends`() throws {
         let server = try TestServer()
         let client = try server.connect()
         let chunked =
@@ -49,7 +49,7 @@ struct PipeliningTests {
     }
 
     @Test
-    func `A closing connection still answers the received requests`() throws {
+    func `After an answer that closes the connection, requests that were received before are still answered`() throws {
         let server = try TestServer()
         let client = try server.connect()
         try client.send(get("/later1") + get("/later2") + get("/last") + get("/later3"))
@@ -89,11 +89,11 @@ struct PipeliningTests {
         let server = try TestServer()
         let many = try (0..<100).map { _ in try server.connect() }
         let other = try server.connect()
-        let go = server.blockLoop()
+        let gate = server.blockLoop()
         // All requests have arrived when the loop reads the connections.
         for client in many { try client.send(get("/slow", "Cookie: \(String(repeating: "a", count: 2000))")) }
         try other.send(get("/short"))
-        go.signal()
+        gate.signal()
         #expect(try other.readResponse().text == "GET /short ")
         for client in many { #expect(try client.readResponse().text == "GET /slow ") }
         #expect(try #require(server.script.log.all.firstIndex(of: "handled /short")) < 50)
@@ -104,10 +104,10 @@ struct PipeliningTests {
         let server = try TestServer()
         let many = try (0..<20).map { _ in try server.connect() }
         let other = try server.connect()
-        let go = server.blockLoop()
+        let gate = server.blockLoop()
         for client in many { try client.send(String(repeating: get("/slow"), count: 5)) }
         try other.send(get("/short"))
-        go.signal()
+        gate.signal()
         #expect(try other.readResponse().text == "GET /short ")
         for client in many {
             for _ in 0..<5 { #expect(try client.readResponse().text == "GET /slow ") }

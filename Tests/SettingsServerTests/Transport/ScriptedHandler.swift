@@ -25,7 +25,7 @@ final class ScriptedHandler: RequestHandler {
     ) -> Handling {
         let path = Self.text(bytes.extracting(head.path))
         if path == "/after", exchange.hasEarlierRequests {
-            script.log.add("not yet")
+            script.log.add("postponed /after")
             return .afterEarlierRequests
         }
         let isLater = path.hasPrefix("/later")
@@ -46,7 +46,7 @@ final class ScriptedHandler: RequestHandler {
         }
     }
 
-    func rejected(
+    func responseToRejected(
         _ rejection: Rejection, _ head: RequestHead?, _ bytes: Span<UInt8>, from peer: SocketAddress, _ user: PeerUser?
     ) -> Response {
         switch rejection {
@@ -101,11 +101,9 @@ final class Script: Sendable {
         pending.withLock { pending in pending.firstIndex { $0.path == path }.map { pending.remove(at: $0).exchange } }
     }
 
-    /// Answers the oldest waiting requests with a path. The answer contains the path.
-    func answer(_ path: String, times: Int = 1) {
+    /// Answers the oldest waiting request with a path. The answer contains the path.
+    func answer(_ path: String) {
         guard let found = removePending(path) else { return }
-        found.loop.run {
-            for _ in 0..<times { found.loop.respond(found.ticket, Self.response(path)) }
-        }
+        found.loop.run { found.loop.respond(found.ticket, Self.response(path)) }
     }
 }

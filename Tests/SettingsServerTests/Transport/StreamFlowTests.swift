@@ -10,8 +10,11 @@ import Testing
 struct StreamFlowTests {
     private static let piece = [UInt8](repeating: 0x2E, count: 64 * 1024)
 
-    private func begin(
-        _ server: TestServer, behind before: String = "", receiveBuffer: Int32? = 4096
+    /// Connects, and begins a stream as the answer to the last request.
+    ///
+    /// - Parameter before: Requests that the client sends before the request for the stream.
+    private func beginStream(
+        _ server: TestServer, after before: String = "", receiveBuffer: Int32? = 4096
     ) throws -> (RawClient, Exchange) {
         let client = try server.connect(receiveBuffer: receiveBuffer)
         try client.send(before + get("/later"))
@@ -23,7 +26,7 @@ struct StreamFlowTests {
     }
 
     /// The unsent bytes of a stream from earlier iterations.
-    private func waiting(_ server: TestServer, _ exchange: Exchange) throws -> Int {
+    private func unsentBytes(_ server: TestServer, _ exchange: Exchange) throws -> Int {
         server.settle()
         return try server.onLoop(exchange) { $0.push($1, []) }
     }
@@ -32,9 +35,9 @@ struct StreamFlowTests {
     private func fill(_ server: TestServer, _ exchange: Exchange) throws -> Int {
         for count in 1...1000 {
             try server.onLoop(exchange) { _ = $0.push($1, Self.piece) }
-            if try waiting(server, exchange) > 0 { return count }
+            if try unsentBytes(server, exchange) > 0 { return count }
         }
-        Issue.record("the kernel takes whatever it is given")
+        Issue.record("the kernel accepted 1000 pieces, so the socket buffer never becomes full")
         return 1000
     }
 
@@ -43,19 +46,19 @@ struct StreamFlowTests {
         var limits = TransportLimits()
         limits.streamBytes = 1000
         let server = try TestServer(limits: limits)
-        let (client, exchange) = try begin(server)
+        let (client, exchange) = try beginStream(server)
         let pieces = try fill(server, exchange)
-        let (entered, go) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let (entered, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         exchange.loop.run {
             entered.signal()
-            go.patientWait()
+            gate.patientWait()
             exchange.loop.push(exchange.ticket, Self.piece)
             exchange.loop.push(exchange.ticket, Array("last".utf8))
         }
         entered.patientWait()
         // The loop is blocked, so it does not know yet that the kernel accepts data again.
         for _ in 0..<(pieces - 1) { _ = try client.readChunk() }
-        go.signal()
+        gate.signal()
         for _ in 0..<2 { #expect(try client.readChunk()?.utf8.count == Self.piece.count) }
         #expect(try client.readChunk() == "last")
     }
@@ -63,7 +66,7 @@ struct StreamFlowTests {
     @Test
     func `A drain callback runs once after its registration`() throws {
         let server = try TestServer()
-        let (client, exchange) = try begin(server)
+        let (client, exchange) = try beginStream(server)
         try server.onLoop(exchange) { [log = server.script.log] loop, ticket in
             loop.notifyWhenDrained(ticket)
             loop.notifyWhenDrained(ticket)
@@ -86,7 +89,7 @@ struct StreamFlowTests {
         throws
     {
         let server = try TestServer()
-        let (client, exchange) = try begin(server)
+        let (client, exchange) = try beginStream(server)
         let state = [UInt8](repeating: 0x2E, count: 8 << 20)
         let isPushed = Atomic(false)
         server.script.whenIterationEnds.withLock { hook in
@@ -97,15 +100,15 @@ struct StreamFlowTests {
             }
         }
         try server.onLoop(exchange) { $0.notifyWhenDrained($1) }
-        #expect(try waiting(server, exchange) > 0)
+        #expect(try unsentBytes(server, exchange) > 0)
         #expect(server.script.log.count("drained") == 0)
         #expect(try client.readChunk()?.utf8.count == state.count)
         #expect(server.script.log.wait(for: "drained"))
-        #expect(try waiting(server, exchange) == 0)
+        #expect(try unsentBytes(server, exchange) == 0)
     }
 
     @Test
-    func `A long first piece does not count against its reader, and later pieces count`() throws {
+    func `Pieces pushed while no bytes are unsent do not count against the limit, and later pieces count`() throws {
         var limits = TransportLimits()
         limits.streamBytes = 10_000
         limits.streamTime = 0
@@ -131,7 +134,7 @@ struct StreamFlowTests {
         for _ in 0..<2 { #expect(try client.readChunk()?.utf8.count == state.count) }
         for _ in 0..<10 { #expect(try client.readChunk()?.utf8.count == event.count) }
         // The client has read everything, so the lag is zero again.
-        #expect(try waiting(server, exchange) == 0)
+        #expect(try unsentBytes(server, exchange) == 0)
         try server.onLoop(exchange) { _ = $0.push($1, state) }
         for _ in 0..<10 {
             server.settle()
@@ -145,7 +148,7 @@ struct StreamFlowTests {
     }
 
     @Test
-    func `A reader that caught up is not disconnected, and a reader that stays behind is`()
+    func `A reader that catches up stays connected, and a reader that stays behind is disconnected`()
         throws
     {
         var limits = TransportLimits()
@@ -153,13 +156,13 @@ struct StreamFlowTests {
         limits.streamBytes = 64 * Self.piece.count
         limits.streamTime = 1
         let server = try TestServer(limits: limits)
-        let (client, exchange) = try begin(server)
+        let (client, exchange) = try beginStream(server)
         _ = try fill(server, exchange)
         try server.onLoop(exchange) { loop, ticket in
             for _ in 0..<65 { loop.push(ticket, Self.piece) }
         }
-        while try waiting(server, exchange) > limits.streamBytes { _ = try client.readChunk() }
-        #expect(try waiting(server, exchange) > 0)
+        while try unsentBytes(server, exchange) > limits.streamBytes { _ = try client.readChunk() }
+        #expect(try unsentBytes(server, exchange) > 0)
         let event = [UInt8](repeating: 0x2E, count: limits.streamBytes + 1)
         try server.onLoop(exchange) { _ = $0.push($1, event) }
         server.settle()
@@ -169,7 +172,7 @@ struct StreamFlowTests {
     }
 
     @Test
-    func `A stream behind a pending answer has a limit`() throws {
+    func `The unsent bytes of a stream that waits for an earlier answer have a limit`() throws {
         var limits = TransportLimits()
         limits.streamBytes = 10_000
         limits.streamTime = 0
@@ -182,16 +185,19 @@ struct StreamFlowTests {
             loop.beginStream(ticket, Script.response("begin"))
             loop.push(ticket, Self.piece)
         }
-        #expect(try waiting(server, exchange) > Self.piece.count)
+        #expect(try unsentBytes(server, exchange) > Self.piece.count)
         for _ in 0..<2 { try server.onLoop(exchange) { _ = $0.push($1, Array(Self.piece[..<6000])) } }
         #expect(server.script.log.wait(for: "closed", times: 2))
         client.close()
     }
 
     @Test(arguments: [false, true])
-    func `A client that disconnects before its stream ends affects no other connection`(isBehind: Bool) throws {
+    func `A client that disconnects before its stream ends affects no other connection`(isAfterPendingRequest: Bool)
+        throws
+    {
         let server = try TestServer()
-        let (client, exchange) = try begin(server, behind: isBehind ? get("/later0") : "", receiveBuffer: nil)
+        let (client, exchange) = try beginStream(
+            server, after: isAfterPendingRequest ? get("/later0") : "", receiveBuffer: nil)
         let first = server.script.removePending("/later0")
         let isReset = DispatchSemaphore(value: 0)
         exchange.loop.run {

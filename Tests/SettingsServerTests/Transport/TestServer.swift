@@ -48,6 +48,7 @@ final class TestServer {
         try RawClient(address, receiveBuffer: receiveBuffer)
     }
 
+    /// Waits until all work that was passed to the loops is done.
     func settle() {
         server.settle()
     }
@@ -102,7 +103,7 @@ extension HTTPServer {
         }
     }
 
-    /// Makes the loops check their deadlines.
+    /// Makes the loops check their deadlines: a loop does this in each iteration.
     func checkDeadlines() {
         for loop in loops { loop.run {} }
     }
@@ -120,7 +121,7 @@ func post(_ path: String, _ body: String, _ fields: String...) -> String {
 }
 
 extension TransportLimits {
-    /// Limits that do not affect a slow client.
+    /// Limits under which a client on a slow machine is not disconnected for reading a stream too slowly.
     static var patient: TransportLimits {
         var limits = TransportLimits()
         limits.streamTime = 600 * second

@@ -18,7 +18,7 @@ struct UnixConnectionTests {
     }
 
     /// Blocks the loop while the body runs, so that the loop handles all events of this time in one iteration.
-    private func whileLoopWaits(_ body: () throws -> Void) rethrows {
+    private func whileLoopIsBlocked(_ body: () throws -> Void) rethrows {
         let release = server.blockLoop()
         defer { release.signal() }
         try body()
@@ -28,11 +28,11 @@ struct UnixConnectionTests {
     func `The bytes that a client sent before it closed are read completely`(length: Int) throws {
         let client = try server.connect()
         #expect(try client.exchange(get("/a")).status == 200)
-        try whileLoopWaits {
-            try client.send(post("/last-words", String(repeating: "x", count: length)))
+        try whileLoopIsBlocked {
+            try client.send(post("/before-close", String(repeating: "x", count: length)))
             client.close()
         }
-        #expect(server.script.log.wait(for: "handled /last-words"))
+        #expect(server.script.log.wait(for: "handled /before-close"))
     }
 
     @Test("A slow lookup of a user name delays only the connections of this user")
@@ -53,7 +53,7 @@ struct UnixConnectionTests {
         let isFree = DispatchSemaphore(value: 0)
         server.server.runOnAcceptorQueue { isFree.signal() }
         isFree.patientWait()
-        #expect(!first.hasNews(within: 50))
+        #expect(!first.isReadable(within: 50))
         // The name of the second connection's user is already cached.
         release.signal()
         for client in [first, second] { #expect(try client.readResponse().status == 200) }
@@ -99,7 +99,7 @@ struct UnixConnectionTests {
     {
         let client = try server.connect()
         #expect(try client.exchange(get("/a")).status == 200)
-        try whileLoopWaits {
+        try whileLoopIsBlocked {
             try client.send(get("/later"))
             client.close()
         }

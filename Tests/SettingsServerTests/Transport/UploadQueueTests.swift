@@ -16,15 +16,15 @@ struct UploadQueueTests {
     /// Steps: `a1=400` asks for 400 bytes for connection 1 of the client `a`; `!1` ends connection 1; `.` admits
     /// waiting bodies for which there is memory.
     @Test(
-        "Bodies are admitted within their share, round-robin over clients",
+        "Bodies are admitted within their share of the memory, round-robin over clients",
         arguments: [
             ("one client has half of the share", "a1=300 a2=200 a3=1 b4=500", "1 2 4"),
             ("a client gets its first body if the share has room", "a1=900 a2=1 b3=100 b4=1", "1 3"),
             ("a body larger than the share takes all of it", "a1=5000 b2=1 !1 .", "1 2"),
             ("the bodies of a client keep their order", "a1=1000 a2=10 a3=20 !1 . ", "1 2 3"),
-            ("clients take turns", "a1=1000 a2=10 a3=10 b4=10 c5=10 !1 .", "1 2 4 5 3"),
-            ("a large body is not overtaken by later ones", "a1=400 b2=400 c3=300 d4=10 !1 .", "1 2 3 4"),
-            ("a client at its limit does not hold up another", "a1=400 a2=400 b3=300 .", "1 3"),
+            ("bodies of several clients are admitted round-robin", "a1=1000 a2=10 a3=10 b4=10 c5=10 !1 .", "1 2 4 5 3"),
+            ("later bodies do not overtake a large body", "a1=400 b2=400 c3=300 d4=10 !1 .", "1 2 3 4"),
+            ("a client at its limit does not delay another client", "a1=400 a2=400 b3=300 .", "1 3"),
             ("a connection that ends leaves the queue", "a1=1000 a2=10 b3=10 !2 !1 .", "1 3"),
         ])
     func admission(name: String, steps: String, admitted: String) throws {

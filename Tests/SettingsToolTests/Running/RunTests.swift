@@ -11,7 +11,7 @@ struct RunTests {
             "settings set app name='a b' key=hunter2 --quiet", #"settings set net 'hosts=["a"]' port=1 --quiet"#,
         ])
         let print = #"-- sh -c 'env | grep -E "^($1)=" | sort' sh"#
-        try shell.follow(
+        try shell.runTranscript(
             #"""
             $ settings run app net \#(print) 'NAME|THEME|PLAYER_VOLUME|LAUNCH_COUNT|HOSTS|PORT|KEY|TAGS'
             HOSTS=["a"]
@@ -50,7 +50,7 @@ struct RunTests {
         let shell = try Shell([
             "settings set net Theme=1 --quiet", #"settings set zero --json 'text="a\u0000b"' --quiet"#,
         ])
-        try shell.follow(
+        try shell.runTranscript(
             #"""
             $ settings run app net -- echo started
             ! settings: cannot make variables of the settings: app theme and net Theme both become THEME; choose other names with --map, or fewer settings with --only

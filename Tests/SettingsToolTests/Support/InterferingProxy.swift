@@ -1,21 +1,22 @@
 import ClientTestSupport
 import TestSupport
 
-/// A proxy between the program and the daemon of a shell. It runs command lines of another caller between the requests of the
-/// program, so that the program meets a conflict at a known place.
+/// A proxy between the program `settings` and the daemon of a `Shell`. Before some requests of the program, the proxy
+/// runs command lines of another caller, so that a test can cause a conflict before a known request.
 struct InterferingProxy {
     private let server: ScriptedServer
 
     /// The address to which the program connects.
     var url: String { "\(server.address)" }
 
-    /// The number of command lines that ran.
+    /// The number of command lines that the proxy has started.
     var interferenceCount: Int { server.log.count("interference") }
 
     /// A command line of another caller, and the method of the request before which it runs.
     typealias Interference = (before: String, line: String)
 
-    /// - Parameter interferences: run in their order, each before the next request with its method.
+    /// - Parameter interferences: Command lines in the order in which they run. Each runs before the first request with
+    ///   its method after the previous command line.
     init(to shell: Shell, _ interferences: [Interference]) throws {
         let (path, environment) = (shell.directory.path, shell.environment)
         server = try ScriptedServer { _, peer, log in

@@ -2,31 +2,36 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A shell with the built program `settings` in its path, and a daemon on a Unix socket that the program finds.
+/// Runs command lines with the built program `settings` in `PATH`, and a daemon on a Unix socket, whose address is in
+/// `SETTINGS_URL`.
 final class Shell {
     let directory: TemporaryDirectory
     private let options: [String]
-    /// The address of the daemon in the environment of command lines.
+    /// The address that command lines get in the variable `SETTINGS_URL`.
     var url: String
-    /// More variables of that environment.
+    /// Additional environment variables of command lines, as `NAME=VALUE`.
     var variables: [String] = []
     private var daemon: ChildProcess
 
-    /// Starts a daemon with a schema for the suite `app` unless told otherwise, and runs command lines that prepare what is stored.
-    init(_ prepared: [String] = [], hasSchema: Bool = true, configuration: String? = nil) throws {
+    /// Starts a daemon, applies the schema of the suite `app` if `hasSchema` is true, and runs command lines that store
+    /// settings.
+    ///
+    /// - Throws: If one of the command lines does not end with 0.
+    init(_ setupLines: [String] = [], hasSchema: Bool = true, configuration: String? = nil) throws {
         let directory = try TemporaryDirectory()
         self.directory = directory
         options = try configuration.map { ["--config", try directory.file("settingsd.json", $0)] } ?? []
         url = "unix:\(directory.path)/socket"
         daemon = try Self.daemon(in: directory, options)
         _ = try directory.file("app.json", Self.schema)
-        for line in (hasSchema ? ["settings schema apply app app.json --quiet"] : []) + prepared {
+        for line in (hasSchema ? ["settings schema apply app app.json --quiet"] : []) + setupLines {
             let end = try run(line)
             guard end.code == 0 else { throw ChildProcess.Failure(description: "\(line): \(end)") }
         }
     }
 
-    /// Starts a daemon whose callers need a token, with one in a file of its name for each of some grants.
+    /// Starts a daemon whose callers need a token. Creates a token for each pair of a name and a grant, and writes the
+    /// token to a file with this name in the directory of the test.
     init(tokens: [String: String]) throws {
         directory = try TemporaryDirectory()
         let file = directory.path + "/tokens.json"
@@ -53,9 +58,11 @@ final class Shell {
         _ = try daemon.end()
     }
 
-    /// Has the kernel stop the daemon, so that it takes connections and answers nothing.
+    /// Stops the process of the daemon with SIGSTOP. The kernel still accepts connections, but no request gets an
+    /// answer.
     func freeze() { daemon.signal(SIGSTOP) }
 
+    /// Lets the process of the daemon continue after `freeze()`.
     func thaw() { daemon.signal(SIGCONT) }
 
     /// Ends the daemon, and starts it again on the same data.
@@ -76,7 +83,7 @@ final class Shell {
         daemon = try Self.daemon(in: directory, options)
     }
 
-    /// The environment of command lines.
+    /// The environment variables of command lines.
     var environment: [String] {
         [
             "PATH=\(ChildProcess.built("")):/usr/bin:/bin", "HOME=\(directory.path)", "LC_ALL=C.UTF-8",
@@ -84,22 +91,24 @@ final class Shell {
         ] + variables
     }
 
-    /// Begins a command line in the directory of the test.
+    /// Starts a command line in the directory of the test, and does not wait for its end.
     func start(_ line: String) throws -> ChildProcess {
         try ChildProcess(["-c", "cd \"$HOME\"; \(line)"], environment: environment, of: "/bin/sh")
     }
 
-    /// Runs a command line in the directory of the test, to its end.
+    /// Runs a command line in the directory of the test, and waits for its end.
     func run(_ line: String) throws -> ChildProcess.End { try start(line).end() }
 
-    /// Runs the program with these arguments, to its end.
+    /// Runs the program `settings` with these arguments, and waits for its end.
     func settings(_ arguments: String...) throws -> ChildProcess.End {
         try ChildProcess(arguments, environment: environment, of: ChildProcess.built("settings")).end()
     }
 
-    /// Runs the program with these arguments. Throws unless it succeeds; returns its output.
+    /// Runs the program `settings` with these arguments, and returns its output.
+    ///
+    /// - Throws: If the program does not end with 0.
     @discardableResult
-    func does(_ arguments: String...) throws -> String {
+    func runSettings(_ arguments: String...) throws -> String {
         let end = try ChildProcess(arguments, environment: environment, of: ChildProcess.built("settings")).end()
         guard end.code == 0 else { throw ChildProcess.Failure(description: "\(arguments): \(end)") }
         return end.output
@@ -112,21 +121,22 @@ final class Shell {
         }
     }
 
-    /// The place in history of now.
+    /// The cursor of the newest commit.
     func cursor() throws -> String {
         try run("settings status | sed -n 's/^cursor *//p' | tr -d '\\n'").output
     }
 
-    /// The text of a file of the test; empty if there is none.
+    /// The contents of a file in the directory of the test. Empty if the file does not exist.
     func text(_ name: String) -> String {
         String(decoding: FileManager.default.contents(atPath: "\(directory.path)/\(name)") ?? Data(), as: UTF8.self)
     }
 
-    /// Runs the command lines of a transcript, and compares what they do.
+    /// Runs the command lines of a transcript, and compares their output and exit codes with the transcript.
     ///
-    /// A line `$ …` is a command line. Behind it stands what it prints, `! ` before each line on standard error, and
-    /// `=> CODE` if it ends with another code than 0. Times are `TIME`, the user is `ME`.
-    func follow(_ transcript: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
+    /// A line `$ …` is a command line. The lines after it are the standard output, then the standard error with `! `
+    /// before each line, then `=> CODE` if the exit code is not 0. The transcript has `TIME` for each time, `user:ME`
+    /// for the name of the user, and `DIR` for the directory of the test.
+    func runTranscript(_ transcript: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
         for expected in ("\n" + transcript).components(separatedBy: "\n$ ").dropFirst() {
             let line = String(expected.prefix { $0 != "\n" })
             let end = try run(line)

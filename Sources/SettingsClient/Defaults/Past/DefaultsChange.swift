@@ -21,13 +21,20 @@ public enum DefaultsMoment: Hashable, Sendable {
             switch self {
             case .revision(let number):
                 return .revision(try Revision(checking: number))
-            case .instant(let date):
-                // The bounds are beyond every valid timestamp, and fit into an Int64.
-                let milliseconds = min(max(date.timeIntervalSince1970 * 1000, -1e17), 1e17)
-                return .instant(Timestamp(milliseconds: Int64(exactly: milliseconds.rounded(.down)) ?? 0))
+            case .instant(let date): return .instant(Timestamp(date))
             }
         }
     }
+}
+
+extension Timestamp {
+    init(_ date: Date) {
+        // The bounds are beyond every valid timestamp, and fit into an Int64.
+        let milliseconds = min(max(date.timeIntervalSince1970 * 1000, -1e17), 1e17)
+        self.init(milliseconds: Int64(exactly: milliseconds.rounded(.down)) ?? 0)
+    }
+
+    var date: Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
 }
 
 extension Revision {
@@ -68,7 +75,7 @@ extension DefaultsChange {
         oldValue = change.isConcealed ? nil : read(change.old, change.oldSource)
         newValue = change.isConcealed ? nil : read(change.new, change.source)
         revision = change.revision.number
-        time = Date(timeIntervalSince1970: Double(change.modified.milliseconds) / 1000)
+        time = change.modified.date
         (by, note) = (change.by, change.note)
     }
 }

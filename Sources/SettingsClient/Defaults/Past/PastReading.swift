@@ -71,7 +71,7 @@ extension AdapterCore {
         var (changes, remainingCommits, before) = ([Change](), limit, Revision?.none)
         while remainingCommits > 0 {
             // A page may be empty although another page follows.
-            let call = HistoryRequest.history(of: suite, keys, before: before, limit: min(remainingCommits, 1000))
+            let call = DirectRequest.history(of: suite, keys, before: before, limit: min(remainingCommits, 1000))
             guard let page = try await fetchIfPresent(call) else { break }
             changes += page.commits.flatMap(\.changes)
             remainingCommits -= page.commits.count
@@ -92,23 +92,19 @@ extension AdapterCore {
         try await fetchIfPresent(.setting(key, in: suite, at: requestMoment))
     }
 
-    /// Sends a write that is based on the past. When it returns, the replica contains the result, unless the daemon
-    /// stopped answering after the write.
+    /// Sends a write that is based on the past.
     nonisolated(nonsending) func write(
-        _ call: HistoryRequest<WriteSummary>
+        _ call: DirectRequest<WriteSummary>
     ) async throws(DefaultsError) -> [DefaultsChange<JSONValue>] {
         let summary = try await throwingDefaultsError { () async throws(BackendError) in
-            // All earlier writes must reach the daemon first.
-            try await session.flush(until: session.deadline)
-            return try await session.backend.send(call)
+            try await session.sendAfterQueue(call)
         }
-        if summary.changed { try? await synchronize() }
         return summary.changes.map { DefaultsChange($0) }
     }
 
     /// Sends a request that reads. Returns nil if the suite or the key does not exist, or if the key had no value.
     private nonisolated(nonsending) func fetchIfPresent<Output>(
-        _ call: HistoryRequest<Output>
+        _ call: DirectRequest<Output>
     ) async throws(DefaultsError) -> Output? {
         do throws(BackendError) {
             return try await session.read { () async throws(BackendError) in try await session.backend.send(call) }

@@ -76,7 +76,7 @@ final class RemoteBackend: SuiteBackend {
         return try await sendWithinHistory { await server.sendRepeatedly(call, by: $0) }.body
     }
 
-    func send<Output>(_ call: HistoryRequest<Output>) async throws(BackendError) -> Output {
+    func send<Output>(_ call: DirectRequest<Output>) async throws(BackendError) -> Output {
         try await sendWithinHistory { deadline in
             call.endpoint.isWrite
                 ? await server.sendRepeatedly(call.endpoint, by: deadline)

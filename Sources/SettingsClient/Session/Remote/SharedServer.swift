@@ -186,7 +186,7 @@ struct WriteRetries: Sendable {
             return attempts == 1 && mayBeDone ? .zero : backOff.next(using: &generator)
         case .problem(let problem, _):
             guard problem.isTransient else { return nil }
-            let asked = BackOff.asked(milliseconds: problem.retryAfterMs)
+            let asked = BackOff.requestedPause(milliseconds: problem.retryAfterMs)
             return backOff.next(notBefore: asked, using: &generator)
         case .timedOut, .unusableToken, .malformedAnswer, .cancelled: return nil
         }

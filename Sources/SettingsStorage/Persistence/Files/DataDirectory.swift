@@ -70,8 +70,8 @@ package struct DataDirectory: Sendable {
         }
     }
 
-    /// The file that the daemon locks. It also contains the process identifier, a random identifier of the directory, and
-    /// the inode number of the file itself, by which the daemon recognises a copied directory.
+    /// The file that the daemon locks. It also contains the process identifier, a random identifier of the directory,
+    /// and the inode number of the file itself, by which the daemon recognises a copied directory.
     static let lockName = "LOCK"
     /// The file that exists only if the commits are in etcd, and the directory contains a copy of the state.
     package static let clusterName = "CLUSTER"
@@ -145,14 +145,15 @@ package struct DataDirectory: Sendable {
         try file.sync()
     }
 
-    /// Removes all snapshots except the newest two, and the journals that neither of these two needs. Two remain, in
-    /// case the newest is damaged.
+    /// Removes all snapshots except the newest two, and the journals that a start from either of the two snapshots does
+    /// not need. The second snapshot is kept in case the newest snapshot is damaged.
     func removeObsoleteFiles() throws(FileError) {
         let listing = try list()
         guard listing.snapshots.count > 1 else { return }
         let kept = listing.snapshots.suffix(2)
         for snapshot in listing.snapshots.dropLast(2) { try fileSystem.remove(path(of: snapshot.name)) }
-        // A start from the older snapshot needs the last journal that begins at or before it, and all later journals.
+        // A start from the older snapshot needs the last journal that begins at or before the snapshot, and all later
+        // journals.
         let firstNeeded = listing.journals.lastIndex { $0.revision <= kept[kept.startIndex].revision } ?? 0
         for journal in listing.journals[..<firstNeeded] { try fileSystem.remove(path(of: journal.name)) }
     }

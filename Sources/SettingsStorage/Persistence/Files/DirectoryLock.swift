@@ -123,8 +123,8 @@ extension DataDirectory {
 ///
 /// The first line is the process identifier of the daemon. The second line has the identifier of the directory (random,
 /// also in the first line of each journal), then the inode number and the creation time of `LOCK`. A copy of `LOCK` has
-/// a different inode number or creation time. The record does not contain the device number, because the device
-/// number changes when the file system is mounted elsewhere, and the directory is not a copy then.
+/// a different inode number or creation time. The record does not contain the device number. It
+/// changes when the file system is mounted elsewhere, which does not make the directory a copy.
 private struct LockFileRecord {
     let directoryID: String
     private let inode: UInt64

@@ -23,8 +23,9 @@ package struct JournalHead: Hashable, Sendable {
     /// The revision before the first commit of the journal. It is also in the name of the file.
     package var revision: Revision
     /// The revision of the last commit before the journal. If an older journal has commits after this revision,
-    /// recovery ignores them, because they were never visible to readers. Usually equal to ``revision``. If an epoch
-    /// begins with this journal, the predecessor is lower, because a new epoch skips revisions.
+    /// recovery ignores these commits, because they were never visible to readers, or this journal repeats them.
+    /// Usually equal to ``revision``. If an epoch begins with this journal, the predecessor is lower, because a new
+    /// epoch skips revisions.
     package var predecessor: Revision
     /// The configured durability when the journal was created.
     package var durability: Durability
@@ -59,7 +60,7 @@ package enum JournalLine {
     package enum Failure: Error {
         /// The checksum does not match, or the line has no checksum.
         case checksum
-        /// The checksum matches, but the content is not a known kind of line.
+        /// The checksum matches, but the line is none of the lines that this version knows.
         case content
         /// The line is the head of a journal in a newer format, whose version is given.
         case newerFormat(Int64)
@@ -111,7 +112,7 @@ package enum JournalLine {
     // A line: the prefix, eight hexadecimal digits of the checksum, the separator, the bytes that the checksum covers.
     private static let prefix: StaticString = "{\"crc\":\""
     private static let separator: StaticString = "\","
-    /// The offset of the first byte that the checksum covers: 8 + 8 + 2.
+    /// The offset of the first byte that the checksum covers: 8 bytes of prefix, 8 digits, 2 bytes of separator.
     private static let checksummedStart = 18
 
     /// The length of the line; nil if the checksum does not match.

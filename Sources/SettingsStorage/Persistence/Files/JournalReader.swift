@@ -12,7 +12,7 @@ struct JournalReader {
     struct Entry {
         let json: JSONValue
         let revision: Revision
-        /// The revision of the commit before it.
+        /// The revision of the previous commit.
         let predecessor: Revision
         /// The bytes of the line, including the line feed.
         let size: Int
@@ -38,7 +38,8 @@ struct JournalReader {
 
     let directory: DataDirectory
     let name: String
-    /// True for the newest journal. Only it can have a torn tail, which the daemon removes before it begins a journal.
+    /// True for the newest journal. Only the newest journal can have a torn tail, because the daemon removes the torn
+    /// tail before it begins the next journal.
     var isNewest = false
 
     /// Reads the head, which a crash cannot damage: a journal gets its name after its head is on disk.

@@ -13,8 +13,8 @@ package struct RecoveryError: Error, Hashable, CustomStringConvertible {
         case newerFormat
     }
 
-    /// A place in a damaged file.
-    package struct Place: Hashable, Sendable {
+    /// A location in a damaged file.
+    package struct Location: Hashable, Sendable {
         /// The name of the file in the data directory.
         package var file: String
         /// The number of the line, counted from 1; nil if the error concerns the file as a whole.
@@ -28,11 +28,11 @@ package struct RecoveryError: Error, Hashable, CustomStringConvertible {
     let reason: String
     /// The complete message: the path of the file, the cause and the remedy.
     package let description: String
-    /// The place in the damaged file; nil if the error does not concern one file.
-    package let place: Place?
+    /// The location of the damage; nil if the error does not concern a single file.
+    package let location: Location?
 
-    package init(_ kind: Kind, _ description: String, reason: String? = nil, place: Place? = nil) {
-        (self.kind, self.description, self.reason, self.place) = (kind, description, reason ?? description, place)
+    package init(_ kind: Kind, _ description: String, reason: String? = nil, location: Location? = nil) {
+        (self.kind, self.description, self.reason, self.location) = (kind, description, reason ?? description, location)
     }
 
     package init(_ error: FileError) {
@@ -47,19 +47,19 @@ package struct RecoveryError: Error, Hashable, CustomStringConvertible {
     }
 
     /// ``reason``, preceded by the name of the damaged file if there is one.
-    var located: String { (place.map { "\($0.file), " } ?? "") + reason }
+    var locatedReason: String { (location.map { "\($0.file), " } ?? "") + reason }
 }
 
 extension DataDirectory {
     /// Returns the error for a file that was changed after it was written, or contradicts the other files.
     func damage(_ name: String, line: Int? = nil, offset: Int = 0, _ reason: String) -> RecoveryError {
-        let place = line.map { ", line \($0), at byte \(offset)" } ?? ""
+        let location = line.map { ", line \($0), at byte \(offset)" } ?? ""
         return RecoveryError(
             .damaged,
-            "\(self.path(of: name))\(place): \(reason). Nothing was changed. Run 'settingsd check \(path)', "
+            "\(self.path(of: name))\(location): \(reason). Nothing was changed. Run 'settingsd check \(path)', "
                 + "restore a copy of the directory, or run 'settingsd repair \(path)' to remove unreadable data",
             reason: (line.map { "line \($0), at byte \(offset): " } ?? "") + reason,
-            place: RecoveryError.Place(file: name, line: line, offset: offset))
+            location: RecoveryError.Location(file: name, line: line, offset: offset))
     }
 
     /// Calls a function and converts the `FileError` that it throws into a `RecoveryError`.

@@ -35,9 +35,9 @@ package import SettingsModel
 /// large for the history. An optional second revision is the last commit that was too large. A record of `history` has
 /// the size in memory of a commit, and the commit.
 ///
-/// A record of `pending` has a pending action. A revert has a second element, the commit that it reverts, and an optional
-/// third element with the suites that the commit dropped and that a later commit created again. A snapshot without
-/// pending actions has no list `pending` and the version 4, so that earlier versions of the daemon can read it.
+/// A record of `pending` has a pending action. A revert has a second element, the commit that it reverts, and an
+/// optional third element with the suites that the commit dropped and that a later commit created again. A snapshot
+/// without pending actions has no list `pending` and the version 4, so that earlier versions of the daemon can read it.
 ///
 /// The history has every commit after the commit `historyFloor`, and some commits before it. `historyTime` is the time
 /// of the commit `historyFloor`, if known. For a suite without a record in `logs`, the history has every commit after
@@ -64,6 +64,7 @@ enum SnapshotFormat {
     static let end: StaticString = "\"}"
 }
 
+/// The content of a snapshot file.
 package struct Snapshot {
     package let state: State
     /// The revision in the name of the journal that continues the snapshot. If neither this journal nor a later journal

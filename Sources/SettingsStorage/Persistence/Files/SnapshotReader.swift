@@ -8,7 +8,8 @@ internal import SettingsModel
 package struct SnapshotReader {
     private let directory: DataDirectory
     private let name: String
-    /// True if the file must end after the snapshot. A past file (an archive of commits) contains several snapshots.
+    /// True if the file must end after the snapshot. False in a past file (a file with older commits), which contains
+    /// several snapshots.
     private let mustEndFile: Bool
     private var lines: LineReader
     private var line = LineReader.Line()
@@ -88,10 +89,7 @@ package struct SnapshotReader {
         guard let epoch = head["epoch"]?.string.flatMap({ Epoch($0) }) else { throw damage("the epoch is invalid") }
         let revision = try self.revision("revision", of: head)
         let lastDropRevision = try self.revision("lastDrop", of: head)
-        // `lastDrop` is the last commit that deleted a suite. No commit after `historyFloor` is missing in the history.
-        // If a suite has no log (the list of its commits), none of its commits after `historyBase` is missing. Of the
-        // commits up to `passed`, the history has only the commits that are among the newest commits of a suite. `journal` is the
-        // revision at which the journal that continues the snapshot begins.
+        // `SnapshotFormat` explains these members of the first line.
         let oldestAvailable = try self.revision("historyFloor", of: head)
         let oldestAvailableWithoutLog = try self.revision("historyBase", of: head)
         let (evictedThrough, journal) = (try self.revision("passed", of: head), try self.revision("journal", of: head))
@@ -179,7 +177,8 @@ package struct SnapshotReader {
         let parsedText = try decode { () throws(BodyError) in try text.map(JSONValue.init(ofSchemaText:)) }
         if let document = parsedText ?? head["schema"] {
             do {
-                // `stored:` also accepts what earlier versions accepted and a new schema must not contain.
+                // `stored:` also accepts two features of schemas that earlier versions accepted and that a new schema
+                // must not have.
                 schema = SchemaVersion(try Schema(stored: document, text: text), revision: schemaRevision)
             } catch {
                 throw damage("the schema is not valid: \(error)")

@@ -6,7 +6,7 @@ internal import SettingsModel
 /// Reads one past file: a file with older commits, which the history in memory may have evicted. ``PastFile`` describes
 /// the format: fragments, each with successive commits of one suite in the format of a snapshot, then an index. Each
 /// method reads only the lines that it needs, and throws if one of these lines is damaged or cannot be read. The reader
-/// does not count lines, so its errors name line 1; the byte offset is the place of the damage.
+/// does not count lines, so all its errors name line 1. The byte offset in an error is correct.
 struct PastReader {
     private let file: PastFile
     private let directory: DataDirectory
@@ -99,6 +99,17 @@ struct PastReader {
             fragments += try self.fragments(at: line.offset).filter { $0.suite == suite }
         }
         return fragments
+    }
+
+    /// Visits the index entries of the fragments, ordered by the name of the suite, until the body returns false. Begins at
+    /// a name that is not after the first name at or behind `start`.
+    func forEachFragment(
+        startingAt start: String, _ body: (PastFile.Fragment) -> Bool
+    ) throws(RecoveryError) {
+        let next = file.suiteLines.partitioningIndex { start.precedesInBytes($0.first.text) }
+        for line in file.suiteLines[max(0, next - 1)...] {
+            for fragment in try fragments(at: line.offset) where !body(fragment) { return }
+        }
     }
 
     private func fragments(at offset: Int) throws(RecoveryError) -> [PastFile.Fragment] {

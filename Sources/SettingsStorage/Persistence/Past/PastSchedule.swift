@@ -8,7 +8,7 @@ internal import SettingsModel
 ///
 /// The history (the recent commits in memory) is limited and evicts its oldest commits. It has every commit after its
 /// revision `oldestAvailable`. A state is immutable and includes the history, so a queued state keeps its commits in
-/// memory until they are in a file. The methods run on the commit thread, which makes commits durable.
+/// memory until they are in a file. Runs on the commit thread.
 struct PastSchedule {
     /// The result of writing a file.
     private struct Report: Sendable {
@@ -27,7 +27,7 @@ struct PastSchedule {
     /// The number of queued states, from the first, whose commits the task is writing; 0 if there is no task.
     private var writingCount = 0
     /// The total number and bytes of the commits that the history had received when the last state was enqueued.
-    /// `init` subtracts the commits that are not in a file yet, so that they count as new commits.
+    /// `init` subtracts the commits that are not in a file yet, so that ``isDue(_:)`` treats them as new commits.
     private var enqueuedTotals: (count: Int, size: Int)
     /// For each suite (named set of settings), the bytes of its commits in files since its last base: a copy of the
     /// suite in a file. ``PastWriter`` writes a new base as soon as the base takes fewer bytes than these commits.

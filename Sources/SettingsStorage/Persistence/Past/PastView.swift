@@ -14,12 +14,13 @@ package struct PastView: PastReading {
     private let pastFiles: PastFiles
     /// The past files, oldest first. They reach without a gap up to the history in memory.
     private let files: [PastFile]
-    /// True if there are past files, but the history has evicted commits after the newest file. Then no file is used.
+    /// True if there are past files, but the history has evicted commits that are newer than the newest file. This view
+    /// then uses no file.
     private let lacksEvictedCommits: Bool
 
     /// The approximate number of commits that one page of a history reads from files.
     private static let maximumSearchedCommits = 16_384
-    /// Opening a file counts as reading this number of commits.
+    /// In the limit ``maximumSearchedCommits``, opening a file counts as reading this number of commits.
     private static let searchCostOfFile = 64
 
     /// Makes a view of the past of a state. The files may contain commits after the state, which the view ignores.
@@ -37,7 +38,8 @@ package struct PastView: PastReading {
         return files.first.map { min(oldestInMemory, $0.from) } ?? oldestInMemory
     }
 
-    /// Returns the error for commits or a state that are no longer available, or not until the next file is written.
+    /// Returns the error for commits or a state that are no longer available, or that are unavailable until the next
+    /// past file is written.
     private func historyGone(_ subject: String, _ suite: SuiteName) -> Problem {
         lacksEvictedCommits ? .pastFileInProgress : Problem(historyGone: subject, oldest: oldest(of: suite))
     }
@@ -65,7 +67,8 @@ package struct PastView: PastReading {
         }
     }
 
-    /// Finds in the files the last commit not later than an instant; nil if the history in memory must be searched.
+    /// Finds the last commit in the files whose time is not after an instant; nil if the caller must search the history
+    /// in memory instead.
     private func lastCommit(notAfter instant: Timestamp) throws(Problem) -> Revision? {
         guard instant < state.time, let oldest = files.first else { return nil }
         if let last = state.recentPast.lastKnownRevision(notAfter: instant), last >= state.history.oldestAvailable {
@@ -75,7 +78,7 @@ package struct PastView: PastReading {
             let last = try withReader(of: file) { reader throws(RecoveryError) in try reader.last(notAfter: instant) }
             if let last { return min(last, state.revision) }
         }
-        // Every commit in the files is later. Revision zero is before the first commit.
+        // Every commit in the files is later than the instant. Revision zero is before the first commit.
         if oldest.from == .zero { return .zero }
         return oldest.fromTime.flatMap { $0 <= instant ? oldest.from : nil }
     }
@@ -131,13 +134,13 @@ package struct PastView: PastReading {
         var isKnown = state.hasSuite(suite) || state.history.hasCommits(of: suite)
         var isFull = false
         let start = historyQuery.endRevision(in: state)
-        state.history.forEachReversed(of: suite, before: start) { kept in
-            isFull = !page.add(kept, withSecretsOf: state)
+        state.history.forEachReversed(of: suite, before: start) { retained in
+            isFull = !page.add(retained, withSecretsOf: state)
             return !isFull
         }
         var end = min(start, state.oldestAvailable(of: suite).advanced(by: 1) ?? start)
-        // Add commits before `end` that are not in a file yet. The history has them only because they also affect
-        // another suite, which keeps more commits.
+        // Add commits before `end` that are not in a file yet. The history still has these commits only because they
+        // also affect another suite, which protects more commits.
         if let newest = files.last, !isFull {
             let unwritten = state.history.commits(affecting: suite, after: newest.to).filter { $0.revision < end }
             isFull = !unwritten.reversed().allSatisfy { page.add($0, withSecretsOf: state) }
@@ -170,6 +173,30 @@ package struct PastView: PastReading {
         return page.result(oldest: oldest(of: suite))
     }
 
+    /// Returns the suites that do not exist and of which commits are kept, with the last of these commits. Reads the index
+    /// of each file from the first name of the page on, and keeps no more suites of a file than one more than the page has.
+    package func droppedSuites(_ query: SuiteListQuery) throws(Problem) -> [SuiteName: Revision] {
+        var dropped = state.recentPast.droppedSuites(query)
+        for file in files {
+            let found = try withReader(of: file) { reader throws(RecoveryError) in
+                var found: [SuiteName: Revision] = [:]
+                try reader.forEachFragment(startingAt: query.start) { fragment in
+                    let name = fragment.suite.text
+                    guard found.count <= query.limit else { return false }
+                    guard name.hasBytePrefix(query.prefix) else { return name.precedesInBytes(query.prefix) }
+                    // The file may have commits after the state.
+                    if fragment.first <= state.revision, query.admits(fragment.suite), !state.hasSuite(fragment.suite) {
+                        found[fragment.suite] = fragment.last
+                    }
+                    return true
+                }
+                return found
+            }
+            dropped.merge(found) { max($0, $1) }
+        }
+        return dropped
+    }
+
     /// Returns the net changes of a suite between two moments. `from` may be later than `to`. `readLimits` are the
     /// grants of a caller that may not read everything; nil if the caller may read everything.
     package func difference(
@@ -189,7 +216,7 @@ package struct PastView: PastReading {
 
     /// Finds a commit in memory or in a file; nil if no available commit has this revision.
     private func commit(_ revision: Revision) throws(Problem) -> RetainedCommit? {
-        if let kept = state.history.commit(revision) { return kept }
+        if let retained = state.history.commit(revision) { return retained }
         guard let file = files.last(where: { $0.from < revision }), revision <= file.to else { return nil }
         return try withReader(of: file) { reader throws(RecoveryError) in
             guard let suite = try reader.entry(of: revision)?.suite else { return nil }
@@ -211,14 +238,14 @@ package struct PastView: PastReading {
                 throw Problem(.storageFailed, "cannot read the history: \(error.reason)")
             }
             pastFiles.removeDamaged(file, because: error)
-            throw Problem(historyGone: "what was stored before revision \(file.to)", oldest: file.to)
+            throw Problem(historyGone: "the state before revision \(file.to)", oldest: file.to)
         }
     }
 }
 
 /// Preparation of writes that depend on the past: an undo of a commit, and a restore of an older state.
 extension PastView {
-    /// The maximum number of later commits that the preparation of an undo looks up.
+    /// The maximum number of later commits that the preparation of an undo looks up. Each look-up may read a file.
     private static let maximumLaterCommits = 64
 
     /// Reads the past commits or state for a write from files, and sets `request.past`. Throws if they are unavailable.
@@ -247,10 +274,10 @@ extension PastView {
         }
     }
 
-    /// Returns later commits that changed the same settings or suites as `kept` and that are not in memory. With these
-    /// commits, the undo can recognise settings that were changed again after `kept`.
-    private func laterCommits(than kept: RetainedCommit) throws(Problem) -> [RetainedCommit] {
-        let commit = kept.commit
+    /// Returns later commits that changed the same settings or suites as `retained` and that are not in memory. With
+    /// these commits, the undo can recognise settings that were changed again after `retained`.
+    private func laterCommits(than retained: RetainedCommit) throws(Problem) -> [RetainedCommit] {
+        let commit = retained.commit
         var revisions: Set<Revision> = []
         for change in commit.changes {
             guard let revision = state.suite(change.suite)?.record(change.key).revision else { continue }
@@ -260,8 +287,8 @@ extension PastView {
         for revision in revisions.sorted() where state.history.commit(revision) == nil {
             if let commit = try self.commit(revision) { later.append(commit) }
         }
-        // If `kept` dropped the suite and the suite does not exist now, any later commit of the suite shows that the
-        // suite was created again in between.
+        // If `retained` dropped the suite and the suite does not exist now, any later commit of the suite shows that
+        // the suite was created again in between.
         for change in commit.suiteChanges where !state.hasSuite(change.suite) {
             for file in files where file.to > commit.revision {
                 let next = try withReader(of: file) { reader throws(RecoveryError) -> RetainedCommit? in

@@ -64,14 +64,14 @@ struct PastWriter {
         ) -> PastFile
     ) throws(FileError) -> PastFile {
         var bySuite: [SuiteName: [RetainedCommit]] = [:]
-        for kept in commits { kept.forEachSuite { bySuite[$0, default: []].append(kept) } }
+        for retained in commits { retained.forEachSuite { bySuite[$0, default: []].append(retained) } }
         for suite in bySuite.keys.ordered(by: <) {
-            // Limits the memory of the table. Suites that are removed from it get a base earlier than necessary.
+            // Clearing the table limits its memory. Suites without an entry get a base earlier than necessary.
             if bytesSinceBase.count >= 1 << 16 { bytesSinceBase = [:] }
             try add(bySuite[suite] ?? [], of: suite, &bytesSinceBase[suite])
         }
-        let entries = commits.map { kept in
-            PastFile.CommitEntry(revision: kept.revision, time: kept.commit.time, suite: kept.firstSuite)
+        let entries = commits.map { retained in
+            PastFile.CommitEntry(revision: retained.revision, time: retained.commit.time, suite: retained.firstSuite)
         }
         var suiteLines: [(first: SuiteName, offset: Int)] = []
         for line in fragments.chunks(of: PastFile.fragmentsPerLine) {
@@ -88,7 +88,8 @@ struct PastWriter {
         return file
     }
 
-    /// Adds the fragments of a suite. Begins with the last fragment, because undoing commits gives the earlier bases.
+    /// Adds the fragments of a suite. Begins with the last fragment: this method computes the base of an earlier
+    /// fragment by undoing the later commits.
     private mutating func add(
         _ commits: [RetainedCommit], of name: SuiteName, _ bytesSinceBase: inout Int?
     ) throws(FileError) {
@@ -101,11 +102,11 @@ struct PastWriter {
         let start = fragments.count
         var fragmentCommits: [RetainedCommit] = []
         var fragmentSize = 0
-        for (number, kept) in commits.reversed().enumerated() {
-            fragmentCommits.append(kept)
-            fragmentSize += kept.size
+        for (number, retained) in commits.reversed().enumerated() {
+            fragmentCommits.append(retained)
+            fragmentSize += retained.size
             guard size >= Self.minimumFragmentBytes, number < commits.count - 1 else { continue }
-            suite.undo(kept.commit, of: name) { state.history.origin(of: $0) }
+            suite.undo(retained.commit, of: name) { state.history.origin(of: $0) }
             guard fragmentSize >= Self.minimumFragmentBytes, suite.rendersWithin(fragmentSize) else { continue }
             try add(fragmentCommits.reversed(), of: name, hasBase ? base : nil, hasBase)
             (fragmentCommits, fragmentSize, base, hasBase) = ([], 0, suite, true)
@@ -121,7 +122,7 @@ struct PastWriter {
         var suites = OrderedTree<Suite>()
         if let base { suites.set(base) }
         var history = History(oldestAvailable: .zero)
-        for kept in commits { history.append(kept, limits: .unbounded) }
+        for retained in commits { history.append(retained, limits: .unbounded) }
         let document = State(
             epoch: state.epoch, revision: last.revision, time: last.commit.time, suites: suites,
             lastDropRevision: .zero, history: history, limits: .unbounded)

@@ -11,8 +11,9 @@ import Testing
 @Suite(.ownThread)
 struct BeginningTests {
     @Test(
-        "Threads that begin to observe at the same time each get all of their later changes", .timeLimit(.minutes(10)))
-    func atOnce() {
+        "Threads that begin to observe at the same time each get all changes after the beginning",
+        .timeLimit(.minutes(10)))
+    func simultaneously() {
         let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
         let missed = Mutex<[Int]>([])
         DispatchQueue.concurrentPerform(iterations: 4) { thread in
@@ -25,7 +26,7 @@ struct BeginningTests {
                     isReceived.signal()
                 }
                 defaults[key: key] = round
-                // Ends the wait, should the first be missed.
+                // Ends the wait if the observer has missed the first change.
                 defaults[key: key] = -round
                 _ = isReceived.wait(timeout: .now() + .seconds(Deadline.patience))
                 if received.withLock({ $0 }) != round { missed.withLock { $0.append(round) } }
@@ -36,12 +37,12 @@ struct BeginningTests {
     }
 
     @Test(
-        "Observers that begin before the suite is loaded begin with the first successful load",
+        "Observers that are created before the suite is loaded get the initial value after the first successful load",
         arguments: [true, false])
-    func waiting(byGetter: Bool) async throws {
+    func waiting(synchronizes: Bool) async throws {
         let suite = try SuiteName("app")
         let backend = InterruptedBackend(InMemoryBackend(suite: suite))
-        backend.isAway = true
+        backend.isServerUnreachable = true
         let defaults = DefaultsAdapter(
             keyStore: ClientKeys(), session: SuiteSession(backend), log: DefaultsLog { _, _, _ in })
         let log = EventLog()
@@ -50,8 +51,8 @@ struct BeginningTests {
             let observation = defaults.observe(\.launchCount, options: .initial) { log.add($0.summary) }
             observations.withLock { $0.append(observation) }
         }
-        backend.isAway = false
-        if byGetter { try await defaults.synchronize() }
+        backend.isServerUnreachable = false
+        if synchronizes { try await defaults.synchronize() }
         #expect(await log.waits(for: "0", times: 4))
         defaults.launchCount = 1
         #expect(await log.waits(for: "-→1", times: 4))
@@ -81,7 +82,7 @@ struct BeginningTests {
         #expect(world.drainIssues() == [])
     }
 
-    @Test("If two tasks wait on one sequence, the first task gets nil")
+    @Test("If a second task waits on a sequence, the first task gets nil")
     func twoWaiting() async throws {
         let core = DefaultsAdapter.inMemory(keyStore: ClientKeys()).core
         let stream = Observer(core, [UpdateSource<Int>(keys: nil) { _ in [] }], handler: nil)

@@ -9,7 +9,8 @@ import Testing
 
 @Suite(.ownThread)
 struct ManyThreadsTests {
-    /// The updates that an observer got of one key: each has to go on from where the last ended.
+    /// The updates that an observer has received for one key. The old value of each update must be the new value of the
+    /// update before it.
     private final class Chain: Sendable {
         private let received = Mutex<[DefaultsUpdate<Int>]>([])
         let log = EventLog()
@@ -33,11 +34,11 @@ struct ManyThreadsTests {
         let world = try kind.world()
         let programs = [world.adapter(), world.adapter()]
         let chains = programs.map { _ in Chain() }
-        let own = programs.map { _ in Chain() }
+        let chainsOfSingleWriter = programs.map { _ in Chain() }
         let observations = programs.indices.flatMap { index in
             [
                 programs[index].observe(\.visits) { [chain = chains[index]] in chain.add($0) },
-                programs[index].observe(\.launchCount) { [chain = own[index]] in chain.add($0) },
+                programs[index].observe(\.launchCount) { [chain = chainsOfSingleWriter[index]] in chain.add($0) },
             ]
         }
         let (threads, rounds) = (8, 60)
@@ -58,9 +59,9 @@ struct ManyThreadsTests {
             try await program.synchronize()
             #expect(program.visits == threads * rounds && program.launchCount == rounds)
             #expect(await chains[index].log.waits(for: "\(threads * rounds)"))
-            #expect(await own[index].log.waits(for: "\(rounds)"))
-            #expect(chains[index].isUnbroken && own[index].isUnbroken)
-            #expect(own[index].log.all == (1...rounds).map { "\($0)" })
+            #expect(await chainsOfSingleWriter[index].log.waits(for: "\(rounds)"))
+            #expect(chains[index].isUnbroken && chainsOfSingleWriter[index].isUnbroken)
+            #expect(chainsOfSingleWriter[index].log.all == (1...rounds).map { "\($0)" })
         }
         #expect(observations.count == 4)
         #expect(programs.map(\.core.observers.count) == [2, 2])
@@ -89,10 +90,12 @@ struct ManyThreadsTests {
         #expect(last % 100 == 9 && two.launchCount == last)
         #expect(await chain.log.waits(for: "\(last)"))
         #expect(chain.isUnbroken)
-        #expect(Set(chain.log.all).count == 80, "each value was another one, and each is told")
+        #expect(Set(chain.log.all).count == 80, "the observer gets each of the 80 different values")
         for task in 1...8 {
-            let own = chain.log.all.filter { $0.hasPrefix("\(task)") }
-            #expect(own == (0..<10).map { "\(task * 100 + $0)" }, "in the order in which the task wrote")
+            let valuesOfTask = chain.log.all.filter { $0.hasPrefix("\(task)") }
+            #expect(
+                valuesOfTask == (0..<10).map { "\(task * 100 + $0)" },
+                "the values are in the order in which the task wrote them")
         }
         withExtendedLifetime(observation) {}
     }
@@ -101,7 +104,7 @@ struct ManyThreadsTests {
         var received: [Int] = []
     }
 
-    @Test("A handler that is passed on the main actor runs on another thread", arguments: BackendKind.allCases)
+    @Test("A handler that is registered on the main actor runs on another thread", arguments: BackendKind.allCases)
     @MainActor func mainActor(_ kind: BackendKind) async throws {
         let world = try kind.world()
         let (one, two) = (world.adapter(), world.adapter())
@@ -114,7 +117,7 @@ struct ManyThreadsTests {
                 log.add("\(update.newValue)")
             }
         }
-        // It is held while the others write, so nothing needs it.
+        // The main actor is suspended here, and no write and no handler may need it.
         await onThreads(1) { _ in two.launchCount = 1 }
         #expect(await log.waits(for: "1"))
         one.launchCount += 1
@@ -124,7 +127,8 @@ struct ManyThreadsTests {
         withExtendedLifetime(observation) {}
     }
 
-    /// Runs the body on so many threads at once, without taking any away from tasks.
+    /// Runs the body on this number of threads at the same time, and suspends until all have ended. The threads are not
+    /// threads of Swift's pool.
     private func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) async {
         await withCheckedContinuation { continuation in
             DispatchQueue(label: "threads of a test").async {

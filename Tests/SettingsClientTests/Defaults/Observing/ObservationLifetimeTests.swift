@@ -41,7 +41,7 @@ struct ObservationLifetimeTests {
         #expect(first == nil)
     }
 
-    @Test("Dropping 10,000 observers of one key takes linear time")
+    @Test("Creating and cancelling 10,000 observers of one key takes linear time")
     func manyObservers() throws {
         let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
         #expect(defaults.launchCount == 0)
@@ -54,13 +54,14 @@ struct ObservationLifetimeTests {
     }
 
     @Test(
-        "A cancelled observation calls no handler, also if another thread cancelled it", arguments: BackendKind.allCases
+        "A cancelled observation calls no handler, also if another thread than the writer cancelled it",
+        arguments: BackendKind.allCases
     )
     func cancelling(_ kind: BackendKind) throws {
         let world = try kind.world()
         let defaults = world.adapter()
         let isDone = Atomic(false)
-        let late = Atomic(0)
+        let callsAfterCancel = Atomic(0)
         DispatchQueue.concurrentPerform(iterations: 2) { thread in
             if thread == 0 {
                 var number = 0
@@ -70,19 +71,19 @@ struct ObservationLifetimeTests {
                 }
             } else {
                 for _ in 0..<60 {
-                    let shared = Flags()
+                    let flags = Flags()
                     let observation = defaults.observe(\.launchCount) { _ in
-                        shared.called.add(1, ordering: .relaxed)
-                        if shared.isCancelled.load(ordering: .acquiring) { late.add(1, ordering: .relaxed) }
+                        flags.called.add(1, ordering: .relaxed)
+                        if flags.isCancelled.load(ordering: .acquiring) { callsAfterCancel.add(1, ordering: .relaxed) }
                     }
-                    #expect(throws: Never.self) { try eventually { shared.called.load(ordering: .relaxed) > 0 } }
+                    #expect(throws: Never.self) { try eventually { flags.called.load(ordering: .relaxed) > 0 } }
                     observation.cancel()
-                    shared.isCancelled.store(true, ordering: .releasing)
+                    flags.isCancelled.store(true, ordering: .releasing)
                 }
                 isDone.store(true, ordering: .releasing)
             }
         }
-        #expect(late.load(ordering: .relaxed) == 0)
+        #expect(callsAfterCancel.load(ordering: .relaxed) == 0)
         #expect(defaults.core.observers.count == 0)
     }
 
@@ -105,14 +106,14 @@ struct ObservationLifetimeTests {
         #expect(log.wait(for: "in"))
         let other = try #require(observation)
         DispatchQueue.global().async {
-            log.add("disposing")
+            log.add("cancelling")
             other.cancel()
-            log.add("disposed")
+            log.add("cancelled")
         }
-        #expect(log.wait(for: "disposing"))
+        #expect(log.wait(for: "cancelling"))
         release.signal()
-        #expect(log.wait(for: "disposed"))
-        #expect(log.all == ["in", "disposing", "out", "disposed"])
+        #expect(log.wait(for: "cancelled"))
+        #expect(log.all == ["in", "cancelling", "out", "cancelled"])
         observation = defaults.observe(\.loginTries) { _ in
             log.add("in again")
             release.wait()
@@ -121,26 +122,26 @@ struct ObservationLifetimeTests {
         defaults.loginTries = 2
         #expect(log.wait(for: "in again"))
         observation = nil
-        log.add("dropped")
+        log.add("released")
         release.signal()
         #expect(log.wait(for: "out again"))
-        #expect(log.all.suffix(3) == ["in again", "dropped", "out again"])
+        #expect(log.all.suffix(3) == ["in again", "released", "out again"])
         #expect(observation == nil)
     }
 
-    @Test("An observer gets no change from before its beginning, even if other observers still wait for the change")
+    @Test("An observer gets no change from before its creation, even if other observers still wait for the change")
     func beginnings() async throws {
         let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
         let log = EventLog()
-        let shared = Shared<DefaultsObservation>()
+        let observation = Shared<DefaultsObservation>()
         let sequence = Shared<DefaultsUpdates<DefaultsUpdate<Int>>>()
         let all = Shared<DefaultsUpdates<UntypedUpdate>>()
-        // This listener is called before the one of the observers, with the same news.
-        let listener = defaults.core.session.addListener { [unowned defaults] news in
-            guard shared.value == nil, case .changed? = news.first else { return }
+        // The session calls this listener with the same notices before it calls the listener of the observers.
+        let listener = defaults.core.session.addListener { [unowned defaults] notices in
+            guard observation.value == nil, case .changed? = notices.first else { return }
             sequence.value = defaults.updates(of: \.launchCount)
             all.value = defaults.updates()
-            shared.value = defaults.observe(\.launchCount) { log.add("late \($0.summary)") }
+            observation.value = defaults.observe(\.launchCount) { log.add("late \($0.summary)") }
         }
         let early = defaults.observe(\.loginTries) { log.add("early \($0.summary)") }
         defaults.launchCount = 1
@@ -153,7 +154,7 @@ struct ObservationLifetimeTests {
         #expect(await updates.next()?.summary == "1→2")
         #expect(await untyped.next()?.newValue == 2)
         defaults.core.session.removeListener(listener)
-        shared.value = nil
+        observation.value = nil
         withExtendedLifetime(early) {}
     }
 
@@ -166,7 +167,7 @@ struct ObservationLifetimeTests {
         do {
             let defaults = DefaultsAdapter(keyStore: ClientKeys(), session: SuiteSession(backend))
             core = defaults.core
-            // Even a handler that holds the adapter does not keep it longer.
+            // The handler retains the adapter, but only until the observation is released.
             observation = defaults.observe(\.launchCount) { log.add("\($0.newValue) \(defaults.launchCount)") }
         }
         #expect(core != nil)
@@ -178,7 +179,7 @@ struct ObservationLifetimeTests {
         try eventually { core == nil && backend.followerCount == 0 }
     }
 
-    @Test("Observing with new captured key paths does not grow memory")
+    @Test("Observing with key paths that capture new values does not grow memory")
     func capturedPaths() {
         struct IndexedKeys: DefaultsKeyStore {
             subscript(index: Int) -> DefaultsKey<Int> { .init("key\(index % 4)", defaultValue: index % 4) }
@@ -229,7 +230,9 @@ struct ObservationLifetimeTests {
 extension SuiteName {
     /// A suite for tests.
     static var sample: SuiteName {
-        guard let name = try? SuiteName("com.example.app") else { preconditionFailure("the name is a suite's") }
+        guard let name = try? SuiteName("com.example.app") else {
+            preconditionFailure("the name is a valid name of a suite")
+        }
         return name
     }
 }

@@ -13,13 +13,13 @@ import Testing
 /// Reads within `withObservationTracking` and `Observations`.
 @Suite(.ownThread)
 struct ObservationTests {
-    /// Counts the changes that tracking functions are told.
+    /// Counts the calls of `onChange` functions.
     private final class ChangeCount: Sendable {
         let count = Atomic(0)
 
         var value: Int { count.load(ordering: .acquiring) }
 
-        /// Reads within tracking once. The next change is counted.
+        /// Tracks the reads of the closure. The next change of a read value is counted.
         func track(_ read: () -> Void) {
             withObservationTracking(read) { self.count.add(1, ordering: .acquiringAndReleasing) }
         }
@@ -44,7 +44,7 @@ struct ObservationTests {
         let changes = ChangeCount()
         changes.track { _ = defaults.launchCount }
         defaults.loginTries = 7
-        #expect(changes.value == 0, "another key")
+        #expect(changes.value == 0, "a change of another key is not announced")
         defaults.launchCount = 1
         #expect(changes.value == 1)
         defaults.launchCount = 2
@@ -97,12 +97,14 @@ struct ObservationTests {
     }
 
     @Test
-    func `A value that changes while the tracking function runs is announced afterwards`() async throws {
+    func `A value that changes while the tracking function runs is announced after the function has returned`()
+        async throws
+    {
         let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
         let changes = ChangeCount()
         changes.track {
             _ = defaults.launchCount
-            // As another thread would, between the read and the end of the function.
+            // Another thread changes the value between the read and the end of the tracking function.
             DispatchQueue.global().sync { defaults.launchCount = 1 }
         }
         try eventually { changes.value == 1 }
@@ -114,21 +116,21 @@ struct ObservationTests {
         let link = FlakyBackend(memory)
         let other = DefaultsAdapter(keyStore: ClientKeys(), session: SuiteSession(memory))
         try await other.set(\.launchCount, 3)
-        link.leave()
+        link.disconnect()
         let defaults = DefaultsAdapter(
             keyStore: ClientKeys(),
             session: SuiteSession(link, options: SuiteSession.Options(timeout: .milliseconds(50))),
             log: DefaultsLog(issues: { _ in }))
         let changes = ChangeCount()
         changes.track { _ = defaults.launchCount }
-        link.comeBack()
+        link.reconnect()
         // On a busy machine, a load may take longer than the timeout.
         for _ in 0..<1000 where (try? await defaults.ready()) == nil {}
         try eventually { changes.value == 1 }
         #expect(defaults.launchCount == 3)
     }
 
-    @Test("Observations returns each value once, and always the last value")
+    @Test("The sequence Observations returns values in order, and always the last value")
     func sequence() async throws {
         let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
         let values = Observations { defaults.launchCount }
@@ -192,7 +194,7 @@ struct ObservationTests {
         #expect(await iterator.next() == "somebody")
     }
 
-    @Test("A cached property and reads by name are tracked", arguments: [false, true])
+    @Test("Reads of a cached property, by name and of `isSet` are tracked", arguments: [false, true])
     func cachedProperty(_ isReadBefore: Bool) async throws {
         let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
         let theme = Setting(\.theme, in: defaults, options: .cached)
@@ -227,9 +229,9 @@ struct ObservationTests {
     }
 
     @Test
-    func `A registered default is read without a daemon`() async throws {
+    func `A registered default is returned without a daemon`() async throws {
         let link = FlakyBackend(InMemoryBackend(suite: .sample))
-        link.leave()
+        link.disconnect()
         let defaults = DefaultsAdapter(
             keyStore: ClientKeys(),
             session: SuiteSession(link, options: SuiteSession.Options(timeout: .milliseconds(50))),

@@ -16,7 +16,7 @@ struct ObserveTests {
         let observations = [
             one.observe(\.launchCount) { log.add("path \($0.summary)") },
             one.observe(key: DefaultsKey<Int>("launchCount", defaultValue: 0)) { log.add("key \($0.summary)") },
-            one.observe(\.player.volume) { log.add("inner path \($0.summary)") },
+            one.observe(\.player.volume) { log.add("nested path \($0.summary)") },
             one.player.observe(\.volume) { log.add("scope \($0.summary)") },
         ]
         one.launchCount = 1
@@ -27,7 +27,7 @@ struct ObserveTests {
         #expect(await log.waits(for: "scope 0.5→0.25"))
         #expect(
             log.all == [
-                "path 0→1", "key 0→1", "path 1→2", "key 1→2", "path 2→7", "key 2→7", "inner path 0.5→0.25",
+                "path 0→1", "key 0→1", "path 1→2", "key 1→2", "path 2→7", "key 2→7", "nested path 0.5→0.25",
                 "scope 0.5→0.25",
             ])
         #expect(observations.count == 4)
@@ -73,7 +73,7 @@ struct ObserveTests {
     }
 
     @Test(
-        "An observer gets the initial value if it asks for it, and no earlier change",
+        "An observer gets the initial value with the option `initial`, and never an earlier change",
         arguments: BackendKind.allCases)
     func initial(_ kind: BackendKind) async throws {
         let world = try kind.world()
@@ -124,19 +124,19 @@ struct ObserveTests {
         let world = try kind.world()
         let defaults = world.adapter()
         let log = EventLog()
-        let shared = Shared<DefaultsObservation>()
+        let outer = Shared<DefaultsObservation>()
         let inner = Shared<DefaultsObservation>()
         let tries = defaults.observe(\.loginTries) { update in
             inner.value = defaults.observe(\.visits) { log.add("visits \($0.summary)") }
             log.add("tries \(update.summary)")
         }
-        shared.value = defaults.observe(\.launchCount) { update in
+        outer.value = defaults.observe(\.launchCount) { update in
             log.add("count \(update.summary), reads \(defaults.launchCount)")
             defaults.loginTries = update.newValue + 10
             defaults.launchCount += 1
             if update.newValue == 2 {
-                shared.value?.cancel()
-                log.add("disposed")
+                outer.value?.cancel()
+                log.add("cancelled")
             }
         }
         defaults.launchCount = 1
@@ -145,13 +145,13 @@ struct ObserveTests {
         #expect(await log.waits(for: "visits 0→1"))
         #expect(
             log.all == [
-                "count 0→1, reads 1", "tries 1→11", "count 1→2, reads 2", "disposed", "tries 11→12", "visits 0→1",
+                "count 0→1, reads 1", "tries 1→11", "count 1→2, reads 2", "cancelled", "tries 11→12", "visits 0→1",
             ])
         #expect(defaults.launchCount == 3)
         withExtendedLifetime(tries) {}
         #expect(world.drainIssues() == [])
-        // Each is held by what its own handler holds, and the adapter with them.
-        (shared.value, inner.value) = (nil, nil)
+        // Breaks the reference cycles: a handler retains the box with its own observation.
+        (outer.value, inner.value) = (nil, nil)
     }
 
     @Test("A refused write causes an update, and its rollback causes another update", arguments: BackendKind.allCases)
@@ -219,7 +219,7 @@ struct ObserveTests {
         withExtendedLifetime((observation, inner)) {}
     }
 
-    @Test("A whole suite is observed by names, as JSON", arguments: BackendKind.allCases)
+    @Test("An observer of a whole suite gets the names of keys and JSON values", arguments: BackendKind.allCases)
     func wholeSuite(_ kind: BackendKind) async throws {
         let world = try kind.world()
         let (one, two) = (world.adapter(arguments: ["-nickname", "joe"]), world.adapter())
@@ -246,7 +246,9 @@ struct ObserveTests {
         withExtendedLifetime(observation) {}
     }
 
-    @Test("A key with an invalid name is observed as its default", arguments: BackendKind.allCases)
+    @Test(
+        "A key with an invalid name or with a default outside its limits is observed as its default",
+        arguments: BackendKind.allCases)
     func unusable(_ kind: BackendKind) async throws {
         let world = try kind.world()
         let defaults = world.adapter()

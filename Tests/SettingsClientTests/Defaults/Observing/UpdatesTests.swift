@@ -11,7 +11,7 @@ import Testing
 @Suite(.ownThread)
 struct UpdatesTests {
     @Test(
-        "A sequence returns each update after its creation, in order",
+        "A sequence returns each change after the creation of the sequence, in order",
         arguments: BackendKind.allCases)
     func calling(_ kind: BackendKind) async throws {
         let world = try kind.world()
@@ -38,7 +38,7 @@ struct UpdatesTests {
         let defaults = world.adapter(arguments: ["-loginTries", "3"])
         try await defaults.ready()
         var names = defaults.updates(key: DefaultsKey<String?>("username"), options: .initial).makeAsyncIterator()
-        var themes = defaults.player.updates(of: \.volume).makeAsyncIterator()
+        var volumes = defaults.player.updates(of: \.volume).makeAsyncIterator()
         var all = defaults.updates(options: .old).makeAsyncIterator()
         defaults.username = "me"
         defaults.loginTries = 1
@@ -51,7 +51,7 @@ struct UpdatesTests {
         #expect(await names.next()?.summary == #"-→"me""#)
         #expect(await names.next()?.summary == "-→nil")
         #expect(await names.next()?.summary == #"-→"guest""#)
-        #expect(await themes.next()?.summary == "0.5→1.0")
+        #expect(await volumes.next()?.summary == "0.5→1.0")
         #expect(await all.next()?.newValue == "me")
         #expect(await all.next()?.newValue == .double(1))
         let removal = await all.next()
@@ -107,14 +107,14 @@ struct UpdatesTests {
         #expect(await log.waits(for: "ended"))
         #expect(defaults.core.observers.count == 0)
         defaults.launchCount = 2
-        var rest = updates.makeAsyncIterator()
-        #expect(await rest.next() == nil)
-        let early = Task {
+        var endedIterator = updates.makeAsyncIterator()
+        #expect(await endedIterator.next() == nil)
+        let cancelledEarly = Task {
             while !Task.isCancelled { await Task.yield() }
             for await update in defaults.updates(of: \.launchCount, options: .initial) { log.add(update.summary) }
             log.add("ended early")
         }
-        early.cancel()
+        cancelledEarly.cancel()
         #expect(await log.waits(for: "ended early"))
         #expect(log.all == ["0→1", "ended", "ended early"])
         #expect(defaults.core.observers.count == 0)
@@ -127,7 +127,7 @@ struct UpdatesTests {
         do {
             var iterator = updates.makeAsyncIterator()
             var second = updates.makeAsyncIterator()
-            #expect(await second.next() == nil, "each update is given once, to the first")
+            #expect(await second.next() == nil, "only the first iterator gets updates")
             defaults.launchCount = 1
             #expect(await iterator.next()?.newValue == 1)
             #expect(defaults.core.observers.count == 1)
@@ -141,7 +141,7 @@ struct UpdatesTests {
         #expect(defaults.core.observers.count == 0)
         var last = defaults.updates(of: \.launchCount).makeAsyncIterator()
         defaults.launchCount = 2
-        #expect(await last.next()?.newValue == 2, "an iterator does not need the sequence")
+        #expect(await last.next()?.newValue == 2, "an iterator works after its sequence is released")
     }
 
     @Test("A slow loop gets the newest update of each key, and its old values have no gaps")

@@ -14,17 +14,18 @@ public struct Transaction: Equatable, Sendable {
     }
 }
 
-extension Transaction: JSONReadable, JSONWritable {
+extension Transaction: JSONBody {
     package init(json: JSONValue) throws(BodyError) {
-        let reader = try ObjectReader(json, only: ["if", "do"])
+        try self.init(ObjectReader(json, only: ["if", "do"]))
+    }
+
+    package init(_ reader: ObjectReader) throws(BodyError) {
         self.init(if: try reader.list("if"), do: try reader.required("do"))
     }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
+    package func writeMembers(to writer: inout JSONWriter) {
         writer.member("if", unlessEmpty: conditions)
         writer.member("do", operations)
-        writer.endObject()
     }
 }
 

@@ -2,7 +2,8 @@ import SettingsKeys
 import SettingsModel
 import Testing
 
-struct UnsayableValueTests {
+/// Tests of values that JSON cannot represent, or that the daemon would not accept.
+struct UnrepresentableValueTests {
     @Test(
         "Encoding a JSON value with a number that is not finite is an error",
         arguments: [Double.nan, .infinity, -.infinity])
@@ -14,7 +15,7 @@ struct UnsayableValueTests {
         #expect(try !KeySchema(["type": "number"]).allows(.double(number)))
     }
 
-    @Test("Encoding a value that is deeper than readable text is an error")
+    @Test("Encoding a value with more levels than the JSON parser accepts is an error")
     func deep() throws {
         var value: JSONValue = 1
         for _ in 0..<128 { value = [value] }
@@ -22,7 +23,7 @@ struct UnsayableValueTests {
         #expect(throws: BridgeError.self) { try JSONValue.defaultsBridge.encode([value]) }
     }
 
-    @Test("Encoding a set whose elements are equal in JSON is an error")
+    @Test("Encoding a set with different elements that are equal as JSON values is an error")
     func sets() throws {
         #expect(throws: BridgeError.self) { try Set<JSONValue>.defaultsBridge.encode([1, 1.0]) }
         #expect(throws: BridgeError.self) {

@@ -4,19 +4,20 @@ import TestSupport
 @testable import SettingsClient
 @testable import SettingsHTTP
 
-/// A suite in memory that answers as a test says, and logs its requests.
-final class SilentBackend: SuiteBackend {
+/// A backend in memory that logs its requests. A test can make it unreachable, and can run code during a request.
+final class ScriptedBackend: SuiteBackend {
     let suite: SuiteName
     private let inner: InMemoryBackend
-    /// The requests: `load`, `news`, and each key of a write.
+    /// The log has `load`, `loaded`, `setting`, `direct`, `schema` and `changes` for requests, the key of each
+    /// operation of a write, and `removeAll` for the removal of all values.
     let log = EventLog()
     private let rules = Mutex(Rules())
 
     private struct Rules {
-        var isAway = false
+        var isServerUnreachable = false
         var duringLoad: (@Sendable () -> Void)?
         var beforeCommit: (@Sendable (KeyName) -> Void)?
-        var news: SettingsObservation?
+        var changes: SettingsObservation?
     }
 
     init() throws {
@@ -24,63 +25,63 @@ final class SilentBackend: SuiteBackend {
         inner = InMemoryBackend(suite: suite)
     }
 
-    /// True if requests get no answer.
-    var isAway: Bool {
-        get { rules.withLock { $0.isAway } }
-        set { rules.withLock { $0.isAway = newValue } }
+    /// True if all requests fail, except a write of the schema.
+    var isServerUnreachable: Bool {
+        get { rules.withLock { $0.isServerUnreachable } }
+        set { rules.withLock { $0.isServerUnreachable = newValue } }
     }
 
-    /// Sets the answer to requests for news.
-    func answer(news: SettingsObservation) {
-        rules.withLock { $0.news = news }
+    /// Sets the answer to requests for the changes since a cursor.
+    func setChanges(_ changes: SettingsObservation) {
+        rules.withLock { $0.changes = changes }
     }
 
-    /// Does something in each load. The load then adds `loaded` to the log.
+    /// Calls the body in each load. The load then adds `loaded` to the log.
     func duringLoad(_ body: @escaping @Sendable () -> Void) {
         rules.withLock { $0.duringLoad = body }
     }
 
-    /// Does something before each commit.
+    /// Calls the body with the first key before each write.
     func beforeCommit(_ body: @escaping @Sendable (KeyName) -> Void) {
         rules.withLock { $0.beforeCommit = body }
     }
 
-    private func ask(_ what: String) throws(BackendError) {
-        log.add(what)
-        if isAway { throw .unreachable("nobody answers") }
+    private func logRequest(_ name: String) throws(BackendError) {
+        log.add(name)
+        if isServerUnreachable { throw .unreachable("nobody answers") }
     }
 
     func load() async throws(BackendError) -> ObservedState {
-        try ask("load")
+        try logRequest("load")
         if let body = rules.withLock({ $0.duringLoad }) {
-            await offThread(body)
+            await onOwnThread(body)
             log.add("loaded")
         }
         return try inner.load()
     }
 
     func setting(_ key: KeyName) throws(BackendError) -> SettingState {
-        try ask("setting")
+        try logRequest("setting")
         return try inner.setting(key)
     }
 
-    func send<Output>(_ call: HistoryRequest<Output>) throws(BackendError) -> Output {
-        try ask("past")
+    func send<Output>(_ call: DirectRequest<Output>) throws(BackendError) -> Output {
+        try logRequest("direct")
         return try inner.send(call)
     }
 
     func write(_ change: PendingChange) async throws(BackendError) -> WriteSummary {
         for operation in change.operations { log.add(operation.key.text) }
-        if change.action == .removeAll { log.add("reset") }
-        if isAway { throw .unreachable("nobody answers") }
+        if change.action == .removeAll { log.add("removeAll") }
+        if isServerUnreachable { throw .unreachable("nobody answers") }
         if let key = change.operations.first?.key, let body = rules.withLock({ $0.beforeCommit }) {
-            await offThread { body(key) }
+            await onOwnThread { body(key) }
         }
         return try inner.write(change)
     }
 
     func schema() throws(BackendError) -> SchemaDocument? {
-        try ask("schema")
+        try logRequest("schema")
         return try inner.schema()
     }
 
@@ -91,8 +92,8 @@ final class SilentBackend: SuiteBackend {
     }
 
     func changes(since cursor: Cursor) throws(BackendError) -> SettingsObservation {
-        try ask("news")
-        if let news = rules.withLock({ $0.news }) { return news }
+        try logRequest("changes")
+        if let changes = rules.withLock({ $0.changes }) { return changes }
         return try inner.changes(since: cursor)
     }
 

@@ -7,8 +7,8 @@ import Testing
 @testable import SettingsWeb
 
 @Suite(.ownThread)
-struct ListingWeightTests {
-    @Test("A listing of keys with long schemas has pages that contain each key once")
+struct ListingPageTests {
+    @Test("A listing of keys with long schemas is split into pages that together contain each key once")
     func pages() throws {
         let words = (0..<1000).map { JSONValue.string("word number \($0)" + String(repeating: " ", count: 800)) }
         let schema = try Schema(["additionalProperties": ["enum": .array(words)]])
@@ -25,6 +25,7 @@ struct ListingWeightTests {
         var after: String?
         repeat {
             let page = suite.listing(prefix: "", after: after, limit: .max - 1)
+            // The schemas limit the size of a page: the requested limit is above the 300 keys of the suite.
             #expect(page.keys.count < 250)
             found += page.keys.map(\.setting.key)
             after = page.next?.text

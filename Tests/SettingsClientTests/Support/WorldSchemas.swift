@@ -6,8 +6,9 @@ import Testing
 
 @testable import SettingsClient
 
-/// Runs a body that may block on a thread of its own, so that no other session of the process waits for it.
-func offThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
+/// Runs a body on a new thread, because the body may block, and a blocked client thread would stop all sessions of the
+/// process.
+func onOwnThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
     await withCheckedContinuation { continuation in
         Thread.detachNewThread { continuation.resume(returning: body()) }
     }
@@ -27,23 +28,23 @@ func blocking<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Va
 }
 
 extension World {
-    /// A schema that another program sets.
+    /// Stores a schema, as another program would.
     func put(schema document: JSONValue, onConflict policy: ConflictPolicy = .refuse) async throws {
         _ = try await backend().setSchema(document, onConflict: policy, requestKey: .unique())
     }
 
-    /// A schema that lists these keys and admits no others.
+    /// Returns a schema that lists these keys and allows no other keys.
     static func schema(of properties: JSONObject) -> JSONValue {
         ["type": "object", "additionalProperties": false, "properties": .object(properties)]
     }
 
-    /// A program whose way to the suite can be interrupted.
+    /// Returns an adapter, and its backend, which the test can make unreachable.
     func interruptedAdapter<Keys: DefaultsKeyStore>(_ keys: Keys) -> (DefaultsAdapter<Keys>, InterruptedBackend) {
         let backend = InterruptedBackend(backend())
         return (adapter(keys, session: SuiteSession(backend, options: .init(outageTimeout: .zero))), backend)
     }
 
-    /// Waits until values are stored under exactly these keys. Returns false if that takes too long.
+    /// Waits until values are stored under exactly these keys. Returns false after `Deadline.patience` seconds.
     func stores(_ keys: [String]) async throws -> Bool {
         let limit = ContinuousClock.now + .seconds(Deadline.patience)
         while try await storedKeys() != keys {
@@ -53,7 +54,7 @@ extension World {
         return true
     }
 
-    /// The keys under which something is stored.
+    /// Returns the keys that have a stored value.
     func storedKeys() async throws -> [String] {
         let backend = backend()
         let state = try await backend.load()

@@ -6,9 +6,9 @@ import Testing
 
 @testable import SettingsClient
 
-/// Renamed keys while the server is away.
+/// Renamed keys during an outage of the server.
 @Suite(.ownThread)
-struct RenameAwayTests {
+struct RenameDuringOutageTests {
     private typealias OldKeys = RenameTests.OldKeys
     private typealias NewKeys = RenameTests.NewKeys
 
@@ -21,12 +21,12 @@ struct RenameAwayTests {
         world.adapter(OldKeys()).paths = ["b"]
         let directory = try TemporaryDirectory()
         let link = FlakyBackend(server)
-        link.leave()
+        link.disconnect()
         let session = SuiteSession(
             link, outbox: .directory(directory.path), cache: .none, of: .usual, timeout: .seconds(20))
         let defaults = world.adapter(NewKeys(), session: session, writes: .background)
         defaults.remove(\.libraries)
-        link.comeBack()
+        link.reconnect()
         try await defaults.synchronize()
         #expect(defaults.libraries == [])
         #expect(try await world.stores([]))
@@ -53,10 +53,10 @@ struct RenameAwayTests {
         first = nil
         try eventually { core == nil }
         world.adapter(OldKeys()).folders = ["a"]
-        link.leave()
+        link.disconnect()
         let defaults = start()
         #expect(defaults.libraries == [] && defaults.other == 1)
-        link.comeBack()
+        link.reconnect()
         try await defaults.synchronize()
         #expect(defaults.libraries == ["a"])
         try await defaults.flush()

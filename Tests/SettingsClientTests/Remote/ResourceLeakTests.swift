@@ -7,11 +7,11 @@ import Testing
 @testable import SettingsClient
 @testable import SettingsHTTP
 
-/// What adapters leave behind in a process: nothing. Each test counts in a process of its own, where nobody else opens
-/// and closes.
+/// Released adapters leave no threads and no descriptors. Each test runs in a child process, where no other test opens
+/// descriptors or starts threads.
 @Suite(.ownThread)
-struct LeftBehindTests {
-    /// Threads and descriptors of this process.
+struct ResourceLeakTests {
+    /// The numbers of threads and descriptors of this process.
     struct Count: Equatable, CustomStringConvertible {
         let threads: Int
         let descriptors: Int
@@ -30,21 +30,21 @@ struct LeftBehindTests {
 
         var description: String { "\(threads) threads, \(descriptors) descriptors" }
 
-        /// Waits until there is no more than this, for half a minute.
-        var isReachedAgain: Bool {
+        /// Waits until the process has no more threads and descriptors than this. Returns false after 30 seconds.
+        var isReached: Bool {
             let limit = ContinuousClock.now + .seconds(30)
             while ContinuousClock.now < limit {
                 let now = Count.now
                 if now.threads <= threads, now.descriptors <= descriptors { return true }
                 poll(nil, 0, 20)
             }
-            print("left behind: \(Count.now), before \(self)")
+            print("leak: now \(Count.now), before \(self)")
             return false
         }
     }
 
-    /// What is there once nobody waits for an answer; nil if that does not come about. What Dispatch keeps for its timers
-    /// once there was one is there too.
+    /// Waits until no request is running, and returns the count. Returns nil after 30 seconds. Uses a timer of Dispatch
+    /// first, so that the count includes the descriptors that Dispatch opens for its first timer.
     private static var countAtRest: Count? {
         let timer = DispatchSemaphore(value: 0)
         DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(1)) { timer.signal() }
@@ -57,7 +57,8 @@ struct LeftBehindTests {
         return .now
     }
 
-    /// Uses an adapter of a server, and lets go of it.
+    /// Creates an adapter, writes and reads a setting, and releases the adapter. Returns true if the value is read
+    /// back.
     private static func use(_ address: ServerAddress, _ suite: SuiteName, round: Int) -> Bool {
         let defaults = DefaultsAdapter(
             suite: suite, keyStore: ClientKeys(), server: address, outbox: .none, writes: .confirmed, arguments: [])
@@ -65,19 +66,19 @@ struct LeftBehindTests {
         return defaults.launchCount == round && !defaults.isSet(\.theme)
     }
 
-    // The bodies are functions, so that the daemon is gone when the process ends: it would hold on to what a process that
-    // waits for its child waits for.
+    // The bodies of the child processes are functions, so that the daemon is stopped before `exit`. A running daemon
+    // would keep the inherited pipes open, and the parent process reads the pipes until they are closed.
 
     @Test
     func `Released adapters leave no thread and no descriptor`()
         async
     {
         await #expect(processExitsWith: .success) {
-            exit(try LeftBehindTests.leaveNothingWhenUsed() ? EXIT_SUCCESS : EXIT_FAILURE)
+            exit(try ResourceLeakTests.hasNoLeakAfterUse() ? EXIT_SUCCESS : EXIT_FAILURE)
         }
     }
 
-    private static func leaveNothingWhenUsed() throws -> Bool {
+    private static func hasNoLeakAfterUse() throws -> Bool {
         let directory = try TemporaryDirectory()
         let daemon = try DaemonProcess(data: directory.path + "/data", options: ["--durability", "snapshot"])
         let address = try ServerAddress("http://127.0.0.1:\(daemon.port)")
@@ -86,8 +87,8 @@ struct LeftBehindTests {
         for round in 1...200 {
             guard use(address, suite, round: round) else { return false }
         }
-        guard before.isReachedAgain else { return false }
-        // Many at the same time share the thread and the connection for writes.
+        guard before.isReached else { return false }
+        // 100 adapters at the same time share the client thread and the connection for writes.
         do {
             let many = (0..<100).map { number in
                 DefaultsAdapter(
@@ -101,17 +102,17 @@ struct LeftBehindTests {
             let used = Count.now
             guard used.threads <= before.threads + 2, used.descriptors <= before.descriptors + 103 else { return false }
         }
-        return before.isReachedAgain
+        return before.isReached
     }
 
     @Test
     func `Released adapters of a missing daemon leave no thread and no descriptor`() async {
         await #expect(processExitsWith: .success) {
-            exit(try LeftBehindTests.leaveNothingWithoutDaemon() ? EXIT_SUCCESS : EXIT_FAILURE)
+            exit(try ResourceLeakTests.hasNoLeakWithoutDaemon() ? EXIT_SUCCESS : EXIT_FAILURE)
         }
     }
 
-    private static func leaveNothingWithoutDaemon() throws -> Bool {
+    private static func hasNoLeakWithoutDaemon() throws -> Bool {
         let address = try ServerAddress("unix:/nobody/listens/here")
         let suite = try SuiteName("com.example.app")
         func use() {
@@ -124,17 +125,17 @@ struct LeftBehindTests {
         use()
         guard let before = countAtRest else { return false }
         for _ in 0..<200 { use() }
-        return before.isReachedAgain
+        return before.isReached
     }
 
     @Test
     func `Adapters that are released during an outage leave no thread and no descriptor`() async {
         await #expect(processExitsWith: .success) {
-            exit(try LeftBehindTests.leaveNothingWhileAway() ? EXIT_SUCCESS : EXIT_FAILURE)
+            exit(try ResourceLeakTests.hasNoLeakAfterOutage() ? EXIT_SUCCESS : EXIT_FAILURE)
         }
     }
 
-    private static func leaveNothingWhileAway() throws -> Bool {
+    private static func hasNoLeakAfterOutage() throws -> Bool {
         let directory = try TemporaryDirectory()
         let socket = directory.path + "/socket"
         let daemon = try DaemonProcess(data: directory.path + "/data", options: ["--listen", "unix:\(socket)"])
@@ -149,6 +150,6 @@ struct LeftBehindTests {
             for defaults in many { defaults.launchCount += 1 }
             try daemon.killAtOnce()
         }
-        return before.isReachedAgain
+        return before.isReached
     }
 }

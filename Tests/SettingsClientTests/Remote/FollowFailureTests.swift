@@ -6,24 +6,25 @@ import Testing
 
 @testable import SettingsClient
 
-/// Answers of servers that are no daemon.
+/// Failures of long polls, and answers with another epoch.
 @Suite(.ownThread)
-struct TroubleTests {
+struct FollowFailureTests {
     private let names: SampleNames
 
     init() throws {
         names = try SampleNames()
     }
 
-    /// A server that shows an empty suite, and answers followers like this.
+    /// Returns a server with an empty suite that calls `follow` for each long poll. Its answer to a request for
+    /// `launchCount` has the epoch `f`; its other answers have the epoch `e`.
     private func server(_ follow: @escaping @Sendable (ScriptedServer.Peer) -> Void) throws -> ScriptedServer {
         try ScriptedServer { _, peer, log in
             while let request = peer.readRequest() {
                 if request.contains("since=") {
-                    log.add("followed")
+                    log.add("long poll")
                     follow(peer)
                 } else if request.contains("launchCount") {
-                    peer.send(Self.ofAnotherHistory)
+                    peer.send(Self.answerOfAnotherEpoch)
                 } else {
                     peer.send(ScriptedServer.emptySuite)
                 }
@@ -31,7 +32,7 @@ struct TroubleTests {
         }
     }
 
-    private static let ofAnotherHistory: String = {
+    private static let answerOfAnotherEpoch: String = {
         let body =
             #"{"suite":"app","key":"launchCount","value":1,"source":"stored","revision":5,"#
             + #""modified":"2026-01-01T00:00:00.000Z"}"#
@@ -39,16 +40,16 @@ struct TroubleTests {
     }()
 
     @Test
-    func `A read of an epoch that is never delivered fails at the deadline`()
+    func `A read with a new epoch fails at the deadline if no long poll delivers that epoch`()
         async throws
     {
         let server = try server { _ = $0.read() }
         let backend = RemoteBackend(
             suite: names.app, server: SharedServer(server.address), timeout: .seconds(1))
         let state = try await backend.load()
-        let following = backend.follow(from: state.cursor, onFailure: { _ in }) { _ in }
-        defer { following.stop() }
-        #expect(server.log.wait(for: "followed"))
+        let subscription = backend.follow(from: state.cursor, onFailure: { _ in }) { _ in }
+        defer { subscription.stop() }
+        #expect(server.log.wait(for: "long poll"))
         await #expect {
             _ = try await backend.setting(names.count)
         } throws: { error in
@@ -61,9 +62,9 @@ struct TroubleTests {
     }
 
     @Test(arguments: [
-        (421, "misdirected"), (403, "forbidden"), (429, "too_many_watchers"), (200, "none at all"),
+        (421, "misdirected"), (403, "forbidden"), (429, "too_many_watchers"), (200, "no code"),
     ])
-    func `A failure to follow is an issue`(status: Int, code: String) throws {
+    func `A refused or malformed answer to a long poll is reported as one issue`(status: Int, code: String) throws {
         let answer = ScriptedServer.answer(
             status == 200 ? "<html>" : #"{"code":"\#(code)","detail":"no"}"#, status: status)
         let server = try server { $0.send(answer) }

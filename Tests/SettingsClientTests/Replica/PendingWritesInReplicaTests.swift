@@ -5,8 +5,9 @@ import Testing
 
 @testable import SettingsClient
 
+/// Writes without an answer in the replica. A read shows them on top of the confirmed values.
 @Suite(.ownThread)
-struct KeptInReplicaTests {
+struct PendingWritesInReplicaTests {
     private let suite: SuiteName
     private let key: KeyName
     private let other: KeyName
@@ -45,7 +46,7 @@ struct KeptInReplicaTests {
 
     private var value: JSONValue? { state.visible(key).value }
 
-    @Test("A change is applied to its base, also if the base arrives later")
+    @Test("An increment is applied to the confirmed value, also if that value arrives later")
     mutating func laterBase() throws {
         state.beginWrite(first, [operation(.change(.add(1)))])
         #expect(value == nil && state.isKnown(key))
@@ -58,7 +59,7 @@ struct KeptInReplicaTests {
         #expect(value == 16 && state.visible(key).revision == Revision(7))
     }
 
-    @Test("A change in place before the suite is loaded shows the computed value, until the base is known")
+    @Test("A change in place before the suite is loaded shows the computed value until the suite is loaded")
     mutating func expectedValue() throws {
         state.beginWrite(first, [operation(.change(.add(1)))], expected: 1)
         #expect(value == 1 && state.isKnown(key))
@@ -70,8 +71,8 @@ struct KeptInReplicaTests {
         #expect(value == 41)
     }
 
-    @Test("A change that is followed before its answer counts once")
-    mutating func earlyNews() throws {
+    @Test("A change that a long poll delivers before the answer to its write is applied once")
+    mutating func changeBeforeAnswer() throws {
         state.adopt(try observed(5, [key: 5]))
         state.beginWrite(first, [operation(.change(.add(1)))])
         state.apply(
@@ -83,8 +84,8 @@ struct KeptInReplicaTests {
         #expect(value == 6)
     }
 
-    @Test("A write with several operations on a key counts as one change")
-    mutating func severalThings() throws {
+    @Test("An answer confirms all operations of its write on a key")
+    mutating func severalOperations() throws {
         let operations = [operation(.set(1)), operation(.change(.add(1))), operation(.set("x"), of: other)]
         state.adopt(try observed(5, [:]))
         state.beginWrite(first, operations)
@@ -97,7 +98,7 @@ struct KeptInReplicaTests {
     }
 
     @Test("A refused removeAll shows the values again")
-    mutating func refusedReset() throws {
+    mutating func refusedRemovalOfAll() throws {
         state.adopt(try observed(5, [key: "a"]))
         state.beginRemovalOfAll(first)
         #expect(value == nil)
@@ -107,8 +108,8 @@ struct KeptInReplicaTests {
         #expect(value == "a" && state.visible(other).value == "b")
     }
 
-    @Test("A removal that another program did first stays visible until the replica has the removal")
-    mutating func vainReset() throws {
+    @Test("A removeAll that changed nothing hides the old values until the replica has the removal by another program")
+    mutating func unchangedRemovalOfAll() throws {
         state.adopt(try observed(5, [key: "a"]))
         state.beginRemovalOfAll(first)
         state.endRemovalOfAll(first, try summary(8))

@@ -6,22 +6,24 @@ import Testing
 @testable import SettingsHTTP
 
 @Suite(.ownThread)
-struct WriteRepeatsTests {
+struct WriteRetriesTests {
     private var generator = SeededGenerator(seed: 3)
 
-    enum After: Sendable {
-        case never, atOnce, later
+    /// The time at which a failed write is sent again.
+    enum Retry: Sendable {
+        case never, immediately, later
     }
 
     struct Row: Sendable, CustomTestStringConvertible {
         let error: SettingsError
-        let first: After
-        /// After an attempt that may have been done.
-        let second: After
-        /// The outcome of the write after it, if nothing more is tried.
+        /// The retry after a first attempt with the error.
+        let first: Retry
+        /// The retry after a second attempt with the error, if the outcome of the first attempt is unknown.
+        let second: Retry
+        /// The outcome of the write if the second attempt is the last attempt.
         let outcome: SettingsError.Outcome
 
-        init(_ error: SettingsError, first: After, second: After, _ outcome: SettingsError.Outcome) {
+        init(_ error: SettingsError, first: Retry, second: Retry, _ outcome: SettingsError.Outcome) {
             self.error = error
             self.first = first
             self.second = second
@@ -39,7 +41,7 @@ struct WriteRepeatsTests {
 
     static let rows = [
         Row(.unreachable("x", outcome: .notDone), first: .later, second: .later, .unknown),
-        Row(.unreachable("x", outcome: .unknown), first: .atOnce, second: .later, .unknown),
+        Row(.unreachable("x", outcome: .unknown), first: .immediately, second: .later, .unknown),
         Row(.late(outcome: .notDone), first: .never, second: .never, .unknown),
         Row(.late(outcome: .unknown), first: .never, second: .never, .unknown),
         Row(.malformedAnswer("x", outcome: .unknown), first: .never, second: .never, .unknown),
@@ -54,40 +56,42 @@ struct WriteRepeatsTests {
         Row(problem(.insufficientStorage), first: .never, second: .never, .notDone),
     ]
 
-    private func kind(_ pause: Duration?) -> After {
-        pause.map { $0 == .zero ? .atOnce : .later } ?? .never
+    private func retry(after pause: Duration?) -> Retry {
+        pause.map { $0 == .zero ? .immediately : .later } ?? .never
     }
 
     @Test("The error has the reason of the last failed connection, also after a timeout")
     mutating func reason() {
-        var repeats = WriteRetries()
-        _ = repeats.pause(after: .unreachable("no trust", outcome: .notDone), using: &generator)
-        #expect(repeats.summary(of: .late(outcome: .notDone)) == .unreachable("no trust", outcome: .notDone))
-        #expect(repeats.summary(of: .late(outcome: .unknown)) == .unreachable("no trust", outcome: .unknown))
-        _ = repeats.pause(after: .unreachable("cut", outcome: .unknown), using: &generator)
-        #expect(repeats.summary(of: .late(outcome: .notDone)) == .unreachable("cut", outcome: .unknown))
+        var retries = WriteRetries()
+        _ = retries.pause(after: .unreachable("untrusted certificate", outcome: .notDone), using: &generator)
+        #expect(
+            retries.summary(of: .late(outcome: .notDone)) == .unreachable("untrusted certificate", outcome: .notDone))
+        #expect(
+            retries.summary(of: .late(outcome: .unknown)) == .unreachable("untrusted certificate", outcome: .unknown))
+        _ = retries.pause(after: .unreachable("closed", outcome: .unknown), using: &generator)
+        #expect(retries.summary(of: .late(outcome: .notDone)) == .unreachable("closed", outcome: .unknown))
         #expect(
             WriteRetries().summary(of: .late(outcome: .notDone)) == .late(outcome: .notDone)
         )
     }
 
-    @Test("The error of an attempt decides if a write is repeated, and its outcome", arguments: rows)
+    @Test("The error of an attempt decides if a write is sent again, and its outcome", arguments: rows)
     mutating func failures(_ row: Row) {
         var fresh = WriteRetries()
-        #expect(kind(fresh.pause(after: row.error, using: &generator)) == row.first)
+        #expect(retry(after: fresh.pause(after: row.error, using: &generator)) == row.first)
         #expect(fresh.summary(of: row.error) == row.error)
-        var repeats = WriteRetries()
-        _ = repeats.pause(after: .unreachable("lost", outcome: .unknown), using: &generator)
-        #expect(kind(repeats.pause(after: row.error, using: &generator)) == row.second)
-        #expect(repeats.summary(of: row.error).outcome == row.outcome)
+        var retries = WriteRetries()
+        _ = retries.pause(after: .unreachable("lost", outcome: .unknown), using: &generator)
+        #expect(retry(after: retries.pause(after: row.error, using: &generator)) == row.second)
+        #expect(retries.summary(of: row.error).outcome == row.outcome)
     }
 
-    @Test("A server with a retry time is not asked before this time")
-    mutating func asked() {
+    @Test("A write is not sent again before the retry time of the server")
+    mutating func retryTime() {
         var problem = Problem(.overloaded, "x")
         problem.retryAfterMs = 5000
-        var repeats = WriteRetries()
-        let pause = repeats.pause(after: .problem(problem, revision: nil), using: &generator)
+        var retries = WriteRetries()
+        let pause = retries.pause(after: .problem(problem, revision: nil), using: &generator)
         #expect(pause.map { $0 >= .seconds(5) } ?? false)
     }
 }

@@ -5,11 +5,14 @@ import TestSupport
 import Testing
 
 @Suite(.ownThread)
-struct ConnectionRoomTests {
+struct DescriptorLimitTests {
     @Test(
         "Limits are lowered to the available descriptors, and some connections are reserved",
         arguments: [
-            (files: 30_000, connections: 20_000, watchers: 19_000, most: 20_000, mayWait: 19_000, notes: 0),
+            (
+                files: 30_000, connections: 20_000, watchers: 19_000, expectedConnections: 20_000,
+                expectedWatchers: 19_000, messageCount: 0
+            ),
             (4032, 20_000, 19_000, 3776, 3588, 2),
             (4032, 20_000, 1000, 3776, 1000, 1),
             (30_000, 100, 19_000, 100, 95, 1),
@@ -19,15 +22,17 @@ struct ConnectionRoomTests {
             (80, 20_000, 19_000, 70, 67, 2),
             (2, 20_000, 19_000, 1, 0, 2),
         ])
-    func fit(files: Int, connections: Int, watchers: Int, most: Int, mayWait: Int, notes: Int) {
+    func fit(
+        files: Int, connections: Int, watchers: Int, expectedConnections: Int, expectedWatchers: Int, messageCount: Int
+    ) {
         var configuration = Configuration()
         configuration.transport.connections = connections
         configuration.watchers.total = watchers
-        #expect(configuration.lowerLimits(toFit: files).count == notes)
-        #expect(configuration.transport.connections == most)
-        #expect(configuration.watchers.total == mayWait)
+        #expect(configuration.lowerLimits(toFit: files).count == messageCount)
+        #expect(configuration.transport.connections == expectedConnections)
+        #expect(configuration.watchers.total == expectedWatchers)
         // One address must not be able to use all remaining connections.
-        let lowered = most < connections ? most - most / 20 : .max
+        let lowered = expectedConnections < connections ? expectedConnections - expectedConnections / 20 : .max
         #expect(configuration.transport.connectionsPerAddress == min(19_000, lowered))
         #expect(configuration.transport.connections + configuration.transport.refusedConnections <= files)
     }

@@ -8,9 +8,9 @@ import Testing
 @testable import SettingsClientCompatibility
 @testable import SettingsHTTP
 
-/// Adapters whose daemon is not there, or does not answer.
+/// Adapters whose daemon does not run, does not answer or refuses all requests.
 @Suite(.ownThread)
-struct AwayTests {
+struct UnreachableDaemonTests {
     private let names: SampleNames
 
     init() throws {
@@ -18,7 +18,7 @@ struct AwayTests {
     }
 
     @Test
-    func `A start without a daemon has defaults and its own writes until the daemon starts`() async throws {
+    func `A program without a daemon reads defaults and its own writes until the daemon starts`() async throws {
         let directory = try TemporaryDirectory()
         let address = try ServerAddress("unix:\(directory.path)/socket")
         let world = World(at: address, names.app, timeout: .seconds(Deadline.patience))
@@ -50,7 +50,7 @@ struct AwayTests {
         let start = ContinuousClock.now
         for number in 10..<40 { defaults.launchCount = number }
         #expect(defaults.launchCount == 39 && world.drainIssues() == [])
-        #expect(.now - start < .seconds(10), "one waited for the daemon, not each")
+        #expect(.now - start < .seconds(10), "only one of the setters waited for the daemon")
         let second = try ServedDaemon(in: directory, port: 0)
         try eventually { !defaults.core.session.hasUnsentWrites }
         defaults.launchCount += 1
@@ -61,7 +61,7 @@ struct AwayTests {
     }
 
     @Test
-    func `A daemon that returns while a write waits gets the write`() throws {
+    func `A daemon that is restarted while a setter waits gets the write of the setter`() throws {
         let directory = try TemporaryDirectory()
         let first = try ServedDaemon(in: directory, port: 0)
         let world = World(at: try first.address(.unix), names.app, timeout: .seconds(60))
@@ -82,7 +82,9 @@ struct AwayTests {
         #expect(world.drainIssues() == [])
     }
 
-    /// Answers a request for the state with an empty suite, and never anything else.
+    /// Returns a server that answers a request for the state with an empty suite, and that never answers another
+    /// request. The log has `long poll` and `write` for requests without an answer, and `closed` for each connection
+    /// that the client closes.
     private func silentServer() throws -> ScriptedServer {
         try ScriptedServer { _, peer, log in
             while let request = peer.readRequest() {
@@ -90,8 +92,8 @@ struct AwayTests {
                     peer.send(ScriptedServer.emptySuite)
                     continue
                 }
-                log.add(request.hasPrefix("GET") ? "followed" : "asked")
-                if peer.read() == nil { return log.add("left") }
+                log.add(request.hasPrefix("GET") ? "long poll" : "write")
+                if peer.read() == nil { return log.add("closed") }
             }
         }
     }
@@ -115,7 +117,7 @@ struct AwayTests {
     func `A server that refuses to send the suite is reported once for each request`() throws {
         let server = try ScriptedServer { _, peer, log in
             while peer.readRequest() != nil {
-                log.add("asked")
+                log.add("request")
                 peer.send(ScriptedServer.answer(#"{"code":"misdirected","detail":"not here"}"#, status: 421))
             }
         }
@@ -123,7 +125,7 @@ struct AwayTests {
         let defaults = world.adapter()
         for _ in 0..<1000 { #expect(defaults.launchCount == 0 && defaults["theme"].value == nil) }
         let issues = world.drainIssues()
-        #expect(issues.count == server.log.count("asked") && issues.count < 100)
+        #expect(issues.count == server.log.count("request") && issues.count < 100)
         #expect(issues.allSatisfy { $0.error.code == .misdirected })
     }
 
@@ -133,9 +135,9 @@ struct AwayTests {
         do {
             let defaults = World(at: server.address, names.app).adapter()
             #expect(defaults.launchCount == 0)
-            #expect(server.log.wait(for: "followed"))
+            #expect(server.log.wait(for: "long poll"))
         }
-        #expect(server.log.wait(for: "left"))
-        #expect(server.log.count("connection") == 2 && server.log.count("asked") == 0)
+        #expect(server.log.wait(for: "closed"))
+        #expect(server.log.count("connection") == 2 && server.log.count("write") == 0)
     }
 }

@@ -1,0 +1,53 @@
+public import Foundation
+internal import SettingsAPI
+internal import SettingsHTTP
+
+/// The time at which the daemon reverts a change, or makes a change.
+///
+///     try await Defaults.set(\.volume, 0.8, .confirm(within: .seconds(120)))
+///     try await Defaults.set(\.volume, 0.1, .until(.seconds(7200)))
+///     try await Defaults.set(\.volume, 0.1, .effective(tonight, until: tomorrow))
+///
+/// The daemon stores the deadline with the change, so it reverts or makes the change even if the program has ended. A
+/// deadline is at most 400 days away. The daemon counts seconds: a duration is rounded up.
+public struct DefaultsDeadline: Hashable, Sendable {
+    let confirm: PendingTime?
+    let until: PendingTime?
+    let effective: PendingTime?
+
+    private init(confirm: PendingTime? = nil, until: PendingTime? = nil, effective: PendingTime? = nil) {
+        (self.confirm, self.until, self.effective) = (confirm, until, effective)
+    }
+
+    /// The change takes effect now. The daemon reverts it unless it is confirmed within this time, which is one second to
+    /// one day.
+    public static func confirm(within duration: Duration) -> DefaultsDeadline {
+        DefaultsDeadline(confirm: PendingTime(duration))
+    }
+
+    /// The change takes effect now. The daemon reverts it at this time, by the clock of the daemon.
+    public static func until(_ date: Date) -> DefaultsDeadline {
+        DefaultsDeadline(until: .at(Timestamp(date)))
+    }
+
+    /// The change takes effect now. The daemon reverts it after this time.
+    public static func until(_ duration: Duration) -> DefaultsDeadline {
+        DefaultsDeadline(until: PendingTime(duration))
+    }
+
+    /// The daemon checks the change against the schema now, and makes it at a later time, by the clock of the daemon. It
+    /// then checks the change again, and drops the change if the schema does not allow it any more.
+    ///
+    /// - Parameters:
+    ///   - start: the time at which the daemon makes the change.
+    ///   - end: the time at which the daemon reverts the change. Nil for a change that stays.
+    public static func effective(_ start: Date, until end: Date? = nil) -> DefaultsDeadline {
+        DefaultsDeadline(until: end.map { .at(Timestamp($0)) }, effective: .at(Timestamp(start)))
+    }
+}
+
+extension PendingTime {
+    init(_ duration: Duration) {
+        self = .after(milliseconds: duration.bounded.wholeSeconds * 1000)
+    }
+}

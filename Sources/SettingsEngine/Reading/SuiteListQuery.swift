@@ -1,0 +1,40 @@
+package import SettingsAPI
+package import SettingsModel
+
+/// A request for a page of a list of suites (named sets of settings), in ascending order of their names.
+package struct SuiteListQuery: Sendable {
+    package let prefix: String
+    /// The last name of the previous page; nil for the first page.
+    package let after: String?
+    /// The maximum number of suites on the page.
+    package let limit: Int
+    /// The grants of a caller that may not read everything; otherwise nil.
+    package let readLimits: Grants?
+
+    package init(prefix: String, after: String?, limit: Int, readLimits: Grants?) {
+        (self.prefix, self.after, self.limit, self.readLimits) = (prefix, after, limit, readLimits)
+    }
+
+    /// The name at which a search in the order of names begins.
+    package var start: String { after.map { prefix.precedesInBytes($0) ? $0 : prefix } ?? prefix }
+
+    /// True if the page may list the suite.
+    package func admits(_ suite: SuiteName) -> Bool {
+        suite.text.hasBytePrefix(prefix) && after?.precedesInBytes(suite.text) ?? true
+            && readLimits?.canRead(suite) ?? true
+    }
+}
+
+extension RecentPast {
+    /// The suites that do not exist and of which the history has commits, with the last of these commits. Returns the
+    /// first suites of the query: one suite more than fits on the page, if there are so many.
+    package func droppedSuites(_ query: SuiteListQuery) -> [SuiteName: Revision] {
+        var dropped: [SuiteName: Revision] = [:]
+        history.forEachLog(startingAt: query.start) { log in
+            guard log.suite.text.hasBytePrefix(query.prefix), dropped.count <= query.limit else { return false }
+            if query.admits(log.suite), !state.hasSuite(log.suite) { dropped[log.suite] = log.lastRevision }
+            return true
+        }
+        return dropped
+    }
+}

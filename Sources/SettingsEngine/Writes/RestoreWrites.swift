@@ -1,0 +1,88 @@
+internal import SettingsAPI
+internal import SettingsModel
+
+/// Restore, which stores the values of a moment in the past again. A draft is a write that is being decided: checked
+/// against the staged state (the newest state, with the commits that are not durable yet), to compute its commit or its
+/// refusal.
+extension WriteDraft {
+    /// Makes a suite store the values of a moment in the past. The present schema stays in force. With
+    /// `skipsConflicts`, leaves out values that the present schema does not allow, instead of throwing.
+    mutating func restore(
+        _ name: SuiteName, _ restore: RestoreRequest, skipsConflicts: Bool
+    ) throws(Problem) -> WriteDecision {
+        let past = try past(of: name, restore)
+        try checkGuards(of: name)
+        let filter = KeyFilter(keys: restore.keys ?? [], prefixes: restore.prefix.map { [$0] } ?? [])
+        let suite = state.suite(name)
+        try checkSecrets(of: past, suite, filter)
+        var values = past.differences(from: suite, filter).map { key in
+            let record = past.record(key)
+            return PastValue(key: key, stored: record.stored, isSecret: past.isSecret(record))
+        }
+        try checkCount(values.count)
+        var skipped: [SchemaConflict] = []
+        if skipsConflicts {
+            let conflicts = conflicts(values, in: suite)
+            try checkSteps()
+            let keys = Set(conflicts.keys.compactMap(\.key) + conflicts.unlisted)
+            values.removeAll { keys.contains($0.key) }
+            skipped = conflicts.keys
+        }
+        let decision = try restoreValues(values, in: name)
+        return decision.listing(skipped: skipped)
+    }
+
+    /// Returns the suite as it was at the moment of a restore.
+    private func past(of name: SuiteName, _ restore: RestoreRequest) throws(Problem) -> Suite {
+        if var past = request.past?.suite {
+            state.recentPast.markSecrets(in: &past)
+            return past
+        }
+        let revision = try state.recentPast.revision(at: restore.moment, of: name)
+        guard let past = try state.recentPast.suite(name, at: revision) else {
+            throw state.recentPast.unknownSuite(name, for: request.readLimits, at: revision)
+        }
+        return past
+    }
+
+    /// Throws if a restore may change a secret, past or present, that the caller may not read.
+    private func checkSecrets(of past: Suite, _ suite: Suite?, _ filter: KeyFilter) throws(Problem) {
+        guard request.readLimits != nil else { return }
+        let keys = Set((past.records.elements + (suite?.records.elements ?? [])).map(\.key).filter(filter.admits))
+        for key in keys.ordered(by: <) {
+            let (then, now) = (past.record(key), suite?.record(key))
+            guard past.isSecret(then) || now.map({ suite?.isSecret($0) ?? false }) ?? false else { continue }
+            if then.revision != now?.revision { try checkSecret(key, of: past.id) }
+        }
+    }
+}
+
+extension WriteDecision {
+    /// Adds the values that a restore skipped to the answer. A commit with a request key then stores the answer,
+    /// because the skipped values do not follow from the commit.
+    fileprivate consuming func listing(skipped: [SchemaConflict]) -> WriteDecision {
+        guard !skipped.isEmpty, case .summary(var summary) = answer.body else { return self }
+        summary.skipped = skipped
+        answer.body = .summary(summary)
+        if commit?.requestKey != nil { commit?.answer = .summary(summary) }
+        return self
+    }
+}
+
+extension Suite {
+    /// Returns the keys, in order, whose stored values differ between two states of the same suite.
+    fileprivate func differences(from other: Suite?, _ filter: KeyFilter) -> [KeyName] {
+        var keys: [KeyName] = []
+        records.forEach { record in
+            let differs = other?.records.find(record.name)?.stored != record.stored
+            if differs, filter.admits(record.key) { keys.append(record.key) }
+            return true
+        }
+        other?.records.forEach { record in
+            let isRemoved = record.stored != nil && records.find(record.name) == nil
+            if isRemoved, filter.admits(record.key) { keys.append(record.key) }
+            return true
+        }
+        return keys.ordered(by: <)
+    }
+}

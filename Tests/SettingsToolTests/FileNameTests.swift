@@ -1,0 +1,95 @@
+import TestSupport
+import Testing
+
+/// Arguments that are not UTF-8: names of files, and other arguments.
+@Suite(.ownThread)
+struct FileNameTests {
+    /// The variables `n` and `d` of a command line are the names of a file and of a directory that are not UTF-8.
+    private static func names(_ line: String) -> String {
+        #"n="$(printf 'a\377\342\202b')"; d="$(printf 'd\377')"; "# + line
+    }
+
+    @Test(arguments: [
+        #"echo '{"theme":"dark"}' >"$n"; settings import app "$n" --quiet"#,
+        #"echo 'theme=dark' >"$n.env"; settings import app "$n.env" --quiet"#,
+        #"echo '{"do":[{"op":"set","suite":"app","key":"theme","value":"dark"}]}' >"$n"; settings transaction "$n""#,
+        #"echo '{"suites":{"app":{"theme":"dark"}}}' >"$n"; settings apply "$n""#,
+        #"mkdir "$d"; echo '{"theme":"dark"}' >"$d/app.json"; settings apply "$d""#,
+        #"settings export app --to "$d"; echo '{"theme":"dark"}' >"$d/app.json"; settings apply "$d/""#,
+        #"sed 's/"default": "light"/"default": "dark"/' app.json >"$n"; settings schema apply app "$n""#,
+        #"echo secret >"$n"; settings set app theme dark --token-file "$n""#,
+        #"echo secret >"$n"; settings --token-file="$n" set app theme dark"#,
+        #"echo secret >"$n"; SETTINGS_TOKEN_FILE="$n" settings set app theme dark"#,
+    ])
+    func `A command takes the name of a file that is not UTF-8`(line: String) throws {
+        let shell = try Shell()
+        let end = try shell.run(Self.names("set -e; " + line))
+        #expect(end.code == 0 && end.errors == "", "\(end)")
+        #expect(try shell.runSettings("get", "app", "theme") == "dark\n")
+    }
+
+    @Test
+    func `A message shows the bytes of a name that is not UTF-8`() throws {
+        let shell = try Shell()
+        for (line, expected) in [
+            (
+                #"import app "$n""#,
+                #"! settings: cannot read a\xff\xe2\x82b: No such file or directory"# + "\n=> 1"
+            ),
+            (
+                #"get app theme --token-file "$n""#,
+                #"! settings: cannot read the token file a\xff\xe2\x82b: No such file or directory"# + "\n=> 64"
+            ),
+            (
+                #"schema generate swift -f "$n""#,
+                #"! settings: cannot read a\xff\xe2\x82b: No such file or directory"# + "\n=> 1"
+            ),
+        ] {
+            let line = Self.names("settings \(line)")
+            try shell.runTranscript("$ \(line)\n\(expected)")
+        }
+        let table = try shell.run(Self.names(#"cp app.json "$n"; settings schema generate markdown -f "$n""#))
+        #expect(table.output.hasPrefix(#"# Settings of a\xff\xe2\x82b"#), "\(table)")
+    }
+
+    @Test
+    func `A directory with a file of a suite whose name is not UTF-8 is an error that shows the name`() throws {
+        let shell = try Shell(["settings export app --to settings"])
+        for command in ["plan", "apply"] {
+            try shell.runTranscript(
+                #"""
+                $ \#(Self.names(#"echo {} >"settings/$n.json"; settings \#(command) settings"#))
+                ! settings: cannot read settings/a\xff\xe2\x82b.json: the name of the file must be SUITE.json
+                => 1
+                $ \#(Self.names(#"mv settings/"$n.json" settings/"$n.txt"; settings \#(command) settings"#))
+                nothing to change
+                """#)
+        }
+    }
+
+    @Test(arguments: [
+        #"set app name "$n""#, #"set app name="$n""#, #"set app "$n" 1"#, #"set "$n" name 1"#, #"get app theme "$n""#,
+        #"set app name joe --note "$n""#, #"set app name joe --note="$n""#, #"import "$n" app.json"#,
+        #"import app app.json "$n""#, #"import app app.json --format "$n""#, #"get app theme --server "$n""#,
+        #"watch app --exec "$n""#, #"list "$n""#, #""$n""#, #"help "$n""#, #"--version "$n""#,
+        #"get "--$n""#, #"schema "$n""#, #"get --help "$n""#, #"schema generate swift "$n""#,
+        #"set app name joe -- "$n""#,
+    ])
+    func `Another argument that is not UTF-8 is refused and shown`(arguments: String) throws {
+        let shell = try Shell()
+        let end = try shell.run(Self.names("settings \(arguments)"))
+        #expect(end.code == 64 && end.output == "")
+        #expect(end.errors.contains(#"a\xff\xe2\x82b"#), "\(end.errors)")
+        #expect(try shell.run("settings list app --changed").output == "")
+    }
+
+    @Test
+    func `Completion finds files behind a name that is not UTF-8`() throws {
+        let shell = try Shell()
+        for words in [#"import app "$n""#, #"plan "$n""#, #"schema generate swift --file "$n""#, #"--token-file "$n""#]
+        {
+            let end = try shell.run(Self.names("settings complete \(words)"))
+            #expect(end.code == 0 && end.output == "\tfiles\n" && end.errors == "", "\(words): \(end)")
+        }
+    }
+}
