@@ -100,14 +100,16 @@ extension Arguments {
                 + "today, yesterday, 'yesterday 18:00' in UTC, or 2h (two hours ago)")
     }
 
-    /// The milliseconds of a time span such as `90s` or `1h30m`.
+    /// The milliseconds of a time span such as `200ms`, `90s` or `1h30m`.
     static func milliseconds(of text: String) -> Double? {
-        let units: [Character: Double] = ["s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000]
+        let units = ["ms": 1.0, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000]
         var (rest, total) = (text[...], 0.0)
         repeat {
             let number = rest.prefix { $0.isNumber || $0 == "." }
             rest.removeFirst(number.count)
-            guard let count = Double(number), let unit = rest.popFirst().flatMap({ units[$0] }) else { return nil }
+            let name = rest.prefix { $0.isLetter }
+            rest.removeFirst(name.count)
+            guard let count = Double(number), let unit = units[String(name)] else { return nil }
             total += count * unit
         } while !rest.isEmpty
         return total

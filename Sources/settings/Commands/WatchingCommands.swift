@@ -3,9 +3,9 @@ import Platform
 import SettingsHTTP
 import Synchronization
 
-/// Commands that wait for changes: `watch`; `wait` has its own file.
+/// Commands that wait for changes: `watch`; `wait` and `render` have their own files.
 enum WatchingCommands {
-    static let all = [watch, WaitCommand.wait]
+    static let all = [watch, WaitCommand.wait, RenderCommand.render]
 
     private static let watch = Command(
         name: "watch",

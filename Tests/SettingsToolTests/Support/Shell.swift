@@ -61,6 +61,11 @@ final class Shell {
     /// Ends the daemon, and starts it again on the same data.
     func restart() throws {
         try stop()
+        try startAgain()
+    }
+
+    /// Starts the daemon that was stopped.
+    func startAgain() throws {
         daemon = try Self.daemon(in: directory, options)
     }
 
