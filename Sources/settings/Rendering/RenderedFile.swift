@@ -141,7 +141,7 @@ struct RenderedFile: Sendable {
         }
         guard code != 0 else { return }
         let lines = String(decoding: output, as: UTF8.self).split(separator: "\n").map {
-            "\n  \(Terminal.plain(String($0)))"
+            "\n  \(Terminal.plain(String($0), except: ["\t"]))"
         }
         throw ToolError(
             .failed,
