@@ -48,14 +48,12 @@ struct NginxRenderTests {
         )
         try shell.awaitWatcher()
 
-        /// Sends requests until nginx answers with a greeting. Each request must succeed.
+        let log = Self.load(on: port)
+        // Also if an expectation throws, so that the clients do not disturb other tests.
+        defer { log.add("stop") }
+        /// Sends requests until nginx answers with a greeting.
         func awaitGreeting(_ greeting: String) throws {
-            try eventually {
-                let answer = try RawClient(port: port).exchange(
-                    "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
-                #expect(answer.status == 200)
-                return answer.text == greeting
-            }
+            try eventually { try Self.answer(from: port).text == greeting }
         }
         try awaitGreeting("v1")
         for version in 2...4 {
@@ -71,9 +69,42 @@ struct NginxRenderTests {
         try awaitGreeting("v4")
         try shell.does("set", "web", "port=\(port)", "greeting=v5")
         try awaitGreeting("v5")
+        log.add("stop")
+        #expect(log.wait(for: "ended", times: Self.clientCount))
+        #expect(log.count("answered") == Self.clientCount)
+        #expect(log.all.allSatisfy { ["answered", "stop", "ended"].contains($0) }, "\(log.all)")
         render.signal(SIGTERM)
         _ = try render.end()
         server.signal(SIGTERM)
         #expect(try server.end().code == 0)
+    }
+
+    private static let clientCount = 3
+
+    private static func answer(from port: UInt16) throws -> RawResponse {
+        try RawClient(port: port).exchange("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+    }
+
+    /// Starts clients that send requests until the event "stop" is in the returned log. The log has "answered" for the
+    /// first answer of each client, "ended" for its end, and each failure.
+    private static func load(on port: UInt16) -> EventLog {
+        let log = EventLog()
+        for _ in 0..<clientCount {
+            Thread.detachNewThread {
+                var hasAnswer = false
+                while log.count("stop") == 0 {
+                    do {
+                        let answer = try answer(from: port)
+                        if answer.status != 200 { log.add("status \(answer.status)") }
+                        if !hasAnswer { log.add("answered") }
+                        hasAnswer = true
+                    } catch {
+                        log.add("\(error)")
+                    }
+                }
+                log.add("ended")
+            }
+        }
+        return log
     }
 }
