@@ -22,4 +22,21 @@ struct ShellCommandTests {
         #expect(try command.run() == 0)
         #expect(try String(contentsOfFile: output, encoding: .utf8) == "first a=b none inherited\n")
     }
+
+    @Test
+    func `The captured output has both streams, and ends with the shell despite a process in the background`() throws {
+        let command = ShellCommand("sleep 600 & echo $!; echo error >&2; exit 3")
+        let (code, output) = try command.runCapturingOutput()
+        let lines = String(decoding: output, as: UTF8.self).split(separator: "\n")
+        #expect(code == 3 && lines.last == "error")
+        let background = try #require(lines.first.flatMap { Int32($0) })
+        #expect(kill(background, SIGKILL) == 0)
+    }
+
+    @Test
+    func `The captured output of a command that prints much is the end of its output`() throws {
+        let (code, output) = try ShellCommand("seq 100000").runCapturingOutput()
+        #expect(code == 0 && output.count == 4096)
+        #expect(String(decoding: output, as: UTF8.self).hasSuffix("\n99999\n100000\n"))
+    }
 }

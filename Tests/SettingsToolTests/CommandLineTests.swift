@@ -234,6 +234,8 @@ struct CommandLineTests {
         + [
             #"echo '{"do":[{"op":"set","suite":"app","key":"theme","value":"dark"}]}' > change.json"#,
             #"echo '{"suites":{"app":{"theme":"dark"}}}' > desired.json"#,
+            "echo 'theme {{ app.theme }}' > app.conf.tmpl",
+            #"echo '[{"template":"app.conf.tmpl","to":"app.conf"}]' > render.json"#,
         ]
         + (3...30).map { "settings set app \($0 == 17 ? "limit" : "n.\($0)") \($0) --quiet" }
 

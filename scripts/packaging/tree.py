@@ -70,7 +70,7 @@ def fill(program, folder):
         if page.is_file() and page.suffix != ".png":
             _copy(page, notes / page.relative_to(ROOT / "docs"))
     for example in sorted((ROOT / "config").rglob("*")):
-        if example.is_file() and example.suffix != ".service" and SOURCES not in example.parents:
+        if example.is_file() and example.name != "settingsd.service" and SOURCES not in example.parents:
             _copy(example, notes / "examples" / example.relative_to(ROOT / "config"))
     return version
 

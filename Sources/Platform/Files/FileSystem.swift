@@ -122,6 +122,7 @@ package struct FileError: Error, Equatable, CustomStringConvertible {
         case writeBack = "sync_file_range"
         case syncDirectory = "fsync of the directory"
         case rename = "rename"
+        case link = "link"
         case remove = "unlink"
         case list = "readdir"
         case status = "stat"

@@ -22,4 +22,20 @@ package final class MemoryFile: Sendable {
 
     /// A path at which other processes of the same user can open the file.
     package var path: String { "/proc/\(CurrentProcess.identifier)/fd/\(descriptor.number)" }
+
+    /// Returns the last bytes of the file, at most `maximum` bytes.
+    func lastBytes(_ maximum: Int) throws(SystemError) -> [UInt8] {
+        var status = stat()
+        guard fstat(descriptor.number, &status) == 0 else { throw SystemError(call: "fstat") }
+        let start = max(0, Int(status.st_size) - maximum)
+        var bytes = [UInt8](repeating: 0, count: Int(status.st_size) - start)
+        let count = pread(descriptor.number, &bytes, bytes.count, off_t(start))
+        guard count >= 0 else { throw SystemError(call: "pread") }
+        return Array(bytes[..<count])
+    }
+
+    /// Makes a child process write to the file in place of the given descriptors.
+    func addRedirection(of descriptors: [Int32], to actions: inout posix_spawn_file_actions_t) {
+        for number in descriptors { posix_spawn_file_actions_adddup2(&actions, descriptor.number, number) }
+    }
 }

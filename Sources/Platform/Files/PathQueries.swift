@@ -9,6 +9,30 @@ extension POSIXFileSystem {
         return String(escapingInvalidBytesOf: target)
     }
 
+    /// Returns the path to which a chain of symbolic links leads; the path itself if it is no symbolic link. The last file
+    /// of the chain may be missing.
+    package static func target(ofLinksAt path: String) throws(FileError) -> String {
+        var path = path
+        // Linux follows at most 40 links.
+        for _ in 0...40 {
+            var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+            let count = readlink(path, &buffer, buffer.count)
+            guard count >= 0 else {
+                // EINVAL means that the file is no symbolic link.
+                if errno == EINVAL || errno == ENOENT { return path }
+                throw FileError(.status, path, code: errno)
+            }
+            let target = String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            path = target.hasPrefix("/") ? target : path.parentDirectory.map { "\($0)/\(target)" } ?? target
+        }
+        throw FileError(.status, path, code: ELOOP)
+    }
+
+    /// Gives a file a second name. Throws if a file has the name.
+    package static func link(_ path: String, to new: String) throws(FileError) {
+        guard Glibc.link(path, new) == 0 else { throw FileError(.link, path, code: errno) }
+    }
+
     /// Throws if the directory does not exist, or if the process has no permission to create files in it.
     package static func checkFileCreation(in directory: String) throws(SystemError) {
         guard faccessat(AT_FDCWD, directory.systemBytes, W_OK | X_OK, AT_EACCESS) == 0 else {

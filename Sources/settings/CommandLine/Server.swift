@@ -100,7 +100,7 @@ extension Arguments {
                 + "today, yesterday, 'yesterday 18:00' in UTC, or 2h (two hours ago)")
     }
 
-    /// The milliseconds of a time span such as `90s` or `1h30m`.
+    /// The milliseconds of a time span such as `200ms`, `90s` or `1h30m`.
     static func milliseconds(of text: String) -> Double? {
         let units: [Substring: Double] = [
             "ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000,

@@ -3,9 +3,9 @@ import Platform
 import SettingsHTTP
 import Synchronization
 
-/// Commands that wait for changes: `watch`; `wait` and `run` have their own files.
+/// Commands that wait for changes: `watch`; `wait`, `run` and `render` have their own files.
 enum WatchingCommands {
-    static let all = [watch, WaitCommand.wait, RunCommand.run]
+    static let all = [watch, WaitCommand.wait, RunCommand.run, RenderCommand.render]
 
     private static let watch = Command(
         name: "watch",

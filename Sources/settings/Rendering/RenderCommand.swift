@@ -1,0 +1,150 @@
+import Platform
+import SettingsAPI
+import SettingsHTTP
+import SettingsModel
+
+/// The command `render`.
+enum RenderCommand {
+    static let render = Command(
+        name: "render",
+        forms: [[Command.Operand("FILE")], .init([], with: "config")],
+        summary: "Make a configuration file from a template and settings.",
+        details: """
+            FILE is a template: {{ app.player.volume }} stands for the setting player.volume of the suite app; see
+            docs/reference/templates.md for filters and blocks. Without --to, the command prints the result.
+            With --to, the command replaces the file as a whole. If the file already has the content, the command writes nothing
+            and runs nothing. If --check or --reload fails, the file keeps its old content. The shell runs both commands; in
+            --check, {} stands for the path of a file with the new content. The file keeps its owner and its mode.
+            With --watch, the command follows the settings. After a failure, it tries again when the result changes.
+            With --diff, the command writes nothing, prints the changes, and ends with 2 if there are changes.
+            The file of --config is a JSON array of objects such as {"template":"a.tmpl","to":"a.conf"}, which may also have
+            "check", "reload" and "mode".
+            """,
+        options: [
+            Command.Option("to", "FILE", "the file to write"),
+            Command.Option("check", "COMMAND", "keep the old file if this command fails; {} is the new file"),
+            Command.Option("reload", "COMMAND", "run this command after the file has changed"),
+            Command.Option("mode", "MODE", "the mode of a new file (0644, with --secrets 0600)"),
+            Command.Option("config", "FILE", "several templates and their files"),
+            Command.Option("once", nil, "render once; this is the default"),
+            Command.Option("watch", nil, "render again after each change"),
+            Command.Option("diff", nil, "print the changes, and write nothing"),
+            Command.Option("settle", "TIME", "with --watch: collect changes for this time (200ms)"),
+            Command.Option("timeout", "TIME", "wait this time for the daemon; without --watch (10s)"),
+            Command.Option("secrets", nil, "also render secrets"),
+        ],
+        exclusive: [["once", "watch", "diff"], ["watch", "timeout"]]
+            + ["to", "check", "reload", "mode"].map { ["config", $0] },
+        examples: [
+            "settings render app.conf.tmpl",
+            "settings render app.conf.tmpl --to app.conf --check 'test -s {}' --reload true",
+            "settings render app.conf.tmpl --to app.conf --diff",
+        ]
+    ) { try await run($0) }
+
+    private static func run(_ arguments: Arguments) async throws -> ExitCode {
+        guard arguments.has("watch") || !arguments.has("settle") else {
+            throw ToolError.usage("--settle needs --watch")
+        }
+        let (settle, timeout) = (try arguments.duration("settle"), try arguments.duration("timeout") ?? .seconds(10))
+        let tasks = try RenderTask.all(arguments)
+        let suites = tasks.flatMap(\.template.suites).reduce(into: [SuiteName]()) { suites, suite in
+            if !suites.contains(suite) { suites.append(suite) }
+        }
+        let renderer = SettingsRenderer(
+            suites: suites, client: try arguments.client(), showsSecrets: arguments.has("secrets"))
+        guard arguments.has("watch") else {
+            let settings = try await renderer.settings(by: .now + timeout)
+            return try await renderOnce(tasks, settings, renderer, isDiff: arguments.has("diff"))
+        }
+        guard !suites.isEmpty else {
+            throw ToolError.usage("--watch needs a template with a setting; without settings, nothing can change")
+        }
+        try await RenderService(tasks: tasks, renderer: renderer, settle: settle ?? .milliseconds(200)).run()
+        return .done
+    }
+
+    /// Renders all files, also if some of them fail. Then throws the errors.
+    private static func renderOnce(
+        _ tasks: [RenderTask], _ settings: SettingsSnapshot, _ renderer: SettingsRenderer, isDiff: Bool
+    ) async throws -> ExitCode {
+        var (errors, hasDifferences) = ([ToolError](), false)
+        for task in tasks {
+            do {
+                let content = try await renderer.render(task.template, settings)
+                guard let file = task.file else {
+                    try Terminal.write(content.span, to: .standardOutput)
+                    continue
+                }
+                if isDiff {
+                    let old = try file.content()
+                    let difference = LineDiff(from: old ?? [], to: content).text(
+                        oldName: old == nil ? "/dev/null" : task.path, newName: task.path)
+                    if old != content { hasDifferences = true }
+                    try Terminal.write(difference.span, to: .standardOutput)
+                } else if try file.update(to: content) {
+                    print("wrote \(Terminal.plain(task.path))")
+                }
+            } catch {
+                errors.append(ToolError(describing: error))
+            }
+        }
+        guard let first = errors.first else { return hasDifferences ? .differs : .done }
+        throw ToolError(first.code, errors.map(\.message).joined(separator: "\n"))
+    }
+}
+
+/// A renderer of templates with settings of a daemon.
+struct SettingsRenderer: Sendable {
+    let suites: [SuiteName]
+    let client: DaemonClient
+    let showsSecrets: Bool
+
+    /// Reads the settings. Tries again until the daemon answers.
+    ///
+    /// - Parameter deadline: the time after which a failed attempt is the last attempt; nil for no limit.
+    func settings(by deadline: ContinuousClock.Instant? = nil) async throws -> SettingsSnapshot {
+        var (backOff, generator) = (BackOff(), SystemRandomNumberGenerator())
+        while true {
+            // The daemon has at least a second to answer, so that `--timeout 0` tries once.
+            let remaining = deadline.map { max(.seconds(1), min($0 - .now, .seconds(10))) } ?? .seconds(10)
+            do {
+                return try await SettingsSnapshot(of: suites, from: client.withTimeout(remaining))
+            } catch let error as SettingsError where error.isTransient {
+                let asked = BackOff.requestedPause(milliseconds: error.problem?.retryAfterMs)
+                let pause = backOff.next(notBefore: asked, using: &generator)
+                if let deadline, .now + pause > deadline { throw error }
+                try await Task.sleep(for: pause)
+            }
+        }
+    }
+
+    func render(_ template: Template, _ settings: SettingsSnapshot) async throws -> [UInt8] {
+        do throws(TemplateError) {
+            return try TemplateRenderer(settings, showsSecrets: showsSecrets).render(template)
+        } catch {
+            throw await explained(error, in: template)
+        }
+    }
+
+    /// Converts an error. If the setting may exist but is not visible, the reason comes from the daemon: the caller may
+    /// lack a right, or the name of the suite may be misspelt.
+    private func explained(_ error: TemplateError, in template: Template) async -> ToolError {
+        guard let missing = error.missing else { return ToolError(error.code, template.message(of: error)) }
+        var reason: SettingsError?
+        do throws(SettingsError) {
+            if let key = missing.key {
+                _ = try await client.send(.setting(key, in: missing.suite))
+            } else {
+                _ = try await client.send(.keys(of: missing.suite, limit: 1))
+            }
+        } catch {
+            reason = error
+        }
+        guard let reason, [.forbidden, .unauthorized, .unknownSuite].contains(reason.code) else {
+            return ToolError(error.code, template.message(of: error))
+        }
+        let described = ToolError(describing: reason)
+        return ToolError(described.code, template.message(of: TemplateError(at: error.offset, described.message)))
+    }
+}

@@ -1,0 +1,103 @@
+import Platform
+import SettingsHTTP
+import SettingsModel
+
+/// A template, and the file that it makes.
+struct RenderTask: Sendable {
+    let template: Template
+    /// Nil for standard output.
+    let file: RenderedFile?
+    /// The path of the file as the command line or the configuration names it; empty for standard output.
+    let path: String
+
+    /// The names of the members of an object in the configuration file.
+    private enum Member: String, CaseIterable {
+        case template, to, check, reload, mode
+    }
+
+    private init(template: String, to path: String?, _ arguments: Arguments, _ option: (Member) -> String?)
+        throws(ToolError)
+    {
+        let bytes = try InputFile.bytes(of: template, arguments)
+        self.template = try Template(bytes, name: InputFile.name(template))
+        self.path = path ?? ""
+        let check = option(.check)
+        guard check?.contains("{}") ?? true else {
+            throw .usage("the check must contain {}, which stands for the path of a file with the new content")
+        }
+        let mode = try option(.mode).map { text throws(ToolError) in try Self.mode(text) }
+        guard let path else {
+            file = nil
+            return
+        }
+        file = try RenderedFile(
+            path: path, check: check, reload: option(.reload), mode: mode ?? (arguments.has("secrets") ? 0o600 : 0o644))
+    }
+
+    private static func mode(_ text: String) throws(ToolError) -> UInt32 {
+        guard let mode = UInt32(text, radix: 8), mode <= 0o777, text.utf8.count >= 3 else {
+            throw .usage("a mode is an octal number such as 0644, not '\(Terminal.plain(text))'")
+        }
+        return mode
+    }
+
+    /// The tasks of a command line.
+    static func all(_ arguments: Arguments) throws(ToolError) -> [RenderTask] {
+        if let configuration = arguments["config"] { return try all(in: configuration, arguments) }
+        guard arguments.has("to") else {
+            for name in ["check", "reload", "mode", "diff", "watch"] where arguments.has(name) {
+                throw .usage("--\(name) needs --to FILE or --config FILE")
+            }
+            return [try RenderTask(template: arguments.operands[0], to: nil, arguments) { _ in nil }]
+        }
+        return [
+            try RenderTask(template: arguments.operands[0], to: arguments["to"], arguments) { arguments[$0.rawValue] }
+        ]
+    }
+
+    /// The tasks of a configuration file.
+    private static func all(in path: String, _ arguments: Arguments) throws(ToolError) -> [RenderTask] {
+        guard let elements = try InputFile.json(path, arguments).array else {
+            throw ToolError(.failed, "cannot read \(InputFile.name(path)): expected an array of objects")
+        }
+        var tasks: [RenderTask] = []
+        for (index, element) in elements.enumerated() {
+            do throws(ToolError) {
+                let members = try members(of: element)
+                guard let template = members[.template], let destination = members[.to] else {
+                    throw ToolError(.failed, "\"template\" and \"to\" are required")
+                }
+                guard !tasks.contains(where: { $0.path == destination }) else {
+                    throw ToolError(.failed, "another element also writes \(Terminal.plain(destination))")
+                }
+                tasks.append(try RenderTask(template: template, to: destination, arguments) { members[$0] })
+            } catch {
+                // The exit code for usage errors is for the command line.
+                let code = error.code == .usage ? ExitCode.failed : error.code
+                throw ToolError(code, "cannot use element \(index + 1) of \(InputFile.name(path)): \(error.message)")
+            }
+        }
+        return tasks
+    }
+
+    private static func members(of element: JSONValue) throws(ToolError) -> [Member: String] {
+        guard let object = element.object else {
+            throw ToolError(.failed, "expected an object, found \(element.kindPhrase)")
+        }
+        var members: [Member: String] = [:]
+        for (name, value) in object.map({ ($0.name, $0.value) }) {
+            guard let member = Member(rawValue: name) else {
+                let names = Member.allCases.map(\.rawValue)
+                throw ToolError(
+                    .failed,
+                    "unknown member '\(Terminal.plain(name))'\(NameSuggestion.phrase(for: name, among: names)); "
+                        + "the members are \(names.joined(separator: ", "))")
+            }
+            guard let text = value.string else {
+                throw ToolError(.failed, "\"\(name)\" must be a string, found \(value.kindPhrase)")
+            }
+            members[member] = text
+        }
+        return members
+    }
+}

@@ -1,0 +1,94 @@
+import SettingsHTTP
+import SettingsModel
+
+/// A template: text with tags in `{{ }}` that stand for settings.
+struct Template: Sendable {
+    /// The path of the file for error messages.
+    let name: String
+    let nodes: [TemplateNode]
+    /// The suites that the tags name, each of them once.
+    let suites: [SuiteName]
+    private let source: [UInt8]
+
+    /// Parses a template. Throws an error with the place of the first mistake.
+    init(_ source: [UInt8], name: String) throws(ToolError) {
+        (self.name, self.source) = (name, source)
+        do throws(TemplateError) {
+            var parser = TemplateParser(source, tags: try TemplateTag.all(in: source))
+            nodes = try parser.template()
+            suites = parser.suites
+        } catch {
+            throw ToolError(error.code, Self.message(of: error, in: source, name))
+        }
+    }
+
+    /// The error message with the place in the file.
+    func message(of error: TemplateError) -> String { Self.message(of: error, in: source, name) }
+
+    private static func message(of error: TemplateError, in source: [UInt8], _ name: String) -> String {
+        let before = source[..<min(error.offset, source.count)]
+        let lineStart = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+        let line = before.count { $0 == UInt8(ascii: "\n") } + 1
+        // The column counts characters of Unicode, as editors do.
+        let column = String(decoding: before[lineStart...], as: UTF8.self).count + 1
+        return "cannot render \(Terminal.plain(name)):\(line):\(column): \(error.message)"
+    }
+}
+
+/// A part of a template.
+enum TemplateNode: Sendable {
+    case text(ArraySlice<UInt8>)
+    case value(TemplateReference, [TemplateFilter])
+    /// `{{#if}}`.
+    indirect case condition(TemplateReference, then: [TemplateNode], otherwise: [TemplateNode])
+    /// `{{#each}}`.
+    indirect case loop(TemplateLoop)
+}
+
+/// A block that is rendered once for each element of an array or an object.
+struct TemplateLoop: Sendable {
+    let elements: TemplateReference
+    /// The names of the variables for the element, its key and its index; at least the name for the element.
+    let variables: [String]
+    let body: [TemplateNode]
+    /// The nodes that are rendered if there are no elements.
+    let otherwise: [TemplateNode]
+}
+
+/// A reference of a tag to a value.
+struct TemplateReference: Sendable {
+    enum Root: Sendable {
+        case literal(String)
+        case setting(SuiteName, KeyName)
+        /// The settings whose keys begin with a prefix, as an object.
+        case settings(SuiteName, prefix: String)
+        /// A variable of a loop.
+        case variable(String)
+    }
+
+    /// The offset in the source of the template.
+    let offset: Int
+    let root: Root
+    /// The steps from the value of the root to the part of it.
+    let steps: [String]
+}
+
+/// A mistake in a template, or a reason why a template has no result for the present settings.
+struct TemplateError: Error {
+    /// The offset in the source of the template.
+    let offset: Int
+    let message: String
+    var code = ExitCode.failed
+    /// The setting that has no value, or that belongs to a suite that is not visible.
+    var missing: MissingSetting?
+
+    init(at offset: Int, _ message: String, code: ExitCode = .failed) {
+        (self.offset, self.message, self.code) = (offset, message, code)
+    }
+
+    struct MissingSetting: Sendable {
+        let suite: SuiteName
+        /// Nil for all keys of the suite.
+        let key: KeyName?
+    }
+}

@@ -1,0 +1,104 @@
+import SettingsModel
+
+/// A function that a tag applies to a value before the value becomes text.
+enum TemplateFilter: Sendable {
+    /// The value as JSON.
+    case json
+    /// The text as one word of a shell command.
+    case shell
+    /// The value as YAML in one line.
+    case yaml
+    /// The text in upper case.
+    case upper
+    /// Another value in place of a missing value.
+    case fallback(JSONValue)
+
+    private static let names = ["json", "shell", "yaml", "upper", "default"]
+
+    /// Reads a filter of a tag.
+    init(_ scanner: inout TemplateScanner) throws(TemplateError) {
+        let offset = scanner.offset
+        let name = scanner.word()
+        switch name {
+        case "json": self = .json
+        case "shell": self = .shell
+        case "yaml": self = .yaml
+        case "upper": self = .upper
+        case "default": self = .fallback(try Self.argument(&scanner))
+        case "": throw TemplateError(at: offset, "a filter is missing behind |\(scanner.found)")
+        default:
+            throw TemplateError(
+                at: offset,
+                "there is no filter '\(Terminal.plain(name))'\(NameSuggestion.phrase(for: name, among: Self.names)); "
+                    + "the filters are \(Self.names.joined(separator: ", "))")
+        }
+    }
+
+    /// Reads a JSON value in parentheses that is no array and no object.
+    private static func argument(_ scanner: inout TemplateScanner) throws(TemplateError) -> JSONValue {
+        let expected = "write default(\"x\"), or default(0) for a value that is not a text"
+        guard scanner.skip("(") else { throw TemplateError(at: scanner.offset, "( is missing; \(expected)") }
+        scanner.skipSpace()
+        let offset = scanner.offset
+        var value = try scanner.quotedText().map { JSONValue.string($0) }
+        if value == nil {
+            // A number may contain a dot, which ends a word.
+            var word = scanner.word()
+            if scanner.skip(".") { word += "." + scanner.word() }
+            value = try? JSONValue(parsing: word)
+        }
+        guard let value else { throw TemplateError(at: offset, "the default is not a JSON value; \(expected)") }
+        scanner.skipSpace()
+        guard scanner.skip(")") else { throw TemplateError(at: scanner.offset, ") is missing\(scanner.found)") }
+        return value
+    }
+
+    /// Applies the filter. `value` is nil if it is missing. Nil if the value has a kind that the filter does not take.
+    func applied(to value: JSONValue?) -> JSONValue?? {
+        guard let value else {
+            if case .fallback(let value) = self { return value }
+            return .some(nil)
+        }
+        switch self {
+        case .json: return .string(value.text())
+        case .yaml: return .string(value.yaml)
+        case .fallback: return value
+        case .shell, .upper: return value.scalar.map { .string(isShell ? Self.shellWord($0) : $0.uppercased()) }
+        }
+    }
+
+    private var isShell: Bool { if case .shell = self { true } else { false } }
+
+    private static func shellWord(_ text: String) -> String {
+        text.isEmpty ? "''" : EnvironmentFile.quoted(text)
+    }
+}
+
+extension JSONValue {
+    /// The value as text without quotes; nil for an array or an object.
+    var scalar: String? { array == nil && object == nil ? bare : nil }
+
+    /// The value as YAML in one line. YAML 1.2 contains JSON; the differences are for readers of YAML 1.1.
+    fileprivate var yaml: String {
+        if let array { return "[\(array.map(\.yaml).joined(separator: ", "))]" }
+        if let object {
+            let members = object.map { "\(JSONValue.string($0.name).yaml): \($0.value.yaml)" }
+            return "{\(members.joined(separator: ", "))}"
+        }
+        if case .double = self {
+            // In YAML 1.1, a number with an exponent needs a dot and the sign of the exponent; otherwise it is a text.
+            let parts = text().uppercased().split(separator: "E")
+            guard parts.count == 2 else { return text() }
+            let exponent = parts[1].hasPrefix("-") || parts[1].hasPrefix("+") ? "\(parts[1])" : "+\(parts[1])"
+            return "\(parts[0])\(parts[0].contains(".") ? "" : ".0")e\(exponent)"
+        }
+        // YAML 1.1 does not allow these characters, or reads them as the end of a line.
+        return text().unicodeScalars.map { scalar in
+            switch scalar.value {
+            case 0x7F...0x9F, 0x2028, 0x2029, 0xFEFF, 0xFFFE, 0xFFFF:
+                "\\u" + String(scalar.value + 0x10000, radix: 16).dropFirst()
+            default: String(scalar)
+            }
+        }.joined()
+    }
+}

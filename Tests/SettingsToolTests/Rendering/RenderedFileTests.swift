@@ -1,0 +1,330 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `settings render --to`: how the file is replaced.
+@Suite(.ownThread)
+struct RenderedFileTests {
+    private let shell: Shell
+
+    init() throws {
+        shell = try Shell(["settings set app theme=dark --quiet"])
+        _ = try shell.directory.file("t", "theme {{ app.theme }}\n")
+    }
+
+    @Test
+    func `A file with equal content is not written, and neither command runs`() throws {
+        try shell.runTranscript(
+            """
+            $ settings render t --to out --check 'cat {} >>checks' --reload 'cat out >>reloads'
+            wrote out
+            $ touch -d @1 out; settings render t --to out --check 'cat {} >>checks' --reload 'cat out >>reloads'
+            $ stat -c '%Y %a' out; cat out checks reloads
+            1 644
+            theme dark
+            theme dark
+            theme dark
+            $ settings set app theme=light --quiet; settings render t --to out --reload 'cat out >>reloads'
+            wrote out
+            $ cat reloads; ls -A | grep out
+            theme dark
+            theme light
+            out
+            """)
+    }
+
+    @Test
+    func `A failed check keeps the file, and the message has the output of the check`() throws {
+        try shell.runTranscript(
+            """
+            $ echo old >out; settings render t --to out --check 'grep light {}; echo "not light" >&2; exit 3' --reload 'echo >reloaded'
+            ! settings: cannot replace out: the check 'grep light {}; echo "not light" >&2; exit 3' ended with 3; the old file stays
+            !   not light
+            => 1
+            $ cat out; ls -A | grep -e out -e reloaded
+            old
+            out
+            $ settings render t --to out --check true
+            ! settings: the check must contain {}, which stands for the path of a file with the new content
+            => 64
+            """)
+    }
+
+    @Test
+    func `A failed reload puts the old file back, or removes a new file, and the next run tries again`() throws {
+        try shell.runTranscript(
+            """
+            $ echo old >out; chmod 640 out; stat -c %i out >inode
+            $ settings render t --to out --reload 'cat out; false'
+            ! settings: cannot replace out: the reload 'cat out; false' ended with 1; the old file is back in place
+            !   theme dark
+            => 1
+            $ cat out; stat -c %i out | cmp - inode; ls -A | grep out
+            old
+            out
+            $ settings render t --to new --reload 'cat new; false'
+            ! settings: cannot replace new: the reload 'cat new; false' ended with 1; the file is removed
+            !   theme dark
+            => 1
+            $ ls -A | grep new
+            => 1
+            $ settings render t --to out --reload true; stat -c %a out; ls -A | grep out
+            wrote out
+            640
+            out
+            """)
+    }
+
+    @Test
+    func `The mode of an existing file stays, and --mode applies to a new file despite the umask`() throws {
+        try shell.runTranscript(
+            """
+            $ umask 077; settings render t --to a; settings render t --to b --mode 0640; stat -c %a a b
+            wrote a
+            wrote b
+            644
+            640
+            $ echo >c; chmod 604 c; settings render t --to c --mode 0640; stat -c %a c
+            wrote c
+            604
+            $ settings render t --to d --mode 888
+            ! settings: a mode is an octal number such as 0644, not '888'
+            => 64
+            """)
+    }
+
+    @Test(.enabled(if: geteuid() == 0))
+    func `The owner and the group of an existing file stay`() throws {
+        try shell.runTranscript(
+            """
+            $ echo >out; chown 12345:23456 out; settings render t --to out; stat -c %u:%g out; cat out
+            wrote out
+            12345:23456
+            theme dark
+            """)
+    }
+
+    @Test
+    func `A symbolic link stays and its target is written, also if the target does not exist`() throws {
+        try shell.runTranscript(
+            """
+            $ mkdir real links; echo old >real/a; ln -s ../real/a links/a; ln -s links/a chain; ln -s real/missing dangling
+            $ settings render t --to chain; settings render t --to dangling; readlink chain links/a dangling
+            wrote chain
+            wrote dangling
+            links/a
+            ../real/a
+            real/missing
+            $ cat real/a real/missing; ls -A links real
+            theme dark
+            theme dark
+            links:
+            a
+
+            real:
+            a
+            missing
+            $ ln -s loop loop; settings render t --to loop
+            ! settings: cannot write loop: Too many levels of symbolic links
+            => 1
+            $ mkfifo fifo; settings render t --to fifo
+            ! settings: cannot replace fifo: it is a FIFO, not a regular file
+            => 1
+            $ settings render t --to nothing/out
+            ! settings: cannot write nothing/out: No such file or directory
+            => 1
+            """)
+    }
+
+    @Test
+    func `--diff prints the changes, writes nothing, and ends with 2 if there are changes`() throws {
+        _ = try shell.directory.file(
+            "long", (1...30).map { $0 == 20 ? "{{ app.theme }}\n" : "line \($0)\n" }.joined() + "end")
+        try shell.runTranscript(
+            #"""
+            $ settings render t --to out --diff --mode 600 --reload 'echo >reloaded'
+            --- /dev/null
+            +++ out
+            @@ -0,0 +1 @@
+            +theme dark
+            => 2
+            $ ls -A | grep -e out -e reloaded
+            => 1
+            $ settings render t --to out; settings render t --to out --diff
+            wrote out
+            $ settings render long --to long.out; sed -i -e 1d -e 's/line 4/line four/' long.out; settings set app theme=light --quiet
+            wrote long.out
+            $ settings render long --to long.out --diff
+            --- long.out
+            +++ long.out
+            @@ -1,6 +1,7 @@
+            +line 1
+             line 2
+             line 3
+            -line four
+            +line 4
+             line 5
+             line 6
+             line 7
+            @@ -16,7 +17,7 @@
+             line 17
+             line 18
+             line 19
+            -dark
+            +light
+             line 21
+             line 22
+             line 23
+            => 2
+            $ settings render long --to long.out --diff >patch; patch -s long.out patch && settings render long --to long.out --diff
+            $ printf 'theme light' >out; settings render t --to out --diff
+            --- out
+            +++ out
+            @@ -1 +1 @@
+            -theme light
+            \ No newline at end of file
+            +theme light
+            => 2
+            """#)
+    }
+
+    @Test
+    func `A process that is killed during a check or a reload leaves a whole file, and the next run repairs it`() throws
+    {
+        try shell.runTranscript(
+            """
+            $ echo old >out; sh -c 'settings render t --to out --check "kill -9 \\$PPID; cat {}"' 2>/dev/null
+            => 137
+            $ cat out; ls -A | grep -c out.settings-new
+            old
+            1
+            $ settings render t --to out --check 'cat {}; false'; ls -A | grep out
+            out
+            ! settings: cannot replace out: the check 'cat {}; false' ended with 1; the old file stays
+            !   theme dark
+            $ sh -c 'settings render t --to out --reload "kill -9 \\$PPID"' 2>/dev/null
+            => 137
+            $ cat out; ls -A | grep out
+            theme dark
+            .out.settings-old
+            out
+            $ settings render t --to out --reload 'cat out >>reloads'; cat out reloads; ls -A | grep out
+            wrote out
+            theme dark
+            theme dark
+            out
+            """)
+    }
+
+    @Test
+    func `A process that is killed before it renames the new file leaves names that the next run removes`() throws {
+        // The names that exist after the old file has its second name. No process has the number.
+        try shell.runTranscript(
+            """
+            $ echo old >out; ln out .out.settings-old; echo theme dark >.out.settings-new-2000000000
+            $ settings render t --to out --reload 'cat out; false'; cat out; ls -A | grep out
+            old
+            out
+            ! settings: cannot replace out: the reload 'cat out; false' ended with 1; the old file is back in place
+            !   theme dark
+            $ ln out .out.settings-old; settings render t --to out --reload 'cat out >>reloads'; cat reloads; ls -A | grep out
+            wrote out
+            theme dark
+            out
+            """)
+    }
+
+    @Test
+    func `A failed write leaves the old file`() throws {
+        _ = try shell.directory.file("large", String(repeating: "x", count: 100_000) + "{{ app.theme }}")
+        try shell.runTranscript(
+            """
+            $ echo old >out; trap "" XFSZ; ulimit -f 8; settings render large --to out
+            ! settings: cannot write out: File too large
+            => 1
+            $ ls -A | grep out; cat out; settings render large --to out; wc -c <out; ls -A | grep out
+            out
+            old
+            wrote out
+            100004
+            out
+            """)
+    }
+
+    @Test
+    func `A configuration file has several templates, and an error names its element`() throws {
+        _ = try shell.directory.file("u", "{{ app.launchCount }}\n")
+        try shell.runTranscript(
+            #"""
+            $ echo '[{"template":"t","to":"a","mode":"0600"},{"template":"u","to":"b","check":"grep 0 {}","reload":"cat b >reloaded"}]' >render.json
+            $ settings render --config render.json; cat a b reloaded; stat -c %a a b
+            wrote a
+            wrote b
+            theme dark
+            0
+            0
+            600
+            644
+            $ settings render --config render.json --diff
+            $ echo '[{"template":"t","to":"a","chek":"x"}]' | settings render --config -
+            ! settings: cannot use element 1 of standard input: unknown member 'chek'; did you mean check?; the members are template, to, check, reload, mode
+            => 1
+            $ echo '[{"template":"t","to":"a"},{"template":"t","to":"a"}]' | settings render --config -
+            ! settings: cannot use element 2 of standard input: another element also writes a
+            => 1
+            $ echo '[{"template":"t"}]' | settings render --config -
+            ! settings: cannot use element 1 of standard input: "template" and "to" are required
+            => 1
+            $ echo '[{"template":"t","to":1}]' | settings render --config -
+            ! settings: cannot use element 1 of standard input: "to" must be a string, found an integer
+            => 1
+            $ echo '{}' | settings render --config -
+            ! settings: cannot read standard input: expected an array of objects
+            => 1
+            $ echo '[{"template":"nothing","to":"a"}]' | settings render --config -
+            ! settings: cannot use element 1 of standard input: cannot read nothing: No such file or directory
+            => 1
+            """#)
+    }
+
+    @Test
+    func `Wrong combinations of options are usage errors`() throws {
+        try shell.runTranscript(
+            """
+            $ settings render t --check 'cat {}'
+            ! settings: --check needs --to FILE or --config FILE
+            => 64
+            $ settings render t --watch
+            ! settings: --watch needs --to FILE or --config FILE
+            => 64
+            $ settings render t --to out --settle 1s
+            ! settings: --settle needs --watch
+            => 64
+            $ settings render t --to out --watch --timeout 1s
+            ! settings: --watch and --timeout exclude each other
+            => 64
+            $ echo static | settings render - --to out --watch
+            ! settings: --watch needs a template with a setting; without settings, nothing can change
+            => 64
+            $ echo static | settings render - --server unix:/nothing
+            static
+            """)
+    }
+
+    @Test
+    func `Without a daemon, render waits until --timeout, keeps the file and ends with 7`() throws {
+        try shell.stop()
+        try shell.runTranscript(
+            """
+            $ echo old >out; settings render t --to out --timeout 300ms
+            ! settings: no answer from the daemon: unix:DIR/socket: No such file or directory
+            => 7
+            $ cat out
+            old
+            """)
+        // The program waits for a daemon that starts later.
+        let render = try shell.start("exec settings render t --to out --timeout 10m")
+        try shell.startAgain()
+        #expect(try render.end().output == "wrote out\n")
+    }
+}
