@@ -41,7 +41,7 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
 /// `FUZZ_ITERATIONS` sets the number of rounds, and `FUZZ_SEED` sets the seed of the first round. Each round uses the
 /// next seed. To repeat a failure, set `FUZZ_SEED` to the seed in its message.
 package enum FuzzBudget {
-    package static let iterations = Int(variable("FUZZ_ITERATIONS") ?? "") ?? 2_000
+    package static let iterations = Int(variable("FUZZ_ITERATIONS") ?? "") ?? 1_000
     package static let firstSeed = UInt64(variable("FUZZ_SEED") ?? "") ?? 20_260_101
 
     /// The generators of all rounds. `share` is the number of the rounds as a fraction of `iterations`.

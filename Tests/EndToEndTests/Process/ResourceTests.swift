@@ -64,8 +64,8 @@ struct MemoryTests {
 /// A daemon process with more connections than its limit of open files.
 @Suite(.ownThread, .serialized)
 struct OpenFileLimitTests {
-    /// Three fixed limits, and one random limit for each 2,000 rounds in `FUZZ_ITERATIONS` beyond the default. The
-    /// largest limit is the limit of the unit file, or less if the test itself may not open so many connections.
+    /// Three fixed limits, and one random limit for each 2,000 rounds in `FUZZ_ITERATIONS` beyond 2,000. The largest
+    /// limit is the limit of the unit file, or less if the test itself may not open so many connections.
     static let limits: [Int] = {
         var own = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &own)

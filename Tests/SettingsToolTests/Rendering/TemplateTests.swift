@@ -216,7 +216,7 @@ struct TemplateTests {
         let schema = #"{"additionalProperties":{},"properties":{"key":{"writeOnly":true}}}"#
         _ = try guarded.directory.file("app.json", schema)
         _ = try guarded.directory.file("t", "{{ app.key }}")
-        try guarded.follow(
+        try guarded.runTranscript(
             """
             $ settings schema apply app app.json --quiet; settings set app key=hunter2 --quiet
             $ settings render t --token-file reader --secrets
