@@ -4,7 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// CLinux.h explains the values.
+// CLinux.h explains the purpose of the function and these values.
 static const int minimum_nice = 2;
 static const uint64_t time_slice_nanoseconds = 100000;
 

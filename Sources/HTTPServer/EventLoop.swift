@@ -181,8 +181,9 @@ package final class EventLoop: @unchecked Sendable {
     private func handle(_ events: Int, _ context: LoopContext) {
         var events = events
         let end = clock.now() &+ Self.phaseTime
-        // If connections are postponed, other connections process at most one short request each, because the requests
-        // of the postponed connections arrived earlier.
+        // A connection that has processed a request at or after `postponingStart` is postponed. If connections are
+        // postponed already, other connections process at most one request each, because the requests of the postponed
+        // connections arrived earlier.
         context.postponingStart = context.postponed.isEmpty ? end : 0
         while true {
             for position in 0..<events {
@@ -354,7 +355,8 @@ extension EventLoop {
         connection.close(context)
     }
 
-    /// Reads the handler's array `additionalFields` again. The indices that pending answers use must stay correct.
+    /// Reads the handler's array `additionalFields` again. The handler may only append to the array, because pending answers
+    /// refer to its elements by index.
     package func reloadFieldBlocks() {
         dispatchPrecondition(condition: .onQueue(queue))
         if let context { context.additionalFields = context.handler.additionalFields }

@@ -66,9 +66,13 @@ package final class LogCache: Sendable {
             if copy.prefix.hasSameBytes(as: prefix) {
                 return (cache, (LogInbox.LoadedState(state: copy.state, head: copy.head), copy.time))
             }
-            log.warning("\(directory.path) has a copy of the data under \(copy.prefix) in etcd; the copy is set aside")
+            log.warning(
+                "\(directory.path) has a copy of the data under another prefix in etcd, \(copy.prefix); the daemon "
+                    + "renames the files of the copy and reads the state from etcd")
         } catch {
-            log.warning("cannot read the copy of the data in \(directory.path): \(error); the copy is set aside")
+            log.warning(
+                "cannot read the copy of the data in \(directory.path): \(error); the daemon renames the files of the copy "
+                    + "and reads the state from etcd")
         }
         try directory.mapErrors { () throws(FileError) in
             for name in listing.snapshots.map(\.name) + [DataDirectory.clusterName] {

@@ -44,6 +44,7 @@ extension State {
     func keys(_ request: APIRequest, _ bytes: Span<UInt8>, _ source: PastSource?) throws(Problem) -> Rendering {
         let prefix = request.query.text(.prefix) ?? ""
         let after = request.query.text(.after)
+        // A listing reads one key more than the limit, so the limit must be less than `Int.max`.
         let limit = request.query.count(.limit) ?? .max - 1
         let caller = request.caller
         // For a caller that may not read everything, the listing may have to visit all keys to fill a page.

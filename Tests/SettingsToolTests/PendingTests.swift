@@ -66,7 +66,7 @@ struct PendingTests {
         try Shell().runTranscript(
             #"""
             $ settings set app name=sale --effective 2h --until 2126-01-01
-            ! settings: --until must be at most 400 days from now, TIME
+            ! settings: --until must be at most 400 days after now, TIME (got TIME)
             => 5
             $ settings set app name=sale --effective 2h --until 1h30m
             pending p2: the daemon makes the change at TIME, and reverts it at TIME

@@ -148,7 +148,7 @@ struct PlanTests {
         _ = try shell.directory.file("desired.json", #"{"suites":{"app":{"a":1}}}"#)
         let plan = try shell.run("settings plan desired.json --token-file reader")
         #expect(plan.code == 2 && plan.output.hasPrefix("+ app a: 1\nplan "))
-        #expect(plan.errors.hasPrefix("settings: the daemon did not check the plan: "))
+        #expect(plan.errors.hasPrefix("settings: the daemon did not check the planned changes: "))
     }
 
     @Test("A plan of more operations than the daemon takes in one commit is refused with the limit, and stores nothing")

@@ -5,6 +5,7 @@ import re
 MACROS = re.compile(r"^@(\w+)@$", re.MULTILINE)
 CODE = re.compile(r"`([^`]*)`")
 LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")
+# A row of a table of options: name, type, default, "yes" or "no" (whether a reload applies the option), and meaning.
 ROW = re.compile(r"\| `([\w.]+)` \| (.*?) \| `([^`]*)` \| (?:yes|no) \| ([^|]*) \|.*")
 
 
@@ -29,9 +30,10 @@ def command_page(template, usage, version):
         "EXITCODES": _items(usage.exit_codes)}, version)
 
 
-def file_page(template, manual, options, version):
-    """Returns the manual page settingsd.json(5). The tables in docs/reference must have a row for each option."""
-    rows = [match.groups() for match in map(ROW.fullmatch, manual.split("\n")) if match]
+def file_page(template, reference, options, version):
+    """Returns the manual page settingsd.json(5). `reference` is the text of docs/reference, whose
+    tables must have a row for each option."""
+    rows = [match.groups() for match in map(ROW.fullmatch, reference.split("\n")) if match]
     rows = [row for row in rows if row[0] in options]
     if missing := options - {row[0] for row in rows}:
         raise ValueError(f"docs/reference has no row for the options {', '.join(sorted(missing))}")

@@ -3,11 +3,12 @@ import { el } from "./dom.js";
 import { texts } from "./texts.js";
 import { isBase64 } from "./words.js";
 
-// A table of more cells takes too long.
+// The most cells of the table in `steps`. A larger table takes too long.
 const mostCells = 1_000_000;
 
 // The steps from one list to the other: `[kind, element]`, where the kind is "span" for an element of both lists, "del"
-// or "ins". Between the common ends of long lists, no element counts as common.
+// or "ins". If the lists are too long, all elements between their
+// common beginning and their common end count as removed or added.
 export function steps(before, after) {
   let start = 0, end = 0;
   while (start < before.length && start < after.length && before[start] === after[start]) start += 1;
@@ -15,7 +16,7 @@ export function steps(before, after) {
     && before.at(-1 - end) === after.at(-1 - end)) end += 1;
   const one = before.slice(start, before.length - end), other = after.slice(start, after.length - end);
   const isSmall = one.length * other.length <= mostCells;
-  // The length of the longest common subsequence of the rests of both lists, by the beginnings of the rests.
+  // `table[i * width + j]` is the length of the longest common subsequence of `one` from i and `other` from j.
   const width = other.length + 1;
   const table = new Uint16Array(isSmall ? (one.length + 1) * width : 0);
   for (let i = one.length - 1; isSmall && i >= 0; i -= 1)

@@ -239,7 +239,7 @@ package struct BodyError: Error, Equatable, Sendable, CustomStringConvertible {
         BodyError("must be \(expected) (got \(value.kindPhrase))")
     }
 
-    /// The error for a word that is not in a list: `unknown op "ad"; did you mean add?`.
+    /// The error for a word that is not in a list: `must be one of set, add (got "ad"); did you mean add?`.
     static func unknown(word: String, among known: [String]) -> BodyError {
         let nearest = NameSuggestion.nearest(to: word, among: known)
         return BodyError(

@@ -15,7 +15,8 @@ final class ValueMove: Sendable {
         case open
         /// The promise is fulfilled when the attempt ends.
         case running(Promise<Void>)
-        /// The daemon did not answer. The next reader makes an attempt after the daemon has confirmed the replica.
+        /// The value cannot be moved now: the daemon did not answer or refused for a time, the queue is full, or the
+        /// replica is from the cache file. The next reader makes an attempt after the client has loaded the suite.
         case waiting
         /// The daemon or the key has refused the value. The move is tried again when the schema changes.
         case refused(schema: Cursor?)
@@ -117,6 +118,7 @@ extension DefaultsReference {
     /// Moves the value, and blocks the calling thread until the daemon has answered.
     func moveValue(until deadline: ContinuousClock.Instant) {
         for _ in 0..<Self.maxMoveAttempts {
+            // The thread of the client must not block, because it receives the answer.
             guard core.session.isLoaded, !ClientThread.shared.isCurrent, let attempt = moveValue(),
                 core.session.mayAnswerInTime,
                 attempt.wait(until: deadline) != nil

@@ -31,7 +31,7 @@ package protocol SuiteBackend: AnyObject, Sendable {
     /// cursor, returns the state.
     func changes(since cursor: Cursor) async throws(BackendError) -> SettingsObservation
 
-    /// Sends a request about the history of the suite.
+    /// Sends a request that does not wait in the queue of the writes.
     func send<Output>(_ call: DirectRequest<Output>) async throws(BackendError) -> Output
 
     /// Calls the handler with all changes after a cursor, in order, until the caller stops the subscription. Calls
@@ -109,8 +109,8 @@ enum SendOutcome: Equatable, Sendable {
     /// at present. `isFinal` is true if the cause does not end by itself, for example if a person has to install
     /// another token.
     case waits(reason: String, atLeast: Duration, isAnswer: Bool, isFinal: Bool = false)
-    /// A condition does not hold, and the write has a plan that may allow another change for the current value. The
-    /// current setting is nil if the refusal does not contain it.
+    /// A condition does not hold, but the client can compute the change again from the current value. The current
+    /// setting is nil if the refusal does not contain it.
     case conflict(Problem, current: SettingState?)
 
     /// The longest pause that an answer can ask for. Without this limit, a wrong answer of a proxy could stop the
@@ -144,7 +144,7 @@ enum SendOutcome: Equatable, Sendable {
 }
 
 extension Problem {
-    /// The current setting, if the first condition of a transaction did not hold.
+    /// The current setting of the first condition that did not hold.
     var conflicting: SettingState? {
         guard code == .preconditionFailed, case .setting(let setting)? = self.failed.first?.current else { return nil }
         return setting

@@ -116,7 +116,7 @@ package struct Grant: Hashable, Sendable, CustomStringConvertible {
         }
         guard !rights.contains(.schema) || keys.isAny else {
             throw BodyError(
-                "the right schema applies to whole suites; leave out the keys (/\(keys.text)), or the right schema")
+                "the right 'schema' applies to whole suites; leave out the keys (/\(keys.text)), or the right 'schema'")
         }
         fingerprint = Self.fingerprint(of: Self.text(suites, keys, rights))
     }

@@ -40,7 +40,7 @@ package struct PendingActions: Sendable {
     private var entries: [PendingID: PendingEntry] = [:]
     private var idsByCommit: [Revision: PendingID] = [:]
     private var countsBySuite: [SuiteName: Int] = [:]
-    /// The revision of the last commit that changed the pending actions.
+    /// The revision of the last commit that changed the pending actions, or after a restart a later revision.
     package private(set) var lastChange = Revision.zero
     /// The approximate number of bytes of memory that the entries take.
     package private(set) var size = 0

@@ -43,7 +43,7 @@ extension WriteDraft {
         let maximum = maximum ?? PendingTime.maximumDistance
         guard instant.milliseconds - time.milliseconds <= maximum else {
             let days = Plural.count(Int(maximum / 86_400_000), "day")
-            throw Problem(.badRequest, "\(field) must be at most \(days) from now, \(time)")
+            throw Problem(.badRequest, "\(field) must be at most \(days) after now, \(time) (got \(instant))")
         }
         return instant
     }
@@ -149,7 +149,9 @@ extension WriteDraft {
         case (.confirm, false), (.revert, false):
             throw Problem(unsuitableAction: "\(id) is a scheduled write; use cancel or extend")
         case (.cancel, true):
-            throw Problem(unsuitableAction: "\(id) reverts a commit that is in effect; use confirm, revert or extend")
+            throw Problem(
+                unsuitableAction:
+                    "cannot cancel \(id): it reverts a commit that is in effect; use confirm, revert or extend")
         }
     }
 

@@ -166,6 +166,8 @@ extension Violation {
         guard let readLimits, !isShown(to: readLimits, of: suite) else { return self }
         return Violation(
             suite: suite.text, keyword: keyword,
-            detail: "a rule depends on keys that this caller must not read; request read access to the whole suite")
+            detail:
+                "a rule depends on keys that this caller may not read; request read access to the whole suite"
+        )
     }
 }

@@ -152,6 +152,7 @@ final class ValueEncoder: Encoder {
     }
 
     private func fail(_ error: BridgeError) {
+        // The encoder does not have the value, so the message describes the JSON that was encoded so far.
         if failure == nil { failure = position.refusal(error, of: single) }
     }
 

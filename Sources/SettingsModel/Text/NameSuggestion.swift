@@ -4,7 +4,7 @@
 /// some of them are compared.
 package enum NameSuggestion {
     /// Returns the nearest names: the nearest first, and names at the same distance in byte order. Omits names whose
-    /// distance is more than a third of the length of the name.
+    /// distance is more than a third of the length of the name, or more than one for a shorter name.
     ///
     /// The distance is the number of insertions, deletions, substitutions and transpositions of bytes that change one
     /// name into the other, ignoring the case of ASCII letters. After these names follow names with dots whose last
@@ -219,7 +219,10 @@ struct EditDistance {
         steps += letters.count
         let last: UInt64 = 1 << UInt64(count - 1)
         var distance = count
-        // Bit masks of the rows in which a column of the table increases and decreases from one row to the next.
+        // Each mask has one bit for each row of the distance table. `grows` and `shrinks` have the rows at which the
+        // previous column increases and decreases from one row to the next, and `increases` and `decreases` the rows at
+        // which the value increases and decreases from the previous column to this column. `isDiagonal` has the rows
+        // whose value equals the value one row above in the previous column.
         var (grows, shrinks) = (UInt64.max, UInt64(0))
         var (isDiagonal, previous) = (UInt64(0), UInt64(0))
         for index in letters.indices {

@@ -434,7 +434,7 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
             try directory.removeObsoleteFiles()
         } catch {
             if options.durability == .snapshot { throw error }
-            log.warning("cannot write the last snapshot: \(error); the next start replays the journal")
+            log.warning("cannot write the snapshot at the stop: \(error); the next start replays the journal")
         }
     }
 }

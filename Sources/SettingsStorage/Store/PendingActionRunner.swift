@@ -89,7 +89,9 @@ package final class PendingActionRunner: Sendable {
         timer.setHandler { [weak self] in self?.check() }
         queue.sync { check(isStart: true) }
         if writes.wait(timeout: .now() + .seconds(seconds)) == .timedOut {
-            log.warning("pending actions that are due were not carried out within \(seconds) s; the daemon starts")
+            log.warning(
+                "pending actions that are due were not carried out within \(seconds) s; the daemon "
+                    + "starts to serve requests, and carries them out later")
         }
         store.setPendingListener(self)
         // A commit may have changed the pending actions before the runner became a listener.

@@ -82,7 +82,8 @@ enum WebPage {
         if path == "/ui" { return redirect(to: "ui/", at: cursor()) }
         guard let file = files[path] else {
             return Response(
-                Problem(.unknownPath, "the page has no such file; open the page at \(root)"), cursor: cursor())
+                Problem(.unknownPath, "the web page has no file with this name; open the page at \(root)"),
+                cursor: cursor())
         }
         return response(file, to: head, bytes, at: cursor())
     }

@@ -24,6 +24,7 @@ struct FlagList: JSONWritable {
         writer.name(literal: "flags")
         writer.beginArray()
         let canReadAll = readLimits?.canReadAll(of: suite.id) ?? true
+        // The method reads one key more than the limit, so the limit must be less than `Int.max`.
         let readable = suite.keys(prefix: "", after: nil, limit: .max - 1) {
             canReadAll || readLimits?.canRead(suite.id, $0) ?? true
         }

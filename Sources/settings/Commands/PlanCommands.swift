@@ -166,7 +166,7 @@ private struct Plan {
                 let cause = error.tooManyOperations(rest.count, suites.count) ?? ToolError(describing: error)
                 if error.code == .forbidden {
                     // A caller who may only read can make a plan that another caller applies.
-                    Terminal.warn("the daemon did not check the plan: \(cause.message)")
+                    Terminal.warn("the daemon did not check the planned changes: \(cause.message)")
                 } else {
                     if lines.isEmpty { code = cause.code }
                     lines.append(cause.message)

@@ -193,7 +193,10 @@ enum WritingCommands {
     ) throws -> ExitCode {
         let stored = try StoredSuite(suite, from: client)
         if let tag = options.ifMatch, tag != .tag(EntityTag(stored.revision)) {
-            throw ToolError(.refused, "cannot change the suite \(suite): it is at revision \(stored.revision)")
+            throw ToolError(
+                .refused,
+                "cannot change the suite \(suite): it is at revision \(stored.revision), and --if-revision names another"
+            )
         }
         // The commits have a condition on the revision of the suite instead of the guard.
         var options = options

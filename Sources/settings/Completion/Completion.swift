@@ -173,7 +173,7 @@ struct Completion {
     private func client() throws -> DaemonClient {
         // If completion read the token from standard input or a pipe, the command itself could not read it again.
         if let path = arguments.tokenPath, path == "-" || FileContents.isPipe(path) {
-            throw ToolError(.unauthorized, "the token can be read only once")
+            throw ToolError(.unauthorized, "completion does not read the token from a pipe: the command needs it")
         }
         let timeout = deadline - .now
         guard timeout > .zero else { throw ToolError(.late, "the time is over") }

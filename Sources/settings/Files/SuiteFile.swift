@@ -24,7 +24,7 @@ enum SuiteFile: String, CaseIterable {
     /// Returns the bytes of a file with settings, which are ordered by key. Throws if the format cannot represent a
     /// setting.
     ///
-    /// - Parameter schema: reads the schema of the suite; called for formats with other types than JSON.
+    /// - Parameter schema: reads the schema of the suite; called for all formats except JSON, to choose the form of each value.
     func bytes(of settings: [StoredSetting], schema: () throws -> Schema? = { nil }) throws -> [UInt8] {
         switch self {
         case .json: Array((JSONValue.object(JSONObject(settings)).text(style: .pretty) + "\n").utf8)

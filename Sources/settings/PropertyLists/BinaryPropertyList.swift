@@ -72,7 +72,7 @@ struct BinaryPropertyListReader {
             let units = stride(from: content.startIndex, to: content.endIndex, by: 2)
                 .map { UInt16(content[$0]) << 8 | UInt16(content[$0 + 1]) }
             guard let text = String(validating: units, as: UTF16.self) else {
-                throw ToolError(.failed, "the text at byte \(offset) is not valid UTF-16")
+                throw ToolError(.failed, "the UTF-16 text at byte \(offset) of the file is not valid")
             }
             return .string(text)
         case 0xA:

@@ -1,6 +1,5 @@
 import SettingsAPI
 import SettingsHTTP
-import Synchronization
 
 /// Renders files again after each change of the settings: `render --watch`.
 final class RenderService: Sendable {
@@ -8,8 +7,6 @@ final class RenderService: Sendable {
     private let renderer: SettingsRenderer
     /// The time for which changes are collected.
     private let settle: Duration
-    /// The newest settings; nil before the first answer of the daemon.
-    private let newest = Mutex<SettingsSnapshot?>(nil)
 
     init(tasks: [RenderTask], renderer: SettingsRenderer, settle: Duration) {
         (self.tasks, self.renderer, self.settle) = (tasks, renderer, settle)
@@ -17,7 +14,7 @@ final class RenderService: Sendable {
 
     /// Runs until an error that a retry cannot correct.
     func run() async throws {
-        // One element is enough, because the consumer takes the newest settings.
+        // One element is enough, because the consumer reads the newest settings.
         let (changes, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         try await withThrowingTaskGroup { group in
             group.addTask { try await self.follow(continuation) }
@@ -27,17 +24,9 @@ final class RenderService: Sendable {
         }
     }
 
-    /// Keeps the newest settings.
+    /// Signals each change.
     private func follow(_ continuation: AsyncStream<Void>.Continuation) async throws {
-        for try await observation in renderer.client.changes(of: renderer.suites, latest: true).warningOfOutages {
-            var isCurrent = false
-            if case .changes(let news) = observation {
-                isCurrent = newest.withLock { $0?.apply(news) ?? false }
-            }
-            if !isCurrent {
-                let settings = try await renderer.settings()
-                newest.withLock { $0 = settings }
-            }
+        for try await _ in renderer.client.changes(of: renderer.suites, latest: true).warningOfOutages {
             continuation.yield()
         }
     }
@@ -55,7 +44,7 @@ final class RenderService: Sendable {
         for await _ in changes {
             if !isFirst { try await Task.sleep(for: settle) }
             isFirst = false
-            guard let settings = newest.withLock({ $0 }) else { continue }
+            let settings = try await renderer.settings()
             for (index, task) in tasks.enumerated() {
                 let failure = await update(task, settings, after: failures[index])
                 if let failure, failure != failures[index] { Terminal.warn(failure.message) }

@@ -23,7 +23,8 @@ struct RenderTask: Sendable {
         self.path = path ?? ""
         let check = option(.check)
         guard check?.contains("{}") ?? true else {
-            throw .usage("the check must contain {}, which stands for the path of a file with the new content")
+            throw .usage(
+                "the command of --check must contain {}, which stands for the path of a file with the new content")
         }
         let mode = try option(.mode).map { text throws(ToolError) in try Self.mode(text) }
         guard let path else {
@@ -68,7 +69,7 @@ struct RenderTask: Sendable {
                     throw ToolError(.failed, "\"template\" and \"to\" are required")
                 }
                 guard !tasks.contains(where: { $0.path == destination }) else {
-                    throw ToolError(.failed, "another element also writes \(Terminal.plain(destination))")
+                    throw ToolError(.failed, "two templates of the list write \(Terminal.plain(destination))")
                 }
                 tasks.append(try RenderTask(template: template, to: destination, arguments) { members[$0] })
             } catch {

@@ -149,7 +149,7 @@ struct TemplateRenderer {
             let error = ToolError(concealed: key, in: contents.name)
             throw TemplateError(at: offset, error.message, code: error.code)
         }
-        guard showsSecrets || !contents.isSecret(key) else {
+        guard showsSecrets || !contents.secrets.contains(key) else {
             throw TemplateError(
                 at: offset, "\(contents.name) \(key) is a secret; --secrets also renders secrets")
         }

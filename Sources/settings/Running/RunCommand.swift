@@ -113,8 +113,8 @@ extension Arguments {
         default:
             guard let signal = signals.first(where: { word == "signal:\($0.name)" }) else {
                 throw .usage(
-                    "--on-change takes ignore, restart, exit, or signal: and \(signals.map(\.name).alternatives), not "
-                        + "'\(Terminal.plain(word))'")
+                    "--on-change takes ignore, restart, exit, or signal:NAME (NAME: "
+                        + "\(signals.map(\.name).alternatives)), not '\(Terminal.plain(word))'")
             }
             return .signal(signal)
         }

@@ -26,7 +26,6 @@ struct VariableFollower {
                     of: suites, since: cursor.map { .cursor($0) }, prefixes: keyPrefixes, latest: true)
                 observations.onOutage = { reportOutage($0) }
                 for try await observation in observations {
-                    // An observation does not mark all secrets, so the keys are read with their properties.
                     let settings = try await settings(at: observation.cursor.revision, isStart: cursor == nil)
                     cursor = observation.cursor
                     apply(settings)
@@ -69,30 +68,20 @@ struct VariableFollower {
         var settings: [EffectiveSetting] = []
         for suite in suites {
             do {
-                settings += try await self.settings(of: suite, at: .revision(revision))
+                settings += try await self.settings(of: suite, at: revision)
             } catch let error as SettingsError where error.code == .unknownSuite && !isStart {}
         }
         return settings
     }
 
-    private func settings(of suite: SuiteName, at revision: Moment) async throws -> [EffectiveSetting] {
-        var moment: Moment? = revision
+    private func settings(of suite: SuiteName, at revision: Revision) async throws -> [EffectiveSetting] {
         while true {
             do throws(SettingsError) {
-                let keys = try await client.send(.allKeys(of: suite, prefix: mapping.keyPrefix, at: moment))
-                return keys.map(\.setting).filter { $0.value != nil || $0.isConcealed && $0.source.isStored }.map {
-                    EffectiveSetting(suite: suite, key: $0.key, value: $0.value, isSecret: $0.isSecret)
-                }
+                return try await client.effectiveSettings(of: suite, prefix: mapping.keyPrefix, at: revision)
             } catch {
-                if error.isTransient {
-                    reportOutage(error)
-                    try await Task.sleep(for: Self.shortPause)
-                } else if moment != nil {
-                    // The daemon may no longer have the revision. Then the present state is the newest state.
-                    moment = nil
-                } else {
-                    throw error
-                }
+                guard error.isTransient else { throw error }
+                reportOutage(error)
+                try await Task.sleep(for: Self.shortPause)
             }
         }
     }

@@ -4,17 +4,6 @@ import SettingsModel
 /// The environment variables of a program that come from settings: the values by their names.
 typealias ProgramVariables = [String: UTF8Text]
 
-/// A setting that has an effective value.
-struct EffectiveSetting: Equatable {
-    let suite: SuiteName
-    let key: KeyName
-    /// Nil for a secret that the caller may not read.
-    let value: JSONValue?
-    var isSecret = false
-
-    fileprivate var title: String { "\(suite) \(Terminal.plain(key.text))" }
-}
-
 /// The rules that make environment variables of settings.
 ///
 /// The name of a variable is the key in capitals. An underscore replaces each other ASCII character than a letter or a

@@ -73,7 +73,7 @@ struct GuardTests {
             Request("PUT app/keys/a 2", "If-Match: \"$1\""), 412, .preconditionFailed,
             #"{"current":{"value":null,"source":"unset","revision":$2}}"#),
         Row(
-            "A tag from before the suite was dropped",
+            "The tag 0 of a key that was never set, after the suite was dropped",
             given: ["PUT app/keys/a 1", "DELETE app?drop", "PUT app/keys/b 1"],
             Request("PUT app/keys/a 2", "If-Match: \"0\""), 412, .preconditionFailed),
         Row(
@@ -144,7 +144,7 @@ struct GuardTests {
             "If-None-Match: * on a suite that exists", given: ["PUT app/keys/a 1"],
             Request(#"PATCH app {"a":2}"#, "If-None-Match: *"), 412, .preconditionFailed),
         Row(
-            "A reset with a tag that does not match", given: ["PUT app/keys/a 1"],
+            "A removal of all values with a tag that does not match", given: ["PUT app/keys/a 1"],
             Request("DELETE app", "If-Match: \"0\""), 412, .preconditionFailed),
         Row(
             "A drop with a tag that does not match", given: ["PUT app/keys/a 1"],

@@ -14,11 +14,13 @@ struct Row: Sendable, CustomTestStringConvertible {
     var status: Int
     var code: ErrorCode?
     /// A pattern that the body must contain. `"*"` matches any value, `"*a*b*"` matches a text that contains `a` and
-    /// then `b`, and `$n` stands for a revision.
+    /// then `b`, and `$n` is the revision of the daemon after the n-th request of the
+    /// test, where `$0` is the revision before the first request.
     var body: String
     /// The exact text of the body.
     var text: String?
-    /// Members whose values must be equal to these values, without further members.
+    /// Members whose values must be equal to these values, without further members inside a value. The body may have
+    /// other members.
     var exactly: String?
     /// Members that the body must not have.
     var lacks: [String]

@@ -66,7 +66,7 @@ struct OutboxFaultTests {
         #expect(found.problems.map(\.path) == ["\(path)/\(name)"])
         #expect(
             found.problems.map(\.reason)
-                == ["a line is damaged, so its write is lost; the file is now \(path)/\(renamed)"])
+                == ["a line is damaged, so its write is lost; the file was renamed to \(path)/\(renamed)"])
         #expect(try String(decoding: harness.bytes(renamed), as: UTF8.self).contains("request 2"))
         #expect(harness.close(&next))
         var last = harness.store()

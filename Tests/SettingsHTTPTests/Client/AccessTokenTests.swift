@@ -19,7 +19,7 @@ struct AccessTokenTests {
     }
 
     @Test(
-        "A client sends its token with each blocking and async request; a request without a token is refused",
+        "A client sends its token with each request; a request without a token is refused",
         arguments: ServedDaemon.Transport.allCases)
     func token(transport: ServedDaemon.Transport) throws {
         let address = try daemon.address(transport)

@@ -171,7 +171,6 @@ struct CodableDecodingErrorTests {
 
     @Test("Names are compared by their bytes")
     func names() throws {
-        enum Accent: String, CodingKey, Codable, CodingKeyRepresentable { case é }
         struct Holder: Decodable {
             var é: Int?
             var keys: Int
@@ -186,6 +185,7 @@ struct CodableDecodingErrorTests {
         }
         let one = try decoded(Holder.self, "{\"\u{e9}\":1,\"e\u{301}\":2}")
         #expect(one.keys == 1)
+        // This file may contain the letter as one or as two Unicode scalars.
         #expect(one.é == ("é".utf8.count == 2 ? 1 : 2))
     }
 }

@@ -56,7 +56,7 @@ struct SuiteKeyTests {
         #expect(schema.key("flag.x")?.defaultValue == nil)
     }
 
-    @Test("Effective values are the stored values and the defaults of the other keys")
+    @Test("Effective values are the stored values, without validation, and the defaults of the other keys")
     func effectiveValues() throws {
         let schema = try Self.schema()
         let effective = schema.effectiveValues(stored: ["other": "x", "own": "invalid"])

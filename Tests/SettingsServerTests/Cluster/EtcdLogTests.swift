@@ -288,7 +288,7 @@ struct EtcdLogTests {
             let messages = EventLog()
             last = try ClusterNode(etcd.endpoints, in: directories[0], messages: messages)
             #expect(last?.description == before)
-            #expect(messages.all.contains { $0.contains("set aside") }, "\(messages.all)")
+            #expect(messages.all.contains { $0.contains("renames the files of the copy") }, "\(messages.all)")
             #expect(try last?.write(.set(1), to: "a").problem == nil)
             last = nil
             #expect(try FileManager.default.contentsOfDirectory(atPath: path).count > names.count)

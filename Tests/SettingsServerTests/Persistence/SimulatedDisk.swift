@@ -61,7 +61,8 @@ final class SimulatedDisk: FileSystem {
         }
     }
 
-    /// Simulates a power loss if none has occurred, then a restart: no file is open afterwards.
+    /// Ends the process with the loss of data that `survival` describes, unless a power loss has occurred, and starts it
+    /// again: no file is open afterwards.
     func restart(_ survival: Survival, seed: UInt64) {
         storage.withLock { $0.restart(survival, seed) }
     }
@@ -130,7 +131,7 @@ final class SimulatedDisk: FileSystem {
         return count
     }
 
-    /// Reserves only a small part of the space, because writing a megabyte of zeros for each journal would be slow.
+    /// Reserves only a small part of the space, because writing the zeros of the complete range for each journal would be slow.
     func preallocate(_ descriptor: Int32, _ path: String, _ range: Range<Int>) throws(FileError) {
         try storage.call(.preallocate, path) { storage in
             let zeros = [UInt8](repeating: 0, count: min(range.count, 3000))

@@ -45,7 +45,7 @@ struct RenderedFileTests {
             old
             out
             $ settings render t --to out --check true
-            ! settings: the check must contain {}, which stands for the path of a file with the new content
+            ! settings: the command of --check must contain {}, which stands for the path of a file with the new content
             => 64
             """)
     }
@@ -270,7 +270,7 @@ struct RenderedFileTests {
             ! settings: cannot use element 1 of standard input: unknown member 'chek'; did you mean check?; the members are template, to, check, reload, mode
             => 1
             $ echo '[{"template":"t","to":"a"},{"template":"t","to":"a"}]' | settings render --config -
-            ! settings: cannot use element 2 of standard input: another element also writes a
+            ! settings: cannot use element 2 of standard input: two templates of the list write a
             => 1
             $ echo '[{"template":"t"}]' | settings render --config -
             ! settings: cannot use element 1 of standard input: "template" and "to" are required

@@ -68,7 +68,7 @@ struct RunTests {
             ! settings: SUITE is missing; the usage is 'settings run SUITE… -- PROGRAM [ARGUMENT…]'
             => 64
             $ settings run app --on-change signal:KILL -- echo started
-            ! settings: --on-change takes ignore, restart, exit, or signal: and HUP, INT, QUIT, TERM, USR1, USR2 or WINCH, not 'signal:KILL'
+            ! settings: --on-change takes ignore, restart, exit, or signal:NAME (NAME: HUP, INT, QUIT, TERM, USR1, USR2 or WINCH), not 'signal:KILL'
             => 64
             $ settings run app --map theme=1 -- echo started
             ! settings: --map takes KEY=NAME with a name of letters, digits and _, not 'theme=1'

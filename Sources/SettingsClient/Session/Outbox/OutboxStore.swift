@@ -259,7 +259,8 @@ extension OutboxStore {
         _ = removeAbandonedFiles()
     }
 
-    /// Returns a path that is later in the alphabetical order than all existing files.
+    /// Returns a path that is later in the alphabetical order than all existing files, because a program adopts the files
+    /// of ended programs in this order, so that it sends the oldest writes first.
     private func newPath(in directory: String) throws(FileError) -> String {
         let numbers = try files.list(directory).compactMap { name -> Int64? in
             guard name.hasSuffix(Self.suffix) else { return nil }
@@ -374,7 +375,8 @@ extension OutboxStore {
         } catch {
             return abandonedFiles.compactMap { abandonedFile in
                 abandonedFile.damage.map {
-                    FileProblem(path: abandonedFile.file.path, reason: "\($0); the file stays there, because \(error)")
+                    FileProblem(
+                        path: abandonedFile.file.path, reason: "\($0); cannot rename the file: \(error)")
                 }
             }
         }
@@ -396,7 +398,8 @@ extension OutboxStore {
             do throws(FileError) {
                 if let damage = abandonedFile.damage {
                     try files.rename(path, to: damagedPath)
-                    problems.append(FileProblem(path: path, reason: "\(damage); the file is now \(damagedPath)"))
+                    problems.append(
+                        FileProblem(path: path, reason: "\(damage); the file was renamed to \(damagedPath)"))
                 } else {
                     // If the empty file cannot be removed, the next program removes it.
                     try abandonedFile.file.truncate(to: 0)
@@ -405,7 +408,7 @@ extension OutboxStore {
             } catch {
                 remaining.append(abandonedFile)
                 guard let damage = abandonedFile.damage else { continue }
-                problems.append(FileProblem(path: path, reason: "\(damage); the file stays there, because \(error)"))
+                problems.append(FileProblem(path: path, reason: "\(damage); cannot rename the file: \(error)"))
             }
         }
         abandonedFiles = remaining

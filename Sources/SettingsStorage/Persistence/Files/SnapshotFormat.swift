@@ -113,7 +113,7 @@ extension KeyRecord: JSONWritable {
 
     init(_ json: JSONValue) throws(BodyError) {
         guard let fields = json.array, (4...8).contains(fields.count), let milliseconds = fields[3].integer else {
-            throw BodyError("a record must be an array of four to eight elements")
+            throw BodyError("the record of a key must be an array of four to eight elements")
         }
         var valueSource = ValueSource.stored
         if fields.count > 4 {
@@ -155,12 +155,12 @@ extension PendingEntry: JSONWritable {
 
     convenience init(_ json: JSONValue) throws(BodyError) {
         guard let fields = json.array, (1...3).contains(fields.count) else {
-            throw BodyError("an element of pending must be an array of one to three elements")
+            throw BodyError("a pending action must be an array of one to three elements")
         }
         let action = try PendingAction(json: fields[0])
         let commit = fields.count > 1 ? RetainedCommit(try Commit(json: fields[1])) : nil
         guard commit?.revision == action.commit else {
-            throw BodyError("an element of pending must have the commit that the action reverts")
+            throw BodyError("the second element of a pending action must be the commit that the action reverts")
         }
         let recreated = fields.count > 2 ? try [SuiteName](json: fields[2]) : []
         self.init(action, commit: commit, recreated: Set(recreated))
