@@ -108,9 +108,10 @@ struct SettingsRenderer: Sendable {
         while true {
             // The daemon has at least a second to answer, so that `--timeout 0` tries once.
             let remaining = deadline.map { max(.seconds(1), min($0 - .now, .seconds(10))) } ?? .seconds(10)
-            do {
+            do throws(SettingsError) {
                 return try await SettingsSnapshot(of: suites, from: client.withTimeout(remaining))
-            } catch let error as SettingsError where error.isTransient {
+            } catch {
+                guard error.isTransient else { throw error }
                 let asked = BackOff.requestedPause(milliseconds: error.problem?.retryAfterMs)
                 let pause = backOff.next(notBefore: asked, using: &generator)
                 if let deadline, .now + pause > deadline { throw error }
