@@ -53,7 +53,11 @@ export function lazyPart(file, make, kind = "div.view") {
   const failure = alarm();
   const again = button(texts.common.tryAgain, () => { focused = again; begin(); });
   const element = el(kind);
-  const remember = name => (...values) => part ? part[name](...values) : calls.set(name, values);
+  const remember = name => (...values) => {
+    if (part) return part[name](...values);
+    calls.delete(name);
+    calls.set(name, values);
+  };
   const pass = name => (...values) => part?.[name]?.(...values);
 
   async function begin() {

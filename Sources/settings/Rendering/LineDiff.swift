@@ -78,7 +78,7 @@ struct LineDiff {
         return min(lines.count, last + 1 + Self.context)
     }
 
-    /// The range of lines of a hunk. An empty range has the line before it.
+    /// The range of lines of a hunk. An empty range is written with the number of the line before it.
     private static func range(_ start: Int, _ count: Int) -> String {
         count == 1 ? "\(start)" : "\(count == 0 ? start - 1 : start),\(count)"
     }

@@ -13,7 +13,7 @@ enum RenderCommand {
             FILE is a template: {{ app.player.volume }} stands for the setting player.volume of the suite app; see
             docs/reference/templates.md for filters and blocks. Without --to, the command prints the result.
             With --to, the command replaces the file as a whole. If the file already has the content, the command writes nothing
-            and runs nothing. If --check or --reload fails, the file keeps its old content. The shell runs both commands; in
+            and runs nothing. If --check fails, the file is not replaced. If --reload fails, the old file is put back. The shell runs both commands; in
             --check, {} stands for the path of a file with the new content. The file keeps its owner and its mode.
             With --watch, the command follows the settings. After a failure, it tries again when the result changes.
             With --diff, the command writes nothing, prints the changes, and ends with 2 if there are changes.
@@ -102,7 +102,7 @@ struct SettingsRenderer: Sendable {
 
     /// Reads the settings. Tries again until the daemon answers.
     ///
-    /// - Parameter deadline: the time after which a failed attempt is the last attempt; nil for no limit.
+    /// - Parameter deadline: the time after which no attempt begins; nil for no limit.
     func settings(by deadline: ContinuousClock.Instant? = nil) async throws -> SettingsSnapshot {
         var (backOff, generator) = (BackOff(), SystemRandomNumberGenerator())
         while true {

@@ -45,8 +45,8 @@ struct RenderedFile: Sendable {
         }
     }
 
-    /// Gives the file the content, unless it has the content already. Returns true if it wrote the file. If the check or
-    /// the reload fails, the file keeps its old content.
+    /// Gives the file the content, unless it has the content already. Returns true if it wrote the file. If the check
+    /// fails, the file is not replaced. If the reload fails, the old file is put back, or a first file is removed.
     func update(to content: [UInt8]) throws(ToolError) -> Bool {
         do {
             try removeTraces()

@@ -2,7 +2,8 @@ import SettingsAPI
 import SettingsHTTP
 import SettingsModel
 
-/// The effective settings of suites at one revision.
+/// The effective settings of suites at one revision, or the newest state of a suite of which the daemon no longer has this
+/// revision.
 struct SettingsSnapshot: Sendable {
     struct Suite: Sendable {
         let name: SuiteName
@@ -20,7 +21,7 @@ struct SettingsSnapshot: Sendable {
         }
     }
 
-    /// The suites that exist and that the caller may read.
+    /// The suites that exist.
     private(set) var suites: [SuiteName: Suite] = [:]
 
     init(of names: [SuiteName], from client: DaemonClient) async throws(SettingsError) {
@@ -31,7 +32,7 @@ struct SettingsSnapshot: Sendable {
             do throws(SettingsError) {
                 suites[name] = Suite(name, try await client.effectiveSettings(of: name, at: revision))
             } catch {
-                guard error.code == .unknownSuite || error.code == .forbidden else { throw error }
+                guard error.code == .unknownSuite else { throw error }
             }
         }
     }

@@ -13,7 +13,7 @@ struct ProgramRunner {
     static let forwardedSignals = [
         ProcessSignal.hangUp, .interrupt, .quit, .terminate, .user1, .user2, .windowChange,
     ]
-    /// The time for which the daemon can answer if there are variables from a cache.
+    /// How long to wait for the daemon before the program is started with variables from the cache.
     private static let patienceWithCache = Duration.seconds(2)
 
     private var name: String { Terminal.plain(arguments[0]) }

@@ -24,14 +24,15 @@ struct ProgramSupervision {
 
     private enum Phase {
         case running(since: Instant, isRestart: Bool)
-        /// The program has received SIGTERM, and SIGKILL after `killTime`, which is then nil.
+        /// The program was sent SIGTERM. At `killTime` it is sent SIGKILL, and `killTime` becomes nil. If `isFinal`,
+        /// `settings run` ends with the program; otherwise the program starts again.
         case stopping(isFinal: Bool, killTime: Instant?)
         /// The program has failed after a restart.
         case pausing(until: Instant)
     }
 
-    /// A program that fails within this time after a restart is started again. A program that fails later has another
-    /// problem than the change.
+    /// A program that fails within this time after a restart is started again. A later failure has another cause than the
+    /// change, so it ends `settings run`.
     static let probation = Duration.seconds(10)
     private static let shortestPause = Duration.seconds(1)
     private static let longestPause = Duration.seconds(60)
@@ -46,7 +47,7 @@ struct ProgramSupervision {
     private(set) var variables: ProgramVariables
     private var newest: ProgramVariables
     private var phase: Phase
-    /// The time at which the newest variables take effect; nil if they are the variables of the program.
+    /// The time at which the newest variables take effect; nil if no change waits to take effect.
     private var changeTime: Instant?
     private var failureCount = 0
     /// True if the program has received a signal that usually ends programs, so that its end is not a failure.

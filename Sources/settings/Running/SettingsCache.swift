@@ -6,8 +6,8 @@ import SettingsModel
 struct SettingsCache {
     let path: String
 
-    /// Reads the settings of suites; nil if the file does not exist. Throws if the file has other suites, the keys of
-    /// another prefix, or no secrets although the mapping includes secrets.
+    /// Reads the settings of suites; nil if the file does not exist. Throws if the file lacks a suite, has
+    /// another prefix, or was written without secrets although the mapping includes secrets.
     func load(_ suites: [SuiteName], _ mapping: VariableMapping) throws(ToolError) -> [EffectiveSetting]? {
         do throws(FileError) {
             _ = try POSIXFileSystem().status(path)
@@ -19,7 +19,7 @@ struct SettingsCache {
             throw ToolError(.failed, "the file does not have the keys of this prefix")
         }
         guard !mapping.includesSecrets || document["secrets"] != nil else {
-            throw ToolError(.failed, "the file does not have secrets")
+            throw ToolError(.failed, "the file was written without --secrets")
         }
         var settings: [EffectiveSetting] = []
         for suite in suites {

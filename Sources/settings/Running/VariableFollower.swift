@@ -14,7 +14,6 @@ struct VariableFollower {
 
     /// The pause after an error that a retry does not fix, such as a missing right.
     private static let longPause = Duration.seconds(30)
-    private static let shortPause = Duration.milliseconds(200)
 
     /// Runs until the task is cancelled.
     func follow() async {
@@ -44,7 +43,7 @@ struct VariableFollower {
             storeInCache(settings)
             inbox.post { ($0.variables, $0.failure) = (variables, nil) }
         } catch {
-            inbox.post { $0.failure = error }
+            inbox.post { ($0.variables, $0.failure) = (nil, error) }
         }
     }
 
@@ -61,7 +60,8 @@ struct VariableFollower {
         inbox.post { $0.outage = ToolError(describing: error) }
     }
 
-    /// Reads all suites at one revision. Tries again while the daemon does not answer.
+    /// Reads all suites at one revision, or the newest state of a suite of which the daemon no longer has this revision.
+    /// Tries again while the daemon does not answer.
     ///
     /// - Parameter isStart: true if a suite that does not exist is an error. Later, a suite may be dropped.
     private func settings(at revision: Revision, isStart: Bool) async throws -> [EffectiveSetting] {
@@ -75,13 +75,16 @@ struct VariableFollower {
     }
 
     private func settings(of suite: SuiteName, at revision: Revision) async throws -> [EffectiveSetting] {
+        var (backOff, generator, isReported) = (BackOff(), SystemRandomNumberGenerator(), false)
         while true {
             do throws(SettingsError) {
                 return try await client.effectiveSettings(of: suite, prefix: mapping.keyPrefix, at: revision)
             } catch {
                 guard error.isTransient else { throw error }
-                reportOutage(error)
-                try await Task.sleep(for: Self.shortPause)
+                if !isReported { reportOutage(error) }
+                isReported = true
+                let requested = BackOff.requestedPause(milliseconds: error.problem?.retryAfterMs)
+                try await Task.sleep(for: backOff.next(notBefore: requested, using: &generator))
             }
         }
     }

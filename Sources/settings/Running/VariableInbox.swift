@@ -4,11 +4,11 @@ import Synchronization
 /// Passes variables and errors from the task that follows the daemon to the thread that runs the program. Thread-safe.
 final class VariableInbox: Sendable {
     struct News {
-        /// The variables of the newest state.
+        /// The variables of the newest state; nil if it has none, or if there is no newer state.
         var variables: ProgramVariables?
         /// The cause why the newest state has no variables, or why there is no newer state.
         var failure: ToolError?
-        /// The first failure to reach the daemon.
+        /// The latest failure to reach the daemon.
         var outage: ToolError?
     }
 

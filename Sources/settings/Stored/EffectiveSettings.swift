@@ -2,7 +2,7 @@ import SettingsAPI
 import SettingsHTTP
 import SettingsModel
 
-/// A setting that has an effective value.
+/// A setting that has an effective value, or a stored secret that the caller may not read.
 struct EffectiveSetting: Equatable, Sendable {
     let suite: SuiteName
     let key: KeyName
@@ -15,8 +15,8 @@ struct EffectiveSetting: Equatable, Sendable {
 }
 
 extension DaemonClient {
-    /// Reads the settings of a suite whose keys begin with a prefix, ordered by key. If the daemon no longer has the
-    /// revision, reads the newest state.
+    /// Reads the settings of a suite whose keys begin with a prefix, ordered by key. If this fails for another reason
+    /// than an outage, for example because the daemon no longer has the revision, reads the newest state.
     func effectiveSettings(
         of suite: SuiteName, prefix: String = "", at revision: Revision
     ) async throws(SettingsError) -> [EffectiveSetting] {

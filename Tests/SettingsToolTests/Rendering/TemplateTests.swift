@@ -223,7 +223,7 @@ struct TemplateTests {
             ! settings: cannot render t:1:4: app key is a secret, which this caller may not read
             => 6
             $ settings render t --token-file other
-            ! settings: cannot render t:1:4: this request requires a grant such as app/key:read
+            ! settings: this request requires a grant such as app:read
             => 6
             """)
     }

@@ -181,7 +181,7 @@ struct RunChangesTests {
         for (options, message) in [
             ("", nil), ("--cache none", nil), ("--cache damaged", "cannot use the cache damaged: not valid JSON"),
             ("--cache cache --prefix a", "cannot use the cache cache: the file does not have the keys of this prefix"),
-            ("--cache cache --secrets", "cannot use the cache cache: the file does not have secrets"),
+            ("--cache cache --secrets", "cannot use the cache cache: the file was written without --secrets"),
             ("net --cache cache", "cannot use the cache cache: the file does not have the suite net"),
         ] as [(String, String?)] {
             let end = try shell.run("settings run app \(options) --timeout 100ms -- echo started")
