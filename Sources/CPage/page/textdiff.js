@@ -3,12 +3,12 @@ import { el } from "./dom.js";
 import { texts } from "./texts.js";
 import { isBase64 } from "./words.js";
 
-// The most cells of the table in `steps`. A larger table takes too long.
+// The limit of cells of the table in `steps`, for its time.
 const mostCells = 1_000_000;
 
 // The steps from one list to the other: `[kind, element]`, where the kind is "span" for an element of both lists, "del"
-// or "ins". If the lists are too long, all elements between their
-// common beginning and their common end count as removed or added.
+// or "ins". In long lists, all elements
+// between the common beginning and the common end count as changed.
 export function steps(before, after) {
   let start = 0, end = 0;
   while (start < before.length && start < after.length && before[start] === after[start]) start += 1;
