@@ -25,11 +25,11 @@ class Person(Chromium):
     """A browser, and the actions of a person in it. A control is found by the name that a screen reader would read."""
 
     def __enter__(self):
-        # What the page reported: errors of scripts and unexpected dialogs. The hosts that it sent requests to. The
-        # identifiers of the requests whose answers are held (see `holding`).
+        # `said`: the errors of scripts and the unexpected dialogs of the page. `hosts`: the hosts that got requests of the
+        # page. `paused`: the identifiers of the requests whose answers are delayed (see `holding`).
         self.said, self.hosts, self.paused = [], set(), []
-        # Whether the person accepts to leave the page when the browser asks, how often the browser has asked, and the
-        # answer that the page gets instead of the daemon's (see `answering`).
+        # `leaves`: true if the person leaves the page when the browser asks. `questions`: the number of these questions of
+        # the browser. `answer`: the answer that the page gets instead of the answer of the daemon (see `answering`).
         self.leaves, self.questions, self.answer = False, 0, None
         super().__enter__()
         self.call("Log.enable")

@@ -3,7 +3,7 @@ import Platform
 /// Decides when `settings run` starts, signals and ends its program. A state machine without effects: the caller
 /// performs the returned actions, and calls ``advance(to:)`` at ``deadline``.
 struct ProgramSupervision {
-    /// What a change of the variables causes.
+    /// The reaction to a change of the variables.
     enum Reaction: Equatable, Sendable {
         case ignore
         case restart
