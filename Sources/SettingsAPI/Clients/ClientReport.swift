@@ -1,0 +1,57 @@
+package import SettingsModel
+
+/// A name under which a client reports which revision of a suite it has applied.
+package struct ClientName: Hashable, Sendable, JSONText {
+    package static let expectedText = "1 to 128 bytes without control characters"
+    package static let maximumLength = 128
+
+    package let text: String
+
+    /// Makes a name. Returns nil if the text is not valid.
+    package init?(_ text: String) {
+        guard (1...Self.maximumLength).contains(text.utf8.count),
+            text.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })
+        else { return nil }
+        self.text = text
+    }
+
+    package var description: String { text }
+
+    package static func == (left: ClientName, right: ClientName) -> Bool { left.text.hasSameBytes(as: right.text) }
+
+    package func hash(into hasher: inout Hasher) { UTF8Text(text).hash(into: &hasher) }
+}
+
+/// What a client says about a suite: the state that it has applied, and the state that it could not apply.
+package struct ClientReport: Equatable, Sendable {
+    package static let maximumReasonLength = 1024
+
+    /// The newest state that the client has applied; nil if the report does not say it.
+    package var applied: Cursor?
+    /// The state that the client could not apply; nil if the client has not failed.
+    package var failed: Cursor?
+    /// The reason of the failure, at most ``maximumReasonLength`` bytes.
+    package var reason: String?
+
+    package init(applied: Cursor? = nil, failed: Cursor? = nil, reason: String? = nil) {
+        (self.applied, self.failed, self.reason) = (applied, failed, reason)
+    }
+}
+
+/// The body of `PUT /v1/suites/{suite}/clients/{name}`.
+extension ClientReport: JSONReadable, JSONWritable {
+    package init(json: JSONValue) throws(BodyError) {
+        let reader = try ObjectReader(json, only: ["applied", "failed", "reason"])
+        self.init(
+            applied: try reader.optional("applied"), failed: try reader.optional("failed"),
+            reason: try reader.optional("reason"))
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("applied", applied)
+        writer.member("failed", failed)
+        writer.member("reason", reason)
+        writer.endObject()
+    }
+}

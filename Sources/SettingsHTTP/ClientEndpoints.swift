@@ -1,0 +1,41 @@
+internal import HTTPWire
+package import SettingsAPI
+package import SettingsModel
+
+extension Endpoint where Output == ClientListing {
+    /// The clients that have reported which state of the suite they have applied.
+    ///
+    /// - Parameter cursor: list only clients that have not applied this state; nil to list all clients.
+    package static func clients(of suite: SuiteName, behind cursor: Cursor? = nil) -> Endpoint {
+        Endpoint(
+            Request(.get, RequestTarget("v1", "suites", suite.text, "clients").with("behind", cursor?.description)))
+    }
+}
+
+extension Endpoint where Output == Convergence {
+    /// Waits until clients have applied a state. The daemon answers as soon as the share of the present clients has
+    /// applied the state, a client has failed, or the wait is over.
+    ///
+    /// - Parameters:
+    ///   - target: the state, for example the cursor of a write.
+    ///   - share: the share of the present clients, from 0 to 1.
+    ///   - wait: the time to wait, in whole seconds; zero to answer at once.
+    package static func convergence(
+        of suite: SuiteName, for target: Cursor, share: Double, wait: Duration
+    ) -> Endpoint {
+        let request = Request(
+            .get,
+            RequestTarget("v1", "suites", suite.text, "clients").with("for", target.description)
+                .with("share", "\(share)").with("wait", "\(wait.components.seconds)"))
+        return Endpoint(request, wait: wait)
+    }
+}
+
+extension Endpoint where Output == ClientDescription {
+    /// Reports which state of a suite a client has applied.
+    package static func report(_ report: ClientReport, by client: ClientName, of suite: SuiteName) -> Endpoint {
+        Endpoint(
+            Request(
+                .put, RequestTarget("v1", "suites", suite.text, "clients", client.text), body: report.jsonBytes()))
+    }
+}
