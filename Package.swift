@@ -1,17 +1,20 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// Every target is built the same way: Swift 6 language mode, strict imports, and no warning let through.
-let houseRules: [SwiftSetting] = [
+/// The settings of all targets: explicit `any`, internal imports by default, members only of imported modules, and
+/// warnings as errors.
+let commonSettings: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
     .enableUpcomingFeature("MemberImportVisibility"),
     .treatAllWarnings(as: .error),
 ]
 
-/// Programs have the runtime in them: a write takes the daemon a sixth less processor time, and they run without Swift.
-/// Packed relocations save half a megabyte of memory; with the others bound at the start, their table is read-only.
-let smallProgram = [
+/// The linker flags of the programs in release builds. With the static runtime, a write takes the daemon a sixth less
+/// processor time, and the programs run on machines without Swift. Packed relocations save half a megabyte of memory.
+/// The linker resolves all other relocations at the start of the program, so that the kernel can make the table of
+/// relocations read-only.
+let programLinkerFlags = [
     "-static-stdlib", "-use-ld=lld", "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs", "-Xlinker", "-z", "-Xlinker",
     "relro", "-Xlinker", "-z", "-Xlinker", "now",
 ]
@@ -30,107 +33,108 @@ let package = Package(
         .executable(name: "settingsd", targets: ["settingsd"]),
     ],
     targets: [
-        .target(name: "SettingsModel", swiftSettings: houseRules),
-        .target(name: "SettingsKeys", dependencies: ["SettingsModel"], swiftSettings: houseRules),
-        .target(name: "SettingsAPI", dependencies: ["SettingsModel"], swiftSettings: houseRules),
+        .target(name: "SettingsModel", swiftSettings: commonSettings),
+        .target(name: "SettingsKeys", dependencies: ["SettingsModel"], swiftSettings: commonSettings),
+        .target(name: "SettingsAPI", dependencies: ["SettingsModel"], swiftSettings: commonSettings),
         .target(name: "CLinux"),
         .target(name: "COpenSSL"),
         .target(name: "COpenAPI", exclude: ["openapi.json"]),
         .target(name: "CPage", exclude: ["page"]),
-        .target(name: "HTTPWire", swiftSettings: houseRules),
-        .target(name: "Platform", dependencies: ["CLinux"], swiftSettings: houseRules),
-        .target(name: "SettingsEngine", dependencies: ["SettingsAPI", "SettingsModel"], swiftSettings: houseRules),
-        .target(name: "HTTPServer", dependencies: ["HTTPWire", "Platform"], swiftSettings: houseRules),
+        .target(name: "HTTPWire", swiftSettings: commonSettings),
+        .target(name: "Platform", dependencies: ["CLinux"], swiftSettings: commonSettings),
+        .target(name: "SettingsEngine", dependencies: ["SettingsAPI", "SettingsModel"], swiftSettings: commonSettings),
+        .target(name: "HTTPServer", dependencies: ["HTTPWire", "Platform"], swiftSettings: commonSettings),
         .target(
             name: "SettingsStorage",
             dependencies: ["Platform", "SettingsAPI", "SettingsEngine", "SettingsModel"],
-            swiftSettings: houseRules),
+            swiftSettings: commonSettings),
         .target(
             name: "SettingsCluster",
             dependencies: [
                 "HTTPWire", "Platform", "SettingsAPI", "SettingsEngine", "SettingsModel", "SettingsStorage",
             ],
-            swiftSettings: houseRules),
+            swiftSettings: commonSettings),
         .target(
             name: "SettingsWeb",
             dependencies: [
                 "COpenAPI", "CPage", "HTTPServer", "HTTPWire", "Platform", "SettingsAPI", "SettingsEngine",
                 "SettingsModel", "SettingsStorage",
             ],
-            swiftSettings: houseRules),
+            swiftSettings: commonSettings),
         .target(
             name: "SettingsServer",
             dependencies: [
                 "HTTPServer", "HTTPWire", "Platform", "SettingsAPI", "SettingsCluster", "SettingsEngine",
                 "SettingsModel", "SettingsStorage", "SettingsWeb",
             ],
-            swiftSettings: houseRules),
+            swiftSettings: commonSettings),
         .target(
             name: "SettingsHTTP", dependencies: ["COpenSSL", "HTTPWire", "Platform", "SettingsAPI", "SettingsModel"],
-            swiftSettings: houseRules),
+            swiftSettings: commonSettings),
         .target(
             name: "SettingsClient",
             dependencies: [
                 "Platform", "SettingsAPI", "SettingsEngine", "SettingsHTTP", "SettingsKeys", "SettingsModel",
             ],
-            swiftSettings: houseRules),
+            swiftSettings: commonSettings),
         .target(
             name: "SettingsClientCompatibility", dependencies: ["SettingsAPI", "SettingsClient", "SettingsKeys"],
-            swiftSettings: houseRules),
+            swiftSettings: commonSettings),
         .target(
             name: "SettingsClientTesting",
             dependencies: ["SettingsAPI", "SettingsClient", "SettingsHTTP", "SettingsKeys"],
-            swiftSettings: houseRules),
+            swiftSettings: commonSettings),
         .executableTarget(
             name: "settings", dependencies: ["Platform", "SettingsAPI", "SettingsHTTP", "SettingsModel"],
-            swiftSettings: houseRules,
-            linkerSettings: [.unsafeFlags(smallProgram, .when(configuration: .release))]),
+            swiftSettings: commonSettings,
+            linkerSettings: [.unsafeFlags(programLinkerFlags, .when(configuration: .release))]),
         .executableTarget(
-            name: "settingsd", dependencies: ["SettingsServer"], swiftSettings: houseRules,
-            linkerSettings: [.unsafeFlags(smallProgram, .when(configuration: .release))]),
+            name: "settingsd", dependencies: ["SettingsServer"], swiftSettings: commonSettings,
+            linkerSettings: [.unsafeFlags(programLinkerFlags, .when(configuration: .release))]),
         .executableTarget(
             name: "json-benchmark", dependencies: ["SettingsModel"], path: "Tools/JSONBenchmark",
-            swiftSettings: houseRules),
+            swiftSettings: commonSettings),
         .executableTarget(
             name: "schema-conformance", dependencies: ["SettingsModel"], path: "Tools/SchemaConformance",
-            swiftSettings: houseRules),
+            swiftSettings: commonSettings),
         .executableTarget(
-            name: "watch-load", dependencies: ["CLinux"], path: "Tools/WatchLoad", swiftSettings: houseRules),
+            name: "watch-load", dependencies: ["CLinux"], path: "Tools/WatchLoad", swiftSettings: commonSettings),
         .target(
             name: "ClientCostKeys", dependencies: ["SettingsClient"], path: "Tools/ClientCostKeys",
-            swiftSettings: houseRules),
+            swiftSettings: commonSettings),
         .executableTarget(
             name: "client-cost",
             dependencies: ["ClientCostKeys", "SettingsClient", "SettingsClientTesting", "SettingsHTTP"],
             path: "Tools/ClientCost",
-            swiftSettings: houseRules),
-        // Built as a package of somebody else would be, except that warnings are errors; it has its own Package.swift, too.
+            swiftSettings: commonSettings),
+        // The example has its own Package.swift. Here it is built with the settings of a package that depends on this
+        // package, but with warnings as errors.
         .executableTarget(
             name: "music-player", dependencies: ["SettingsClient"], path: "Examples/MusicPlayer/Sources",
             swiftSettings: [.treatAllWarnings(as: .error)]),
         .executableTarget(
             name: "settings-worker", dependencies: ["SettingsClient"], path: "Tests/SettingsWorker",
-            swiftSettings: houseRules),
+            swiftSettings: commonSettings),
         .target(
             name: "TestSupport",
             dependencies: [
                 "HTTPServer", "SettingsAPI", "SettingsCluster", "SettingsModel", "SettingsServer", "SettingsStorage",
             ],
             path: "Tests/TestSupport",
-            swiftSettings: houseRules),
+            swiftSettings: commonSettings),
         .target(
             name: "ClientTestSupport",
             dependencies: [
                 "HTTPServer", "SettingsEngine", "SettingsHTTP", "SettingsModel", "SettingsServer", "SettingsStorage",
                 "SettingsWeb", "TestSupport",
             ],
-            path: "Tests/ClientTestSupport", swiftSettings: houseRules),
+            path: "Tests/ClientTestSupport", swiftSettings: commonSettings),
         .target(
             name: "ExportingKit", dependencies: ["SettingsClient", "SettingsClientTesting"], path: "Tests/ExportingKit",
-            swiftSettings: houseRules),
+            swiftSettings: commonSettings),
         .executableTarget(
             name: "outbox-writer", dependencies: ["SettingsClientCompatibility"], path: "Tests/OutboxWriter",
-            swiftSettings: houseRules),
+            swiftSettings: commonSettings),
         .testTarget(
             name: "DocumentationTests",
             dependencies: [
@@ -138,19 +142,19 @@ let package = Package(
                 "SettingsModel",
                 "TestSupport",
             ],
-            swiftSettings: houseRules),
+            swiftSettings: commonSettings),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
                 "HTTPServer", "HTTPWire", "Platform", "SettingsAPI", "SettingsCluster", "SettingsEngine",
                 "SettingsModel", "SettingsServer", "SettingsStorage", "SettingsWeb", "TestSupport",
             ],
-            exclude: ["Fixtures"], swiftSettings: houseRules),
-        .testTarget(name: "HTTPWireTests", dependencies: ["HTTPWire", "TestSupport"], swiftSettings: houseRules),
-        .testTarget(name: "PlatformTests", dependencies: ["Platform", "TestSupport"], swiftSettings: houseRules),
+            exclude: ["Fixtures"], swiftSettings: commonSettings),
+        .testTarget(name: "HTTPWireTests", dependencies: ["HTTPWire", "TestSupport"], swiftSettings: commonSettings),
+        .testTarget(name: "PlatformTests", dependencies: ["Platform", "TestSupport"], swiftSettings: commonSettings),
         .testTarget(
             name: "MainActorAppTests", dependencies: ["SettingsClient", "SettingsClientTesting", "TestSupport"],
-            swiftSettings: houseRules + [.defaultIsolation(MainActor.self)]),
+            swiftSettings: commonSettings + [.defaultIsolation(MainActor.self)]),
         .testTarget(
             name: "SettingsClientTests",
             dependencies: [
@@ -159,31 +163,31 @@ let package = Package(
                 "SettingsKeys",
                 "SettingsModel", "SettingsServer", "TestSupport",
             ],
-            swiftSettings: houseRules),
+            swiftSettings: commonSettings),
         .testTarget(
             name: "SettingsHTTPTests",
             dependencies: [
                 "ClientTestSupport", "HTTPServer", "HTTPWire", "Platform", "SettingsAPI", "SettingsEngine",
                 "SettingsHTTP", "SettingsModel", "SettingsServer", "SettingsStorage", "SettingsWeb", "TestSupport",
             ],
-            swiftSettings: houseRules),
+            swiftSettings: commonSettings),
         .testTarget(
             name: "SettingsEngineTests",
             dependencies: ["SettingsAPI", "SettingsEngine", "SettingsModel", "TestSupport"],
-            swiftSettings: houseRules),
+            swiftSettings: commonSettings),
         .testTarget(
             name: "SettingsServerTests",
             dependencies: [
                 "CLinux", "HTTPServer", "HTTPWire", "Platform", "SettingsAPI", "SettingsCluster", "SettingsEngine",
                 "SettingsModel", "SettingsServer", "SettingsStorage", "SettingsWeb", "TestSupport",
             ],
-            swiftSettings: houseRules),
+            swiftSettings: commonSettings),
         .testTarget(
-            name: "SettingsAPITests", dependencies: ["SettingsAPI", "SettingsModel"], swiftSettings: houseRules),
+            name: "SettingsAPITests", dependencies: ["SettingsAPI", "SettingsModel"], swiftSettings: commonSettings),
         .testTarget(
             name: "SettingsKeysTests", dependencies: ["SettingsKeys", "SettingsModel", "TestSupport"],
-            swiftSettings: houseRules),
-        // They run the built programs `settings` and `settingsd`.
+            swiftSettings: commonSettings),
+        // These tests run the built programs `settings` and `settingsd`.
         .testTarget(
             name: "SettingsToolTests",
             dependencies: [
@@ -191,9 +195,9 @@ let package = Package(
                 "TestSupport",
                 "settings",
             ],
-            swiftSettings: houseRules),
+            swiftSettings: commonSettings),
         .testTarget(
-            name: "SettingsModelTests", dependencies: ["SettingsModel", "TestSupport"], swiftSettings: houseRules),
+            name: "SettingsModelTests", dependencies: ["SettingsModel", "TestSupport"], swiftSettings: commonSettings),
     ],
     swiftLanguageModes: [.v6]
 )
