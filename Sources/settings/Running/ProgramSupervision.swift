@@ -50,8 +50,9 @@ struct ProgramSupervision {
     /// The time at which the newest variables take effect; nil if no change waits to take effect.
     private var changeTime: Instant?
     private var failureCount = 0
-    /// True if the program has received a signal that usually ends programs, so that its end is not a failure.
-    private var isAskedToEnd = false
+    /// The program has received SIGINT, SIGQUIT or the SIGHUP of its terminal, and may be ending until this time. The
+    /// program may also ignore the signal, so a change takes effect after this time. Nil without such a signal.
+    private var endOfShutdown: Instant?
 
     /// Makes the state of a program that has just been started.
     init(
@@ -79,7 +80,8 @@ struct ProgramSupervision {
         newest = variables
         // The start after a stop uses the newest variables.
         if case .stopping = phase { return }
-        changeTime = newest == self.variables || reaction == .ignore ? nil : changeTime ?? now + settleTime
+        let isChanged = newest != self.variables && reaction != .ignore
+        changeTime = isChanged ? changeTime ?? max(now + settleTime, endOfShutdown ?? now) : nil
     }
 
     /// Performs what is due.
@@ -121,7 +123,7 @@ struct ProgramSupervision {
     }
 
     private mutating func start(at now: Instant) -> [Action] {
-        (variables, changeTime, isAskedToEnd) = (newest, nil, false)
+        (variables, changeTime, endOfShutdown) = (newest, nil, nil)
         phase = .running(since: now, isRestart: true)
         return [.start]
     }
@@ -130,7 +132,9 @@ struct ProgramSupervision {
     mutating func programEnded(code: Int32, at now: Instant) -> [Action] {
         switch phase {
         case .running(let start, let isRestart):
-            guard isRestart, code != 0, !isAskedToEnd, now - start < Self.probation else { return [.end(code: code)] }
+            guard isRestart, code != 0, endOfShutdown == nil, now - start < Self.probation else {
+                return [.end(code: code)]
+            }
             let pause = min(Self.shortestPause * (1 << min(failureCount, 10)), Self.longestPause)
             failureCount += 1
             phase = .pausing(until: now + pause)
@@ -145,16 +149,26 @@ struct ProgramSupervision {
     /// - Parameter isDelivered: true if the program has received the signal, too.
     mutating func receive(_ arrival: SignalArrivals.Arrival, isDelivered: Bool, at now: Instant) -> [Action] {
         let signal = arrival.signal
-        // A process sends SIGHUP in order to reload a program. The kernel sends SIGHUP if the terminal disappears.
-        let isEnd = [.interrupt, .quit, .terminate].contains(signal) || signal == .hangUp && arrival.isFromKernel
         switch phase {
-        case .running:
-            isAskedToEnd = isAskedToEnd || isEnd
-            if signal == .terminate { phase = .stopping(isFinal: true, killTime: now + stopTimeout) }
-        case .stopping(_, let killTime):
-            if isEnd { phase = .stopping(isFinal: true, killTime: killTime) }
-        case .pausing: return isEnd ? [.end(code: signal.exitCode)] : []
+        case .running where signal == .terminate:
+            phase = .stopping(isFinal: true, killTime: now + stopTimeout)
+        case .running where arrival.endsPrograms:
+            let end = now + stopTimeout
+            endOfShutdown = end
+            changeTime = changeTime.map { max($0, end) }
+        case .stopping(_, let killTime) where arrival.endsPrograms:
+            phase = .stopping(isFinal: true, killTime: killTime)
+        case .running, .stopping: break
+        case .pausing: return arrival.endsPrograms ? [.end(code: signal.exitCode)] : []
         }
         return isDelivered ? [] : [.send(signal)]
+    }
+}
+
+extension SignalArrivals.Arrival {
+    /// True if the signal asks a program to end. A process sends SIGHUP to make a program reload its configuration; the
+    /// kernel sends SIGHUP when the terminal disappears.
+    var endsPrograms: Bool {
+        [.interrupt, .quit, .terminate].contains(signal) || signal == .hangUp && isFromKernel
     }
 }

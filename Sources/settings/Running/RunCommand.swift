@@ -34,20 +34,28 @@ enum RunCommand {
         ]
     ) { arguments in
         let (suites, client) = (try SuiteName.named(arguments.operands), try arguments.client())
-        let (mapping, cache) = (try arguments.variableMapping(), arguments["cache"].map { SettingsCache(path: $0) })
+        let (mapping, reaction) = (try arguments.variableMapping(), try arguments.reaction())
+        let cache = arguments["cache"].map { VariableCache(path: $0, suites: suites, mapping: mapping) }
         let timeout = try arguments.duration("timeout") ?? .seconds(30)
-        let runner = ProgramRunner(
-            arguments: arguments.program, reaction: try arguments.reaction(),
-            settleTime: try arguments.duration("settle") ?? .milliseconds(200),
-            stopTimeout: try arguments.duration("stop-timeout") ?? .seconds(10), inbox: try VariableInbox())
+        let settleTime = try arguments.duration("settle") ?? .milliseconds(200)
+        let stopTimeout = try arguments.duration("stop-timeout") ?? .seconds(10)
+        let events = try FollowerEvents()
+        let runner = try ProgramRunner(arguments.program, events: events)
         let follower = VariableFollower(
-            client: client, suites: suites, mapping: mapping, cache: cache, inbox: runner.inbox,
-            isEndedByFirstState: runner.reaction == .ignore && cache == nil)
-        let cached = cache?.variables(of: suites, mapping)
+            client: client, suites: suites, mapping: mapping, cache: cache, events: events,
+            isEndedByFirstState: reaction == .ignore && cache == nil)
+        let cached = cache?.load()
         let task = Task { await follower.follow() }
         defer { task.cancel() }
         let code = try await onOwnThread {
-            try runner.run(with: try runner.firstVariables(orCached: cached, timeout: timeout))
+            switch try runner.firstVariables(orCached: cached, timeout: timeout) {
+            case .signal(let signal): return signal.exitCode
+            case .variables(let variables):
+                return runner.run(
+                    ProgramSupervision(
+                        of: Terminal.plain(arguments.program[0]), with: variables, reaction: reaction,
+                        settleTime: settleTime, stopTimeout: stopTimeout, at: .now))
+            }
         }
         // The task may be writing the cache.
         task.cancel()
@@ -65,19 +73,6 @@ enum RunCommand {
             } catch {
                 continuation.resume(throwing: error)
             }
-        }
-    }
-}
-
-extension SettingsCache {
-    /// Returns the variables of the last known settings; nil, with a warning, if the file has no usable settings.
-    fileprivate func variables(of suites: [SuiteName], _ mapping: VariableMapping) -> ProgramVariables? {
-        do throws(ToolError) {
-            guard let settings = try load(suites, mapping) else { return nil }
-            return try mapping.variables(of: settings)
-        } catch {
-            Terminal.warn("cannot use the cache \(path): \(error.message)")
-            return nil
         }
     }
 }
