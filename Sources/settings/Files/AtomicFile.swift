@@ -23,7 +23,7 @@ struct AtomicFile: Sendable {
     private let mode: UInt32
     /// True if an existing file keeps its owner and its mode.
     private let keepsAccess: Bool
-    /// The path behind symbolic links.
+    /// The path after symbolic links are resolved.
     private let target: String
     private let directory: String
     private let name: String

@@ -73,7 +73,7 @@ struct TemplateReference: Sendable {
     /// The offset in the source of the template.
     let offset: Int
     let root: Root
-    /// The steps from the value of the root to the part of it.
+    /// The names and indices that lead from the value of `root` to the part of this value that the tag names.
     let steps: [String]
 }
 

@@ -16,7 +16,7 @@ struct TemplateParser {
         let subject: TemplateReference
         /// The variables of a loop.
         let variables: [String]
-        /// True behind `{{else}}`.
+        /// True after `{{else}}`.
         var isInElse = false
     }
 
@@ -203,7 +203,7 @@ struct TemplateParser {
         return TemplateReference(offset: offset, root: .setting(suite, key), steps: try steps())
     }
 
-    /// Reads the parts of a key behind the suite. Returns a prefix if the last part is `*`.
+    /// Reads the parts of a key after the suite. Returns a prefix if the last part is `*`.
     private mutating func key() throws(TemplateError) -> (text: String, isPrefix: Bool) {
         var parts: [String] = []
         while scanner.skip(".") {

@@ -3,7 +3,7 @@ import Platform
 /// Decides when `settings run` starts, signals and ends its program. A state machine without effects: the caller
 /// performs the returned actions, and calls ``advance(to:)`` at ``deadline``.
 struct ProgramSupervision {
-    /// The reaction to a change of the variables.
+    /// The reaction of `settings run` to a change of the variables.
     enum Reaction: Equatable, Sendable {
         case ignore
         case restart
@@ -43,7 +43,8 @@ struct ProgramSupervision {
     let settleTime: Duration
     /// The time between SIGTERM and SIGKILL.
     let stopTimeout: Duration
-    /// The variables of the program or, after a signal because of a change, the variables at the time of the signal.
+    /// The variables with which the program was started. If a change made `settings run` send a signal since then, the
+    /// variables at the time of the signal.
     private(set) var variables: ProgramVariables
     private var newest: ProgramVariables
     private var phase: Phase
@@ -54,7 +55,7 @@ struct ProgramSupervision {
     /// program may also ignore the signal, so a change takes effect after this time. Nil without such a signal.
     private var endOfShutdown: Instant?
 
-    /// Makes the state of a program that has just been started.
+    /// Makes the state of a program that the caller starts now.
     init(
         of program: String, with variables: ProgramVariables, reaction: Reaction, settleTime: Duration,
         stopTimeout: Duration, at now: Instant
@@ -84,7 +85,7 @@ struct ProgramSupervision {
         changeTime = isChanged ? changeTime ?? max(now + settleTime, endOfShutdown ?? now) : nil
     }
 
-    /// Performs what is due.
+    /// Returns the actions whose time has come.
     mutating func advance(to now: Instant) -> [Action] {
         if let changeTime, changeTime <= now { return applyChange(at: now) }
         switch phase {
@@ -128,7 +129,7 @@ struct ProgramSupervision {
         return [.start]
     }
 
-    /// Records the end of the program, or a start that failed.
+    /// Records the end of the program, or a failed start with the exit code for `settings run`.
     mutating func programEnded(code: Int32, at now: Instant) -> [Action] {
         switch phase {
         case .running(let start, let isRestart):

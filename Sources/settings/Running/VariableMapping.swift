@@ -6,12 +6,12 @@ typealias ProgramVariables = [String: UTF8Text]
 
 /// The rules that make environment variables of settings.
 ///
-/// The name of a variable is the key in capitals. An underscore replaces each other ASCII character than a letter or a
-/// digit, and separates the words of a key such as `launchCount`.
+/// The name of a variable is the key in capitals. An underscore replaces each ASCII character that is neither a letter nor
+/// a digit, and separates the words of a key such as `launchCount`.
 struct VariableMapping {
     /// The mapping uses only keys that begin with this text, which is not a part of the name of the variable.
     var keyPrefix = ""
-    /// The beginning of the names of all variables, except those in ``names``.
+    /// The beginning of the names of all variables, except the names in ``names``.
     var namePrefix = ""
     /// The chosen names of variables by key.
     var names: [KeyName: String] = [:]

@@ -90,7 +90,7 @@ struct TemplateTests {
         ("{{ app.a[0 }}", "1:11: ] is missing; found ' '"),
         ("{{ app.*.a }}", "1:9: expected | and a filter, or }}; found '.'"),
         ("{{ app.theme upper }}", "1:14: expected | and a filter, or }}; found 'u'"),
-        ("{{ app.theme | }}", "1:16: a filter is missing behind |"),
+        ("{{ app.theme | }}", "1:16: a filter is missing after |"),
         (
             "{{ app.theme | uper }}",
             "1:16: there is no filter 'uper'; did you mean upper?; the filters are json, shell, yaml, upper, default"
