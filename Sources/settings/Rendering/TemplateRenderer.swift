@@ -6,7 +6,7 @@ import SettingsModel
 struct TemplateRenderer {
     private let settings: [SuiteName: [KeyName: EffectiveSetting]]
     /// The errors of the daemon for the suites that do not exist.
-    private let missing: [SuiteName: SettingsError]
+    private let missing: [SuiteName: ToolError]
     /// True if the result may contain secrets.
     private let showsSecrets: Bool
     /// The variables of the loops around a node.
@@ -14,7 +14,8 @@ struct TemplateRenderer {
 
     init(_ snapshot: SettingsSnapshot, showsSecrets: Bool) {
         settings = snapshot.settings.mapValues { Dictionary($0.map { ($0.key, $0) }) { first, _ in first } }
-        (missing, self.showsSecrets) = (snapshot.missing, showsSecrets)
+        missing = snapshot.missing.mapValues { ToolError(describing: $0) }
+        self.showsSecrets = showsSecrets
     }
 
     func render(_ nodes: [TemplateNode]) throws(TemplateError) -> [UInt8] {
@@ -124,9 +125,7 @@ struct TemplateRenderer {
     }
 
     private func absence(of suite: SuiteName) -> Lookup {
-        guard let error = missing[suite].map({ ToolError(describing: $0) }) else {
-            return .absent(reason: "the suite \(suite) does not exist", .unknown)
-        }
+        let error = missing[suite] ?? ToolError(.unknown, "the suite \(suite) does not exist")
         return .absent(reason: error.message, error.code)
     }
 

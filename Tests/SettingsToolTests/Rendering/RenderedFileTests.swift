@@ -332,6 +332,18 @@ struct RenderedFileTests {
     }
 
     @Test
+    func `At a terminal, a check can ask a question, and is stopped after --command-timeout`() throws {
+        let render = "cd $HOME; exec settings render t --to out --check"
+        let (output, code) = try shell.atTerminal(
+            "\(render) ': {}; echo which >/dev/tty; read x </dev/tty; [ \"$x\" = abc ]'", [("which", "abc\\n")])
+        #expect(code == 0 && output.hasSuffix("wrote out\n") && shell.text("out") == "theme dark\n", "\(output)")
+        try shell.runSettings("set", "app", "theme=light")
+        let stopped = try shell.atTerminal("\(render) ': {}; exec sleep 600' --command-timeout 200ms")
+        #expect(stopped.code == 1 && stopped.output.contains(" did not end within 0.2 seconds "), "\(stopped)")
+        #expect(shell.text("out") == "theme dark\n")
+    }
+
+    @Test
     func `Wrong combinations of options are usage errors`() throws {
         try shell.runTranscript(
             """

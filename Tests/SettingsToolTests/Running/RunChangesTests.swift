@@ -56,7 +56,29 @@ struct RunChangesTests {
         #expect(messages.count > 990 && Set(messages) == ["settings: LAUNCH_COUNT changed; restarting sh"])
     }
 
-    @Test("A change of the values of other keys does not count")
+    @Test("A change while the program shuts down after SIGINT does not start the program again")
+    func changeDuringShutdown() throws {
+        let shell = try Shell()
+        _ = try shell.directory.file(
+            "program",
+            """
+            trap 'echo ending >&2; until [ -e go ]; do sleep 0.01; done; exit 9' INT
+            echo "count $LAUNCH_COUNT" >&2
+            while true; do sleep 0.01; done
+            """)
+        let run = try shell.start(
+            "exec settings run app --on-change restart --settle 0 --stop-timeout 10m --cache cache -- sh ./program")
+        _ = try run.line(containing: "count 0")
+        run.signal(SIGINT)
+        _ = try run.line(containing: "ending")
+        try shell.runSettings("set", "app", "launchCount=1")
+        // The command stores a change in the cache immediately before it reacts to the change.
+        try eventually { shell.text("cache").contains("\"LAUNCH_COUNT\": \"1\"") }
+        _ = try shell.run("touch go")
+        #expect(try run.end() == ChildProcess.End(code: 9, output: "", errors: "count 0\nending\n"))
+    }
+
+    @Test("A change of the values of other keys has no effect")
     func otherKeys() throws {
         let shell = try Shell()
         let run = try shell.start(
