@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -50,6 +51,8 @@ int start_bound_program(char *const *arguments, char *const *environment, pid_t 
     close(ends[0]);
     return code;
 }
+
+int open_process_descriptor(pid_t process) { return (int)syscall(SYS_pidfd_open, process, 0); }
 
 // The write end of the pipe of `note_signals`.
 static int notes;

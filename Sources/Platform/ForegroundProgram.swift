@@ -21,15 +21,17 @@ package struct ForegroundProgram: Sendable {
         process = RunningProcess(identifier: identifier)
     }
 
-    /// Returns the exit code of the program, or 128 plus the number of the signal that ended it; nil while the program
-    /// runs. Also removes other ended child processes: if this process has the ID 1, the kernel makes it the parent of
-    /// processes whose parent has ended.
-    package func takeExitCode() -> Int32? {
-        var status = Int32()
+    /// Reaps all ended child processes. If the process ID of this process is 1, these include processes that the kernel
+    /// gave a new parent because their parent has ended.
+    ///
+    /// - Returns: The exit code of `program`, or 128 plus the number of the signal that ended it; nil if `program` is not
+    ///   among the ended processes.
+    package static func reapChildren(awaiting program: ForegroundProgram?) -> Int32? {
+        var (status, code) = (Int32(), Int32?.none)
         while true {
             let identifier = waitpid(-1, &status, WNOHANG)
-            guard identifier > 0 else { return nil }
-            if identifier == process.identifier { return ShellCommand.exitCode(ofStatus: status) }
+            guard identifier > 0 else { return code }
+            if identifier == program?.process.identifier { code = ShellCommand.exitCode(ofStatus: status) }
         }
     }
 

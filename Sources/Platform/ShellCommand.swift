@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 
 /// A command that `/bin/sh` runs as a child process.
@@ -17,34 +18,70 @@ package struct ShellCommand {
     }
 
     /// Runs the command until it exits. Returns its exit code, or 128 plus the number of the signal that ended it.
-    package func run() throws(SystemError) -> Int32 { try run(withOutputTo: nil) }
+    package func run() throws(SystemError) -> Int32 {
+        if usesTerminal { for signal in Self.terminalSignals { signal.ignore() } }
+        defer { if usesTerminal { for signal in Self.terminalSignals { signal.restoreDefault() } } }
+        let process = try start()
+        return Self.exitCode(ofStatus: Self.reap(process))
+    }
 
-    /// Runs the command like ``run()``, and also returns the last bytes that it wrote to standard output and standard
-    /// error before it exited.
+    /// Runs the command, at most for a time. Also returns the last bytes that the command wrote to standard output and
+    /// standard error.
     ///
     /// The output goes to a file in memory, not to a pipe. A process that the command leaves in the background could keep
     /// a pipe open.
-    package func runCapturingOutput() throws(SystemError) -> (code: Int32, output: [UInt8]) {
+    ///
+    /// If the command does not exit in time, the process group of the command receives SIGTERM and later SIGKILL. At a
+    /// terminal, the command has the process group of this process, so that the command can read the terminal. Then only
+    /// the shell receives the signals.
+    ///
+    /// - Returns: The exit code, or 128 plus the number of the signal that ended the command. Nil if the command did not
+    ///   exit in time.
+    package func runCapturingOutput(
+        for timeout: Duration
+    ) throws(SystemError) -> (code: Int32?, output: [UInt8]) {
+        let deadline = ContinuousClock.now + timeout
         let noBytes: [UInt8] = []
         let file = try MemoryFile(noBytes.span)
-        let code = try run(withOutputTo: file)
-        return (code, try file.lastBytes(Self.maximumOutput))
+        let hasOwnGroup = !FileContents.standardInputIsTerminal
+        let process = try start(withOutputTo: file, inOwnGroup: hasOwnGroup)
+        let number = open_process_descriptor(process)
+        // Linux before 5.3 and some containers do not allow the call. Then there is no limit.
+        let descriptor = number < 0 ? nil : Descriptor(number)
+        guard let descriptor, !PollSet.wait(for: .readable, on: descriptor.number, until: deadline) else {
+            return (Self.exitCode(ofStatus: Self.reap(process)), try file.lastBytes(Self.maximumOutput))
+        }
+        // A negative number stands for the process group.
+        let target = hasOwnGroup ? -process : process
+        let killTime = ContinuousClock.now + Self.timeUntilKill
+        kill(target, SIGTERM)
+        let hasShellExited = PollSet.wait(for: .readable, on: descriptor.number, until: killTime)
+        if hasShellExited { _ = Self.reap(process) }
+        if hasOwnGroup {
+            // The call succeeds while the group has a process.
+            while kill(target, 0) == 0, .now < killTime { CurrentThread.sleep(for: .milliseconds(10)) }
+        }
+        if hasOwnGroup || !hasShellExited { kill(target, SIGKILL) }
+        if !hasShellExited { _ = Self.reap(process) }
+        return (nil, try file.lastBytes(Self.maximumOutput))
     }
 
     /// The maximum number of bytes of the output.
     private static let maximumOutput = 4096
+    /// The time between SIGTERM and SIGKILL.
+    private static let timeUntilKill = Duration.seconds(5)
 
-    private func run(withOutputTo file: MemoryFile?) throws(SystemError) -> Int32 {
+    private func start(
+        withOutputTo file: MemoryFile? = nil, inOwnGroup hasOwnGroup: Bool = false
+    ) throws(SystemError) -> pid_t {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        if usesTerminal {
-            var signals = sigset_t(Self.terminalSignals)
-            posix_spawnattr_setsigdefault(&attributes, &signals)
-            posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
-            for signal in Self.terminalSignals { signal.ignore() }
-        }
-        defer { if usesTerminal { for signal in Self.terminalSignals { signal.restoreDefault() } } }
+        var signals = sigset_t(usesTerminal ? Self.terminalSignals : [])
+        posix_spawnattr_setsigdefault(&attributes, &signals)
+        posix_spawnattr_setpgroup(&attributes, 0)
+        posix_spawnattr_setflags(
+            &attributes, Int16(POSIX_SPAWN_SETSIGDEF | (hasOwnGroup ? POSIX_SPAWN_SETPGROUP : 0)))
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
@@ -52,11 +89,17 @@ package struct ShellCommand {
         let argumentPointers = (["/bin/sh", "-c", text, "sh"] + arguments).map { strdup($0) } + [nil]
         let environment = EnvironmentVariables.copiedDefinitions(with: variables) + [nil]
         defer { for pointer in argumentPointers + environment { free(pointer) } }
-        var (process, status) = (pid_t(), Int32())
+        var process = pid_t()
         let code = posix_spawn(&process, "/bin/sh", &actions, &attributes, argumentPointers, environment)
         guard code == 0 else { throw SystemError(call: "posix_spawn", code: code) }
+        return process
+    }
+
+    /// Waits for the end of a process, and returns its status.
+    private static func reap(_ process: pid_t) -> Int32 {
+        var status = Int32()
         while waitpid(process, &status, 0) < 0 && errno == EINTR {}
-        return Self.exitCode(ofStatus: status)
+        return status
     }
 
     /// Returns the exit code in a status of `waitpid`, or 128 plus the number of the signal that ended the process.

@@ -26,7 +26,7 @@ struct ShellCommandTests {
     @Test
     func `The captured output has both streams, and ends with the shell despite a process in the background`() throws {
         let command = ShellCommand("sleep 600 & echo $!; echo error >&2; exit 3")
-        let (code, output) = try command.runCapturingOutput()
+        let (code, output) = try command.runCapturingOutput(for: .seconds(600))
         let lines = String(decoding: output, as: UTF8.self).split(separator: "\n")
         #expect(code == 3 && lines.last == "error")
         let background = try #require(lines.first.flatMap { Int32($0) })
@@ -35,8 +35,20 @@ struct ShellCommandTests {
 
     @Test
     func `The captured output of a command that prints much is the end of its output`() throws {
-        let (code, output) = try ShellCommand("seq 100000").runCapturingOutput()
+        let (code, output) = try ShellCommand("seq 100000").runCapturingOutput(for: .seconds(600))
         #expect(code == 0 && output.count == 4096)
         #expect(String(decoding: output, as: UTF8.self).hasSuffix("\n99999\n100000\n"))
+    }
+
+    @Test
+    func `After the time limit, the whole process group of a command is ended, also if it ignores SIGTERM`() throws {
+        for ignored in ["true", "trap '' TERM"] {
+            let command = ShellCommand("\(ignored); sleep 600 & echo $!; sleep 600")
+            let (code, output) = try command.runCapturingOutput(for: .milliseconds(300))
+            #expect(code == nil)
+            let background = try #require(Int32(String(decoding: output, as: UTF8.self).prefix { $0 != "\n" }))
+            // A zombie has no command line.
+            try eventually { (try? Data(contentsOf: URL(filePath: "/proc/\(background)/cmdline")))?.isEmpty ?? true }
+        }
     }
 }

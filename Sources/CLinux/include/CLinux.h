@@ -56,6 +56,10 @@ void schedule_as_waiting(void);
 // action of each signal that this process handles.
 int start_bound_program(char *const *arguments, char *const *environment, pid_t *process);
 
+// Returns a descriptor that is readable after the process has ended, or -1 with `errno`. GNU libc before 2.36 has no such
+// function.
+int open_process_descriptor(pid_t process);
+
 // Makes the process note the arrival of each of the signals, unless it ignores the signal, and returns a descriptor.
 // From the descriptor the caller reads two bytes for each arrival: the number of the signal, and 1 if the kernel sent
 // the signal, for example because of Ctrl-C, or 0 if a process sent it. Returns -1 with `errno` after an error. May be

@@ -1,11 +1,15 @@
 /// The differences between two texts in the unified format of `diff -u`.
 struct LineDiff {
-    private enum Line {
-        case kept(ArraySlice<UInt8>)
-        case removed(ArraySlice<UInt8>)
-        case added(ArraySlice<UInt8>)
+    private struct Line {
+        /// A space for an unchanged line, or `-` or `+`.
+        let sign: UInt8
+        let bytes: ArraySlice<UInt8>
+        /// True if a hunk contains the line.
+        var isShown = false
 
-        var isKept: Bool { if case .kept = self { true } else { false } }
+        init(_ sign: Unicode.Scalar, _ bytes: ArraySlice<UInt8>) {
+            (self.sign, self.bytes) = (UInt8(ascii: sign), bytes)
+        }
     }
 
     /// The number of unchanged lines around a change.
@@ -25,16 +29,18 @@ struct LineDiff {
         }
         var (oldPosition, newPosition) = (0, 0)
         while oldPosition < oldLines.count || newPosition < newLines.count {
-            if removed.contains(oldPosition) {
-                lines.append(.removed(oldLines[oldPosition]))
-                oldPosition += 1
-            } else if added.contains(newPosition) {
-                lines.append(.added(newLines[newPosition]))
-                newPosition += 1
+            let (isRemoved, isAdded) = (removed.contains(oldPosition), added.contains(newPosition))
+            if isRemoved {
+                lines.append(Line("-", oldLines[oldPosition]))
             } else {
-                lines.append(.kept(newLines[newPosition]))
-                oldPosition += 1
-                newPosition += 1
+                lines.append(Line(isAdded ? "+" : " ", newLines[newPosition]))
+            }
+            if isRemoved || !isAdded { oldPosition += 1 }
+            if !isRemoved { newPosition += 1 }
+        }
+        for index in lines.indices where lines[index].sign != UInt8(ascii: " ") {
+            for near in max(0, index - Self.context)...min(lines.count - 1, index + Self.context) {
+                lines[near].isShown = true
             }
         }
     }
@@ -43,22 +49,19 @@ struct LineDiff {
     func text(oldName: String, newName: String) -> [UInt8] {
         var text: [UInt8] = []
         var (oldLine, newLine, position) = (1, 1, 0)
-        while let first = lines[position...].firstIndex(where: { !$0.isKept }) {
-            if text.isEmpty { text += "--- \(oldName)\n+++ \(newName)\n".utf8 }
-            let start = max(position, first - Self.context)
-            // The lines that are skipped are unchanged.
-            oldLine += start - position
-            newLine += start - position
-            let end = endOfHunk(from: first)
-            let hunk = lines[start..<end]
-            let oldCount = hunk.count { if case .added = $0 { false } else { true } }
-            let newCount = hunk.count { if case .removed = $0 { false } else { true } }
-            text += "@@ -\(Self.range(oldLine, oldCount)) +\(Self.range(newLine, newCount)) @@\n".utf8
-            for line in hunk {
-                switch line {
-                case .kept(let bytes): Self.append(" ", bytes, to: &text)
-                case .removed(let bytes): Self.append("-", bytes, to: &text)
-                case .added(let bytes): Self.append("+", bytes, to: &text)
+        while position < lines.count {
+            let isHunk = lines[position].isShown
+            let end = lines[position...].firstIndex { $0.isShown != isHunk } ?? lines.count
+            let part = lines[position..<end]
+            let oldCount = part.count { $0.sign != UInt8(ascii: "+") }
+            let newCount = part.count { $0.sign != UInt8(ascii: "-") }
+            if isHunk {
+                if text.isEmpty { text += "--- \(oldName)\n+++ \(newName)\n".utf8 }
+                text += "@@ -\(Self.range(oldLine, oldCount)) +\(Self.range(newLine, newCount)) @@\n".utf8
+                for line in part {
+                    text.append(line.sign)
+                    text += line.bytes
+                    if line.bytes.last != UInt8(ascii: "\n") { text += "\n\\ No newline at end of file\n".utf8 }
                 }
             }
             oldLine += oldCount
@@ -68,25 +71,9 @@ struct LineDiff {
         return text
     }
 
-    /// The end of the hunk that begins with a change: the lines behind its last change. Changes with few lines between
-    /// them are in one hunk.
-    private func endOfHunk(from first: Int) -> Int {
-        var last = first
-        while let next = lines[(last + 1)...].firstIndex(where: { !$0.isKept }), next - last <= 2 * Self.context + 1 {
-            last = next
-        }
-        return min(lines.count, last + 1 + Self.context)
-    }
-
     /// The range of lines of a hunk. An empty range is written with the number of the line before it.
     private static func range(_ start: Int, _ count: Int) -> String {
         count == 1 ? "\(start)" : "\(count == 0 ? start - 1 : start),\(count)"
-    }
-
-    private static func append(_ sign: String, _ line: ArraySlice<UInt8>, to text: inout [UInt8]) {
-        text += sign.utf8
-        text += line
-        if line.last != UInt8(ascii: "\n") { text += "\n\\ No newline at end of file\n".utf8 }
     }
 
     /// The lines with their line ends.

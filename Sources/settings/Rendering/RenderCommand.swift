@@ -13,8 +13,9 @@ enum RenderCommand {
             FILE is a template: {{ app.player.volume }} stands for the setting player.volume of the suite app; see
             docs/reference/templates.md for filters and blocks. Without --to, the command prints the result.
             With --to, the command replaces the file as a whole. If the file already has the content, the command writes nothing
-            and runs nothing. If --check fails, the file is not replaced. If --reload fails, the old file is put back. The shell runs both commands; in
-            --check, {} stands for the path of a file with the new content. The file keeps its owner and its mode.
+            and runs nothing. If --check fails, the file is not replaced. If --reload fails, the old file is put back. The shell
+            runs both commands; in --check, {} stands for the path of a file with the new content. A command that does not end
+            within --command-timeout is stopped and has failed. The file keeps its owner and its mode.
             With --watch, the command follows the settings. After a failure, it tries again when the result changes.
             With --diff, the command writes nothing, prints the changes, and ends with 2 if there are changes.
             The file of --config is a JSON array of objects such as {"template":"a.tmpl","to":"a.conf"}, which may also have
@@ -24,6 +25,7 @@ enum RenderCommand {
             Command.Option("to", "FILE", "the file to write"),
             Command.Option("check", "COMMAND", "keep the old file if this command fails; {} is the new file"),
             Command.Option("reload", "COMMAND", "run this command after the file has changed"),
+            Command.Option("command-timeout", "TIME", "stop --check or --reload after this time (30s)"),
             Command.Option("mode", "MODE", "the mode of a new file (0644, with --secrets 0600)"),
             Command.Option("config", "FILE", "several templates and their files"),
             Command.Option("once", nil, "render once; this is the default"),
@@ -51,27 +53,27 @@ enum RenderCommand {
         let suites = tasks.flatMap(\.template.suites).reduce(into: [SuiteName]()) { suites, suite in
             if !suites.contains(suite) { suites.append(suite) }
         }
-        let renderer = SettingsRenderer(
-            suites: suites, client: try arguments.client(), showsSecrets: arguments.has("secrets"))
+        let client = try arguments.client()
         guard arguments.has("watch") else {
-            let settings = try await renderer.settings(by: .now + timeout)
-            return try await renderOnce(tasks, settings, renderer, isDiff: arguments.has("diff"))
+            let settings = try await SettingsSnapshot.read(suites, from: client, until: .now + timeout)
+            return try renderOnce(tasks, settings, isDiff: arguments.has("diff"))
         }
         guard !suites.isEmpty else {
             throw ToolError.usage("--watch needs a template with a setting; without settings, nothing can change")
         }
-        try await RenderService(tasks: tasks, renderer: renderer, settle: settle ?? .milliseconds(200)).run()
+        var service = RenderService(tasks: tasks)
+        try await service.run(suites, client, settleTime: settle ?? .milliseconds(200))
         return .done
     }
 
     /// Renders all files, also if some of them fail. Then throws the errors.
     private static func renderOnce(
-        _ tasks: [RenderTask], _ settings: SettingsSnapshot, _ renderer: SettingsRenderer, isDiff: Bool
-    ) async throws -> ExitCode {
+        _ tasks: [RenderTask], _ settings: SettingsSnapshot, isDiff: Bool
+    ) throws -> ExitCode {
         var (errors, hasDifferences) = ([ToolError](), false)
         for task in tasks {
             do {
-                let content = try await renderer.render(task.template, settings)
+                let content = try task.content(settings)
                 guard let file = task.file else {
                     try Terminal.write(content.span, to: .standardOutput)
                     continue
@@ -91,61 +93,5 @@ enum RenderCommand {
         }
         guard let first = errors.first else { return hasDifferences ? .differs : .done }
         throw ToolError(first.code, errors.map(\.message).joined(separator: "\n"))
-    }
-}
-
-/// A renderer of templates with settings of a daemon.
-struct SettingsRenderer: Sendable {
-    let suites: [SuiteName]
-    let client: DaemonClient
-    let showsSecrets: Bool
-
-    /// Reads the settings. Tries again until the daemon answers.
-    ///
-    /// - Parameter deadline: the time after which no attempt begins; nil for no limit.
-    func settings(by deadline: ContinuousClock.Instant? = nil) async throws -> SettingsSnapshot {
-        var (backOff, generator) = (BackOff(), SystemRandomNumberGenerator())
-        while true {
-            // The daemon has at least a second to answer, so that `--timeout 0` tries once.
-            let remaining = deadline.map { max(.seconds(1), min($0 - .now, .seconds(10))) } ?? .seconds(10)
-            do throws(SettingsError) {
-                return try await SettingsSnapshot(of: suites, from: client.withTimeout(remaining))
-            } catch {
-                guard error.isTransient else { throw error }
-                let asked = BackOff.requestedPause(milliseconds: error.problem?.retryAfterMs)
-                let pause = backOff.next(notBefore: asked, using: &generator)
-                if let deadline, .now + pause > deadline { throw error }
-                try await Task.sleep(for: pause)
-            }
-        }
-    }
-
-    func render(_ template: Template, _ settings: SettingsSnapshot) async throws -> [UInt8] {
-        do throws(TemplateError) {
-            return try TemplateRenderer(settings, showsSecrets: showsSecrets).render(template)
-        } catch {
-            throw await explained(error, in: template)
-        }
-    }
-
-    /// Converts an error. If the setting may exist but is not visible, the reason comes from the daemon: the caller may
-    /// lack a right, or the name of the suite may be misspelt.
-    private func explained(_ error: TemplateError, in template: Template) async -> ToolError {
-        guard let missing = error.missing else { return ToolError(error.code, template.message(of: error)) }
-        var reason: SettingsError?
-        do throws(SettingsError) {
-            if let key = missing.key {
-                _ = try await client.send(.setting(key, in: missing.suite))
-            } else {
-                _ = try await client.send(.keys(of: missing.suite, limit: 1))
-            }
-        } catch {
-            reason = error
-        }
-        guard let reason, [.forbidden, .unauthorized, .unknownSuite].contains(reason.code) else {
-            return ToolError(error.code, template.message(of: error))
-        }
-        let described = ToolError(describing: reason)
-        return ToolError(described.code, template.message(of: TemplateError(at: error.offset, described.message)))
     }
 }

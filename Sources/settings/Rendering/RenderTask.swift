@@ -1,4 +1,3 @@
-import Platform
 import SettingsHTTP
 import SettingsModel
 
@@ -6,33 +5,38 @@ import SettingsModel
 struct RenderTask: Sendable {
     let template: Template
     /// Nil for standard output.
-    let file: RenderedFile?
+    let file: AtomicFile?
     /// The path of the file as the command line or the configuration names it; empty for standard output.
     let path: String
+    private let showsSecrets: Bool
 
-    /// The names of the members of an object in the configuration file.
+    /// The names of the members of an object in the configuration file, which are also options of the command line.
     private enum Member: String, CaseIterable {
         case template, to, check, reload, mode
     }
 
-    private init(template: String, to path: String?, _ arguments: Arguments, _ option: (Member) -> String?)
-        throws(ToolError)
-    {
-        let bytes = try InputFile.bytes(of: template, arguments)
-        self.template = try Template(bytes, name: InputFile.name(template))
-        self.path = path ?? ""
-        let check = option(.check)
-        guard check?.contains("{}") ?? true else {
+    private init(template: String, _ arguments: Arguments, _ option: (Member) -> String?) throws(ToolError) {
+        self.template = try Template(try InputFile.bytes(of: template, arguments), name: InputFile.name(template))
+        showsSecrets = arguments.has("secrets")
+        guard let path = option(.to) else {
+            (file, self.path) = (nil, "")
+            return
+        }
+        self.path = path
+        var commands = AtomicFile.Commands(check: option(.check), reload: option(.reload))
+        if let timeout = try arguments.duration("command-timeout") { commands.timeout = timeout }
+        guard commands.check?.contains("{}") ?? true else {
             throw .usage(
                 "the command of --check must contain {}, which stands for the path of a file with the new content")
         }
         let mode = try option(.mode).map { text throws(ToolError) in try Self.mode(text) }
-        guard let path else {
-            file = nil
-            return
-        }
-        file = try RenderedFile(
-            path: path, check: check, reload: option(.reload), mode: mode ?? (arguments.has("secrets") ? 0o600 : 0o644))
+        file = try AtomicFile(
+            path: path, mode: mode ?? (showsSecrets ? 0o600 : 0o644), keepsAccess: true, commands: commands)
+    }
+
+    /// Renders the template.
+    func content(_ settings: SettingsSnapshot) throws(ToolError) -> [UInt8] {
+        try template.render(settings, showsSecrets: showsSecrets)
     }
 
     private static func mode(_ text: String) throws(ToolError) -> UInt32 {
@@ -45,15 +49,12 @@ struct RenderTask: Sendable {
     /// The tasks of a command line.
     static func all(_ arguments: Arguments) throws(ToolError) -> [RenderTask] {
         if let configuration = arguments["config"] { return try all(in: configuration, arguments) }
-        guard arguments.has("to") else {
-            for name in ["check", "reload", "mode", "diff", "watch"] where arguments.has(name) {
+        if !arguments.has("to") {
+            for name in ["check", "reload", "mode", "command-timeout", "diff", "watch"] where arguments.has(name) {
                 throw .usage("--\(name) needs --to FILE or --config FILE")
             }
-            return [try RenderTask(template: arguments.operands[0], to: nil, arguments) { _ in nil }]
         }
-        return [
-            try RenderTask(template: arguments.operands[0], to: arguments["to"], arguments) { arguments[$0.rawValue] }
-        ]
+        return [try RenderTask(template: arguments.operands[0], arguments) { arguments[$0.rawValue] }]
     }
 
     /// The tasks of a configuration file.
@@ -65,13 +66,16 @@ struct RenderTask: Sendable {
         for (index, element) in elements.enumerated() {
             do throws(ToolError) {
                 let members = try members(of: element)
-                guard let template = members[.template], let destination = members[.to] else {
+                guard let template = members[.template], members[.to] != nil else {
                     throw ToolError(.failed, "\"template\" and \"to\" are required")
                 }
-                guard !tasks.contains(where: { $0.path == destination }) else {
-                    throw ToolError(.failed, "two templates of the list write \(Terminal.plain(destination))")
+                let task = try RenderTask(template: template, arguments) { members[$0] }
+                if let file = task.file, let other = tasks.firstIndex(where: { $0.file?.isSameFile(as: file) ?? false })
+                {
+                    throw ToolError(
+                        .failed, "element \(other + 1) writes the same file, \(Terminal.plain(tasks[other].path))")
                 }
-                tasks.append(try RenderTask(template: template, to: destination, arguments) { members[$0] })
+                tasks.append(task)
             } catch {
                 // The exit code for usage errors is for the command line.
                 let code = error.code == .usage ? ExitCode.failed : error.code

@@ -1,37 +1,41 @@
-import SettingsHTTP
 import SettingsModel
 
 /// A template: text with tags in `{{ }}` that stand for settings.
 struct Template: Sendable {
-    /// The path of the file for error messages.
-    let name: String
-    let nodes: [TemplateNode]
     /// The suites that the tags name, each of them once.
     let suites: [SuiteName]
+    /// The path of the file for error messages.
+    private let name: String
     private let source: [UInt8]
+    private let nodes: [TemplateNode]
 
     /// Parses a template. Throws an error with the place of the first mistake.
     init(_ source: [UInt8], name: String) throws(ToolError) {
         (self.name, self.source) = (name, source)
         do throws(TemplateError) {
-            var parser = TemplateParser(source, tags: try TemplateTag.all(in: source))
-            nodes = try parser.template()
-            suites = parser.suites
+            (nodes, suites) = try TemplateParser.parse(source)
         } catch {
-            throw ToolError(error.code, Self.message(of: error, in: source, name))
+            throw Self.error(error, in: source, name)
         }
     }
 
-    /// The error message with the place in the file.
-    func message(of error: TemplateError) -> String { Self.message(of: error, in: source, name) }
+    /// Renders the template. The result contains secrets only if `showsSecrets` is true.
+    func render(_ settings: SettingsSnapshot, showsSecrets: Bool) throws(ToolError) -> [UInt8] {
+        do throws(TemplateError) {
+            return try TemplateRenderer(settings, showsSecrets: showsSecrets).render(nodes)
+        } catch {
+            throw Self.error(error, in: source, name)
+        }
+    }
 
-    private static func message(of error: TemplateError, in source: [UInt8], _ name: String) -> String {
+    /// Makes an error with the place in the file.
+    private static func error(_ error: TemplateError, in source: [UInt8], _ name: String) -> ToolError {
         let before = source[..<min(error.offset, source.count)]
         let lineStart = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
         let line = before.count { $0 == UInt8(ascii: "\n") } + 1
         // The column counts characters of Unicode, as editors do.
         let column = String(decoding: before[lineStart...], as: UTF8.self).count + 1
-        return "cannot render \(Terminal.plain(name)):\(line):\(column): \(error.message)"
+        return ToolError(error.code, "cannot render \(Terminal.plain(name)):\(line):\(column): \(error.message)")
     }
 }
 
@@ -69,26 +73,18 @@ struct TemplateReference: Sendable {
     /// The offset in the source of the template.
     let offset: Int
     let root: Root
-    /// The steps from the value of the root to the part of it.
+    /// The names and indices that lead from the value of `root` to the part of this value that the tag names.
     let steps: [String]
 }
 
-/// A mistake in a template, or a reason why a template has no result for the present settings.
+/// A mistake in a template, or a reason why the settings do not fit the template.
 struct TemplateError: Error {
     /// The offset in the source of the template.
     let offset: Int
     let message: String
-    var code = ExitCode.failed
-    /// The setting that has no value, or that belongs to a suite that is not visible.
-    var missing: MissingSetting?
+    let code: ExitCode
 
     init(at offset: Int, _ message: String, code: ExitCode = .failed) {
         (self.offset, self.message, self.code) = (offset, message, code)
-    }
-
-    struct MissingSetting: Sendable {
-        let suite: SuiteName
-        /// Nil for all keys of the suite.
-        let key: KeyName?
     }
 }

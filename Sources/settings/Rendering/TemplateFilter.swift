@@ -10,7 +10,7 @@ enum TemplateFilter: Sendable {
     case yaml
     /// The text in upper case.
     case upper
-    /// Another value in place of a missing value.
+    /// The default for a missing value.
     case fallback(JSONValue)
 
     private static let names = ["json", "shell", "yaml", "upper", "default"]
@@ -25,7 +25,7 @@ enum TemplateFilter: Sendable {
         case "yaml": self = .yaml
         case "upper": self = .upper
         case "default": self = .fallback(try Self.argument(&scanner))
-        case "": throw TemplateError(at: offset, "a filter is missing behind |\(scanner.found)")
+        case "": throw TemplateError(at: offset, "a filter is missing after |\(scanner.found)")
         default:
             throw TemplateError(
                 at: offset,
@@ -53,7 +53,8 @@ enum TemplateFilter: Sendable {
         return value
     }
 
-    /// Applies the filter. `value` is nil if it is missing. Nil if the value has a kind that the filter does not take.
+    /// Applies the filter to a value, which is nil if it is missing. Returns `.none` if the filter does not accept the type
+    /// of the value.
     func applied(to value: JSONValue?) -> JSONValue?? {
         guard let value else {
             if case .fallback(let value) = self { return value }
@@ -63,14 +64,9 @@ enum TemplateFilter: Sendable {
         case .json: return .string(value.text())
         case .yaml: return .string(value.yaml)
         case .fallback: return value
-        case .shell, .upper: return value.scalar.map { .string(isShell ? Self.shellWord($0) : $0.uppercased()) }
+        case .upper: return value.scalar.map { .string($0.uppercased()) }
+        case .shell: return value.scalar.map { .string($0.isEmpty ? "''" : EnvironmentFile.quoted($0)) }
         }
-    }
-
-    private var isShell: Bool { if case .shell = self { true } else { false } }
-
-    private static func shellWord(_ text: String) -> String {
-        text.isEmpty ? "''" : EnvironmentFile.quoted(text)
     }
 }
 

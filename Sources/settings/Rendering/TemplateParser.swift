@@ -3,36 +3,41 @@ import SettingsModel
 
 /// A parser of templates.
 struct TemplateParser {
-    private enum Block: String, CaseIterable {
+    private enum BlockKind: String, CaseIterable {
         case `if`
         case each
     }
 
     /// A block that is not closed yet.
     private struct OpenBlock {
-        let kind: Block
+        let kind: BlockKind
         let offset: Int
-        /// True behind `{{else}}`.
+        /// The condition, or the elements of a loop.
+        let subject: TemplateReference
+        /// The variables of a loop.
+        let variables: [String]
+        /// True after `{{else}}`.
         var isInElse = false
     }
 
     private let source: [UInt8]
-    private var tags: ArraySlice<TemplateTag>
-    /// The end of the bytes that have been read.
-    private var position = 0
+    private var scanner: TemplateScanner
     /// The variables of the open loops; an inner loop comes after an outer loop.
     private var variables: [String] = []
-    private(set) var suites: [SuiteName] = []
+    private var suites: [SuiteName] = []
 
-    init(_ source: [UInt8], tags: [TemplateTag]) {
-        (self.source, self.tags) = (source, tags[...])
-    }
-
-    mutating func template() throws(TemplateError) -> [TemplateNode] {
+    /// Returns the nodes of a template, and the suites that its tags name.
+    static func parse(_ source: [UInt8]) throws(TemplateError) -> (nodes: [TemplateNode], suites: [SuiteName]) {
         if String(validating: source, as: UTF8.self) == nil {
             throw TemplateError(at: 0, "the template is not valid UTF-8")
         }
-        return try nodes(in: nil).nodes
+        var parser = TemplateParser(source)
+        return (try parser.nodes(in: nil).nodes, parser.suites)
+    }
+
+    private init(_ source: [UInt8]) {
+        self.source = source
+        scanner = TemplateScanner(source)
     }
 
     /// Reads the nodes up to the end of a block, or up to its `{{else}}`. Without a block, reads to the end of the template.
@@ -40,81 +45,94 @@ struct TemplateParser {
         in block: OpenBlock?
     ) throws(TemplateError) -> (nodes: [TemplateNode], hasElse: Bool) {
         var nodes: [TemplateNode] = []
-        while let tag = tags.popFirst() {
-            appendText(upTo: tag.removed.lowerBound, to: &nodes)
-            position = tag.removed.upperBound
-            guard !tag.isComment else { continue }
-            var scanner = TemplateScanner(source, tag.content)
+        while let text = scanner.textBeforeTag() {
             scanner.skipSpace()
             let offset = scanner.offset
-            if scanner.skip("#") {
-                nodes.append(try openedBlock(&scanner, at: offset))
+            if scanner.skip("!") {
+                scanner.skipComment()
+                try closeSilentTag(after: text, to: &nodes)
+            } else if scanner.skip("#") {
+                let inner = try blockStart(at: offset)
+                try closeSilentTag(after: text, to: &nodes)
+                nodes.append(try node(of: inner))
             } else if scanner.skip("/") {
-                try close(block, &scanner, at: offset)
+                try checkEnd(of: block, at: offset)
+                try closeSilentTag(after: text, to: &nodes)
                 return (nodes, false)
-            } else if tag.isSilent {
+            } else if scanner.skipOnlyWord("else") {
                 guard let block else { throw TemplateError(at: offset, "{{else}} is in no block") }
                 guard !block.isInElse else { throw TemplateError(at: offset, "the block has a second {{else}}") }
+                try closeSilentTag(after: text, to: &nodes)
                 return (nodes, true)
             } else {
-                let reference = try reference(&scanner)
-                nodes.append(.value(reference, try filters(&scanner)))
+                append(text, to: &nodes)
+                nodes.append(.value(try reference(), try filters()))
+                try scanner.closeTag(at: text.upperBound, orElse: "| and a filter, or }}")
             }
         }
         if let block {
             let name = block.kind.rawValue
             throw TemplateError(at: block.offset, "the block {{#\(name)}} is not closed; {{/\(name)}} is missing")
         }
-        appendText(upTo: source.count, to: &nodes)
+        append(scanner.offset..<source.count, to: &nodes)
         return (nodes, false)
     }
 
-    private mutating func appendText(upTo end: Int, to nodes: inout [TemplateNode]) {
-        if position < end { nodes.append(.text(source[position..<end])) }
+    private func append(_ text: Range<Int>, to nodes: inout [TemplateNode]) {
+        if !text.isEmpty { nodes.append(.text(source[text])) }
     }
 
-    private func close(
-        _ block: OpenBlock?, _ scanner: inout TemplateScanner, at offset: Int
+    /// Skips the end of a tag that prints nothing, and appends the text before the tag. If the tag is alone in its line,
+    /// the line does not belong to the text.
+    private mutating func closeSilentTag(
+        after text: Range<Int>, to nodes: inout [TemplateNode]
     ) throws(TemplateError) {
+        try scanner.closeTag(at: text.upperBound)
+        append(text.lowerBound..<(scanner.skipLine(ofTagAt: text.upperBound) ?? text.upperBound), to: &nodes)
+    }
+
+    private mutating func checkEnd(of block: OpenBlock?, at offset: Int) throws(TemplateError) {
         let name = scanner.word()
         guard let block else { throw TemplateError(at: offset, "{{/\(Terminal.plain(name))}} closes no block") }
         guard name == block.kind.rawValue else {
             throw TemplateError(
                 at: offset, "expected {{/\(block.kind.rawValue)}}; found {{/\(Terminal.plain(name))}}")
         }
-        try scanner.requireEnd(orElse: "}}")
     }
 
-    private mutating func openedBlock(
-        _ scanner: inout TemplateScanner, at offset: Int
-    ) throws(TemplateError) -> TemplateNode {
+    private mutating func blockStart(at offset: Int) throws(TemplateError) -> OpenBlock {
         let name = scanner.word()
-        guard let kind = Block(rawValue: name) else {
-            let names = Block.allCases.map(\.rawValue)
+        guard let kind = BlockKind(rawValue: name) else {
+            let names = BlockKind.allCases.map(\.rawValue)
             throw TemplateError(
                 at: offset,
                 "there is no block '#\(Terminal.plain(name))'\(NameSuggestion.phrase(for: name, among: names)); "
                     + "the blocks are #if and #each")
         }
-        var block = OpenBlock(kind: kind, offset: offset)
         scanner.skipSpace()
-        let subject = try reference(&scanner)
-        let names = kind == .each ? try loopVariables(&scanner) : []
-        try scanner.requireEnd(orElse: "}}")
-        variables += names
+        let subject = try reference()
+        return OpenBlock(
+            kind: kind, offset: offset, subject: subject, variables: kind == .each ? try loopVariables() : [])
+    }
+
+    /// Reads the nodes of a block, and the tag that closes the block.
+    private mutating func node(of block: OpenBlock) throws(TemplateError) -> TemplateNode {
+        variables += block.variables
         let (body, hasElse) = try nodes(in: block)
-        variables.removeLast(names.count)
-        block.isInElse = true
-        let otherwise = hasElse ? try nodes(in: block).nodes : []
-        switch kind {
-        case .if: return .condition(subject, then: body, otherwise: otherwise)
+        variables.removeLast(block.variables.count)
+        var elseBlock = block
+        elseBlock.isInElse = true
+        let otherwise = hasElse ? try nodes(in: elseBlock).nodes : []
+        switch block.kind {
+        case .if: return .condition(block.subject, then: body, otherwise: otherwise)
         case .each:
-            return .loop(TemplateLoop(elements: subject, variables: names, body: body, otherwise: otherwise))
+            return .loop(
+                TemplateLoop(elements: block.subject, variables: block.variables, body: body, otherwise: otherwise))
         }
     }
 
     /// Reads `as ELEMENT, KEY, INDEX`; the last names may be missing.
-    private func loopVariables(_ scanner: inout TemplateScanner) throws(TemplateError) -> [String] {
+    private mutating func loopVariables() throws(TemplateError) -> [String] {
         scanner.skipSpace()
         let offset = scanner.offset
         guard scanner.word() == "as" else {
@@ -136,7 +154,7 @@ struct TemplateParser {
         return names
     }
 
-    private func filters(_ scanner: inout TemplateScanner) throws(TemplateError) -> [TemplateFilter] {
+    private mutating func filters() throws(TemplateError) -> [TemplateFilter] {
         var filters: [TemplateFilter] = []
         scanner.skipSpace()
         while scanner.skip("|") {
@@ -144,12 +162,11 @@ struct TemplateParser {
             filters.append(try TemplateFilter(&scanner))
             scanner.skipSpace()
         }
-        try scanner.requireEnd(orElse: "| and a filter, or }}")
         return filters
     }
 
     /// Reads a path or a text in quotation marks.
-    private mutating func reference(_ scanner: inout TemplateScanner) throws(TemplateError) -> TemplateReference {
+    private mutating func reference() throws(TemplateError) -> TemplateReference {
         let offset = scanner.offset
         let quoted = try scanner.quotedText()
         if let quoted, scanner.next != UInt8(ascii: ".") {
@@ -160,7 +177,7 @@ struct TemplateParser {
             throw TemplateError(at: offset, "a setting is missing\(scanner.found); write SUITE.KEY")
         }
         if quoted == nil, variables.contains(name) {
-            return TemplateReference(offset: offset, root: .variable(name), steps: try steps(&scanner))
+            return TemplateReference(offset: offset, root: .variable(name), steps: try steps())
         }
         let suite: SuiteName
         do throws(NameError) {
@@ -175,7 +192,7 @@ struct TemplateParser {
         }
         if !suites.contains(suite) { suites.append(suite) }
         let keyOffset = scanner.offset + 1
-        let (text, isPrefix) = try key(&scanner)
+        let (text, isPrefix) = try key()
         if isPrefix { return TemplateReference(offset: offset, root: .settings(suite, prefix: text), steps: []) }
         let key: KeyName
         do throws(NameError) {
@@ -183,11 +200,11 @@ struct TemplateParser {
         } catch {
             throw TemplateError(at: keyOffset, "'\(Terminal.plain(text))': \(error)")
         }
-        return TemplateReference(offset: offset, root: .setting(suite, key), steps: try steps(&scanner))
+        return TemplateReference(offset: offset, root: .setting(suite, key), steps: try steps())
     }
 
-    /// Reads the parts of a key behind the suite. Returns a prefix if the last part is `*`.
-    private func key(_ scanner: inout TemplateScanner) throws(TemplateError) -> (text: String, isPrefix: Bool) {
+    /// Reads the parts of a key after the suite. Returns a prefix if the last part is `*`.
+    private mutating func key() throws(TemplateError) -> (text: String, isPrefix: Bool) {
         var parts: [String] = []
         while scanner.skip(".") {
             let isQuoted = scanner.next == UInt8(ascii: "\"")
@@ -199,7 +216,7 @@ struct TemplateParser {
     }
 
     /// Reads the steps to a part of a value: `[0]`, `[name]` or `["any name"]`, then also `.name`.
-    private func steps(_ scanner: inout TemplateScanner) throws(TemplateError) -> [String] {
+    private mutating func steps() throws(TemplateError) -> [String] {
         var steps: [String] = []
         while true {
             if scanner.skip("[") {

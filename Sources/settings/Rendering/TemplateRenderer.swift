@@ -2,20 +2,25 @@ import SettingsAPI
 import SettingsHTTP
 import SettingsModel
 
-/// Renders templates with settings. It has no effects and reads nothing else.
+/// Renders the nodes of templates with settings. It has no effects and reads nothing else.
 struct TemplateRenderer {
-    let settings: SettingsSnapshot
+    private let settings: [SuiteName: [KeyName: EffectiveSetting]]
+    /// The errors of the daemon for the suites that do not exist.
+    private let missing: [SuiteName: ToolError]
     /// True if the result may contain secrets.
-    let showsSecrets: Bool
+    private let showsSecrets: Bool
+    /// The variables of the loops around a node.
     private var variables: [String: JSONValue] = [:]
 
-    init(_ settings: SettingsSnapshot, showsSecrets: Bool) {
-        (self.settings, self.showsSecrets) = (settings, showsSecrets)
+    init(_ snapshot: SettingsSnapshot, showsSecrets: Bool) {
+        settings = snapshot.settings.mapValues { Dictionary($0.map { ($0.key, $0) }) { first, _ in first } }
+        missing = snapshot.missing.mapValues { ToolError(describing: $0) }
+        self.showsSecrets = showsSecrets
     }
 
-    func render(_ template: Template) throws(TemplateError) -> [UInt8] {
+    func render(_ nodes: [TemplateNode]) throws(TemplateError) -> [UInt8] {
         var text: [UInt8] = []
-        try render(template.nodes, to: &text)
+        try render(nodes, to: &text)
         return text
     }
 
@@ -32,16 +37,16 @@ struct TemplateRenderer {
     }
 
     private func render(_ loop: TemplateLoop, to text: inout [UInt8]) throws(TemplateError) {
-        let value = try requiredValue(of: loop.elements)
+        let offset = loop.elements.offset
         let elements: [(key: JSONValue, value: JSONValue)]
-        if let array = value.array {
-            elements = array.enumerated().map { (.integer(Int64($0)), $1) }
-        } else if let object = value.object {
-            elements = object.map { (.string($0.name), $0.value) }
-        } else {
+        switch try value(of: loop.elements) {
+        case .value(.array(let array)): elements = array.enumerated().map { (.integer(Int64($0)), $1) }
+        case .value(.object(let object)): elements = object.map { (.string($0.name), $0.value) }
+        case .value(let value):
             throw TemplateError(
-                at: loop.elements.offset,
+                at: offset,
                 "#each takes an array, an object or keys such as app.*; the value is \(value.kindPhrase)")
+        case .absent(let reason, let code): throw TemplateError(at: offset, reason, code: code)
         }
         for (index, element) in elements.enumerated() {
             var inner = self
@@ -53,106 +58,86 @@ struct TemplateRenderer {
     }
 
     private func text(of reference: TemplateReference, _ filters: [TemplateFilter]) throws(TemplateError) -> String {
+        func error(_ value: JSONValue?, _ advice: String) -> TemplateError {
+            TemplateError(at: reference.offset, "the value is \(value?.kindPhrase ?? "missing"); \(advice)")
+        }
         let lookup = try value(of: reference)
         var value = lookup.found
         for filter in filters {
-            guard let result = filter.applied(to: value) else {
-                throw unprintable(value, reference, advice: "use | json before this filter")
-            }
+            guard let result = filter.applied(to: value) else { throw error(value, "use | json before this filter") }
             value = result
         }
         guard let value else {
-            throw lookup.absence(at: reference.offset, remedy: "; set it, or use | default(\"…\")")
+            guard case .absent(let reason, let code) = lookup else { return "" }
+            throw TemplateError(at: reference.offset, reason, code: code)
         }
-        guard let text = value.scalar else { throw unprintable(value, reference, advice: "use | json") }
+        guard let text = value.scalar else { throw error(value, "use | json") }
         return text
     }
 
-    private func unprintable(
-        _ value: JSONValue?, _ reference: TemplateReference, advice: String
-    ) -> TemplateError {
-        TemplateError(at: reference.offset, "the value is \(value?.kindPhrase ?? "missing"); \(advice)")
-    }
+    // MARK: Values
 
-    private func requiredValue(of reference: TemplateReference) throws(TemplateError) -> JSONValue {
-        let lookup = try value(of: reference)
-        guard let value = lookup.found else { throw lookup.absence(at: reference.offset) }
-        return value
-    }
+    private enum Lookup {
+        case value(JSONValue)
+        case absent(reason: String, ExitCode)
 
-    /// The result of a lookup: the value, or the reason why it is missing.
-    private struct Lookup {
-        var found: JSONValue?
-        var reason = ""
-        var code = ExitCode.notSet
-        var missing: TemplateError.MissingSetting?
-
-        /// - Parameter remedy: added to the reason if the setting is missing and its name is not like another name.
-        func absence(at offset: Int, remedy: String = "") -> TemplateError {
-            let needsRemedy = missing != nil && !reason.contains("did you mean")
-            var error = TemplateError(at: offset, reason + (needsRemedy ? remedy : ""), code: code)
-            error.missing = missing
-            return error
-        }
+        var found: JSONValue? { if case .value(let value) = self { value } else { nil } }
     }
 
     private func value(of reference: TemplateReference) throws(TemplateError) -> Lookup {
-        var lookup: Lookup
-        switch reference.root {
-        case .literal(let text): lookup = Lookup(found: .string(text))
-        case .variable(let name): lookup = Lookup(found: variables[name])
-        case .setting(let suite, let key): lookup = try setting(key, in: suite, at: reference.offset)
-        case .settings(let suite, let prefix): lookup = try settings(of: suite, prefix, at: reference.offset)
-        }
-        guard let value = lookup.found, !reference.steps.isEmpty else { return lookup }
+        let root: Lookup =
+            switch reference.root {
+            case .literal(let text): .value(.string(text))
+            case .variable(let name): variables[name].map { .value($0) } ?? .absent(reason: "", .failed)
+            case .setting(let suite, let key): try setting(key, in: suite, at: reference.offset)
+            case .settings(let suite, let prefix): try object(of: suite, prefix, at: reference.offset)
+            }
+        guard let value = root.found, !reference.steps.isEmpty else { return root }
         do throws(OperationError) {
-            return Lookup(found: try value.found(at: JSONPointer(reference.steps)))
+            return .value(try value.found(at: JSONPointer(reference.steps)))
         } catch {
-            return Lookup(found: nil, reason: error.detail)
+            return .absent(reason: error.detail, .notSet)
         }
     }
 
     private func setting(_ key: KeyName, in suite: SuiteName, at offset: Int) throws(TemplateError) -> Lookup {
-        guard let contents = settings.suites[suite] else { return unknown(suite, key) }
-        try checkSecrecy(of: key, contents, at: offset)
-        if let value = contents.values[key] { return Lookup(found: value) }
-        let known = contents.values.keys.map(\.text) + contents.concealed.map(\.text)
-        let suggestion = NameSuggestion.phrase(for: key.text, amongOrdered: known.ordered { $0.precedesInBytes($1) })
-        return Lookup(
-            reason: "the setting '\(Terminal.plain(key.text))' of the suite \(suite) has no value\(suggestion)",
-            missing: .init(suite: suite, key: key))
+        guard let members = settings[suite] else { return absence(of: suite) }
+        if let setting = members[key] { return .value(try visibleValue(of: setting, at: offset)) }
+        let known = members.keys.map(\.text).ordered { $0.precedesInBytes($1) }
+        let suggestion = NameSuggestion.phrase(for: key.text, amongOrdered: known)
+        let remedy = suggestion.isEmpty ? "; set it, or use | default(\"…\")" : suggestion
+        return .absent(
+            reason:
+                "the suite \(suite) has no setting '\(Terminal.plain(key.text))' that this caller may read\(remedy)",
+            .notSet)
     }
 
-    private func settings(
-        of suite: SuiteName, _ prefix: String, at offset: Int
-    ) throws(TemplateError) -> Lookup {
-        guard let contents = settings.suites[suite] else { return unknown(suite, nil) }
+    /// The settings whose keys begin with a prefix, as an object.
+    private func object(of suite: SuiteName, _ prefix: String, at offset: Int) throws(TemplateError) -> Lookup {
+        guard let members = settings[suite] else { return absence(of: suite) }
         var object = JSONObject()
-        let keys = (Array(contents.values.keys) + contents.concealed).filter { $0.text.hasBytePrefix(prefix) }
-        for key in keys.sorted(by: { $0 < $1 }) {
-            try checkSecrecy(of: key, contents, at: offset)
+        for key in members.keys.filter({ $0.text.hasBytePrefix(prefix) }).sorted(by: { $0 < $1 }) {
+            guard let setting = members[key] else { continue }
             let name = String(decoding: key.text.utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
-            if let value = contents.values[key] { object.append(JSONObject.Member(name: name, value: value)) }
+            object.append(JSONObject.Member(name: name, value: try visibleValue(of: setting, at: offset)))
         }
-        return Lookup(found: .object(object))
+        return .value(.object(object))
     }
 
-    private func unknown(_ suite: SuiteName, _ key: KeyName?) -> Lookup {
-        Lookup(
-            reason: "the suite \(suite) does not exist", code: .unknown, missing: .init(suite: suite, key: key))
+    private func absence(of suite: SuiteName) -> Lookup {
+        let error = missing[suite] ?? ToolError(.unknown, "the suite \(suite) does not exist")
+        return .absent(reason: error.message, error.code)
     }
 
-    private func checkSecrecy(
-        of key: KeyName, _ contents: SettingsSnapshot.Suite, at offset: Int
-    ) throws(TemplateError) {
-        if contents.concealed.contains(key) {
-            let error = ToolError(concealed: key, in: contents.name)
+    private func visibleValue(of setting: EffectiveSetting, at offset: Int) throws(TemplateError) -> JSONValue {
+        guard let value = setting.value else {
+            let error = ToolError(concealed: setting.key, in: setting.suite)
             throw TemplateError(at: offset, error.message, code: error.code)
         }
-        guard showsSecrets || !contents.secrets.contains(key) else {
-            throw TemplateError(
-                at: offset, "\(contents.name) \(key) is a secret; --secrets also renders secrets")
+        guard showsSecrets || !setting.isSecret else {
+            throw TemplateError(at: offset, "\(setting.title) is a secret; --secrets also renders secrets")
         }
+        return value
     }
 }
 

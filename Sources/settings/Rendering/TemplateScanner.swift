@@ -1,24 +1,59 @@
 import SettingsModel
 
-/// A reader of the words and signs in a tag of a template.
+/// A reader of the source of a template: of its text, and of the words and signs in its tags.
 struct TemplateScanner {
     private let source: [UInt8]
-    private let end: Int
-    /// The offset in the source of the template.
-    private(set) var offset: Int
+    /// The offset of the next byte.
+    private(set) var offset = 0
 
-    init(_ source: [UInt8], _ range: Range<Int>) {
+    init(_ source: [UInt8]) {
         self.source = source
-        (offset, end) = (range.lowerBound, range.upperBound)
     }
 
-    var isAtEnd: Bool { offset == end }
-
     /// The next byte.
-    var next: UInt8? { offset < end ? source[offset] : nil }
+    var next: UInt8? { offset < source.count ? source[offset] : nil }
+
+    private var isAtTagEnd: Bool { next == nil || startsWith("}}") }
+
+    private func startsWith(_ text: String) -> Bool { source[offset...].starts(with: text.utf8) }
+
+    // MARK: Text
+
+    /// Skips the text up to the next tag, and the braces that open the tag. Returns the range of the text, or nil without
+    /// skipping if no tag follows.
+    mutating func textBeforeTag() -> Range<Int>? {
+        let start = offset
+        guard let tag = source.indices.dropFirst(start).first(where: { source[$0...].starts(with: "{{".utf8) }) else {
+            return nil
+        }
+        offset = tag + 2
+        return start..<tag
+    }
+
+    /// Skips the bytes up to the end of a comment.
+    mutating func skipComment() {
+        while !isAtTagEnd { offset += 1 }
+    }
+
+    /// If the line has only blanks and a tag that ends here, skips the rest of the line, and returns the start of the
+    /// line.
+    mutating func skipLine(ofTagAt tagStart: Int) -> Int? {
+        let lineStart = source[..<tagStart].lastIndex { !Self.isBlank($0) }.map { $0 + 1 } ?? 0
+        guard lineStart == 0 || source[lineStart - 1] == UInt8(ascii: "\n") else { return nil }
+        let rest = source[offset...].drop(while: Self.isBlank)
+        for lineEnd in ["\n", "\r\n"] where rest.starts(with: lineEnd.utf8) {
+            offset = rest.startIndex + lineEnd.utf8.count
+            return lineStart
+        }
+        guard rest.isEmpty else { return nil }
+        offset = source.count
+        return lineStart
+    }
+
+    // MARK: Tags
 
     mutating func skipSpace() {
-        while let byte = next, TemplateTag.isSpace(byte) { offset += 1 }
+        while let byte = next, Self.isSpace(byte) { offset += 1 }
     }
 
     /// Skips a sign. Returns false if another byte follows.
@@ -31,20 +66,30 @@ struct TemplateScanner {
     /// Reads the bytes up to a space or a sign of the language; empty if such a byte follows.
     mutating func word() -> String {
         let start = offset
-        while let byte = next, !TemplateTag.isSpace(byte), !".|[](),\"".utf8.contains(byte) { offset += 1 }
+        while let byte = next, !isAtTagEnd, !Self.isSpace(byte), !".|[](),\"".utf8.contains(byte) { offset += 1 }
         return String(decoding: source[start..<offset], as: UTF8.self)
+    }
+
+    /// Skips a word if the tag contains nothing else. Otherwise returns false.
+    mutating func skipOnlyWord(_ text: String) -> Bool {
+        var copy = self
+        let word = copy.word()
+        copy.skipSpace()
+        guard word == text, copy.isAtTagEnd else { return false }
+        self = copy
+        return true
     }
 
     /// Reads a text in quotation marks, which is a JSON string. Nil if no quotation mark follows.
     mutating func quotedText() throws(TemplateError) -> String? {
         let start = offset
         guard skip("\"") else { return nil }
-        while let byte = next, byte != UInt8(ascii: "\"") {
-            offset += 1
-            if byte == UInt8(ascii: "\\"), !isAtEnd { offset += 1 }
+        while !skip("\"") {
+            offset += next == UInt8(ascii: "\\") ? 2 : 1
+            guard offset < source.count else {
+                throw TemplateError(at: start, "the text is not closed; a quotation mark is missing")
+            }
         }
-        // `TemplateTag` has checked that the quotation mark is there.
-        _ = skip("\"")
         guard let text = (try? JSONValue(parsing: Array(source[start..<offset])))?.string else {
             throw TemplateError(at: start, "a text in quotation marks must be a JSON string")
         }
@@ -60,16 +105,24 @@ struct TemplateScanner {
         return word
     }
 
-    /// Throws unless the tag ends here.
-    mutating func requireEnd(orElse expected: String) throws(TemplateError) {
+    /// Skips the braces that close the tag.
+    mutating func closeTag(at start: Int, orElse expected: String = "}}") throws(TemplateError) {
         skipSpace()
-        guard isAtEnd else { throw TemplateError(at: offset, "expected \(expected)\(found)") }
+        guard next != nil else { throw TemplateError(at: start, "the tag is not closed; }} is missing") }
+        guard startsWith("}}") else { throw TemplateError(at: offset, "expected \(expected)\(found)") }
+        offset += 2
     }
 
-    /// The byte that an error message names.
+    /// The character that an error message names.
     var found: String {
-        guard !isAtEnd else { return "" }
-        let rest = String(decoding: source[offset..<end], as: UTF8.self)
+        guard !isAtTagEnd else { return "" }
+        let rest = String(decoding: source[offset...].prefix(100), as: UTF8.self)
         return "; found '\(Terminal.plain(String(rest.prefix(1))))'"
+    }
+
+    private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+
+    private static func isSpace(_ byte: UInt8) -> Bool {
+        isBlank(byte) || byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r")
     }
 }

@@ -1,118 +1,124 @@
 import Platform
 import SettingsHTTP
 
-/// Runs a program with the variables of an inbox: waits for the first variables, then supervises the program.
+/// Runs a program with the variables that a ``VariableFollower`` reads: waits for the first variables, then supervises
+/// the program.
 struct ProgramRunner {
-    let arguments: [String]
-    let reaction: ProgramSupervision.Reaction
-    let settleTime: Duration
-    let stopTimeout: Duration
-    let inbox: VariableInbox
+    private let arguments: [String]
+    private let events: FollowerEvents
+    private let signals: SignalArrivals
 
     /// The signals that the program receives if `settings` receives them.
     static let forwardedSignals = [
         ProcessSignal.hangUp, .interrupt, .quit, .terminate, .user1, .user2, .windowChange,
     ]
-    /// How long to wait for the daemon before the program is started with variables from the cache.
-    private static let patienceWithCache = Duration.seconds(2)
+    /// How long to wait for the daemon before the program starts with variables from the cache.
+    private static let timeoutWithCache = Duration.seconds(2)
 
     private var name: String { Terminal.plain(arguments[0]) }
 
+    /// Handles signals from now on: the process with the ID 1 has no default action for signals.
+    init(_ arguments: [String], events: FollowerEvents) throws(SystemError) {
+        (self.arguments, self.events) = (arguments, events)
+        signals = try SignalArrivals(of: Self.forwardedSignals + [.childEnd])
+    }
+
+    enum FirstVariables {
+        case variables(ProgramVariables)
+        /// A signal that ends programs arrived before the variables.
+        case signal(ProcessSignal)
+    }
+
     /// Waits for the first variables. If the daemon does not answer, returns the variables from the cache.
-    func firstVariables(orCached cached: ProgramVariables?, timeout: Duration) throws(ToolError) -> ProgramVariables {
-        let patience = cached == nil ? timeout : min(timeout, Self.patienceWithCache)
-        let deadline = ContinuousClock.now + patience
-        var isWarned = false
+    func firstVariables(
+        orCached cached: ProgramVariables?, timeout: Duration
+    ) throws(ToolError) -> FirstVariables {
+        let timeout = cached == nil ? timeout : min(timeout, Self.timeoutWithCache)
+        let deadline = ContinuousClock.now + timeout
+        var isOutageReported = false
         while true {
-            let hasNews = PollSet.wait(for: .readable, on: inbox.descriptor, until: deadline)
-            let news = inbox.take()
-            if let variables = news.variables { return variables }
-            if let failure = news.failure { throw failure }
-            let isLate = !hasNews && ContinuousClock.now >= deadline
-            if let cached, isLate || news.outage != nil {
-                let cause = news.outage?.message ?? "the daemon did not answer within \(patience)"
+            waitForEvents(until: deadline)
+            let isLate = ContinuousClock.now >= deadline
+            _ = ForegroundProgram.reapChildren(awaiting: nil)
+            while let arrival = signals.next() {
+                if arrival.endsPrograms { return .signal(arrival.signal) }
+            }
+            var outage: String?
+            for event in events.removeAll() {
+                switch event {
+                case .variables(let variables): return .variables(variables)
+                case .failure(let error): throw error
+                case .outage(let error): outage = error.message
+                }
+            }
+            if let cached, isLate || outage != nil {
+                let cause = outage ?? "the daemon did not answer within \(timeout)"
                 Terminal.warn("\(cause); starting \(name) with the values of the cache")
-                return cached
+                return .variables(cached)
             }
             guard !isLate else { throw ToolError(.late, "timed out after \(timeout) waiting for the daemon") }
-            if let outage = news.outage, !isWarned {
-                Terminal.warn("\(outage.message); trying until the daemon answers")
-                isWarned = true
-            }
+            if let outage, !isOutageReported { Terminal.warn("\(outage); trying until the daemon answers") }
+            isOutageReported = isOutageReported || outage != nil
         }
     }
 
     /// Runs the program until it ends, with restarts. Returns the exit code for `settings`.
     ///
     /// The calling thread must live as long as this process.
-    func run(with variables: ProgramVariables) throws(SystemError) -> Int32 {
-        let signals = try SignalArrivals(of: Self.forwardedSignals + [.childEnd])
-        var supervision = ProgramSupervision(
-            of: name, with: variables, reaction: reaction, settleTime: settleTime, stopTimeout: stopTimeout, at: .now)
+    func run(_ initial: ProgramSupervision) -> Int32 {
+        var supervision = initial
         var program: ForegroundProgram?
-        do throws(SystemError) {
-            program = try start(with: variables)
-        } catch {
-            return Self.exitCode(ofFailedStart: error)
-        }
         var lastFailure = ""
+        var actions = [ProgramSupervision.Action.start]
         while true {
-            wait(for: signals, until: supervision.deadline)
-            var actions: [ProgramSupervision.Action] = []
-            while let arrival = signals.next() {
-                guard arrival.signal != .childEnd else { continue }
-                let isDelivered = arrival.isFromKernel && program?.receivesFromTerminal(arrival.signal) ?? false
-                actions += supervision.receive(arrival, isDelivered: isDelivered, at: .now)
-            }
-            if let code = program?.takeExitCode() {
-                program = nil
-                actions += supervision.programEnded(code: code, at: .now)
-            }
-            let news = inbox.take()
-            if let variables = news.variables {
-                supervision.update(variables, at: .now)
-                lastFailure = ""
-            }
-            if let outage = news.outage { Terminal.warn("\(outage.message); trying until the daemon answers") }
-            if let failure = news.failure, failure.message != lastFailure {
-                Terminal.warn("\(name) keeps its environment: \(failure.message)")
-                lastFailure = failure.message
-            }
-            actions += supervision.advance(to: .now)
             while !actions.isEmpty {
                 switch actions.removeFirst() {
                 case .start:
                     do throws(SystemError) {
-                        program = try start(with: supervision.variables)
+                        let variables = supervision.variables.mapValues(\.string)
+                        program = try ForegroundProgram(arguments, variables: variables)
                     } catch {
-                        actions += supervision.programEnded(code: Self.exitCode(ofFailedStart: error), at: .now)
+                        Terminal.warn("cannot start \(name): \(error.reason)")
+                        // The exit codes of shells for a program that does not exist, or that cannot be started.
+                        let code: Int32 = error.code == SystemErrorCode.fileMissing ? 127 : 126
+                        actions += supervision.programEnded(code: code, at: .now)
                     }
                 case .send(let signal): if let program { _ = signal.send(to: program.process) }
                 case .report(let text): Terminal.warn(text)
                 case .end(let code): return code
                 }
             }
+            waitForEvents(until: supervision.deadline)
+            while let arrival = signals.next() {
+                guard arrival.signal != .childEnd else { continue }
+                let isDelivered = arrival.isFromKernel && program?.receivesFromTerminal(arrival.signal) ?? false
+                actions += supervision.receive(arrival, isDelivered: isDelivered, at: .now)
+            }
+            if let code = ForegroundProgram.reapChildren(awaiting: program) {
+                program = nil
+                actions += supervision.programEnded(code: code, at: .now)
+            }
+            for event in events.removeAll() {
+                switch event {
+                case .variables(let variables):
+                    supervision.update(variables, at: .now)
+                    lastFailure = ""
+                case .outage(let error): Terminal.warn("\(error.message); trying until the daemon answers")
+                case .failure(let error):
+                    if error.message != lastFailure {
+                        Terminal.warn("\(name) keeps its environment: \(error.message)")
+                    }
+                    lastFailure = error.message
+                }
+            }
+            actions += supervision.advance(to: .now)
         }
     }
 
-    private func wait(for signals: SignalArrivals, until deadline: ContinuousClock.Instant?) {
+    private func waitForEvents(until deadline: ContinuousClock.Instant?) {
         var descriptors = PollSet()
         descriptors.add(signals.descriptor, .readable)
-        descriptors.add(inbox.descriptor, .readable)
+        descriptors.add(events.descriptor, .readable)
         _ = descriptors.wait(until: deadline)
-    }
-
-    private func start(with variables: ProgramVariables) throws(SystemError) -> ForegroundProgram {
-        do throws(SystemError) {
-            return try ForegroundProgram(arguments, variables: variables.mapValues(\.string))
-        } catch {
-            Terminal.warn("cannot start \(name): \(error.reason)")
-            throw error
-        }
-    }
-
-    /// The exit code of shells for a program that does not exist, or that cannot be started.
-    private static func exitCode(ofFailedStart error: SystemError) -> Int32 {
-        error.code == SystemErrorCode.fileMissing ? 127 : 126
     }
 }

@@ -3,7 +3,7 @@ import Platform
 /// Decides when `settings run` starts, signals and ends its program. A state machine without effects: the caller
 /// performs the returned actions, and calls ``advance(to:)`` at ``deadline``.
 struct ProgramSupervision {
-    /// The reaction to a change of the variables.
+    /// The reaction of `settings run` to a change of the variables.
     enum Reaction: Equatable, Sendable {
         case ignore
         case restart
@@ -43,17 +43,19 @@ struct ProgramSupervision {
     let settleTime: Duration
     /// The time between SIGTERM and SIGKILL.
     let stopTimeout: Duration
-    /// The variables of the program or, after a signal because of a change, the variables at the time of the signal.
+    /// The variables with which the program was started. If a change made `settings run` send a signal since then, the
+    /// variables at the time of the signal.
     private(set) var variables: ProgramVariables
     private var newest: ProgramVariables
     private var phase: Phase
     /// The time at which the newest variables take effect; nil if no change waits to take effect.
     private var changeTime: Instant?
     private var failureCount = 0
-    /// True if the program has received a signal that usually ends programs, so that its end is not a failure.
-    private var isAskedToEnd = false
+    /// The program has received SIGINT, SIGQUIT or the SIGHUP of its terminal, and may be ending until this time. The
+    /// program may also ignore the signal, so a change takes effect after this time. Nil without such a signal.
+    private var endOfShutdown: Instant?
 
-    /// Makes the state of a program that has just been started.
+    /// Makes the state of a program that the caller starts now.
     init(
         of program: String, with variables: ProgramVariables, reaction: Reaction, settleTime: Duration,
         stopTimeout: Duration, at now: Instant
@@ -79,10 +81,11 @@ struct ProgramSupervision {
         newest = variables
         // The start after a stop uses the newest variables.
         if case .stopping = phase { return }
-        changeTime = newest == self.variables || reaction == .ignore ? nil : changeTime ?? now + settleTime
+        let isChanged = newest != self.variables && reaction != .ignore
+        changeTime = isChanged ? changeTime ?? max(now + settleTime, endOfShutdown ?? now) : nil
     }
 
-    /// Performs what is due.
+    /// Returns the actions whose time has come.
     mutating func advance(to now: Instant) -> [Action] {
         if let changeTime, changeTime <= now { return applyChange(at: now) }
         switch phase {
@@ -121,16 +124,18 @@ struct ProgramSupervision {
     }
 
     private mutating func start(at now: Instant) -> [Action] {
-        (variables, changeTime, isAskedToEnd) = (newest, nil, false)
+        (variables, changeTime, endOfShutdown) = (newest, nil, nil)
         phase = .running(since: now, isRestart: true)
         return [.start]
     }
 
-    /// Records the end of the program, or a start that failed.
+    /// Records the end of the program, or a failed start with the exit code for `settings run`.
     mutating func programEnded(code: Int32, at now: Instant) -> [Action] {
         switch phase {
         case .running(let start, let isRestart):
-            guard isRestart, code != 0, !isAskedToEnd, now - start < Self.probation else { return [.end(code: code)] }
+            guard isRestart, code != 0, endOfShutdown == nil, now - start < Self.probation else {
+                return [.end(code: code)]
+            }
             let pause = min(Self.shortestPause * (1 << min(failureCount, 10)), Self.longestPause)
             failureCount += 1
             phase = .pausing(until: now + pause)
@@ -145,16 +150,26 @@ struct ProgramSupervision {
     /// - Parameter isDelivered: true if the program has received the signal, too.
     mutating func receive(_ arrival: SignalArrivals.Arrival, isDelivered: Bool, at now: Instant) -> [Action] {
         let signal = arrival.signal
-        // A process sends SIGHUP in order to reload a program. The kernel sends SIGHUP if the terminal disappears.
-        let isEnd = [.interrupt, .quit, .terminate].contains(signal) || signal == .hangUp && arrival.isFromKernel
         switch phase {
-        case .running:
-            isAskedToEnd = isAskedToEnd || isEnd
-            if signal == .terminate { phase = .stopping(isFinal: true, killTime: now + stopTimeout) }
-        case .stopping(_, let killTime):
-            if isEnd { phase = .stopping(isFinal: true, killTime: killTime) }
-        case .pausing: return isEnd ? [.end(code: signal.exitCode)] : []
+        case .running where signal == .terminate:
+            phase = .stopping(isFinal: true, killTime: now + stopTimeout)
+        case .running where arrival.endsPrograms:
+            let end = now + stopTimeout
+            endOfShutdown = end
+            changeTime = changeTime.map { max($0, end) }
+        case .stopping(_, let killTime) where arrival.endsPrograms:
+            phase = .stopping(isFinal: true, killTime: killTime)
+        case .running, .stopping: break
+        case .pausing: return arrival.endsPrograms ? [.end(code: signal.exitCode)] : []
         }
         return isDelivered ? [] : [.send(signal)]
+    }
+}
+
+extension SignalArrivals.Arrival {
+    /// True if the signal asks a program to end. A process sends SIGHUP to make a program reload its configuration; the
+    /// kernel sends SIGHUP when the terminal disappears.
+    var endsPrograms: Bool {
+        [.interrupt, .quit, .terminate].contains(signal) || signal == .hangUp && isFromKernel
     }
 }

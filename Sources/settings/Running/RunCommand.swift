@@ -11,10 +11,11 @@ enum RunCommand {
             becomes LAUNCH_COUNT. A text has no quotes; an array or an object is JSON. The program inherits all other variables,
             the terminal, and the signals that 'settings' receives. The exit code is that of the program, 128 plus the number of
             the signal that ended it, 127 if the program does not exist, or 126 if it cannot be started.
-            A change counts if it changes a variable. With --on-change, ACTION is ignore (the default), restart, exit, which ends
-            the program, or signal:NAME with HUP, INT, QUIT, TERM, USR1, USR2 or WINCH. If a program fails within 10 seconds after
-            a restart, it is started again after 1 second, then 2 seconds, up to a minute, or after the next change.
-            With --cache, the command keeps the values in FILE, and starts with them if the daemon does not answer.
+            A change of settings has an effect only if it changes a variable. With --on-change, ACTION is ignore (the default),
+            restart, exit, which ends the program, or signal:NAME with HUP, INT, QUIT, TERM, USR1, USR2 or WINCH. If a program
+            fails within 10 seconds after a restart, it is started again after 1 second, then 2 seconds, up to a minute, or after
+            the next change.
+            With --cache, the command keeps the variables in FILE, and starts the program with them if the daemon does not answer.
             """,
         options: [
             Command.Option("prefix", "PREFIX", "only keys that begin with PREFIX, which is not a part of the variable"),
@@ -25,7 +26,7 @@ enum RunCommand {
             Command.Option("on-change", "ACTION", "what a change causes: ignore, restart, exit or signal:NAME"),
             Command.Option("settle", "TIME", "collect changes for this time after a change (200ms)"),
             Command.Option("stop-timeout", "TIME", "kill the program this long after SIGTERM (10s)"),
-            Command.Option("cache", "FILE", "keep the values in FILE, for a start without the daemon"),
+            Command.Option("cache", "FILE", "keep the variables in FILE, for a start without the daemon"),
             Command.Option("timeout", "TIME", "end if the daemon does not answer for this time at the start (30s)"),
         ],
         examples: [
@@ -34,20 +35,28 @@ enum RunCommand {
         ]
     ) { arguments in
         let (suites, client) = (try SuiteName.named(arguments.operands), try arguments.client())
-        let (mapping, cache) = (try arguments.variableMapping(), arguments["cache"].map { SettingsCache(path: $0) })
+        let (mapping, reaction) = (try arguments.variableMapping(), try arguments.reaction())
+        let cache = arguments["cache"].map { VariableCache(path: $0, suites: suites, mapping: mapping) }
         let timeout = try arguments.duration("timeout") ?? .seconds(30)
-        let runner = ProgramRunner(
-            arguments: arguments.program, reaction: try arguments.reaction(),
-            settleTime: try arguments.duration("settle") ?? .milliseconds(200),
-            stopTimeout: try arguments.duration("stop-timeout") ?? .seconds(10), inbox: try VariableInbox())
+        let settleTime = try arguments.duration("settle") ?? .milliseconds(200)
+        let stopTimeout = try arguments.duration("stop-timeout") ?? .seconds(10)
+        let cached = cache?.load()
+        let events = try FollowerEvents()
+        let runner = try ProgramRunner(arguments.program, events: events)
         let follower = VariableFollower(
-            client: client, suites: suites, mapping: mapping, cache: cache, inbox: runner.inbox,
-            isEndedByFirstState: runner.reaction == .ignore && cache == nil)
-        let cached = cache?.variables(of: suites, mapping)
+            client: client, suites: suites, mapping: mapping, cache: cache, events: events,
+            isEndedByFirstState: reaction == .ignore && cache == nil)
         let task = Task { await follower.follow() }
         defer { task.cancel() }
         let code = try await onOwnThread {
-            try runner.run(with: try runner.firstVariables(orCached: cached, timeout: timeout))
+            switch try runner.firstVariables(orCached: cached, timeout: timeout) {
+            case .signal(let signal): return signal.exitCode
+            case .variables(let variables):
+                return runner.run(
+                    ProgramSupervision(
+                        of: Terminal.plain(arguments.program[0]), with: variables, reaction: reaction,
+                        settleTime: settleTime, stopTimeout: stopTimeout, at: .now))
+            }
         }
         // The task may be writing the cache.
         task.cancel()
@@ -65,19 +74,6 @@ enum RunCommand {
             } catch {
                 continuation.resume(throwing: error)
             }
-        }
-    }
-}
-
-extension SettingsCache {
-    /// Returns the variables of the last known settings; nil, with a warning, if the file has no usable settings.
-    fileprivate func variables(of suites: [SuiteName], _ mapping: VariableMapping) -> ProgramVariables? {
-        do throws(ToolError) {
-            guard let settings = try load(suites, mapping) else { return nil }
-            return try mapping.variables(of: settings)
-        } catch {
-            Terminal.warn("cannot use the cache \(path): \(error.message)")
-            return nil
         }
     }
 }

@@ -1,91 +1,59 @@
-import SettingsAPI
 import SettingsHTTP
 import SettingsModel
 
-/// Follows suites, and posts the variables of each state to an inbox.
+/// Follows suites, and reports the variables of each state.
 struct VariableFollower {
     let client: DaemonClient
     let suites: [SuiteName]
     let mapping: VariableMapping
-    let cache: SettingsCache?
-    let inbox: VariableInbox
+    let cache: VariableCache?
+    let events: FollowerEvents
     /// True to stop after the first state.
     let isEndedByFirstState: Bool
 
     /// The pause after an error that a retry does not fix, such as a missing right.
-    private static let longPause = Duration.seconds(30)
+    private static let pauseAfterFailure = Duration.seconds(30)
 
     /// Runs until the task is cancelled.
     func follow() async {
-        var cursor: Cursor?
+        // Until the first state, a suite that does not exist is an error. Later, a suite may be dropped.
+        var isStart = true
         while !Task.isCancelled {
             do {
-                let keyPrefixes = mapping.keyPrefix.isEmpty ? [] : [mapping.keyPrefix]
-                var observations = client.changes(
-                    of: suites, since: cursor.map { .cursor($0) }, prefixes: keyPrefixes, latest: true)
+                let prefixes = mapping.keyPrefix.isEmpty ? [] : [mapping.keyPrefix]
+                var observations = client.changes(of: suites, prefixes: prefixes, latest: true)
                 observations.onOutage = { reportOutage($0) }
-                for try await observation in observations {
-                    let settings = try await settings(at: observation.cursor.revision, isStart: cursor == nil)
-                    cursor = observation.cursor
-                    apply(settings)
+                for try await _ in observations {
+                    let snapshot = try await SettingsSnapshot.read(
+                        suites, prefix: mapping.keyPrefix, from: client, onOutage: reportOutage)
+                    if isStart, let error = suites.lazy.compactMap({ snapshot.missing[$0] }).first { throw error }
+                    isStart = false
+                    report(suites.flatMap { snapshot.settings[$0] ?? [] })
                     if isEndedByFirstState { return }
                 }
             } catch {
-                inbox.post { $0.failure = ToolError(describing: error) }
-                try? await Task.sleep(for: Self.longPause)
+                events.append(.failure(ToolError(describing: error)))
+                try? await Task.sleep(for: Self.pauseAfterFailure)
             }
         }
     }
 
-    private func apply(_ settings: [EffectiveSetting]) {
+    private func report(_ settings: [EffectiveSetting]) {
         do throws(ToolError) {
             let variables = try mapping.variables(of: settings)
-            storeInCache(settings)
-            inbox.post { ($0.variables, $0.failure) = (variables, nil) }
+            do throws(ToolError) {
+                // Before the program starts, because a short program would end before the file is complete.
+                try cache?.store(variables)
+            } catch {
+                Terminal.warn("cannot keep the values in the cache: \(error.message)")
+            }
+            events.append(.variables(variables))
         } catch {
-            inbox.post { ($0.variables, $0.failure) = (nil, error) }
-        }
-    }
-
-    /// Runs before the program gets the settings, because a short program would end before the file is complete.
-    private func storeInCache(_ settings: [EffectiveSetting]) {
-        do throws(ToolError) {
-            try cache?.store(settings, of: suites, mapping)
-        } catch {
-            Terminal.warn(error.message)
+            events.append(.failure(error))
         }
     }
 
     private func reportOutage(_ error: SettingsError) {
-        inbox.post { $0.outage = ToolError(describing: error) }
-    }
-
-    /// Reads all suites at one revision, or the newest state of a suite of which the daemon no longer has this revision.
-    /// Tries again while the daemon does not answer.
-    ///
-    /// - Parameter isStart: true if a suite that does not exist is an error. Later, a suite may be dropped.
-    private func settings(at revision: Revision, isStart: Bool) async throws -> [EffectiveSetting] {
-        var settings: [EffectiveSetting] = []
-        for suite in suites {
-            do {
-                settings += try await self.settings(of: suite, at: revision)
-            } catch let error as SettingsError where error.code == .unknownSuite && !isStart {}
-        }
-        return settings
-    }
-
-    private func settings(of suite: SuiteName, at revision: Revision) async throws -> [EffectiveSetting] {
-        var (backOff, generator, isReported) = (BackOff(), SystemRandomNumberGenerator(), false)
-        while true {
-            do throws(SettingsError) {
-                return try await client.effectiveSettings(of: suite, prefix: mapping.keyPrefix, at: revision)
-            } catch {
-                guard error.isTransient else { throw error }
-                if !isReported { reportOutage(error) }
-                isReported = true
-                let requested = BackOff.requestedPause(milliseconds: error.problem?.retryAfterMs)
-                try await Task.sleep(for: backOff.next(notBefore: requested, using: &generator))
-            }
-        }
+        events.append(.outage(ToolError(describing: error)))
     }
 }

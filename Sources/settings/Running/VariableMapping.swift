@@ -6,12 +6,12 @@ typealias ProgramVariables = [String: UTF8Text]
 
 /// The rules that make environment variables of settings.
 ///
-/// The name of a variable is the key in capitals. An underscore replaces each other ASCII character than a letter or a
-/// digit, and separates the words of a key such as `launchCount`.
+/// The name of a variable is the key in capitals. An underscore replaces each ASCII character that is neither a letter nor
+/// a digit, and separates the words of a key such as `launchCount`.
 struct VariableMapping {
     /// The mapping uses only keys that begin with this text, which is not a part of the name of the variable.
     var keyPrefix = ""
-    /// The beginning of the names of all variables, except those in ``names``.
+    /// The beginning of the names of all variables, except the names in ``names``.
     var namePrefix = ""
     /// The chosen names of variables by key.
     var names: [KeyName: String] = [:]
@@ -27,9 +27,14 @@ struct VariableMapping {
     func variables(of settings: [EffectiveSetting]) throws(ToolError) -> ProgramVariables {
         var variables: ProgramVariables = [:]
         var owners: [String: EffectiveSetting] = [:]
-        var problems: [String] = []
+        var (problems, code) = ([String](), ExitCode.failed)
         for setting in settings where selects(setting) {
-            guard let value = setting.value else { throw ToolError(concealed: setting.key, in: setting.suite) }
+            guard let value = setting.value else {
+                let error = ToolError(concealed: setting.key, in: setting.suite)
+                problems.append(error.message)
+                code = error.code
+                continue
+            }
             let (name, text) = (name(of: setting.key), value.bare)
             if let other = owners.updateValue(setting, forKey: name) {
                 problems.append("\(other.title) and \(setting.title) both become \(Terminal.plain(name))")
@@ -47,7 +52,7 @@ struct VariableMapping {
         }
         guard !problems.isEmpty else { return variables }
         throw ToolError(
-            .failed,
+            code,
             "cannot make variables of the settings: \(problems.joined(separator: "; ")); choose other names with --map, "
                 + "or fewer settings with --only")
     }

@@ -14,24 +14,67 @@ struct EffectiveSetting: Equatable, Sendable {
     var title: String { "\(suite) \(Terminal.plain(key.text))" }
 }
 
-extension DaemonClient {
-    /// Reads the settings of a suite whose keys begin with a prefix, ordered by key. If this fails for another reason
-    /// than an outage, for example because the daemon no longer has the revision, reads the newest state.
-    func effectiveSettings(
-        of suite: SuiteName, prefix: String = "", at revision: Revision
-    ) async throws(SettingsError) -> [EffectiveSetting] {
-        var moment: Moment? = .revision(revision)
+/// The effective settings of suites at one revision.
+struct SettingsSnapshot: Sendable {
+    /// The settings of the suites that exist, ordered by key.
+    private(set) var settings: [SuiteName: [EffectiveSetting]] = [:]
+    /// The errors of the daemon for the suites that do not exist.
+    private(set) var missing: [SuiteName: SettingsError] = [:]
+
+    /// Reads the newest settings whose keys begin with a prefix. Tries again while the daemon does not answer.
+    ///
+    /// - Parameters:
+    ///   - deadline: the time after which no attempt begins; nil for no limit. The first attempt begins in any case.
+    ///   - onOutage: called after the first attempt without an answer.
+    static func read(
+        _ suites: [SuiteName], prefix: String = "", from client: DaemonClient,
+        until deadline: ContinuousClock.Instant? = nil, onOutage: (SettingsError) -> Void = { _ in }
+    ) async throws -> SettingsSnapshot {
+        var (backOff, generator, isReported) = (BackOff(), SystemRandomNumberGenerator(), false)
         while true {
+            let remaining = deadline.map { max(.seconds(1), min($0 - .now, .seconds(10))) } ?? .seconds(10)
             do throws(SettingsError) {
-                // Observations do not mark all secrets, so this reads the keys with their properties.
-                let keys = try await send(.allKeys(of: suite, prefix: prefix, at: moment))
-                return keys.map(\.setting).filter { $0.value != nil || $0.isConcealed && $0.source.isStored }.map {
-                    EffectiveSetting(suite: suite, key: $0.key, value: $0.value, isSecret: $0.isSecret)
-                }
+                return try await SettingsSnapshot(of: suites, prefix, from: client.withTimeout(remaining))
             } catch {
-                guard moment != nil, !error.isTransient else { throw error }
-                moment = nil
+                guard error.isTransient else { throw error }
+                if !isReported { onOutage(error) }
+                isReported = true
+                let requested = BackOff.requestedPause(milliseconds: error.problem?.retryAfterMs)
+                let pause = backOff.next(notBefore: requested, using: &generator)
+                if let deadline, .now + pause > deadline { throw error }
+                try await Task.sleep(for: pause)
             }
+        }
+    }
+
+    private init(of suites: [SuiteName], _ prefix: String, from client: DaemonClient) async throws(SettingsError) {
+        guard !suites.isEmpty else { return }
+        // The list of suites is read for its revision.
+        let revision = try await client.send(.suites(limit: 1)).cursor.revision
+        for suite in suites {
+            do throws(SettingsError) {
+                settings[suite] = try await Self.settings(of: suite, prefix, .revision(revision), from: client)
+            } catch {
+                guard error.code == .unknownSuite else { throw error }
+                missing[suite] = error
+            }
+        }
+    }
+
+    /// Reads the settings of a suite at a moment. If the daemon refuses, for example because it no longer has that state,
+    /// reads the newest settings.
+    private static func settings(
+        of suite: SuiteName, _ prefix: String, _ moment: Moment?, from client: DaemonClient
+    ) async throws(SettingsError) -> [EffectiveSetting] {
+        do throws(SettingsError) {
+            // Observations do not mark all secrets, so this reads the keys with their properties.
+            let keys = try await client.send(.allKeys(of: suite, prefix: prefix, at: moment))
+            return keys.map(\.setting).filter { $0.value != nil || $0.isConcealed && $0.source.isStored }.map {
+                EffectiveSetting(suite: suite, key: $0.key, value: $0.value, isSecret: $0.isSecret)
+            }
+        } catch {
+            guard moment != nil, !error.isTransient else { throw error }
+            return try await settings(of: suite, prefix, nil, from: client)
         }
     }
 }

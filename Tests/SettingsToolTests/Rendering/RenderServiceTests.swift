@@ -43,6 +43,35 @@ struct RenderServiceTests {
     }
 
     @Test
+    func `render --watch follows changes after the daemon was killed and started again`() throws {
+        let render = try start("")
+        try awaitContent("light 0")
+        try shell.runSettings("set", "app", "theme=dark")
+        try awaitContent("dark 0")
+        for count in 1...3 {
+            try shell.restartAfterKill()
+            try shell.runSettings("set", "app", "launchCount=\(count)")
+            try awaitContent("dark \(count)")
+        }
+        render.signal(SIGTERM)
+        let lines = try render.end().errors.split(separator: "\n")
+        #expect(lines.allSatisfy { $0 == "wrote out" || $0.hasSuffix("; trying until the daemon answers") }, "\(lines)")
+    }
+
+    @Test
+    func `A reload that hangs is stopped, and the next change is rendered`() throws {
+        let render = try start("--command-timeout 300ms --reload 'grep -v 13 out || exec sleep 600'")
+        try awaitContent("light 0")
+        try shell.runSettings("set", "app", "launchCount=13")
+        let message = try render.line(containing: "cannot replace out: the reload")
+        #expect(message.hasSuffix("did not end within 0.3 seconds and was stopped; the old file is back in place"))
+        try shell.runSettings("set", "app", "launchCount=14")
+        try awaitContent("light 14")
+        render.signal(SIGTERM)
+        _ = try render.end()
+    }
+
+    @Test
     func `render --watch waits for a daemon that is not there yet`() throws {
         try shell.stop()
         let render = try start("")
@@ -119,7 +148,8 @@ struct RenderServiceTests {
         _ = try render.line(containing: "cannot render t:1:4: there is no suite later")
         #expect(shell.text("out") == "")
         try shell.runSettings("set", "later", "nane=a")
-        _ = try render.line(containing: "the setting 'name' of the suite later has no value; did you mean nane?")
+        _ = try render.line(
+            containing: "the suite later has no setting 'name' that this caller may read; did you mean nane?")
         try shell.runSettings("set", "later", "name=b")
         try awaitContent("b")
         try shell.runSettings("unset", "later", "--drop")

@@ -213,6 +213,18 @@ struct RenderedFileTests {
             theme dark
             theme dark
             out
+            $ sh -c 'settings render t --to new --reload "kill -9 \\$PPID"' 2>/dev/null
+            => 137
+            $ cat new; ls -A | grep new
+            theme dark
+            .new.settings-first
+            new
+            $ settings render t --to new --reload 'cat new >>reloads'; cat new reloads; ls -A | grep new
+            wrote new
+            theme dark
+            theme dark
+            theme dark
+            new
             """)
     }
 
@@ -270,7 +282,7 @@ struct RenderedFileTests {
             ! settings: cannot use element 1 of standard input: unknown member 'chek'; did you mean check?; the members are template, to, check, reload, mode
             => 1
             $ echo '[{"template":"t","to":"a"},{"template":"t","to":"a"}]' | settings render --config -
-            ! settings: cannot use element 2 of standard input: two templates of the list write a
+            ! settings: cannot use element 2 of standard input: element 1 writes the same file, a
             => 1
             $ echo '[{"template":"t"}]' | settings render --config -
             ! settings: cannot use element 1 of standard input: "template" and "to" are required
@@ -285,6 +297,50 @@ struct RenderedFileTests {
             ! settings: cannot use element 1 of standard input: cannot read nothing: No such file or directory
             => 1
             """#)
+    }
+
+    @Test(arguments: [
+        ("a", "./a"), ("real/x", "real/../linked/x"), ("real/x", "symbolic"), ("linked/y", "dangling"),
+        ("$HOME/real/y", "real/y"), ("new/../a", "a"),
+    ])
+    func `Two paths to the same file in one list are an error`(_ first: String, _ second: String) throws {
+        #expect(
+            try shell.run(
+                "mkdir real new; ln -s real linked; ln -s real/x symbolic; ln -s linked/y dangling; echo >real/x"
+            ).code == 0)
+        let list = #"[{"template":"t","to":"\#(first)"},{"template":"t","to":"\#(second)"}]"#
+            .replacing("$HOME", with: shell.directory.path)
+        let end = try shell.run("echo '\(list)' | settings render --config -")
+        #expect(end.code == 1 && end.errors.contains(": element 1 writes the same file, "), "\(end)")
+    }
+
+    @Test
+    func `A check that does not end is stopped after --command-timeout`() throws {
+        try shell.runTranscript(
+            """
+            $ echo old >out; settings render t --to out --command-timeout 200ms --check 'cat {}; sleep 600'
+            ! settings: cannot replace out: the check 'cat {}; sleep 600' did not end within 0.2 seconds and was stopped; the old file stays
+            !   theme dark
+            => 1
+            $ cat out; ls -A | grep out
+            old
+            out
+            $ settings render t --command-timeout 1s
+            ! settings: --command-timeout needs --to FILE or --config FILE
+            => 64
+            """)
+    }
+
+    @Test
+    func `At a terminal, a check can ask a question, and is stopped after --command-timeout`() throws {
+        let render = "cd $HOME; exec settings render t --to out --check"
+        let (output, code) = try shell.atTerminal(
+            "\(render) ': {}; echo which >/dev/tty; read x </dev/tty; [ \"$x\" = abc ]'", [("which", "abc\\n")])
+        #expect(code == 0 && output.hasSuffix("wrote out\n") && shell.text("out") == "theme dark\n", "\(output)")
+        try shell.runSettings("set", "app", "theme=light")
+        let stopped = try shell.atTerminal("\(render) ': {}; exec sleep 600' --command-timeout 200ms")
+        #expect(stopped.code == 1 && stopped.output.contains(" did not end within 0.2 seconds "), "\(stopped)")
+        #expect(shell.text("out") == "theme dark\n")
     }
 
     @Test

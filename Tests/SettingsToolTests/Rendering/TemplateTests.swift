@@ -53,7 +53,7 @@ struct TemplateTests {
         // Lines.
         ("a\n{{! b }}\nc\n", "a\nc\n"), ("a {{! b }} c", "a  c"), ("a\n  {{! b\n }} d }} \r\nc", "a\n   d }} \r\nc"),
         ("a\n\t{{#if app.theme}}  \n  b\n{{else}}\nc\n{{/if}}\r\nd", "a\n  b\nd"),
-        ("{{#each app.map as v}}\n{{#if v}}{{! c }}\n- {{ v }}\n{{/if}} {{/each}}\n", "- 1\n - two\n "),
+        ("{{#each app.map as v}}\n{{#if v}}{{! c }}\n- {{ v }}\n{{/if}} {{/each}}\n", "\n- 1\n \n- two\n \n"),
         ("{{#if app.theme}}\na\n{{/if}}", "a\n"), ("{{ app.theme }}\n\n{{ app.theme }}\n", "dark\n\ndark\n"),
     ]
 
@@ -90,7 +90,7 @@ struct TemplateTests {
         ("{{ app.a[0 }}", "1:11: ] is missing; found ' '"),
         ("{{ app.*.a }}", "1:9: expected | and a filter, or }}; found '.'"),
         ("{{ app.theme upper }}", "1:14: expected | and a filter, or }}; found 'u'"),
-        ("{{ app.theme | }}", "1:16: a filter is missing behind |"),
+        ("{{ app.theme | }}", "1:16: a filter is missing after |"),
         (
             "{{ app.theme | uper }}",
             "1:16: there is no filter 'uper'; did you mean upper?; the filters are json, shell, yaml, upper, default"
@@ -151,10 +151,13 @@ struct TemplateTests {
 
     /// Templates that the settings do not fit, and the error messages from the line on.
     private static let misfits: [(template: String, message: String)] = [
-        ("a\n{{ app.them }}", "2:4: the setting 'them' of the suite app has no value; did you mean theme?"),
+        (
+            "a\n{{ app.them }}",
+            "2:4: the suite app has no setting 'them' that this caller may read; did you mean theme?"
+        ),
         (
             "{{ app.unlike }}",
-            #"1:4: the setting 'unlike' of the suite app has no value; set it, or use | default("…")"#
+            #"1:4: the suite app has no setting 'unlike' that this caller may read; set it, or use | default("…")"#
         ),
         ("{{ ap.theme }}", "1:4: there is no suite ap; did you mean app?"),
         ("{{#each ap.* as a}}{{/each}}", "1:9: there is no suite ap; did you mean app?"),
@@ -166,7 +169,10 @@ struct TemplateTests {
             "{{#each app.theme as t}}{{/each}}",
             "1:9: #each takes an array, an object or keys such as app.*; the value is a string"
         ),
-        ("{{#each app.x as t}}{{/each}}", "1:9: the setting 'x' of the suite app has no value"),
+        (
+            "{{#each app.x as t}}{{/each}}",
+            #"1:9: the suite app has no setting 'x' that this caller may read; set it, or use | default("…")"#
+        ),
     ]
 
     @Test

@@ -141,6 +141,42 @@ struct ProgramSupervisionTests {
             restarted + [Step(2, .key(.interrupt), [], next: nil), Step(2.1, .end(130), [.end(code: 130)], next: nil)])
     }
 
+    @Test("After Ctrl-C, a change waits until the stop timeout, and a program that ends before it stays ended")
+    func changeAfterInterrupt() {
+        for event in [Event.key(.interrupt), .key(.quit), .signal(.interrupt), .terminalEnd] {
+            var sent: [Action] = []
+            if case .signal(let signal) = event { sent = [.send(signal)] }
+            if case .terminalEnd = event { sent = [.send(.hangUp)] }
+            let shutdown = [
+                Step(0.9, .value("2"), [], next: 1.1), Step(1, event, sent, next: 6), Step(2, .value("3"), [], next: 6),
+            ]
+            follow(.restart, shutdown + [Step(3, .end(130), [.end(code: 130)], next: 6)])
+            // A program that has ignored the signal is still supervised, and its end is no failure.
+            follow(
+                .restart,
+                shutdown + [
+                    Step(5, event, sent, next: 10), Step(10, .nothing, Self.restart, next: 15),
+                    Step(11, .end(143), [.start], next: nil),
+                    Step(
+                        12, .end(1), [.report("p ended with 1 after a restart; starting it again in 1.0 seconds")],
+                        next: 13),
+                ])
+        }
+        // A change after the stop timeout takes effect after the settle time.
+        follow(
+            .restart,
+            [
+                Step(1, .key(.interrupt), [], next: nil), Step(6, .value("2"), [], next: 6.2),
+                Step(6.2, .nothing, Self.restart, next: 11.2),
+            ])
+        follow(
+            .restart,
+            [
+                Step(1, .signal(.terminate), [.send(.terminate)], next: 6), Step(2, .value("2"), [], next: 6),
+                Step(3, .end(143), [.end(code: 143)], next: 6),
+            ])
+    }
+
     @Test("Signals reach the program, except a signal that the program has received from the terminal")
     func signals() {
         follow(

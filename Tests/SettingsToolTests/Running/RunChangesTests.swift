@@ -56,7 +56,29 @@ struct RunChangesTests {
         #expect(messages.count > 990 && Set(messages) == ["settings: LAUNCH_COUNT changed; restarting sh"])
     }
 
-    @Test("A change of the values of other keys does not count")
+    @Test("A change while the program shuts down after SIGINT does not start the program again")
+    func changeDuringShutdown() throws {
+        let shell = try Shell()
+        _ = try shell.directory.file(
+            "program",
+            """
+            trap 'echo ending >&2; until [ -e go ]; do sleep 0.01; done; exit 9' INT
+            echo "count $LAUNCH_COUNT" >&2
+            while true; do sleep 0.01; done
+            """)
+        let run = try shell.start(
+            "exec settings run app --on-change restart --settle 0 --stop-timeout 10m --cache cache -- sh ./program")
+        _ = try run.line(containing: "count 0")
+        run.signal(SIGINT)
+        _ = try run.line(containing: "ending")
+        try shell.runSettings("set", "app", "launchCount=1")
+        // The command stores a change in the cache immediately before it reacts to the change.
+        try eventually { shell.text("cache").contains("\"LAUNCH_COUNT\": \"1\"") }
+        _ = try shell.run("touch go")
+        #expect(try run.end() == ChildProcess.End(code: 9, output: "", errors: "count 0\nending\n"))
+    }
+
+    @Test("A change of the values of other keys has no effect")
     func otherKeys() throws {
         let shell = try Shell()
         let run = try shell.start(
@@ -152,7 +174,7 @@ struct RunChangesTests {
         let command = "settings run app --cache cache --on-change restart --settle 0"
         #expect(try shell.run("\(command) -- true").code == 0)
         #expect(try shell.run("stat -c %a cache").output == "600\n")
-        #expect(shell.text("cache").contains("\"launchCount\": 1") && !shell.text("cache").contains("hunter2"))
+        #expect(shell.text("cache").contains("\"LAUNCH_COUNT\": \"1\"") && !shell.text("cache").contains("hunter2"))
         try shell.stop()
         let run = try shell.start("exec \(command) -- \(Self.program)")
         _ = try run.line(containing: "count 1.")
@@ -162,15 +184,50 @@ struct RunChangesTests {
         try shell.startAgain()
         try shell.runSettings("set", "app", "launchCount=2")
         _ = try run.line(containing: "count 2.")
-        try eventually { shell.text("cache").contains("\"launchCount\": 2") }
+        try eventually { shell.text("cache").contains("\"LAUNCH_COUNT\": \"2\"") }
         _ = try Self.end(run)
         #expect(try shell.run("ls | grep tmp").output == "")
-        // A cache with secrets does not give them to a program that does not get secrets.
+        // A program that does not get secrets does not use a cache with secrets.
         #expect(try shell.run("\(command) --secrets -- true").code == 0)
         #expect(shell.text("cache").contains("hunter2"))
         try shell.stop()
-        #expect(try shell.run("\(command) -- sh -c 'echo ${KEY-none}'").output == "none\n")
+        #expect(try shell.run("\(command) --timeout 100ms -- echo started").code == 8)
         #expect(try shell.run("\(command) --secrets -- sh -c 'echo ${KEY-none}'").output == "hunter2\n")
+    }
+
+    @Test("The cache has only selected settings, its mode is 0600, and it replaces files of killed commands")
+    func cacheContents() throws {
+        let shell = try Shell(["settings set app key=hunter2 name=joe --quiet"])
+        let command = "settings run app --cache cache --secrets --only launchCount --only 'player.*'"
+        #expect(try shell.run("\(command) -- true").code == 0)
+        let cache = shell.text("cache")
+        #expect(cache.contains("LAUNCH_COUNT") && cache.contains("PLAYER_VOLUME"))
+        #expect(!cache.contains("hunter2") && !cache.contains("joe"))
+        // A file that a killed command has not renamed, and a file that another command is writing.
+        let writing = try shell.start(
+            "mkfifo fifo; touch .cache.settings-new-b; exec flock .cache.settings-new-b cat fifo >&2")
+        defer { writing.signal(SIGKILL) }
+        #expect(try shell.run("echo secret >.cache.settings-new-a; chmod 644 cache").code == 0)
+        try eventually { try shell.run("flock -n .cache.settings-new-b true").code == 1 }
+        #expect(try shell.run("\(command) -- true").code == 0)
+        #expect(shell.text("cache") == cache)
+        #expect(try shell.run("stat -c %a cache; ls -A | grep settings-").output == "600\n.cache.settings-new-b\n")
+    }
+
+    @Test("Two commands with the same cache and other options do not use the values of each other")
+    func sharedCache() throws {
+        let shell = try Shell()
+        let commands = ["", "--only theme", "--map theme=COLOUR", "--env-prefix A_", "--prefix player."].map {
+            "settings run app --cache cache \($0)"
+        }
+        for command in commands { #expect(try shell.run("\(command) -- true").code == 0) }
+        try shell.stop()
+        for command in commands.dropLast() {
+            let end = try shell.run("\(command) --timeout 100ms -- echo started")
+            #expect(end.code == 8 && end.output.isEmpty, "\(end)")
+            #expect(end.errors.hasPrefix("settings: cannot use the cache cache: it was written "), "\(end)")
+        }
+        #expect(try shell.run("\(commands[4]) -- sh -c 'echo $VOLUME'").output == "0.5\n")
     }
 
     @Test("Without the daemon and without a usable cache, the command ends with 8 after the timeout")
@@ -180,9 +237,9 @@ struct RunChangesTests {
         try shell.stop()
         for (options, message) in [
             ("", nil), ("--cache none", nil), ("--cache damaged", "cannot use the cache damaged: not valid JSON"),
-            ("--cache cache --prefix a", "cannot use the cache cache: the file does not have the keys of this prefix"),
-            ("--cache cache --secrets", "cannot use the cache cache: the file was written without --secrets"),
-            ("net --cache cache", "cannot use the cache cache: the file does not have the suite net"),
+            ("--cache cache --prefix a", "cannot use the cache cache: it was written for other suites or options"),
+            ("--cache cache --secrets", "cannot use the cache cache: it was written for other suites or options"),
+            ("net --cache cache", "cannot use the cache cache: it was written for other suites or options"),
         ] as [(String, String?)] {
             let end = try shell.run("settings run app \(options) --timeout 100ms -- echo started")
             #expect(end.code == 8 && end.output.isEmpty, "\(options): \(end)")

@@ -111,6 +111,66 @@ struct RunTests {
         #expect(try run.end().code == 143)
     }
 
+    @Test("A signal that ends programs also ends the wait for the daemon, and SIGUSR1 does not")
+    func signalWhileWaiting() throws {
+        let shell = try Shell()
+        shell.freeze()
+        defer { shell.thaw() }
+        for signal in [SIGINT, SIGTERM, SIGQUIT] {
+            let run = try shell.start("exec settings run app --timeout 10m -- echo started")
+            // The command handles signals from its start on, and has no output while it waits.
+            try eventually { try run.has(SIGTERM, in: "SigCgt") }
+            run.signal(SIGUSR1)
+            run.signal(signal)
+            #expect(try run.end() == ChildProcess.End(code: 128 + signal, output: "", errors: ""))
+        }
+    }
+
+    private static let hasProcessNamespaces =
+        (try? ChildProcess(["--pid", "--fork", "true"], of: "/usr/bin/unshare").end().code) == 0
+
+    @Test(
+        "As process 1, the command ends after SIGTERM while it waits for the daemon",
+        .enabled(if: hasProcessNamespaces))
+    func signalToFirstProcess() throws {
+        let shell = try Shell()
+        try shell.stop()
+        // The process with the ID 1 cannot send the signal itself, so a process outside its namespace sends the signal.
+        let run = try shell.start(
+            "unshare --pid --fork settings run app --timeout 10m -- echo started & echo $! >unshare; wait $!")
+        _ = try run.line(containing: "; trying until the daemon answers")
+        #expect(try shell.run("kill -TERM $(ps -o pid= --ppid $(cat unshare))").code == 0)
+        #expect(try run.end().code == 143)
+    }
+
+    @Test("The command removes ended processes that it has adopted, also between two starts of the program")
+    func adoptedProcesses() throws {
+        let shell = try Shell()
+        // A subreaper adopts processes whose parent has ended, as the process with the ID 1 does.
+        let subreaper = try shell.directory.file(
+            "subreaper.py",
+            """
+            import ctypes, os, sys
+            ctypes.CDLL(None).prctl(36, 1)
+            os.execvp(sys.argv[1], sys.argv[1:])
+            """)
+        let program = """
+            echo $PPID >command; [ $LAUNCH_COUNT = 1 ] || exec sleep 600
+            (sh -c 'until [ -e go ]; do sleep 0.01; done' & echo $! >orphan); exit 5
+            """
+        _ = try shell.directory.file("program", program)
+        let run = try shell.start(
+            "exec python3 '\(subreaper)' settings run app --on-change restart --settle 0 -- sh ./program")
+        try eventually { shell.text("command") != "" }
+        try shell.runSettings("set", "app", "launchCount=1")
+        // During this pause of 8 seconds, the command has no program.
+        _ = try run.line(containing: "starting it again in 8.0 seconds")
+        _ = try shell.run("touch go")
+        try eventually { try shell.run("ps -o stat= --ppid $(cat command)").output == "" }
+        run.signal(SIGTERM)
+        #expect(try run.end().code == 143)
+    }
+
     @Test("A program that ignores SIGTERM is killed after the stop timeout")
     func stopTimeout() throws {
         let shell = try Shell()

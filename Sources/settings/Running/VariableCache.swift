@@ -1,0 +1,52 @@
+import Platform
+import SettingsHTTP
+import SettingsModel
+
+/// A file with the last known variables, for a start without the daemon.
+struct VariableCache {
+    let path: String
+    /// The options that decide which settings become variables. The file contains them.
+    private let options: JSONValue
+
+    init(path: String, suites: [SuiteName], mapping: VariableMapping) {
+        self.path = path
+        let names = mapping.names.sorted { $0.key < $1.key }.map { JSONValue.string("\($0.key.text)=\($0.value)") }
+        options = .members([
+            "suites": .array(suites.map { .string($0.text) }), "prefix": .string(mapping.keyPrefix),
+            "only": .array(mapping.patterns.map { .string($0) }), "env-prefix": .string(mapping.namePrefix),
+            "map": .array(names), "secrets": .bool(mapping.includesSecrets),
+        ])
+    }
+
+    /// Reads the variables. Returns nil if the file does not exist, and prints a warning if the file is not usable.
+    func load() -> ProgramVariables? {
+        do throws(FileError) {
+            _ = try POSIXFileSystem().status(path)
+        } catch {
+            if error.isMissing { return nil }
+        }
+        do throws(ToolError) {
+            let document = try InputFile.json(parsing: try InputFile.bytes(of: path))
+            guard document["options"] == options, let members = document["variables"]?.object else {
+                throw ToolError(.failed, "it was written for other suites or options")
+            }
+            var variables: ProgramVariables = [:]
+            for member in members { variables[member.name] = member.value.string.map(UTF8Text.init) }
+            return variables
+        } catch {
+            Terminal.warn("cannot use the cache \(path): \(error.message)")
+            return nil
+        }
+    }
+
+    /// Replaces the file, unless it has the same variables already. Only the owner can read the file.
+    func store(_ variables: ProgramVariables) throws(ToolError) {
+        var members = JSONObject()
+        for (name, value) in variables.sorted(by: { $0.key < $1.key }) {
+            members.append(.init(name: name, value: .string(value.string)))
+        }
+        let document = JSONValue.members(["options": options, "variables": .object(members)])
+        _ = try AtomicFile(path: path, mode: 0o600, keepsAccess: false)
+            .update(to: Array((document.text(style: .pretty) + "\n").utf8))
+    }
+}
