@@ -34,7 +34,8 @@ struct RolloutProgress: Sendable {
         guard appliedCount > 0 else { return }
         let shares = RolloutTimes.percentages
         while reachedShares < shares.count, appliedCount * 100 >= clientCount * shares[reachedShares] {
-            let milliseconds = max(0, now.milliseconds - committed.milliseconds)
+            // The limits, 0 and about 140 years, are for a clock that was set.
+            let milliseconds = min(max(0, now.milliseconds - committed.milliseconds), 1 << 42)
             times.histograms[reachedShares].add(UInt64(milliseconds) * 1_000_000)
             reachedShares += 1
         }
