@@ -6,83 +6,69 @@ internal import SettingsModel
 internal import SettingsStorage
 
 /// The commits that clients of a suite have not applied. A commit concerns a client if it matches the subject of the
-/// client: the keys that the client watches or may read. Comparing commits with subjects may take long, so a comparison
-/// is made in the background unless it is cheap.
+/// client: the keys that the client watches or may read.
 struct ClientComparison {
-    /// The revision and the time of a commit.
-    typealias Position = (revision: Revision, time: Timestamp)
+    /// The commits that a client has not applied.
+    struct MissingCommits {
+        let count: Int
+        let first: RetainedCommit?
+    }
 
     private let state: State
     private let suite: Suite
-    private let oldestAvailable: Revision
     /// The commits of the suite after the lowest revision that a client has applied.
-    private var positions: [Position] = []
-    /// For each subject, the commits that match. A subject is missing if comparing all subjects would take too long.
-    private var matching: [ObjectIdentifier: [Position]] = [:]
-
-    /// The limit for comparing commits with all subjects.
-    private static let maximumCost = Cost(microseconds: 1_000_000)
+    private let commits: [RetainedCommit]
+    private var meter = CostMeter(within: Cost(microseconds: 1_000_000))
 
     init(_ clients: [ListedClient], in suite: Suite, on state: State) {
         (self.suite, self.state) = (suite, state)
-        oldestAvailable = state.oldestAvailable(of: suite.id)
-        var starts: [ObjectIdentifier: (subject: ClientSubject, start: Revision)] = [:]
-        var start = state.revision
-        for listed in clients {
-            guard let applied = listed.client.applied, applied >= oldestAvailable else { continue }
-            start = min(start, applied)
-            guard let subject = listed.client.subject else { continue }
-            let former = starts[ObjectIdentifier(subject)]?.start ?? applied
-            starts[ObjectIdentifier(subject)] = (subject, min(applied, former))
+        let oldestAvailable = state.oldestAvailable(of: suite.id)
+        let start = clients.compactMap(\.client.applied).filter { $0 >= oldestAvailable }.min() ?? state.revision
+        commits = state.history.commits(of: suite.id, after: start)
+    }
+
+    /// Returns the commits that a client has not applied; nil if they are not known, because the history does not have
+    /// all of them, or because comparing commits with subjects has taken a second.
+    private mutating func missingCommits(of client: SuiteClient) -> MissingCommits? {
+        guard let applied = client.applied else { return nil }
+        if applied >= suite.revision { return MissingCommits(count: 0, first: nil) }
+        guard applied >= state.oldestAvailable(of: suite.id), !meter.isExceeded else { return nil }
+        let later = commits[index(after: applied)...]
+        guard let subject = client.subject?.subject else { return MissingCommits(count: later.count, first: later.first) }
+        var missing = (count: 0, first: RetainedCommit?.none)
+        for retained in later {
+            meter.add(.commitComparison + retained.commit.changes.count * .changeComparison)
+            guard subject.matches(retained.commit) else { continue }
+            missing = (missing.count + 1, missing.first ?? retained)
         }
-        let commits = state.history.commits(of: suite.id, after: start)
-        positions = commits.map { ($0.revision, $0.commit.time) }
-        var meter = CostMeter(within: Self.maximumCost)
-        for (id, wanted) in starts where !meter.isExceeded {
-            var found: [Position] = []
-            for index in Self.index(after: wanted.start, in: positions)..<commits.count {
-                meter.add(.commitComparison + commits[index].commit.changes.count * .changeComparison)
-                if wanted.subject.subject.matches(commits[index].commit) { found.append(positions[index]) }
-            }
-            matching[id] = found
-        }
+        return MissingCommits(count: missing.count, first: missing.first)
     }
 
     /// Returns the index of the first commit after a revision.
-    private static func index(after revision: Revision, in positions: [Position]) -> Int {
-        var (low, high) = (0, positions.count)
+    private func index(after revision: Revision) -> Int {
+        var (low, high) = (0, commits.count)
         while low < high {
             let middle = (low + high) / 2
-            if positions[middle].revision > revision { high = middle } else { low = middle + 1 }
+            if commits[middle].revision > revision { high = middle } else { low = middle + 1 }
         }
         return low
     }
 
-    /// Returns the commits that a client has not applied; nil if they are not known, because the history does not have
-    /// all of them.
-    func missingCommits(of client: SuiteClient) -> ArraySlice<Position>? {
-        guard let applied = client.applied else { return nil }
-        if applied >= suite.revision { return [] }
-        guard applied >= oldestAvailable else { return nil }
-        guard let subject = client.subject else { return positions[Self.index(after: applied, in: positions)...] }
-        return matching[ObjectIdentifier(subject)].map { $0[Self.index(after: applied, in: $0)...] }
-    }
-
     /// True unless a client has applied a target revision.
-    func lacks(_ target: Revision, _ client: SuiteClient) -> Bool {
+    mutating func lacks(_ target: Revision, _ client: SuiteClient) -> Bool {
         guard let missing = missingCommits(of: client) else { return !client.hasApplied(target) }
         return missing.first.map { $0.revision <= target } ?? false
     }
 
-    func status(of listed: ListedClient) -> ClientDescription.Status {
-        if listed.presence == .gone { return .gone }
+    mutating func status(of listed: ListedClient) -> ClientDescription.Status {
+        if !listed.isPresent { return .gone }
         if listed.client.failure != nil { return .failed }
-        return missingCommits(of: listed.client)?.isEmpty ?? false ? .current : .behind
+        return missingCommits(of: listed.client)?.count == 0 ? .current : .behind
     }
 
-    func description(of listed: ListedClient, at now: ClientTable.Time) -> ClientDescription {
+    mutating func description(of listed: ListedClient, at now: ClientTable.Time) -> ClientDescription {
         let client = listed.client
-        let unseen = listed.presence == .waiting ? 0 : Int64(now.monotonic &- client.lastSeen) / 1_000_000
+        let unseen = client.isWaiting ? 0 : Int64(now.monotonic &- client.lastSeen) / 1_000_000
         var description = ClientDescription(
             name: client.name, status: status(of: listed), since: client.since,
             lastSeen: Timestamp(milliseconds: now.wall.milliseconds - max(0, unseen)))
@@ -96,7 +82,7 @@ struct ClientComparison {
         if let missing = missingCommits(of: client) {
             description.missingCommits = Int64(missing.count)
             description.secondsBehind = missing.first.map { first in
-                max(0, now.wall.milliseconds - first.time.milliseconds) / 1000
+                max(0, now.wall.milliseconds - first.commit.time.milliseconds) / 1000
             }
         }
         description.failure = client.failure.map { failure in
@@ -117,8 +103,8 @@ extension Service {
             guard let suite = state.suite(name) else {
                 return Response(state.unknownSuite(name, for: nil), cursor: state.cursor)
             }
-            let listed = self.clients.read(name, on: state) { $0.clients(of: name) }
-            let comparison = ClientComparison(listed, in: suite, on: state)
+            let listed = self.clients.read(name, on: state) { $0.clients(of: name, at: $1) }
+            var comparison = ClientComparison(listed, in: suite, on: state)
             let shown = listed.filter { listed in target.map { comparison.lacks($0.revision, listed.client) } ?? true }
             let now = self.clients.now
             let descriptions = shown.map { comparison.description(of: $0, at: now) }
@@ -136,7 +122,7 @@ extension Service {
             guard let suite = state.suite(name) else {
                 return Response(state.unknownSuite(name, for: nil), cursor: state.cursor)
             }
-            let comparison = ClientComparison([listed], in: suite, on: state)
+            var comparison = ClientComparison([listed], in: suite, on: state)
             let description = comparison.description(of: listed, at: self.clients.now)
             return Response(json: description.jsonBytes(), cursor: state.cursor)
         }
@@ -149,9 +135,9 @@ extension Service {
     /// Counts the clients of each suite by their status.
     func clientCounts(on state: State) -> [(suite: SuiteName, counts: [ClientDescription.Status: Int])] {
         clients.suiteNames.sorted().compactMap { name in
-            let listed = clients.read(name, on: state) { $0.clients(of: name) }
+            let listed = clients.read(name, on: state) { $0.clients(of: name, at: $1) }
             guard !listed.isEmpty, let suite = state.suite(name) else { return nil }
-            let comparison = ClientComparison(listed, in: suite, on: state)
+            var comparison = ClientComparison(listed, in: suite, on: state)
             return (name, listed.reduce(into: [:]) { $0[comparison.status(of: $1), default: 0] += 1 })
         }
     }

@@ -58,14 +58,13 @@ package final class ClientRegistry: Sendable {
         }
     }
 
-    /// Reads the clients, after the clients of a dropped suite and the expired clients were removed.
-    func read<Result>(_ suite: SuiteName, on state: State, _ body: (borrowing ClientTable) -> Result) -> Result {
-        let now = now
+    /// Reads the clients of a suite at the present time, in nanoseconds of the monotonic clock.
+    func read<Result>(_ suite: SuiteName, on state: State, _ body: (borrowing ClientTable, UInt64) -> Result) -> Result {
+        let now = clock.now()
         return table.withLock { table in
             table.adopt(state)
-            table.expire(at: now)
-            table.removeClients(ofDropped: suite, on: state, at: now)
-            return body(table)
+            table.removeExpired(of: suite, at: now)
+            return body(table, now)
         }
     }
 

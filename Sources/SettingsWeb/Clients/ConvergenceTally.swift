@@ -1,4 +1,5 @@
 internal import SettingsAPI
+internal import SettingsEngine
 internal import SettingsModel
 
 /// The number of present clients of a suite that have applied a target state, that have failed to apply it, and that
@@ -10,15 +11,19 @@ struct ConvergenceTally: Sendable {
     private var missing: [ClientName] = []
     private var failures: [Convergence.Failure] = []
 
+    /// The subjects of clients whose outcome depends on a search for commits.
+    private(set) var unsearchedSubjects: Set<WatchSubject> = []
+
     /// Counts the clients. Keeps no names, because most evaluations of a wait need none.
-    init(_ table: borrowing ClientTable, _ requirement: CommitRequirement) {
-        table.forEach(in: requirement.suite, [.waiting, .idle]) { client in
+    init(_ table: borrowing ClientTable, _ requirement: CommitRequirement, at now: UInt64) {
+        table.forEachPresent(in: requirement.suite, at: now) { client in
             present += 1
             switch requirement.outcome(of: client) {
             case .applied: applied += 1
             case .failed: failed += 1
-            case .missing, nil: break
+            case .missing: break
             }
+            if let subject = requirement.unsearchedSubject(of: client) { unsearchedSubjects.insert(subject) }
         }
     }
 
@@ -31,14 +36,14 @@ struct ConvergenceTally: Sendable {
     func isDecided(by share: Int) -> Bool { isConverged(share) || failed > 0 }
 
     /// Collects the first names of the clients that have not applied the target, in the order of their bytes.
-    mutating func collectNames(_ table: borrowing ClientTable, _ requirement: CommitRequirement) {
-        table.forEach(in: requirement.suite, [.waiting, .idle]) { client in
+    mutating func collectNames(_ table: borrowing ClientTable, _ requirement: CommitRequirement, at now: UInt64) {
+        table.forEachPresent(in: requirement.suite, at: now) { client in
             switch requirement.outcome(of: client) {
             case .applied: break
             case .failed:
                 let failure = Convergence.Failure(name: client.name, reason: client.failure?.reason)
                 Self.insert(failure, into: &failures, by: \.name)
-            case .missing, nil: Self.insert(client.name, into: &missing, by: \.self)
+            case .missing: Self.insert(client.name, into: &missing, by: \.self)
             }
         }
     }
@@ -60,17 +65,5 @@ struct ConvergenceTally: Sendable {
             applied: Int64(applied), failed: Int64(failed))
         (convergence.missing, convergence.failures) = (missing, failures)
         return convergence
-    }
-}
-
-extension ClientTable {
-    /// Returns the searches that the requirement needs to decide about all present clients.
-    func pendingSearches(
-        of requirement: CommitRequirement
-    ) -> [ObjectIdentifier: CommitRequirement.PendingSearch] {
-        var pending: [ObjectIdentifier: CommitRequirement.PendingSearch] = [:]
-        guard hasSubjects(in: requirement.suite) else { return pending }
-        forEach(in: requirement.suite, [.waiting, .idle]) { requirement.collectSearch(for: $0, into: &pending) }
-        return pending
     }
 }

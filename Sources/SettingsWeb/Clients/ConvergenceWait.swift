@@ -20,8 +20,8 @@ final class ConvergenceWait {
     /// True if the request gets the next result, whatever it is.
     var isOver: Bool
     fileprivate var requirement: CommitRequirement
-    /// The version of the clients at the last complete evaluation, and the time of the evaluation.
-    fileprivate var evaluated: (version: UInt64?, time: UInt64)?
+    /// The version of the clients at the last evaluation, and the time of the evaluation.
+    fileprivate var evaluated: (version: UInt64?, time: UInt64) = (nil, 0)
 
     fileprivate init(
         _ requirement: CommitRequirement, for target: Cursor, share: Int, end: UInt64, isOver: Bool
@@ -63,8 +63,7 @@ extension APIHandler {
             CommitRequirement(of: target.revision, in: suite, on: state), for: target,
             share: query.share(.share) ?? Query.wholeShare, end: loop.now &+ UInt64(seconds) * 1_000_000_000,
             isOver: seconds == 0)
-        let (response, isComplete) = try evaluate(wait, of: request.caller)
-        if let response { return .answer(response) }
+        if let response = try evaluate(wait, of: request.caller) { return .answer(response) }
         guard isAdmitted(request.caller) else { throw .credentialEnded }
         do throws(WatcherCount.Excess) {
             wait.client = try service.watchers.add(ClientKey(of: request.caller, exchange))
@@ -72,19 +71,12 @@ extension APIHandler {
             throw Problem(error)
         }
         setWaiting(exchange.ticket, for: .convergence(wait))
-        scheduleEvaluation(of: wait, exchange.ticket, of: request.caller, isComplete: isComplete)
+        scheduleEvaluation(of: wait, exchange.ticket, of: request.caller)
         return .later
     }
 
-    /// Evaluates a wait after an interval, or in the next iteration of the loop if the last evaluation is incomplete.
-    private func scheduleEvaluation(of wait: ConvergenceWait, _ id: Ticket, of caller: Caller?, isComplete: Bool) {
-        guard isComplete else { return runLater { $0.continueConvergence(id) } }
+    private func scheduleEvaluation(of wait: ConvergenceWait, _ id: Ticket, of caller: Caller?) {
         loop.setAlarm(id, at: min(deadline(in: Self.evaluationInterval, of: caller), wait.end))
-    }
-
-    private func continueConvergence(_ id: Ticket) {
-        guard let entry = requests.entry(id), case .convergence(let wait) = entry.request else { return }
-        reevaluate(wait, id, of: entry.caller)
     }
 
     /// Evaluates a wait if a client may have reported or may be gone, or if the wait is over.
@@ -92,12 +84,10 @@ extension APIHandler {
         guard isAdmitted(caller) else { return endUnauthorized(id) }
         if loop.now >= wait.end { wait.isOver = true }
         let isDue =
-            wait.evaluated.map { last in
-                last.version != service.clients.version(of: wait.suite)
-                    || loop.now &- last.time >= Self.expiryInterval
-            } ?? true
+            wait.evaluated.version != service.clients.version(of: wait.suite)
+            || loop.now &- wait.evaluated.time >= Self.expiryInterval
         guard wait.isOver || isDue && loop.now >= nextConvergenceEvaluation else {
-            return scheduleEvaluation(of: wait, id, of: caller, isComplete: true)
+            return scheduleEvaluation(of: wait, id, of: caller)
         }
         reevaluate(wait, id, of: caller)
     }
@@ -112,8 +102,9 @@ extension APIHandler {
 
     private func reevaluate(_ wait: ConvergenceWait, _ id: Ticket, of caller: Caller?) {
         do throws(Problem) {
-            let (response, isComplete) = try evaluate(wait, of: caller)
-            guard var response else { return scheduleEvaluation(of: wait, id, of: caller, isComplete: isComplete) }
+            guard var response = try evaluate(wait, of: caller) else {
+                return scheduleEvaluation(of: wait, id, of: caller)
+            }
             response.closes = isStopping
             answer(id, response)
         } catch {
@@ -121,30 +112,33 @@ extension APIHandler {
         }
     }
 
-    /// Compares the clients with the target. Returns the answer; nil if the request waits, or if the comparison is not
-    /// complete because it takes the event loop too long.
-    private func evaluate(
-        _ wait: ConvergenceWait, of caller: Caller?
-    ) throws(Problem) -> (response: Response?, isComplete: Bool) {
+    /// Compares the clients with the target. Returns the answer; nil if the request waits.
+    private func evaluate(_ wait: ConvergenceWait, of caller: Caller?) throws(Problem) -> Response? {
         let start = MonotonicClock.system.now()
         defer {
-            let end = MonotonicClock.system.now()
-            nextConvergenceEvaluation = loop.now &+ (end &- start) * (Self.evaluationTimeDivisor - 1)
+            let duration = MonotonicClock.system.now() &- start
+            nextConvergenceEvaluation = loop.now &+ duration * (Self.evaluationTimeDivisor - 1)
         }
         let state = service.store.state.withGrantsDigest(of: caller?.readLimits)
         guard state.hasSuite(wait.suite) else { throw state.unknownSuite(wait.suite, for: caller?.readLimits) }
         try state.check(wait.target, .target)
-        let pending = service.clients.read(wait.suite, on: state) { $0.pendingSearches(of: wait.requirement) }
-        guard wait.requirement.search(pending, on: state, within: .loopLimit) else { return (nil, false) }
-        let (tally, version) = service.clients.read(wait.suite, on: state) { table in
-            var tally = ConvergenceTally(table, wait.requirement)
-            if wait.isOver || tally.isDecided(by: wait.share) { tally.collectNames(table, wait.requirement) }
-            return (tally, table.version(of: wait.suite))
+        wait.evaluated = (service.clients.version(of: wait.suite), loop.now)
+        var tally = tally(of: wait, on: state)
+        if !tally.unsearchedSubjects.isEmpty {
+            wait.requirement.search(tally.unsearchedSubjects, on: state)
+            tally = self.tally(of: wait, on: state)
         }
-        wait.evaluated = (version, loop.now)
-        guard wait.isOver || tally.isDecided(by: wait.share) else { return (nil, true) }
+        guard wait.isOver || tally.isDecided(by: wait.share) else { return nil }
         let convergence = tally.convergence(of: wait.suite, for: wait.target, share: wait.share)
-        return (Response(json: convergence.jsonBytes(), cursor: state.cursor), true)
+        return Response(json: convergence.jsonBytes(), cursor: state.cursor)
+    }
+
+    private func tally(of wait: ConvergenceWait, on state: State) -> ConvergenceTally {
+        service.clients.read(wait.suite, on: state) { table, now in
+            var tally = ConvergenceTally(table, wait.requirement, at: now)
+            if wait.isOver || tally.isDecided(by: wait.share) { tally.collectNames(table, wait.requirement, at: now) }
+            return tally
+        }
     }
 }
 

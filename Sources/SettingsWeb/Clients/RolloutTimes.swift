@@ -1,37 +1,42 @@
 internal import SettingsAPI
 internal import SettingsStorage
 
-/// How long clients take to apply the last commit of a suite. Measures only clients that watch the whole suite, because
-/// a commit may not concern the other clients. Each report takes constant time.
+/// How long clients take to apply the last commit of a suite. Measures the clients that are present at the first report
+/// after the commit and watch the whole suite, because a commit may not concern the other clients.
 struct RolloutProgress: Sendable {
     /// The last commit of the suite.
     let target: Revision
     private let committed: Timestamp
-    /// The number of the newest client before the first report after the commit. Later clients are not measured.
-    let begun: UInt32
-    /// The number of measured clients, without clients that are gone.
-    private var clientCount: Int
+    /// The time of the first report after the commit.
+    private let start: Timestamp
+    /// The number of the newest client at that time.
+    private let lastClient: UInt32
+    private var clientCount = 0
     private var appliedCount = 0
     /// The number of shares that were reached.
     private var reachedShares = 0
 
-    init(of target: Revision, committed: Timestamp, begun: UInt32, clientCount: Int) {
-        (self.target, self.committed, self.begun, self.clientCount) = (target, committed, begun, clientCount)
+    /// Counting more clients than this for every commit could take most of the time of an event loop.
+    private static let maximumCountForEachCommit = 1000
+
+    init(of target: Revision, committed: Timestamp, start: Timestamp, lastClient: UInt32) {
+        (self.target, self.committed, self.start, self.lastClient) = (target, committed, start, lastClient)
     }
+
+    /// True if the measurement of a later commit may begin. With many clients, at most one begins in a second.
+    func mayBeReplaced(at now: Timestamp, clientCount: Int) -> Bool {
+        clientCount <= Self.maximumCountForEachCommit || now.milliseconds - start.milliseconds >= 1000
+    }
+
+    /// True for a client that is measured and has not applied the target.
+    func isMissing(_ client: SuiteClient) -> Bool {
+        client.number <= lastClient && client.subject == nil && !client.hasApplied(target)
+    }
+
+    mutating func addClient() { clientCount += 1 }
 
     mutating func addApplied(at now: Timestamp, to times: inout RolloutTimes) {
         appliedCount += 1
-        recordShares(at: now, in: &times)
-    }
-
-    /// Removes a client that is gone and has not applied the target.
-    mutating func removeMissing(at now: Timestamp, to times: inout RolloutTimes) {
-        clientCount -= 1
-        recordShares(at: now, in: &times)
-    }
-
-    private mutating func recordShares(at now: Timestamp, in times: inout RolloutTimes) {
-        guard appliedCount > 0 else { return }
         let shares = RolloutTimes.percentages
         while reachedShares < shares.count, appliedCount * 100 >= clientCount * shares[reachedShares] {
             // The limits, 0 and about 140 years, are for a clock that was set.

@@ -19,25 +19,54 @@ struct SuiteClient: Sendable {
     }
 
     let name: ClientName
+    /// Distinguishes the client from an earlier client with the same name. Later clients have greater numbers.
+    let number: UInt32
     /// The name of the caller according to the credential; nil without access control.
     let caller: String?
     /// The time of the first report.
     let since: Timestamp
     /// The address or the Unix user of the last report.
-    var peer: ClientPeer
+    private(set) var peer: ClientPeer
     /// The newest state of the present history that the client has applied; nil if it has reported none.
     private(set) var applied: Revision?
     /// Its revision is after `applied`.
     private(set) var failure: Failure?
     /// The keys that the client watches or may read; nil for all keys of the suite.
-    var subject: ClientSubject?
+    private(set) var subject: ClientSubject?
     /// The number of waiting watches that report for this client.
-    var watchCount: UInt32 = 0
+    private var watchCount: UInt32 = 0
     /// The time of the last report or of the end of the last watch, in nanoseconds of the monotonic clock.
-    var lastSeen: UInt64
+    private(set) var lastSeen: UInt64
 
-    init(_ name: ClientName, _ caller: String?, from peer: ClientPeer, since: Timestamp, seen now: UInt64) {
-        (self.name, self.caller, self.peer, self.since, lastSeen) = (name, caller, peer, since, now)
+    init(_ sighting: ClientSighting, number: UInt32, at now: ClientTable.Time) {
+        (name, caller, peer) = (sighting.name, sighting.caller, sighting.peer)
+        (self.number, since, lastSeen) = (number, now.wall, now.monotonic)
+    }
+
+    /// True if the client may be used with a credential. Without access control, every request may use every client.
+    func belongs(to other: String?) -> Bool {
+        guard let caller, let other else { return true }
+        return caller.hasSameBytes(as: other)
+    }
+
+    /// True if a watch of the client waits, so that the client is seen all the time.
+    var isWaiting: Bool { watchCount > 0 }
+
+    /// True unless the client has not been seen for the given time, in nanoseconds.
+    func isPresent(at now: UInt64, forgetTime: UInt64) -> Bool { isWaiting || lastSeen + forgetTime > now }
+
+    /// Records a report, except the states in it.
+    mutating func see(_ sighting: ClientSighting, in suite: SuiteName, startsWatch: Bool, at now: UInt64) {
+        (peer, lastSeen) = (sighting.peer, now)
+        if startsWatch { watchCount += 1 }
+        // A report without a watch keeps the keys of the last watch.
+        guard sighting.filter != nil || subject == nil else { return }
+        subject = ClientSubject(suite, sighting.filter ?? .everything, for: sighting.readLimits)
+    }
+
+    mutating func endWatch(at now: UInt64) {
+        watchCount -= 1
+        if !isWaiting { lastSeen = now }
     }
 
     /// Applies a report. `published` is the cursor (epoch and revision) of the published state, without a digest.
@@ -58,7 +87,7 @@ struct SuiteClient: Sendable {
         return applied != formerRevision || failure !== formerFailure
     }
 
-    /// Forgets the reported states, because their history or their suite no longer exists.
+    /// Forgets the reported states, because their history no longer exists.
     mutating func forgetReports() { (applied, failure) = (nil, nil) }
 
     /// True if the client has applied a revision or a later revision.
@@ -74,26 +103,21 @@ enum ClientPeer: Sendable {
     case unknown
 }
 
-/// The keys that clients watch or may read. Clients with equal subjects share the object, which saves memory and lets
-/// the daemon compare a commit once for all of them.
+/// The part of a suite that a client watches or may read. It is an object, because most clients watch the whole suite.
 final class ClientSubject: Sendable {
-    /// The maximum memory of the names and prefixes of a subject. A client that watches more names counts as a client
-    /// that watches the whole suite.
-    private static let maximumBytes = 1024
-    private static let bytesPerName = 16
+    /// The maximum number of keys and prefixes. A client that watches more counts as a client of the whole suite, so that
+    /// the memory of a client is limited.
+    private static let maximumNames = 32
 
     let subject: WatchSubject
 
-    init(_ subject: WatchSubject) { self.subject = subject }
-
-    /// Returns the part of a suite that a client watches; nil for the whole suite, and for a part with too many names.
-    static func part(of suite: SuiteName, _ filter: KeyFilter, for readLimits: Grants?) -> WatchSubject? {
+    /// Returns nil for the whole suite.
+    init?(_ suite: SuiteName, _ filter: KeyFilter, for readLimits: Grants?) {
         let limits = readLimits?.canReadAll(of: suite) ?? true ? nil : readLimits
-        guard limits != nil || !filter.isEverything else { return nil }
-        let bytes =
-            filter.keys.reduce(0) { $0 + $1.text.utf8.count + bytesPerName }
-            + filter.prefixes.reduce(0) { $0 + $1.string.utf8.count + bytesPerName }
-        return bytes <= maximumBytes ? WatchSubject(suite, filter, for: limits) : nil
+        guard limits != nil || !filter.isEverything,
+            filter.keys.count + filter.prefixes.count <= Self.maximumNames
+        else { return nil }
+        subject = WatchSubject(suite, filter, for: limits)
     }
 }
 

@@ -75,8 +75,9 @@ struct ClientTableTests {
         }
 
         for step in 0..<400 {
-            now += random.chance(oneIn: 40) ? ClientTable.listingTime : UInt64(random.below(40))
+            now += random.chance(oneIn: 40) ? ClientTable.listingTime : UInt64(1 + random.below(40))
             clients.removeAll { isIdle($0) && $0.lastSeen + Self.forgetTime + ClientTable.listingTime <= now }
+            for suite in Self.suites { table.removeExpired(of: try SuiteName(suite), at: now) }
             let time = ClientTable.Time(monotonic: now, wall: Timestamp(milliseconds: Int64(now / 1_000_000)))
             if !watches.isEmpty, random.chance(oneIn: 3) {
                 let watch = watches.remove(at: random.below(watches.count))
@@ -137,11 +138,11 @@ struct ClientTableTests {
                     #expect(error.end >= time.wall)
                 }
             }
-            table.expire(at: time)
             #expect(table.count == clients.count && table.droppedCount == dropped, "seed \(seed), step \(step)")
             for suite in Self.suites {
-                let found = table.clients(of: try SuiteName(suite)).map { listed in
-                    let (client, presence) = (listed.client, listed.presence)
+                let found = table.clients(of: try SuiteName(suite), at: now).map { listed in
+                    let client = listed.client
+                    let presence = client.isWaiting ? "waiting" : listed.isPresent ? "idle" : "gone"
                     return "\(client.name) \(client.caller ?? "") \(presence) \(client.applied?.number ?? -1) "
                         + "\(client.failure?.revision.number ?? -1)"
                 }
@@ -165,7 +166,7 @@ struct ClientTableTests {
                 at: time)
         }
         for number in 0..<10_002 { try record("n\(number)", "app", at: UInt64(number)) }
-        let names = Set(table.clients(of: try SuiteName("app")).map(\.client.name.text))
+        let names = Set(table.clients(of: try SuiteName("app"), at: 0).map(\.client.name.text))
         #expect(names.count == 10_000 && table.droppedCount == 2)
         #expect(!names.contains("n0") && !names.contains("n1") && names.contains("n2"))
         for number in 0..<90_001 { try record("n\(number)", "s\(number % 10)", at: UInt64(20_000 + number)) }
