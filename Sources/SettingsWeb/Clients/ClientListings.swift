@@ -77,7 +77,7 @@ struct ClientComparison {
         case .user(let name): description.user = name
         case .unknown: break
         }
-        description.caller = client.caller
+        (description.caller, description.daemon) = (client.caller, listed.daemon)
         description.applied = client.applied.map { Cursor(epoch: state.epoch, revision: $0) }
         if let missing = missingCommits(of: client) {
             description.missingCommits = Int64(missing.count)
@@ -109,7 +109,8 @@ extension Service {
             let now = self.clients.now
             let descriptions = shown.map { comparison.description(of: $0, at: now) }
                 .sorted { $0.name.text.precedesInBytes($1.name.text) }
-            let listing = ClientListing(suite: name, cursor: state.cursor, clients: descriptions)
+            var listing = ClientListing(suite: name, cursor: state.cursor, clients: descriptions)
+            listing.sources = self.clients.sources
             return Response(json: listing.jsonBytes(), cursor: state.cursor)
         }
     }
@@ -132,10 +133,10 @@ extension Service {
         Cost(microseconds: Double(commits) * 0.25, bytes: commits * 24)
     }
 
-    /// Counts the clients of each suite by their status.
+    /// Counts the clients of each suite that report to this daemon, by their status.
     func clientCounts(on state: State) -> [(suite: SuiteName, counts: [ClientDescription.Status: Int])] {
         clients.suiteNames.sorted().compactMap { name in
-            let listed = clients.read(name, on: state) { $0.clients(of: name, at: $1) }
+            let listed = clients.read(name, on: state) { $0.ownClients(of: name, at: $1) }
             guard !listed.isEmpty, let suite = state.suite(name) else { return nil }
             var comparison = ClientComparison(listed, in: suite, on: state)
             return (name, listed.reduce(into: [:]) { $0[comparison.status(of: $1), default: 0] += 1 })

@@ -12,6 +12,8 @@ package final class ClientRegistry: Sendable {
     private let table: Mutex<ClientTable>
     private let clock: MonotonicClock
     private let wallClock: @Sendable () -> Timestamp
+    /// The last result of `records`, with the version of the clients and the time.
+    let madeRecords = Mutex<(version: UInt64, time: UInt64, records: [[UInt8]])?>(nil)
 
     init(forgetTime: UInt64, clock: MonotonicClock, wallClock: @escaping @Sendable () -> Timestamp) {
         table = Mutex(ClientTable(forgetTime: forgetTime))
@@ -69,10 +71,24 @@ package final class ClientRegistry: Sendable {
     }
 
     /// Returns the version of the clients of a suite: see ``ClientTable/version(of:)``.
-    func version(of suite: SuiteName) -> UInt64? { table.withLock { $0.version(of: suite) } }
+    func version(of suite: SuiteName) -> UInt64 { table.withLock { $0.version(of: suite) } }
 
     func count(of suite: SuiteName) -> Int { table.withLock { $0.count(of: suite) } }
 
+    /// The other daemons whose clients are known, with the age of their data.
+    var sources: [ClientSource] {
+        let now = clock.now()
+        return table.withLock(\.sources).map { source in
+            ClientSource(daemon: source.daemon, ageMilliseconds: Int64(now &- source.time) / 1_000_000)
+        }
+    }
+
+    /// A number that changes with each report that may change which clients have applied a state.
+    var ownVersion: UInt64 { table.withLock(\.lastVersion) }
+
+    func setPeerClients(_ peers: PeerClients) { table.withLock { $0.setPeers(peers) } }
+
+    /// The suites with clients that report to this daemon.
     var suiteNames: [SuiteName] { table.withLock { $0.suiteNames } }
 
     var metrics: (dropped: Int, rolloutTimes: RolloutTimes) { table.withLock { ($0.droppedCount, $0.rolloutTimes) } }

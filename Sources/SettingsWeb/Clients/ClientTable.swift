@@ -42,7 +42,10 @@ struct ClientTable: Sendable {
     private var epoch: Epoch?
     private var suites: [SuiteName: SuiteClients] = [:]
     private var oldest = OldestClients()
-    private var lastVersion: UInt64 = 0
+    /// The clients that report to other daemons.
+    private var peers = PeerClients()
+    private var peersVersion: UInt64 = 0
+    private(set) var lastVersion: UInt64 = 0
     private var lastNumber: UInt32 = 0
 
     init(forgetTime: UInt64, limits: Limits = Limits()) {
@@ -59,8 +62,10 @@ struct ClientID: Hashable, Sendable {
 
 /// A client, and whether it was present at the time of the call that returned it.
 struct ListedClient: Sendable {
-    let client: SuiteClient
+    var client: SuiteClient
     let isPresent: Bool
+    /// The daemon that the client reports to; nil for this daemon.
+    var daemon: String?
 }
 
 /// The error for a report with a name that belongs to another credential.
@@ -87,11 +92,13 @@ extension ClientTable {
     private func checkName(
         of sighting: ClientSighting, in suite: SuiteName, at now: Time
     ) throws(ClientNameConflict) {
-        guard let client = suites[suite]?.clients[sighting.name], !client.belongs(to: sighting.caller),
-            client.isPresent(at: now.monotonic, forgetTime: forgetTime)
-        else { return }
+        let own = suites[suite]?.clients[sighting.name].flatMap { client in
+            client.isPresent(at: now.monotonic, forgetTime: forgetTime) ? client : nil
+        }
+        let other = peers.suites[suite]?[sighting.name].flatMap { $0.isPresent ? $0.client : nil }
+        guard let client = own ?? other, !client.belongs(to: sighting.caller) else { return }
         let end = (client.isWaiting ? now.monotonic : client.lastSeen) + forgetTime
-        let remaining = Int64((end - now.monotonic) / 1_000_000)
+        let remaining = Int64((max(end, now.monotonic) - now.monotonic) / 1_000_000)
         throw ClientNameConflict(
             name: sighting.name, suite: suite, end: Timestamp(milliseconds: now.wall.milliseconds + remaining))
     }
@@ -258,22 +265,40 @@ extension ClientTable {
     }
 }
 
-/// Methods that read the clients of a suite.
+/// Methods that read the clients of a suite. If a client with the same name reports to this daemon and to another daemon,
+/// they return the present client.
 extension ClientTable {
+    /// The suites with clients that report to this daemon.
     var suiteNames: [SuiteName] { Array(suites.keys) }
+    var sources: [PeerClients.Source] { peers.sources }
 
-    /// A number that changes with each report that may change which clients have applied a state; nil without clients.
-    func version(of suite: SuiteName) -> UInt64? { suites[suite]?.version }
+    /// A number that changes with each report that may change which clients have applied a state.
+    func version(of suite: SuiteName) -> UInt64 { (suites[suite]?.version ?? 0) &+ peersVersion }
 
-    func count(of suite: SuiteName) -> Int { suites[suite]?.clients.count ?? 0 }
+    func count(of suite: SuiteName) -> Int {
+        (suites[suite]?.clients.count ?? 0) + (peers.suites[suite]?.count ?? 0)
+    }
 
     func forEachPresent(in suite: SuiteName, at now: UInt64, _ body: (borrowing SuiteClient) -> Void) {
-        guard let clients = suites[suite]?.clients else { return }
-        for client in clients.values where client.isPresent(at: now, forgetTime: forgetTime) { body(client) }
+        if peers.suites[suite] == nil, let clients = suites[suite]?.clients {
+            for client in clients.values where client.isPresent(at: now, forgetTime: forgetTime) { body(client) }
+        } else {
+            for listed in clients(of: suite, at: now) where listed.isPresent { body(listed.client) }
+        }
     }
 
     /// Returns all clients of a suite, in any order.
     func clients(of suite: SuiteName, at now: UInt64) -> [ListedClient] {
+        let own = ownClients(of: suite, at: now)
+        guard var clients = peers.suites[suite] else { return own }
+        for listed in own where clients[listed.client.name]?.isOverridden(by: listed) ?? true {
+            clients[listed.client.name] = listed
+        }
+        return Array(clients.values)
+    }
+
+    /// Returns the clients of a suite that report to this daemon.
+    func ownClients(of suite: SuiteName, at now: UInt64) -> [ListedClient] {
         suites[suite]?.clients.values.map {
             ListedClient(client: $0, isPresent: $0.isPresent(at: now, forgetTime: forgetTime))
         } ?? []
@@ -282,5 +307,11 @@ extension ClientTable {
     /// Returns a client that was just recorded.
     func client(_ id: ClientID) -> ListedClient? {
         suites[id.suite]?.clients[id.name].map { ListedClient(client: $0, isPresent: true) }
+    }
+
+    /// Replaces the clients that report to other daemons.
+    mutating func setPeers(_ peers: PeerClients) {
+        self.peers = peers
+        peersVersion += 1
     }
 }

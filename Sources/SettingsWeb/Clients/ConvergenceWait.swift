@@ -21,7 +21,7 @@ final class ConvergenceWait {
     var isOver: Bool
     fileprivate var requirement: CommitRequirement
     /// The version of the clients at the last evaluation, and the time of the evaluation.
-    fileprivate var evaluated: (version: UInt64?, time: UInt64) = (nil, 0)
+    fileprivate var evaluated: (version: UInt64, time: UInt64) = (0, 0)
 
     fileprivate init(
         _ requirement: CommitRequirement, for target: Cursor, share: Int, end: UInt64, isOver: Bool
@@ -129,7 +129,8 @@ extension APIHandler {
             tally = self.tally(of: wait, on: state)
         }
         guard wait.isOver || tally.isDecided(by: wait.share) else { return nil }
-        let convergence = tally.convergence(of: wait.suite, for: wait.target, share: wait.share)
+        var convergence = tally.convergence(of: wait.suite, for: wait.target, share: wait.share)
+        convergence.sources = service.clients.sources
         return Response(json: convergence.jsonBytes(), cursor: state.cursor)
     }
 

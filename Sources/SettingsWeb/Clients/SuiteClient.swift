@@ -36,11 +36,20 @@ struct SuiteClient: Sendable {
     /// The number of waiting watches that report for this client.
     private var watchCount: UInt32 = 0
     /// The time of the last report or of the end of the last watch, in nanoseconds of the monotonic clock.
-    private(set) var lastSeen: UInt64
+    var lastSeen: UInt64
 
     init(_ sighting: ClientSighting, number: UInt32, at now: ClientTable.Time) {
         (name, caller, peer) = (sighting.name, sighting.caller, sighting.peer)
         (self.number, since, lastSeen) = (number, now.wall, now.monotonic)
+    }
+
+    /// Makes a client that reports to another daemon.
+    init(
+        _ name: ClientName, caller: String?, from peer: ClientPeer, since: Timestamp, applied: Revision?,
+        failure: Failure?
+    ) {
+        (self.name, self.caller, self.peer, self.since) = (name, caller, peer, since)
+        (self.applied, self.failure, number, lastSeen) = (applied, failure, 0, 0)
     }
 
     /// True if the client may be used with a credential. Without access control, every request may use every client.
@@ -86,6 +95,8 @@ struct SuiteClient: Sendable {
         if let applied, let failure, applied >= failure.revision { self.failure = nil }
         return applied != formerRevision || failure !== formerFailure
     }
+
+    mutating func setApplied(_ revision: Revision) { applied = revision }
 
     /// Forgets the reported states, because their history no longer exists.
     mutating func forgetReports() { (applied, failure) = (nil, nil) }
