@@ -19,6 +19,7 @@ extension ClientTable {
             else { return index }
             remove(index, at: now)
         }
+        if count >= limits.clients || count(of: name) >= limits.clientsPerSuite { moveEndedWatches() }
         if let lists = suiteIndexes[name].flatMap({ suites[Int($0)]?.lists }), lists.count >= limits.clientsPerSuite {
             drop(lists.oldest, at: now)
         }

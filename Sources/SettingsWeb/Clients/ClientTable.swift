@@ -45,6 +45,8 @@ struct ClientTable: Sendable {
 
     /// The nanoseconds for which a client is listed after it is gone: a day.
     static let listingTime: UInt64 = 86_400_000_000_000
+    /// The maximum nanoseconds for which ended watches are collected.
+    private static let collectionTime: UInt64 = 1_000_000_000
     /// The maximum number of clients that expire in one call that records a report.
     private static let expiriesPerReport = 256
 
@@ -62,6 +64,10 @@ struct ClientTable: Sendable {
     var unusedSuites: [Int32] = []
     var suiteIndexes: [SuiteName: Int32] = [:]
     var lists = ClientLists()
+    /// The clients whose watches have ended, in the order of the ends. They are still in the list `waiting`, because most
+    /// of them watch again at once. If each end moved its client, waking 9,000 watchers that report would take 51 ms
+    /// instead of 46 ms.
+    private var endedWatches: [(id: ClientID, time: UInt64)] = []
     var lastVersion: UInt64 = 0
     var lastNumber: UInt32 = 0
 
@@ -83,6 +89,7 @@ extension ClientTable {
         _ sighting: ClientSighting, of names: [SuiteName], startsWatch: Bool, on state: State, at now: Time
     ) throws(ClientNameConflict) -> [ClientID] {
         adopt(state)
+        if !startsWatch { moveEndedWatches() }
         expire(at: now, atMost: Self.expiriesPerReport)
         for name in names { try checkName(of: sighting, in: name, at: now) }
         return names.map { record(sighting, of: $0, startsWatch: startsWatch, on: state, at: now) }
@@ -94,7 +101,7 @@ extension ClientTable {
         guard let caller = sighting.caller, let index = slotIndex(of: sighting.name, in: suite),
             let client = slots[Int(index)].client, let owner = client.caller, !owner.hasSameBytes(as: caller)
         else { return }
-        let start = slots[Int(index)].presence == .waiting ? now.monotonic : client.lastSeen
+        let start = client.watchCount > 0 ? now.monotonic : client.lastSeen
         guard start + forgetTime > now.monotonic else { return }
         let remaining = Int64((start + forgetTime - now.monotonic) / 1_000_000)
         throw ClientNameConflict(
@@ -130,7 +137,20 @@ extension ClientTable {
         guard slots[index].number == id.number, slots[index].client != nil else { return }
         slots[index].client?.lastSeen = now
         slots[index].client?.watchCount -= 1
-        if slots[index].client?.watchCount == 0 { move(id.slot, to: .idle) }
+        if slots[index].client?.watchCount == 0 { endedWatches.append((id, now)) }
+    }
+
+    /// Moves the clients whose watches have ended to the list `idle`, unless they watch again. Must be called before
+    /// other clients are appended to the list, which is ordered by `lastSeen`.
+    mutating func moveEndedWatches() {
+        guard !endedWatches.isEmpty else { return }
+        for (id, time) in endedWatches {
+            let slot = slots[Int(id.slot)]
+            guard slot.number == id.number, let client = slot.client, client.watchCount == 0, client.lastSeen == time
+            else { continue }
+            move(id.slot, to: .idle)
+        }
+        endedWatches = []
     }
 
     /// Forgets all reported states if the state belongs to another history.
@@ -157,6 +177,7 @@ extension ClientTable {
             !state.hasSuite(name)
             || state.history.commits(of: name, after: searched).contains { $0.commit.drops(name) }
         guard isDropped else { return }
+        moveEndedWatches()
         forEachIndex(of: index, .waiting) { table, client in table.slots[Int(client)].client?.forgetReports() }
         changeVersion(of: index)
         suites[index]?.progress = nil
@@ -167,6 +188,9 @@ extension ClientTable {
 
     /// Moves clients that were not seen for `forgetTime` to the gone clients, and removes gone clients after a day.
     mutating func expire(at now: Time, atMost maximum: Int = .max) {
+        if maximum == .max || endedWatches.first.map({ $0.time + Self.collectionTime < now.monotonic }) ?? false {
+            moveEndedWatches()
+        }
         var remaining = maximum
         while remaining > 0, let index = expired(.idle, after: forgetTime, at: now) {
             removeFromProgress(index, at: now)
