@@ -28,12 +28,15 @@ struct EtcdRange: Equatable, Sendable {
     var limit: Int?
     /// True to omit the values in the answer.
     var omitsValues = false
+    /// Only keys that were written after this revision of the etcd database; 0 for all keys.
+    var writtenAfter: Int64 = 0
 
     fileprivate func writeMembers(to json: inout JSONWriter) {
         json.member("key", base64: key)
         if let end { json.member("range_end", base64: end) }
         if let limit { json.member("limit", String(limit)) }
         if omitsValues { json.member("keys_only", true) }
+        if writtenAfter > 0 { json.member("min_mod_revision", String(writtenAfter + 1)) }
     }
 }
 

@@ -83,6 +83,7 @@ package final class EtcdLog: StorageLog {
     private let writeOrder: Mutex<WriteOrder>
     private let latest: Mutex<PublishedState>
     private let follower = Mutex<LogFollower?>(nil)
+    private let exchange = Mutex<PeerExchange?>(nil)
     private let copyTask = BackgroundTask<LogHead?>(label: "settingsd.copies", qos: .utility, runsInline: false)
     private let snapshotTask = BackgroundTask<Int64?>(label: "settingsd.snapshots", qos: .utility, runsInline: false)
     /// The staleness that ``reportStalenessIfChanged(_:)`` reported last, in seconds.
@@ -185,6 +186,15 @@ package final class EtcdLog: StorageLog {
     }
 
     package var queries: ClusterQueries { ClusterQueries(EtcdClient(options.etcd), keys, daemon: daemon) }
+
+    /// Exchanges records with the other daemons (see ``PeerExchange``) until ``close(within:)``.
+    package func exchange(
+        records: @escaping @Sendable () -> [[UInt8]], receive: @escaping @Sendable ([PeerExchange.Peer]) -> Void
+    ) {
+        let exchange = PeerExchange(
+            EtcdClient(options.etcd), keys, daemon: daemon, records: records, receive: receive)
+        self.exchange.withLock { $0 = exchange }
+    }
 
     // MARK: CommitLog
 
@@ -421,6 +431,7 @@ package final class EtcdLog: StorageLog {
     /// state to the data directory. Later flushes fail.
     package func close(within bound: UInt64) throws(FileError) {
         defer { cache.release() }
+        exchange.withLock { $0 }?.stop()
         follower.withLock { $0 }?.stop()
         writer.withLock { $0 = nil }
         snapshotTask.cancelAndWait(atMost: min(bound, Self.snapshotStopTimeout))

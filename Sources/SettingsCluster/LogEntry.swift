@@ -198,6 +198,9 @@ struct LogKeys: Sendable {
     /// The prefix of the keys of the ``DaemonRecord`` values.
     var daemons: String { prefix + "daemons/" }
     var daemonsEnd: String { prefix + "daemons0" }
+    /// The prefix of the keys of the records about clients, which ``PeerExchange`` writes.
+    var clients: String { prefix + "clients/" }
+    var clientsEnd: String { prefix + "clients0" }
 
     /// The key of a batch. The numbers have a fixed width, so that the order of the keys is the order of the numbers.
     func batch(_ number: Int64) -> String { batches + Self.hexadecimal(number, digits: 16) }

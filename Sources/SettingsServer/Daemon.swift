@@ -122,7 +122,8 @@ package final class Daemon: Sendable {
         let etcdLog = commitLog as? EtcdLog
         let service = Service(
             store: store, policies: policyBoard, storage: commitLog.metrics, watchers: configuration.watchers,
-            budget: budget, audit: audit, past: past, pendingCounts: { pendingActions.counts },
+            clientForgetTime: configuration.clientForgetTime, budget: budget, audit: audit, past: past,
+            pendingCounts: { pendingActions.counts },
             peers: etcdLog.map { etcdLog in
                 let queries = etcdLog.queries
                 // A request with `Settings-Fresh` waits until this daemon has all commits up to the end of the log.
@@ -164,6 +165,13 @@ package final class Daemon: Sendable {
         do throws(SystemError) {
             // When etcd has commits of other daemons, the commit stage publishes them as a part of its maintenance.
             try etcdLog?.start(announcing: addresses.first?.location) { store.performMaintenance() }
+            // Every daemon lists the clients of all daemons.
+            etcdLog?.exchange(
+                records: { service.clients.records(on: store.state) },
+                receive: { peers in
+                    let records = peers.map { ($0.daemon, $0.records, age: ContinuousClock.now - $0.readTime) }
+                    service.clients.receive(records, on: store.state)
+                })
         } catch {
             throw .system(error.description)
         }

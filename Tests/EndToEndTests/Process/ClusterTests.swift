@@ -189,6 +189,47 @@ struct ClusterTests {
         for daemon in others { daemon.stop() }
     }
 
+    @Test("Three daemons answer for the clients of all of them, also after one of them was killed")
+    func clients() throws {
+        let directory = try TemporaryDirectory()
+        let options = ["--etcd.endpoints", etcd.endpoints.joined(separator: ",")]
+        let daemons = try ["a", "b", "c"].map { name in
+            try TestDaemon(ofItsOwnIn: directory, data: directory.path + "/" + name, options: options)
+        }
+        let cursor = try daemons[0].done("PUT app/keys/pool 10").cursorText
+        for (daemon, name) in zip(daemons, ["web-1", "web-2", "web-3"]) {
+            try daemon.done(Request(#"PUT app/clients/\#(name) {"applied":"\#(cursor)"}"#, "Settings-At-Least: \(cursor)"))
+        }
+        for daemon in daemons {
+            try eventually { try daemon.clientStates() == "web-1:current web-2:current web-3:current" }
+        }
+        let listing = try daemons[0].send("GET app/clients").json
+        #expect(listing?["sources"]?.array?.count == 2, "\(listing ?? .null)")
+        for source in listing?["sources"]?.array ?? [] { #expect(source["ageMs"]?.integer.map { $0 < 5000 } ?? false) }
+        #expect(try daemons[0].clients()["web-1"]?["daemon"] == nil)
+        let sources = listing?["sources"]?.array?.compactMap { $0["daemon"]?.string } ?? []
+        #expect(sources.contains(try daemons[0].clients()["web-2"]?["daemon"]?.string ?? ""))
+
+        // A wait at one daemon ends with the reports to the other daemons.
+        let next = try daemons[1].done("PUT app/keys/pool 20").cursorText
+        let wait = try daemons[0].connect()
+        try wait.send(Request("GET app/clients?for=\(next)&wait=60", "Settings-At-Least: \(next)").bytes)
+        for (daemon, name) in zip(daemons, ["web-1", "web-2", "web-3"]) {
+            try daemon.done(Request(#"PUT app/clients/\#(name) {"applied":"\#(next)"}"#, "Settings-At-Least: \(next)"))
+        }
+        let converged = try wait.readResponse().json
+        #expect(converged?["converged"] == true && converged?["applied"] == 3, "\(converged ?? .null)")
+
+        try daemons[2].kill()
+        for daemon in daemons[..<2] {
+            try eventually { try daemon.clientStates() == "web-1:current web-2:current" }
+        }
+        // The client of the killed daemon continues at another daemon.
+        try daemons[1].done(Request(#"PUT app/clients/web-3 {"applied":"\#(next)"}"#))
+        try eventually { try daemons[0].clientStates() == "web-1:current web-2:current web-3:current" }
+        for daemon in daemons[..<2] { daemon.stop() }
+    }
+
     /// The number of the first batch in the log.
     private func firstBatch() throws -> Int {
         // The keys are "settingsd/log/" and "settingsd/log0" in Base64.

@@ -39,6 +39,7 @@ struct EtcdCallTests {
             failure: [
                 .range(EtcdRange(key: "k")), .range(EtcdRange(key: "a", end: "b", limit: 16)),
                 .range(EtcdRange(key: "a", end: "b", omitsValues: true)),
+                .range(EtcdRange(key: "a", end: "b", writtenAfter: 7)),
             ])
         let expected =
             #"{"compare":[{"key":"aGVhZA==","result":"EQUAL","target":"VALUE","value":"MQ=="},"#
@@ -48,7 +49,8 @@ struct EtcdCallTests {
             + #"{"request_delete_range":{"key":"YQ=="}},{"request_delete_range":{"key":"YQ==","range_end":"Yg=="}}],"#
             + #""failure":[{"request_range":{"key":"aw=="}},"#
             + #"{"request_range":{"key":"YQ==","range_end":"Yg==","limit":"16"}},"#
-            + #"{"request_range":{"key":"YQ==","range_end":"Yg==","keys_only":true}}]}"#
+            + #"{"request_range":{"key":"YQ==","range_end":"Yg==","keys_only":true}},"#
+            + #"{"request_range":{"key":"YQ==","range_end":"Yg==","min_mod_revision":"8"}}]}"#
         #expect(body(transaction.write) == expected)
     }
 

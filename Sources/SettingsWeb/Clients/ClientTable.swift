@@ -1,0 +1,317 @@
+internal import SettingsAPI
+internal import SettingsEngine
+internal import SettingsModel
+
+/// The clients of all suites. A value without locks and clocks: every method gets the time as a parameter.
+///
+/// A client is present if a watch of the client waits, or if it was seen within `forgetTime`. Otherwise it is gone. A
+/// gone client is listed for a day.
+struct ClientTable: Sendable {
+    struct Limits: Sendable {
+        var clientsPerSuite = 10_000
+        var clients = 100_000
+    }
+
+    /// The time of a call, by both clocks.
+    struct Time: Sendable {
+        /// The nanoseconds of the monotonic clock.
+        let monotonic: UInt64
+        let wall: Timestamp
+    }
+
+    private struct SuiteClients: Sendable {
+        var clients: [ClientName: SuiteClient] = [:]
+        /// Changes with each report that may change which clients have applied a state.
+        var version: UInt64 = 0
+        var progress: RolloutProgress?
+        var oldest = OldestClients()
+    }
+
+    /// The nanoseconds for which a client is listed after it is gone: a day.
+    static let listingTime: UInt64 = 86_400_000_000_000
+
+    /// The nanoseconds after which a client that is not seen is gone.
+    var forgetTime: UInt64
+    /// The number of clients of all suites.
+    private(set) var count = 0
+    /// The number of clients that were dropped because of the limits.
+    var droppedCount = 0
+    var rolloutTimes = RolloutTimes()
+    let limits: Limits
+    /// The history to which all stored revisions belong.
+    private var epoch: Epoch?
+    private var suites: [SuiteName: SuiteClients] = [:]
+    private var oldest = OldestClients()
+    /// The clients that report to other daemons.
+    private var peers = PeerClients()
+    private var peersVersion: UInt64 = 0
+    private(set) var lastVersion: UInt64 = 0
+    private var lastNumber: UInt32 = 0
+
+    init(forgetTime: UInt64, limits: Limits = Limits()) {
+        (self.forgetTime, self.limits) = (forgetTime, limits)
+    }
+}
+
+/// Identifies a client for the watch that reports for it.
+struct ClientID: Hashable, Sendable {
+    let suite: SuiteName
+    let name: ClientName
+    fileprivate let number: UInt32
+}
+
+/// A client, and whether it was present at the time of the call that returned it.
+struct ListedClient: Sendable {
+    var client: SuiteClient
+    let isPresent: Bool
+    /// The daemon that the client reports to; nil for this daemon.
+    var daemon: String?
+}
+
+/// The error for a report with a name that belongs to another credential.
+struct ClientNameConflict: Error {
+    let name: ClientName
+    let suite: SuiteName
+    /// The earliest time at which the name is free.
+    let end: Timestamp
+}
+
+/// Methods that record reports.
+extension ClientTable {
+    /// Records a report in each of the suites, or in none of them if the name belongs to another credential.
+    ///
+    /// - Parameter startsWatch: true if the client is seen until `endWatch` is called with the result.
+    mutating func record(
+        _ sighting: ClientSighting, of names: [SuiteName], startsWatch: Bool, on state: State, at now: Time
+    ) throws(ClientNameConflict) -> [ClientID] {
+        adopt(state)
+        for name in names { try checkName(of: sighting, in: name, at: now) }
+        return names.map { record(sighting, of: $0, startsWatch: startsWatch, on: state, at: now) }
+    }
+
+    func checkName(
+        of sighting: ClientSighting, in suite: SuiteName, at now: Time
+    ) throws(ClientNameConflict) {
+        let own = suites[suite]?.clients[sighting.name].flatMap { client in
+            client.isPresent(at: now.monotonic, forgetTime: forgetTime) ? client : nil
+        }
+        let other = peers.suites[suite]?[sighting.name].flatMap { $0.isPresent ? $0.client : nil }
+        guard let client = own ?? other, !client.belongs(to: sighting.caller) else { return }
+        let end = (client.isWaiting ? now.monotonic : client.lastSeen) + forgetTime
+        let remaining = Int64((max(end, now.monotonic) - now.monotonic) / 1_000_000)
+        throw ClientNameConflict(
+            name: sighting.name, suite: suite, end: Timestamp(milliseconds: now.wall.milliseconds + remaining))
+    }
+
+    private mutating func record(
+        _ sighting: ClientSighting, of suite: SuiteName, startsWatch: Bool, on state: State, at now: Time
+    ) -> ClientID {
+        beginProgress(of: suite, on: state, at: now)
+        let former = suites[suite]?.clients[sighting.name]
+        if former == nil {
+            makeRoom(in: suite)
+            count += 1
+        }
+        var client: SuiteClient
+        if let former, former.belongs(to: sighting.caller) {
+            client = former
+        } else {
+            lastNumber &+= 1
+            client = SuiteClient(sighting, number: lastNumber, at: now)
+        }
+        let wasPresent = former?.isPresent(at: now.monotonic, forgetTime: forgetTime) ?? false
+        client.see(sighting, in: suite, startsWatch: startsWatch, at: now.monotonic)
+        let lacksTarget = suites[suite]?.progress?.isMissing(client) ?? false
+        let isChanged = client.apply(sighting.report, at: state.baseCursor)
+        suites[suite, default: SuiteClients()].clients[sighting.name] = client
+        if lacksTarget, let target = suites[suite]?.progress?.target, client.hasApplied(target) {
+            suites[suite]?.progress?.addApplied(at: now.wall, to: &rolloutTimes)
+        }
+        if isChanged || !wasPresent { changeVersion(of: suite) }
+        return ClientID(suite: suite, name: sighting.name, number: client.number)
+    }
+
+    /// Ends a watch. The client is seen now for the last time, unless another watch waits.
+    mutating func endWatch(_ id: ClientID, at now: UInt64) {
+        guard suites[id.suite]?.clients[id.name]?.number == id.number else { return }
+        suites[id.suite]?.clients[id.name]?.endWatch(at: now)
+    }
+
+    /// Forgets all reported states if the state belongs to another history.
+    mutating func adopt(_ state: State) {
+        let present = state.baseCursor.epoch
+        guard epoch != present else { return }
+        epoch = present
+        for suite in suites.keys {
+            for name in suites[suite]?.clients.keys.map(\.self) ?? [] {
+                suites[suite]?.clients[name]?.forgetReports()
+            }
+            suites[suite]?.progress = nil
+            changeVersion(of: suite)
+        }
+    }
+
+    /// Removes the clients of a suite that were gone for a day.
+    mutating func removeExpired(of suite: SuiteName, at now: UInt64) {
+        let maximumAge = forgetTime + Self.listingTime
+        let expired = suites[suite]?.clients.values.filter { !$0.isPresent(at: now, forgetTime: maximumAge) } ?? []
+        for client in expired { remove(client.name, of: suite) }
+    }
+
+    private mutating func remove(_ name: ClientName, of suite: SuiteName) {
+        guard suites[suite]?.clients.removeValue(forKey: name) != nil else { return }
+        count -= 1
+        changeVersion(of: suite)
+        if suites[suite]?.clients.isEmpty ?? false { suites[suite] = nil }
+    }
+
+    private mutating func changeVersion(of suite: SuiteName) {
+        lastVersion += 1
+        suites[suite]?.version = lastVersion
+    }
+
+    /// Begins to measure the last commit of a suite at the first report after the commit.
+    private mutating func beginProgress(of name: SuiteName, on state: State, at now: Time) {
+        guard let suite = suites[name], let target = state.suite(name)?.revision, suite.progress?.target != target,
+            suite.progress?.mayBeReplaced(at: now.wall, clientCount: suite.clients.count) ?? true
+        else { return }
+        suites[name]?.progress = state.history.commit(target).map { retained in
+            var progress = RolloutProgress(
+                of: target, committed: retained.commit.time, start: now.wall, lastClient: lastNumber)
+            for client in suite.clients.values
+            where client.isPresent(at: now.monotonic, forgetTime: forgetTime) && progress.isMissing(client) {
+                progress.addClient()
+            }
+            return progress
+        }
+    }
+}
+
+/// The clients that were seen longest ago. Clients that wait are seen now. Finding the oldest clients takes a search of
+/// all clients, so each search finds the clients of the next hundred drops.
+private struct OldestClients: Sendable {
+    struct Candidate: Sendable {
+        let id: ClientID
+        let isWaiting: Bool
+        let lastSeen: UInt64
+
+        func isOlder(than other: Candidate) -> Bool {
+            isWaiting == other.isWaiting ? lastSeen < other.lastSeen : other.isWaiting
+        }
+    }
+
+    private static let maximumCount = 100
+
+    /// Sorted; the oldest client is the last.
+    var candidates: [Candidate] = []
+
+    mutating func add(_ candidate: Candidate) {
+        if candidates.count == Self.maximumCount {
+            guard let newest = candidates.first, candidate.isOlder(than: newest) else { return }
+            candidates.removeFirst()
+        }
+        let index = candidates.firstIndex { !candidate.isOlder(than: $0) } ?? candidates.count
+        candidates.insert(candidate, at: index)
+    }
+
+    /// Removes waiting clients, because a client that does not wait at the time of a later drop is dropped first. If all
+    /// clients wait, keeps only the candidate of the first drop.
+    mutating func keepFirstDrops() {
+        guard let first = candidates.last else { return }
+        if first.isWaiting { candidates = [first] } else { candidates.removeAll(where: \.isWaiting) }
+    }
+}
+
+/// The limits of the number of clients.
+extension ClientTable {
+    /// Drops clients so that the suite may get another client.
+    private mutating func makeRoom(in suite: SuiteName) {
+        if let clients = suites[suite]?.clients, clients.count >= limits.clientsPerSuite {
+            var oldest = suites[suite]?.oldest ?? OldestClients()
+            dropOldest(&oldest, among: [suite])
+            suites[suite]?.oldest = oldest
+        }
+        if count >= limits.clients {
+            var oldest = oldest
+            dropOldest(&oldest, among: Array(suites.keys))
+            self.oldest = oldest
+        }
+    }
+
+    /// Drops the client of the suites that was seen longest ago.
+    private mutating func dropOldest(_ oldest: inout OldestClients, among names: [SuiteName]) {
+        while true {
+            if oldest.candidates.isEmpty {
+                for suite in names {
+                    suites[suite]?.clients.values.forEach { oldest.add(candidate($0, of: suite)) }
+                }
+                oldest.keepFirstDrops()
+            }
+            guard let candidate = oldest.candidates.popLast() else { return }
+            // A client that was seen after the search is no longer among the oldest clients.
+            guard let client = suites[candidate.id.suite]?.clients[candidate.id.name],
+                client.number == candidate.id.number, client.isWaiting == candidate.isWaiting,
+                client.lastSeen == candidate.lastSeen
+            else { continue }
+            droppedCount += 1
+            return remove(candidate.id.name, of: candidate.id.suite)
+        }
+    }
+
+    private func candidate(_ client: SuiteClient, of suite: SuiteName) -> OldestClients.Candidate {
+        OldestClients.Candidate(
+            id: ClientID(suite: suite, name: client.name, number: client.number), isWaiting: client.isWaiting,
+            lastSeen: client.lastSeen)
+    }
+}
+
+/// Methods that read the clients of a suite. If a client with the same name reports to this daemon and to another daemon,
+/// they return the present client.
+extension ClientTable {
+    /// The suites with clients that report to this daemon.
+    var suiteNames: [SuiteName] { Array(suites.keys) }
+    var sources: [PeerClients.Source] { peers.sources }
+
+    /// A number that changes with each report that may change which clients have applied a state.
+    func version(of suite: SuiteName) -> UInt64 { (suites[suite]?.version ?? 0) &+ peersVersion }
+
+    func count(of suite: SuiteName) -> Int {
+        (suites[suite]?.clients.count ?? 0) + (peers.suites[suite]?.count ?? 0)
+    }
+
+    func forEachPresent(in suite: SuiteName, at now: UInt64, _ body: (borrowing SuiteClient) -> Void) {
+        if peers.suites[suite] == nil, let clients = suites[suite]?.clients {
+            for client in clients.values where client.isPresent(at: now, forgetTime: forgetTime) { body(client) }
+        } else {
+            for listed in clients(of: suite, at: now) where listed.isPresent { body(listed.client) }
+        }
+    }
+
+    /// Returns all clients of a suite, in any order.
+    func clients(of suite: SuiteName, at now: UInt64) -> [ListedClient] {
+        let own = ownClients(of: suite, at: now)
+        guard var clients = peers.suites[suite] else { return own }
+        for listed in own where clients[listed.client.name]?.isOverridden(by: listed) ?? true {
+            clients[listed.client.name] = listed
+        }
+        return Array(clients.values)
+    }
+
+    /// Returns the clients of a suite that report to this daemon.
+    func ownClients(of suite: SuiteName, at now: UInt64) -> [ListedClient] {
+        suites[suite]?.clients.values.map {
+            ListedClient(client: $0, isPresent: $0.isPresent(at: now, forgetTime: forgetTime))
+        } ?? []
+    }
+
+    /// Returns a client that was just recorded.
+    func client(_ id: ClientID) -> ListedClient? {
+        suites[id.suite]?.clients[id.name].map { ListedClient(client: $0, isPresent: true) }
+    }
+
+    /// Replaces the clients that report to other daemons.
+    mutating func setPeers(_ peers: PeerClients) {
+        self.peers = peers
+        peersVersion += 1
+    }
+}

@@ -1,0 +1,156 @@
+internal import Platform
+internal import SettingsAPI
+package import SettingsEngine
+internal import SettingsModel
+internal import Synchronization
+
+/// The clients of a suite in the form in which daemons with the same history send them to each other.
+struct SharedClients: Sendable {
+    var suite: SuiteName
+    /// The history to which the revisions belong.
+    var epoch: Epoch
+    var clients: [ListedClient]
+}
+
+extension SharedClients: JSONBody {
+    init(_ reader: ObjectReader) throws(BodyError) {
+        let epoch: String = try reader.required("epoch")
+        guard let epoch = Epoch(epoch) else { throw BodyError("must have a valid epoch") }
+        (suite, self.epoch, clients) = (try reader.required("suite"), epoch, try reader.required("clients"))
+    }
+
+    func writeMembers(to writer: inout JSONWriter) {
+        writer.member("suite", suite)
+        writer.member("epoch", epoch.text)
+        writer.member("clients", clients)
+    }
+}
+
+extension ListedClient: JSONBody {
+    init(_ reader: ObjectReader) throws(BodyError) {
+        let address: String? = try reader.optional("address")
+        let user: String? = try reader.optional("user")
+        let failed: Revision? = try reader.optional("failed")
+        let reason: String? = try reader.optional("reason")
+        let client = SuiteClient(
+            try reader.required("name"), caller: try reader.optional("caller"),
+            from: address.flatMap { IPAddress($0) }.map { .address($0) } ?? user.map { .user($0) } ?? .unknown,
+            since: try reader.required("since"), applied: try reader.optional("applied"),
+            failure: failed.map { SuiteClient.Failure(at: $0, reason: reason) })
+        self.init(client: client, isPresent: try !reader.flag("gone"))
+    }
+
+    func writeMembers(to writer: inout JSONWriter) {
+        writer.member("name", client.name)
+        writer.member("caller", client.caller)
+        switch client.peer {
+        case .address(let address): writer.member("address", address.description)
+        case .user(let name): writer.member("user", name)
+        case .unknown: break
+        }
+        writer.member("since", client.since)
+        writer.member("applied", client.applied)
+        writer.member("failed", client.failure?.revision)
+        writer.member("reason", client.failure?.reason)
+        if !isPresent { writer.member("gone", true) }
+    }
+}
+
+/// The clients of the other daemons with the same history.
+struct PeerClients: Sendable {
+    struct Source: Sendable {
+        let daemon: String
+        /// The time of the data, in nanoseconds of the monotonic clock.
+        let time: UInt64
+    }
+
+    private(set) var sources: [Source] = []
+    private(set) var suites: [SuiteName: [ClientName: ListedClient]] = [:]
+
+    /// Adds the clients of a daemon. If several daemons have a client with the same name, a present client counts, and
+    /// of two present clients the client that began to report last: a client may connect to another daemon.
+    mutating func add(_ records: [[UInt8]], from source: Source, epoch: Epoch) {
+        sources.append(source)
+        for record in records {
+            for line in record.split(separator: UInt8(ascii: "\n")) {
+                // A daemon of a later version may send another form. Its clients are then not known here.
+                guard let json = try? JSONValue(parsing: Array(line)), let shared = try? SharedClients(json: json) else {
+                    continue
+                }
+                for var listed in shared.clients {
+                    if shared.epoch != epoch { listed.client.forgetReports() }
+                    listed.client.lastSeen = source.time
+                    listed.daemon = source.daemon
+                    let other = suites[shared.suite]?[listed.client.name]
+                    if let other, other.isOverridden(by: listed) == false { continue }
+                    suites[shared.suite, default: [:]][listed.client.name] = listed
+                }
+            }
+        }
+    }
+}
+
+extension ListedClient {
+    /// True if another client with the same name, which reports to another daemon, is the present client.
+    func isOverridden(by other: ListedClient) -> Bool {
+        isPresent == other.isPresent ? client.since < other.client.since : other.isPresent
+    }
+}
+
+extension ClientRegistry {
+    /// The maximum size of a record, unless one suite needs more.
+    private static let recordSize = 512 << 10
+    /// The maximum number of clients in one line of a record.
+    private static let clientsPerLine = 500
+
+    /// Unchanged records are made again after this time, because clients may be gone.
+    private static let recordLifetime: UInt64 = 3_000_000_000
+
+    /// Returns the records from which the other daemons learn which clients report to this daemon.
+    package func records(on state: State) -> [[UInt8]] {
+        let (version, time) = (ownVersion, now.monotonic)
+        if let made = madeRecords.withLock(\.self), made.version == version, time &- made.time < Self.recordLifetime {
+            return made.records
+        }
+        let records = makeRecords(on: state)
+        madeRecords.withLock { $0 = (version, time, records) }
+        return records
+    }
+
+    private func makeRecords(on state: State) -> [[UInt8]] {
+        var (records, record) = ([[UInt8]](), [UInt8]())
+        for name in suiteNames.sorted() {
+            guard let suite = state.suite(name) else { continue }
+            var clients = read(name, on: state) { $0.ownClients(of: name, at: $1) }
+            clients.sort { $0.client.name.text.precedesInBytes($1.client.name.text) }
+            var comparison = ClientComparison(clients, in: suite, on: state)
+            for index in clients.indices where comparison.status(of: clients[index]) == .current {
+                // The other daemons do not know which keys the client watches.
+                clients[index].client.setApplied(suite.revision)
+            }
+            for start in stride(from: 0, to: clients.count, by: Self.clientsPerLine) {
+                let end = min(start + Self.clientsPerLine, clients.count)
+                let shared = SharedClients(
+                    suite: name, epoch: state.baseCursor.epoch, clients: Array(clients[start..<end]))
+                let line = shared.jsonBytes()
+                if !record.isEmpty, record.count + line.count > Self.recordSize {
+                    records.append(record)
+                    record = []
+                }
+                record += line + [UInt8(ascii: "\n")]
+            }
+        }
+        return record.isEmpty ? records : records + [record]
+    }
+
+    /// Replaces the clients of the other daemons.
+    package func receive(_ peers: [(daemon: String, records: [[UInt8]], age: Duration)], on state: State) {
+        let now = now.monotonic
+        var clients = PeerClients()
+        for peer in peers {
+            let source = PeerClients.Source(daemon: peer.daemon, time: now &- UInt64(max(0, peer.age / .nanoseconds(1))))
+            clients.add(peer.records, from: source, epoch: state.baseCursor.epoch)
+        }
+        setPeerClients(clients)
+    }
+}

@@ -1,0 +1,166 @@
+internal import Platform
+internal import SettingsAPI
+internal import SettingsEngine
+internal import SettingsModel
+
+/// A client of a suite: a program that reports, under a name of its own, which state of the suite it has applied. This
+/// value is the memory of the daemon of one client. `ClientKey` and `ClientCounts` mean something else: the caller or
+/// the address that limits count.
+struct SuiteClient: Sendable {
+    /// The last failure that the client has reported. It is an object, because most clients have no failure.
+    final class Failure: Sendable {
+        /// The state that the client could not apply.
+        let revision: Revision
+        let reason: String?
+
+        init(at revision: Revision, reason: String?) {
+            (self.revision, self.reason) = (revision, reason)
+        }
+    }
+
+    let name: ClientName
+    /// Distinguishes the client from an earlier client with the same name. Later clients have greater numbers.
+    let number: UInt32
+    /// The name of the caller according to the credential; nil without access control.
+    let caller: String?
+    /// The time of the first report.
+    let since: Timestamp
+    /// The address or the Unix user of the last report.
+    private(set) var peer: ClientPeer
+    /// The newest state of the present history that the client has applied; nil if it has reported none.
+    private(set) var applied: Revision?
+    /// Its revision is after `applied`.
+    private(set) var failure: Failure?
+    /// The keys that the client watches or may read; nil for all keys of the suite.
+    private(set) var subject: ClientSubject?
+    /// The number of waiting watches that report for this client.
+    private var watchCount: UInt32 = 0
+    /// The time of the last report or of the end of the last watch, in nanoseconds of the monotonic clock.
+    var lastSeen: UInt64
+
+    init(_ sighting: ClientSighting, number: UInt32, at now: ClientTable.Time) {
+        (name, caller, peer) = (sighting.name, sighting.caller, sighting.peer)
+        (self.number, since, lastSeen) = (number, now.wall, now.monotonic)
+    }
+
+    /// Makes a client that reports to another daemon.
+    init(
+        _ name: ClientName, caller: String?, from peer: ClientPeer, since: Timestamp, applied: Revision?,
+        failure: Failure?
+    ) {
+        (self.name, self.caller, self.peer, self.since) = (name, caller, peer, since)
+        (self.applied, self.failure, number, lastSeen) = (applied, failure, 0, 0)
+    }
+
+    /// True if the client may be used with a credential. Without access control, every request may use every client.
+    func belongs(to other: String?) -> Bool {
+        guard let caller, let other else { return true }
+        return caller.hasSameBytes(as: other)
+    }
+
+    /// True if a watch of the client waits, so that the client is seen all the time.
+    var isWaiting: Bool { watchCount > 0 }
+
+    /// True unless the client has not been seen for the given time, in nanoseconds.
+    func isPresent(at now: UInt64, forgetTime: UInt64) -> Bool { isWaiting || lastSeen + forgetTime > now }
+
+    /// Records a report, except the states in it.
+    mutating func see(_ sighting: ClientSighting, in suite: SuiteName, startsWatch: Bool, at now: UInt64) {
+        (peer, lastSeen) = (sighting.peer, now)
+        if startsWatch { watchCount += 1 }
+        // A report without a watch keeps the keys of the last watch.
+        guard sighting.filter != nil || subject == nil else { return }
+        subject = ClientSubject(suite, sighting.filter ?? .everything, for: sighting.readLimits)
+    }
+
+    mutating func endWatch(at now: UInt64) {
+        watchCount -= 1
+        if !isWaiting { lastSeen = now }
+    }
+
+    /// Applies a report. `published` is the cursor (epoch and revision) of the published state, without a digest.
+    ///
+    /// - Returns: true if the report changes the applied state or the failure.
+    mutating func apply(_ report: ClientReport, at published: Cursor) -> Bool {
+        let (formerRevision, formerFailure) = (applied, failure)
+        // Nil for a cursor of another history. A client may have a later revision than this daemon, from another daemon.
+        func revision(of cursor: Cursor) -> Revision? {
+            published.epoch.isBase(of: cursor.epoch) ? min(cursor.revision, published.revision) : nil
+        }
+        if let failed = report.failed {
+            failure = revision(of: failed).map { Failure(at: $0, reason: report.reason) }
+            if failure == nil { applied = nil }
+        }
+        if let cursor = report.applied { applied = revision(of: cursor) }
+        if let applied, let failure, applied >= failure.revision { self.failure = nil }
+        return applied != formerRevision || failure !== formerFailure
+    }
+
+    mutating func setApplied(_ revision: Revision) { applied = revision }
+
+    /// Forgets the reported states, because their history no longer exists.
+    mutating func forgetReports() { (applied, failure) = (nil, nil) }
+
+    /// True if the client has applied a revision or a later revision.
+    func hasApplied(_ revision: Revision) -> Bool { applied.map { $0 >= revision } ?? false }
+}
+
+/// The other end of the connection that a client has reported through.
+enum ClientPeer: Sendable {
+    case address(IPAddress)
+    /// The name of the user of a Unix domain socket.
+    case user(String)
+    /// A Unix domain socket whose user the kernel does not report.
+    case unknown
+}
+
+/// The part of a suite that a client watches or may read. It is an object, because most clients watch the whole suite.
+final class ClientSubject: Sendable {
+    /// The maximum number of keys and prefixes. A client that watches more counts as a client of the whole suite, so that
+    /// the memory of a client is limited.
+    private static let maximumNames = 32
+
+    let subject: WatchSubject
+
+    /// Returns nil for the whole suite.
+    init?(_ suite: SuiteName, _ filter: KeyFilter, for readLimits: Grants?) {
+        let limits = readLimits?.canReadAll(of: suite) ?? true ? nil : readLimits
+        guard limits != nil || !filter.isEverything,
+            filter.keys.count + filter.prefixes.count <= Self.maximumNames
+        else { return nil }
+        subject = WatchSubject(suite, filter, for: limits)
+    }
+}
+
+/// A report with its sender, for one or several suites.
+struct ClientSighting: Sendable {
+    let name: ClientName
+    let report: ClientReport
+    let caller: String?
+    let peer: ClientPeer
+    /// The grants of a caller that may not read everything.
+    let readLimits: Grants?
+    /// The keys that a watch names; nil for a report without a watch.
+    let filter: KeyFilter?
+}
+
+/// Identifies a client for the watch that reports for it. The number distinguishes the client from a later client in the
+/// same slot.
+struct ClientID: Sendable {
+    let slot: Int32
+    let number: UInt32
+}
+
+/// A client with its presence at the time of the call that returned it.
+struct ListedClient: Sendable {
+    let client: SuiteClient
+    let presence: ClientPresence
+}
+
+/// The error for a report with a name that belongs to another credential.
+struct ClientNameConflict: Error {
+    let name: ClientName
+    let suite: SuiteName
+    /// The earliest time at which the name is free.
+    let end: Timestamp
+}
